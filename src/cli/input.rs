@@ -1,0 +1,174 @@
+//! Files and streams that commands read.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use unjinja::{ResponseTemplate, Value, json};
+
+use super::Failure;
+
+/// Files that are read whole may be this large; templates and prompts are far smaller.
+const MAX_FILE: u64 = 256 << 20;
+
+/// How much is read from a stream at a time.
+const BLOCK: usize = 64 << 10;
+
+/// Reads a whole file of text.
+pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
+    let name = path.display();
+    let fail = |error: io::Error| Failure::Input(format!("{name}: {error}"));
+    let file = File::open(path).map_err(fail)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE + 1)
+        .read_to_end(&mut bytes)
+        .map_err(fail)?;
+    if bytes.len() as u64 > MAX_FILE {
+        let limit = MAX_FILE >> 20;
+        return Err(Failure::Input(format!(
+            "{name}: the file is larger than {limit} MiB"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        Failure::Input(not_utf8(
+            &name.to_string(),
+            error.utf8_error().valid_up_to(),
+        ))
+    })
+}
+
+/// Reads a file of JSON, which must not be empty.
+fn read_json_text(path: &Path) -> Result<String, Failure> {
+    let text = read_text(path)?;
+    if text.trim().is_empty() {
+        return Err(Failure::Input(format!(
+            "{}: the file is empty, and JSON was expected",
+            path.display()
+        )));
+    }
+    Ok(text)
+}
+
+/// Reads a JSON file.
+pub(crate) fn read_json(path: &Path) -> Result<Value, Failure> {
+    let text = read_json_text(path)?;
+    json::read(&text).map_err(|error| {
+        Failure::Input(format!(
+            "{}:{}:{}: this is not JSON: {}",
+            path.display(),
+            error.line(),
+            error.column(),
+            error.kind()
+        ))
+    })
+}
+
+/// Reads a response template, or one that stands in a tokenizer's configuration.
+pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, Failure> {
+    let text = read_json_text(path)?;
+    let is_config =
+        json::read(&text).is_ok_and(|document| document.get("response_template").is_some());
+    let pointer = if is_config { "/response_template" } else { "" };
+    let name = path.display().to_string();
+    let template = ResponseTemplate::from_json_at(&text, pointer)
+        .map_err(|error| Failure::Input(error.in_file(name.as_str()).to_string()))?;
+    for warning in template.warnings() {
+        eprintln!("warning: {name}:{warning}");
+    }
+    Ok(template)
+}
+
+/// Reads text as it comes in, and hands it on at once, piece by piece; a character that comes in
+/// two pieces is put together.
+pub(crate) fn read_stream(
+    name: &str,
+    mut source: impl Read,
+    mut take: impl FnMut(&str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut block = vec![0; BLOCK];
+    // The block begins with this many bytes of a character that is not complete.
+    let mut kept = 0;
+    let mut offset = 0;
+    loop {
+        let read = match source.read(&mut block[kept..]) {
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(Failure::Input(format!("{name}: {error}"))),
+        };
+        let bytes = &block[..kept + read];
+        let (text, rest) = match std::str::from_utf8(bytes) {
+            Ok(text) => (text, 0),
+            Err(error) => {
+                let valid = error.valid_up_to();
+                if error.error_len().is_some() || read == 0 {
+                    return Err(Failure::Input(not_utf8(name, offset + valid)));
+                }
+                let text = std::str::from_utf8(&bytes[..valid]).unwrap_or_default();
+                (text, bytes.len() - valid)
+            }
+        };
+        if !text.is_empty() {
+            take(text)?;
+        }
+        if read == 0 {
+            return Ok(());
+        }
+        let (start, end) = (text.len(), text.len() + rest);
+        offset += start;
+        block.copy_within(start..end, 0);
+        kept = rest;
+    }
+}
+
+fn not_utf8(name: &str, offset: usize) -> String {
+    format!("{name}: byte {offset} is not valid UTF-8: save the text as UTF-8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A source that gives away a few bytes at a time.
+    struct Slow<'b>(&'b [u8], usize);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
+            let taken = self.1.min(self.0.len()).min(block.len());
+            block[..taken].copy_from_slice(&self.0[..taken]);
+            self.0 = &self.0[taken..];
+            Ok(taken)
+        }
+    }
+
+    fn read(bytes: &[u8], step: usize) -> Result<String, String> {
+        let mut text = String::new();
+        let result = read_stream("input", Slow(bytes, step), |piece| {
+            text.push_str(piece);
+            Ok(())
+        });
+        result.map(|()| text).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn characters_cut_in_two_are_put_together() {
+        let text = "aé日😀\u{301}z";
+        for step in 1..8 {
+            assert_eq!(read(text.as_bytes(), step).as_deref(), Ok(text), "{step}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_character_are_refused_with_their_offset() {
+        for (bytes, offset) in [
+            (&b"ab\xffcd"[..], 2),
+            (b"\xc3\xa9\xe6\x97", 2),
+            (b"abc\xe6\x97x", 3),
+        ] {
+            for step in 1..4 {
+                let expected =
+                    format!("input: byte {offset} is not valid UTF-8: save the text as UTF-8");
+                assert_eq!(read(bytes, step), Err(expected), "{bytes:?} by {step}");
+            }
+        }
+    }
+}

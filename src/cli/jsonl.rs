@@ -1,0 +1,256 @@
+//! Batches: one JSON object a line in, one a line out, in the same order, on all cores.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use unjinja::{Object, Value, json};
+
+use super::Failure;
+
+/// How many lines a thread takes at a time, unless they are long.
+const BATCH_LINES: usize = 32;
+/// How many bytes a batch has at the most, unless a single line has more.
+const BATCH_BYTES: usize = 1 << 20;
+/// The longest line that is read.
+const MAX_LINE: u64 = 1 << 30;
+/// How many batches are in memory for each thread: that bounds what is held of a long input.
+const BATCHES_PER_THREAD: usize = 4;
+
+struct Batch {
+    number: usize,
+    /// The number of the first line, from 1.
+    first_line: usize,
+    lines: Vec<String>,
+}
+
+/// Answers every line of a file (`-` is standard input) with a line.
+///
+/// `work` answers one line's object; what it returns is written with the line's `id`. A line that
+/// is no JSON object is told on standard error, and makes the batch a failure in the end.
+pub(crate) fn run(path: &Path, work: impl Fn(&Object) -> Object + Sync) -> Result<(), Failure> {
+    let source: Box<dyn Read + Send> = if path == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        let file = std::fs::File::open(path)
+            .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+        Box::new(file)
+    };
+    let name = if path == Path::new("-") {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let window = threads * BATCHES_PER_THREAD;
+    let (batch_sender, batches) = sync_channel::<Batch>(window);
+    let (answer_sender, answers) = sync_channel::<(usize, Answers)>(window);
+    // A batch is read for a ticket, and the ticket comes back when its answers are written.
+    let (ticket_sender, tickets) = sync_channel::<()>(window);
+    for _ in 0..window {
+        let _ = ticket_sender.send(());
+    }
+    let batches = Mutex::new(batches);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| read_batches(source, &name, tickets, batch_sender));
+        for _ in 0..threads {
+            let answer_sender = answer_sender.clone();
+            let (batches, name, work) = (&batches, &name, &work);
+            scope.spawn(move || {
+                while let Some(batch) = next(batches) {
+                    let answers = answer(name, &batch, work);
+                    if answer_sender.send((batch.number, answers)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(answer_sender);
+        let written = write_answers(answers, ticket_sender);
+        let read = reader
+            .join()
+            .map_err(|_| Failure::Input(format!("{name}: reading it failed")))?;
+        let faults = written?;
+        read?;
+        match faults {
+            0 => Ok(()),
+            faults => Err(Failure::Input(format!(
+                "{name}: {faults} lines could not be read"
+            ))),
+        }
+    })
+}
+
+fn next(batches: &Mutex<Receiver<Batch>>) -> Option<Batch> {
+    batches.lock().ok()?.recv().ok()
+}
+
+fn read_batches(
+    source: impl Read,
+    name: &str,
+    tickets: Receiver<()>,
+    batches: SyncSender<Batch>,
+) -> Result<(), Failure> {
+    let mut source = BufReader::with_capacity(256 << 10, source);
+    let (mut number, mut line_number) = (0, 1);
+    while tickets.recv().is_ok() {
+        let mut batch = Batch {
+            number,
+            first_line: line_number,
+            lines: Vec::new(),
+        };
+        let mut size = 0;
+        let mut ended = false;
+        while batch.lines.len() < BATCH_LINES && size < BATCH_BYTES {
+            let Some(line) = read_line(&mut source, name, line_number)? else {
+                ended = true;
+                break;
+            };
+            size += line.len();
+            line_number += 1;
+            batch.lines.push(line);
+        }
+        number += 1;
+        if (!batch.lines.is_empty() && batches.send(batch).is_err()) || ended {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn read_line(
+    source: &mut impl BufRead,
+    name: &str,
+    number: usize,
+) -> Result<Option<String>, Failure> {
+    let mut line = Vec::new();
+    let read = source.take(MAX_LINE + 1).read_until(b'\n', &mut line);
+    match read {
+        Err(error) => Err(Failure::Input(format!("{name}: {error}"))),
+        Ok(0) => Ok(None),
+        Ok(read) if read as u64 > MAX_LINE => Err(Failure::Input(format!(
+            "{name}:{number}: the line is longer than {} MiB",
+            MAX_LINE >> 20
+        ))),
+        Ok(_) => String::from_utf8(line).map(Some).map_err(|error| {
+            let offset = error.utf8_error().valid_up_to();
+            Failure::Input(format!(
+                "{name}:{number}: byte {offset} of the line is not valid UTF-8"
+            ))
+        }),
+    }
+}
+
+/// What came of a batch.
+struct Answers {
+    text: String,
+    lines: usize,
+    /// Lines that are no JSON object, each with the reason.
+    faults: Vec<String>,
+}
+
+fn answer(name: &str, batch: &Batch, work: &impl Fn(&Object) -> Object) -> Answers {
+    let mut answers = Answers {
+        text: String::new(),
+        lines: batch.lines.len(),
+        faults: Vec::new(),
+    };
+    for (index, line) in batch.lines.iter().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let place = batch.first_line + index;
+        let object = match json::read(line) {
+            Ok(Value::Object(object)) => object,
+            Ok(other) => {
+                let kind = other.type_name();
+                let fault = format!("{name}:{place}: expected an object, found {kind}");
+                answers.faults.push(fault);
+                continue;
+            }
+            Err(error) => {
+                let (column, kind) = (error.column(), error.kind());
+                let fault = format!("{name}:{place}:{column}: this is not JSON: {kind}");
+                answers.faults.push(fault);
+                continue;
+            }
+        };
+        let mut answer = Object::new();
+        answer.insert("id", object.get("id").cloned().unwrap_or_default());
+        answer.extend(work(&object));
+        json::write_into(&mut answers.text, &answer.into(), &json::Style::COMPACT);
+        answers.text.push('\n');
+    }
+    answers
+}
+
+/// Writes answers in the order of their lines; returns how many lines could not be read.
+fn write_answers(
+    answers: Receiver<(usize, Answers)>,
+    tickets: SyncSender<()>,
+) -> Result<usize, Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut waiting = BTreeMap::new();
+    let mut next = 0;
+    let mut faults = 0;
+    let mut progress = Progress::new();
+    while let Ok((number, answers)) = answers.recv() {
+        waiting.insert(number, answers);
+        while let Some(answers) = waiting.remove(&next) {
+            next += 1;
+            out.write_all(answers.text.as_bytes())
+                .map_err(Failure::printing)?;
+            for fault in &answers.faults {
+                progress.clear();
+                eprintln!("error: {fault}");
+            }
+            faults += answers.faults.len();
+            progress.add(answers.lines);
+            // Nobody takes the ticket when all has been read.
+            let _ = tickets.send(());
+        }
+    }
+    progress.clear();
+    out.flush().map_err(Failure::printing)?;
+    Ok(faults)
+}
+
+/// A line on the terminal that tells how far the work is.
+struct Progress {
+    lines: usize,
+    shown: Option<Instant>,
+    is_terminal: bool,
+}
+
+impl Progress {
+    const EVERY: Duration = Duration::from_millis(100);
+
+    fn new() -> Progress {
+        Progress {
+            lines: 0,
+            shown: None,
+            // Where the answers go to the terminal, they are progress enough.
+            is_terminal: io::stderr().is_terminal() && !io::stdout().is_terminal(),
+        }
+    }
+
+    fn add(&mut self, lines: usize) {
+        self.lines += lines;
+        let due = self
+            .shown
+            .is_none_or(|shown| shown.elapsed() >= Self::EVERY);
+        if self.is_terminal && due {
+            eprint!("\r{} lines", self.lines);
+            self.shown = Some(Instant::now());
+        }
+    }
+
+    fn clear(&mut self) {
+        if self.shown.take().is_some() {
+            eprint!("\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The doors to the library: one file a subcommand.
+
+mod input;
+mod jsonl;
+mod parse;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Read a language model's raw output back into a structured message.
+#[derive(Debug, Parser)]
+#[command(
+    name = "unjinja",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Exit codes:\n  \
+        0  all is well\n  \
+        1  what was checked is wrong: an output that its template can't parse\n  \
+        2  wrong usage, or input that can't be read: a missing file, broken JSON, a template that is refused\n\n\
+        `unjinja COMMAND --help` shows examples."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Parse(parse::Args),
+}
+
+/// Why a command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// What was checked is wrong.
+    #[error("{0}")]
+    Wrong(String),
+    /// The command or its input is.
+    #[error("{0}")]
+    Input(String),
+    /// The reader of the output has gone, and nobody is left to be told.
+    #[error("the output is closed")]
+    Closed,
+}
+
+impl Failure {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Closed => 0,
+            Failure::Wrong(_) => 1,
+            Failure::Input(_) => 2,
+        }
+    }
+
+    /// What comes of an error while printing.
+    pub(crate) fn printing(error: io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::Closed,
+            _ => Failure::Input(format!("can't write the result: {error}")),
+        }
+    }
+}
+
+pub(crate) fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Parse(args) => parse::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !matches!(failure, Failure::Closed) {
+                eprintln!("error: {failure}");
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! `unjinja parse`: an output into a message, or into events.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use clap::ValueEnum;
+
+use unjinja::{
+    Event, Object, OnMalformed, OwnedEvent, ParseError, ParserOptions, ResponseParser,
+    ResponseTemplate, Tools, Value, json,
+};
+
+use super::{Failure, input, jsonl};
+
+/// Parse a model's output with a response template
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  The message that an output means:
+    unjinja parse -t template.json output.txt
+
+  With the prompt, since templates often begin the message there:
+    unjinja parse -t tokenizer_config.json --prefix prompt.txt output.txt
+
+  Every event, while a model is writing:
+    model | unjinja parse -t template.json --events
+
+  Arguments of calls typed by the tools' schemas:
+    unjinja parse -t template.json --tools tools.json output.txt
+
+  Many outputs at once, one JSON object a line, each with `id`, `response_template`,
+  `prefix`, and `text` or `chunks`:
+    unjinja parse --jsonl outputs.jsonl > messages.jsonl")]
+pub(crate) struct Args {
+    /// The response template, or a tokenizer_config.json that has one
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        required_unless_present = "jsonl",
+        conflicts_with = "jsonl"
+    )]
+    template: Option<PathBuf>,
+
+    /// The prompt: what follows its last anchor belongs to the message
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["prefix_text", "jsonl"])]
+    prefix: Option<PathBuf>,
+
+    /// The prompt, given right here
+    #[arg(long, value_name = "TEXT", conflicts_with = "jsonl")]
+    prefix_text: Option<String>,
+
+    /// The tools of the prompt, as chat templates take them, to type arguments by
+    #[arg(long, value_name = "FILE", conflicts_with = "jsonl")]
+    tools: Option<PathBuf>,
+
+    /// Feed the output to the parser in pieces of N characters
+    #[arg(long, value_name = "N", conflicts_with = "jsonl", value_parser = clap::value_parser!(u32).range(1..))]
+    chunk: Option<u32>,
+
+    /// Print every event as a line of JSON, as soon as it happens
+    #[arg(long, conflicts_with = "jsonl")]
+    events: bool,
+
+    /// What to do with a region whose text does not parse
+    #[arg(long, value_name = "WHAT", default_value = "fail")]
+    on_malformed: Malformed,
+
+    /// Tell in events where delimiters lie, and what they captured
+    #[arg(long)]
+    spans: bool,
+
+    /// Ignore closing delimiters inside of the strings of JSON regions
+    #[arg(long)]
+    body_aware_close: bool,
+
+    /// Parse a batch: one JSON object a line (`-` is standard input)
+    #[arg(long, value_name = "FILE", conflicts_with = "output")]
+    jsonl: Option<PathBuf>,
+
+    /// The output to parse [default: standard input]
+    #[arg(value_name = "OUTPUT")]
+    output: Option<PathBuf>,
+}
+
+/// What to do with a region whose text does not parse.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Malformed {
+    /// End with an error
+    Fail,
+    /// Tell it in an event, and go on without the region
+    Event,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(path) = &args.jsonl {
+        let templates = Templates::default();
+        return jsonl::run(path, |case| answer(args, &templates, case));
+    }
+    let Some(path) = &args.template else {
+        return Err(Failure::Input("give a response template with `-t`".into()));
+    };
+    let template = input::read_template(path)?;
+    let tools = match &args.tools {
+        Some(path) => read_tools(path)?,
+        None => Tools::none(),
+    };
+    let prefix = match (&args.prefix, &args.prefix_text) {
+        (Some(path), _) => input::read_text(path)?,
+        (None, text) => text.clone().unwrap_or_default(),
+    };
+    if !prefix.is_empty() && template.after_anchor(&prefix).is_none() {
+        eprintln!(
+            "warning: the template's anchor is not in the prefix, so all of it is parsed as part of the message"
+        );
+    }
+    let parser = ResponseParser::new(&template, &prefix, args.options(tools)).map_err(wrong)?;
+    args.parse(parser)
+}
+
+fn read_tools(path: &Path) -> Result<Tools, Failure> {
+    let tools = input::read_json(path)?;
+    if tools.as_array().is_none() {
+        return Err(Failure::Input(format!(
+            "{}: expected a list of tools, found {}",
+            path.display(),
+            tools.type_name()
+        )));
+    }
+    Ok(Tools::from_value(&tools))
+}
+
+fn wrong(error: ParseError) -> Failure {
+    Failure::Wrong(error.to_string())
+}
+
+impl Args {
+    fn options(&self, tools: Tools) -> ParserOptions {
+        ParserOptions {
+            tools,
+            on_malformed: match self.on_malformed {
+                Malformed::Fail => OnMalformed::Fail,
+                Malformed::Event => OnMalformed::Event,
+            },
+            spans: self.spans,
+            body_aware_close: self.body_aware_close,
+        }
+    }
+
+    /// Feeds the output to the parser and prints what comes of it.
+    fn parse(&self, mut parser: ResponseParser) -> Result<(), Failure> {
+        let mut printer = Printer::new(self.events);
+        for event in parser.initial_events() {
+            printer.event(&event.as_event());
+        }
+        printer.flush()?;
+        let mut is_empty = true;
+        let take = |text: &str| {
+            is_empty = false;
+            for piece in pieces(text, self.chunk) {
+                let result = parser.feed_with(piece, |event| printer.event(&event));
+                printer.flush()?;
+                result.map_err(wrong)?;
+            }
+            Ok(())
+        };
+        match &self.output {
+            None => input::read_stream("standard input", io::stdin().lock(), take)?,
+            Some(path) => {
+                let name = path.display().to_string();
+                let file =
+                    File::open(path).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+                input::read_stream(&name, file, take)?;
+            }
+        }
+        if is_empty {
+            eprintln!("warning: the output is empty");
+        }
+        let message = parser.finalize_with(|event| printer.event(&event));
+        printer.flush()?;
+        let message = message.map_err(wrong)?;
+        if !self.events {
+            printer.message(message);
+        }
+        printer.flush()
+    }
+}
+
+/// A text in pieces of so many characters, or whole.
+fn pieces(text: &str, characters: Option<u32>) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = characters.and_then(|count| {
+            let mut ends = rest.char_indices().map(|(at, _)| at);
+            ends.nth(count as usize)
+        });
+        let (piece, others) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = others;
+        Some(piece)
+    })
+}
+
+/// Prints events as lines, or the message in the end.
+struct Printer {
+    events: bool,
+    text: String,
+}
+
+impl Printer {
+    fn new(events: bool) -> Printer {
+        Printer {
+            events,
+            text: String::new(),
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        if self.events {
+            json::write_into(&mut self.text, &event.to_value(), &json::Style::COMPACT);
+            self.text.push('\n');
+        }
+    }
+
+    fn message(&mut self, message: Object) {
+        json::write_into(&mut self.text, &message.into(), &json::Style::pretty(2));
+        self.text.push('\n');
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        if self.text.is_empty() {
+            return Ok(());
+        }
+        let mut out = io::stdout().lock();
+        let written = out
+            .write_all(self.text.as_bytes())
+            .and_then(|()| out.flush());
+        self.text.clear();
+        written.map_err(Failure::printing)
+    }
+}
+
+/// The response templates that a batch has used last, since batches use few of them again and
+/// again.
+#[derive(Default)]
+struct Templates {
+    recent: Mutex<Vec<ResponseTemplate>>,
+}
+
+impl Templates {
+    const KEPT: usize = 16;
+
+    fn load(&self, value: &Value) -> Result<ResponseTemplate, String> {
+        let known = self.recent.lock().ok().and_then(|recent| {
+            let known = recent.iter().find(|t| t.as_value() == value);
+            known.cloned()
+        });
+        if let Some(template) = known {
+            return Ok(template);
+        }
+        let template = ResponseTemplate::from_value(value).map_err(|error| error.to_string())?;
+        if let Ok(mut recent) = self.recent.lock() {
+            recent.truncate(Self::KEPT - 1);
+            recent.insert(0, template.clone());
+        }
+        Ok(template)
+    }
+}
+
+/// Answers one case of a batch.
+fn answer(args: &Args, templates: &Templates, case: &Object) -> Object {
+    let mut answer = Object::new();
+    let template = case.get("response_template").unwrap_or(&Value::Null);
+    let template = match templates.load(template) {
+        Ok(template) => template,
+        Err(error) => {
+            answer.insert("load_error", error);
+            return answer;
+        }
+    };
+    if let Err((error, place)) = replay(args, &template, case, &mut answer) {
+        answer.insert("error", error);
+        answer.insert("error_at", place);
+    }
+    answer
+}
+
+/// Parses a case's text, and adds to the answer what happens, up to a failure: its message, and
+/// where it happened.
+fn replay(
+    args: &Args,
+    template: &ResponseTemplate,
+    case: &Object,
+    answer: &mut Object,
+) -> Result<(), (String, Value)> {
+    let tools = case.get("tools").map_or(Tools::none(), Tools::from_value);
+    let prefix = match case.get("prefix") {
+        None | Some(Value::Null) => "",
+        Some(prefix) => prefix
+            .as_str()
+            .ok_or_else(|| ("`prefix` is no text".to_owned(), "prefix".into()))?,
+    };
+    let mut parser = ResponseParser::new(template, prefix, args.options(tools))
+        .map_err(|error| (error.to_string(), "prefix".into()))?;
+    answer.insert("initial_events", values(parser.initial_events()));
+    answer.insert("events", Vec::new());
+    for (index, chunk) in chunks(case)?.into_iter().enumerate() {
+        let events = parser
+            .feed(chunk)
+            .map_err(|error| (error.to_string(), Value::from(index)))?;
+        if let Some(Value::Array(all)) = answer.get_mut("events") {
+            all.push(values(&events));
+        }
+    }
+    let (message, events) = parser
+        .finalize()
+        .map_err(|error| (error.to_string(), "finalize".into()))?;
+    answer.insert("final_events", values(&events));
+    answer.insert("message", message);
+    Ok(())
+}
+
+fn chunks(case: &Object) -> Result<Vec<&str>, (String, Value)> {
+    let fail = |message: &str| (message.to_owned(), Value::from(0));
+    match (case.get("chunks"), case.get("text")) {
+        (Some(Value::Array(chunks)), _) => chunks
+            .iter()
+            .map(|chunk| chunk.as_str().ok_or_else(|| fail("a chunk is no text")))
+            .collect(),
+        (None, Some(text)) => {
+            let text = text.as_str().ok_or_else(|| fail("`text` is no text"))?;
+            Ok(vec![text])
+        }
+        _ => Err(fail("there are neither `chunks` nor `text`")),
+    }
+}
+
+fn values(events: &[OwnedEvent]) -> Value {
+    let values: Vec<Value> = events.iter().map(OwnedEvent::to_value).collect();
+    values.into()
+}

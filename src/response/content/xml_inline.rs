@@ -1,0 +1,63 @@
+//! A flat sequence of tags, each an entry of an object.
+
+use std::ops::ControlFlow;
+
+use crate::response::pattern::{Match, Pattern};
+use crate::value::{Object, Value};
+
+use super::{Content, parse_value};
+
+/// The arguments of the `xml-inline` parser.
+#[derive(Debug)]
+pub(crate) struct XmlInlineArgs {
+    pub(crate) pattern: Pattern,
+    /// The number of the group `key`, and that of `value` if the pattern has it.
+    pub(crate) key: usize,
+    pub(crate) value: Option<usize>,
+    pub(crate) value_parser: Option<Box<Content>>,
+    pub(crate) merge_duplicates: bool,
+}
+
+impl XmlInlineArgs {
+    pub(super) fn parse(&self, text: &str) -> Result<Value, String> {
+        let mut object = Object::new();
+        let mut result = Ok(());
+        self.pattern
+            .for_each_match(text, |found| {
+                result = self.add(&mut object, text, found);
+                match result {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(_) => ControlFlow::Break(()),
+                }
+            })
+            .map_err(|_| "`tag_pattern` takes too many steps on this text".to_owned())?;
+        result.map(|()| object.into())
+    }
+
+    fn add(&self, object: &mut Object, text: &str, found: Match<'_>) -> Result<(), String> {
+        let key = found
+            .group(self.key)
+            .ok_or("`tag_pattern` matched without its group `key`")?;
+        let key = &text[key];
+        let parser = self.value_parser.as_deref();
+        let value = match self.value.map(|group| found.group(group)) {
+            None => parse_value(parser, "")?,
+            Some(Some(range)) => parse_value(parser, &text[range])?,
+            Some(None) if parser.is_none() => Value::Null,
+            Some(None) => {
+                return Err("`tag_pattern` matched without its group `value`".into());
+            }
+        };
+        match object.get_mut(key).filter(|_| self.merge_duplicates) {
+            None => {
+                object.insert(key, value);
+            }
+            Some(Value::Array(values)) => values.push(value),
+            Some(first) => {
+                let values = vec![std::mem::take(first), value];
+                *first = values.into();
+            }
+        }
+        Ok(())
+    }
+}

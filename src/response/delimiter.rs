@@ -1,0 +1,85 @@
+//! What opens and closes regions: literals, or a regular expression.
+
+use super::pattern::{Pattern, PatternError};
+
+/// The opening or closing delimiter of a field, or the anchor of a message.
+#[derive(Debug)]
+pub struct Delimiter {
+    spelling: Spelling,
+    pattern: Pattern,
+    /// Whether a match that ends where the text ends is final.
+    pub(crate) commits_at_end: bool,
+}
+
+#[derive(Debug)]
+enum Spelling {
+    Literals(Vec<String>),
+    Pattern(String),
+}
+
+impl Delimiter {
+    pub(crate) fn from_literals(literals: Vec<String>) -> Result<Delimiter, PatternError> {
+        let can_extend = literals
+            .iter()
+            .any(|a| literals.iter().any(|b| a != b && a.starts_with(b.as_str())));
+        Ok(Delimiter {
+            pattern: Pattern::literals(&literals)?,
+            spelling: Spelling::Literals(literals),
+            commits_at_end: !can_extend,
+        })
+    }
+
+    pub(crate) fn from_pattern(pattern: &str) -> Result<Delimiter, PatternError> {
+        Ok(Delimiter {
+            pattern: Pattern::new(pattern)?,
+            spelling: Spelling::Pattern(pattern.to_owned()),
+            commits_at_end: false,
+        })
+    }
+
+    /// The literals, if it is spelled as literals.
+    pub fn literals(&self) -> Option<&[String]> {
+        match &self.spelling {
+            Spelling::Literals(literals) => Some(literals),
+            Spelling::Pattern(_) => None,
+        }
+    }
+
+    /// The regular expression, if it is spelled as one.
+    pub fn pattern(&self) -> Option<&str> {
+        match &self.spelling {
+            Spelling::Literals(_) => None,
+            Spelling::Pattern(pattern) => Some(pattern),
+        }
+    }
+
+    /// The names of the groups that it captures.
+    pub fn group_names(&self) -> &[String] {
+        self.pattern.groups()
+    }
+
+    /// Whether it is found in the same places however a text is cut into chunks.
+    ///
+    /// Some patterns can't be: `a(?:bc)?` takes the `a` when a chunk ends after `ab`, though a `c`
+    /// might follow; and `<end>|$` takes the end of any chunk for the end of the text, so that
+    /// `<end>` is never found when it comes in pieces. `None` says that it can't be told, because
+    /// the pattern looks around or is too large.
+    ///
+    /// ```
+    /// use unjinja::ResponseTemplate;
+    ///
+    /// let template = ResponseTemplate::from_json(
+    ///     r#"{"start_anchor": "A:", "fields": {"content": {"close_pattern": "<end>|$"}}}"#,
+    /// )?;
+    /// let close = template.field("content").and_then(|field| field.close());
+    /// assert_eq!(close.and_then(|close| close.is_steady()), Some(false));
+    /// # Ok::<(), unjinja::TemplateError>(())
+    /// ```
+    pub fn is_steady(&self) -> Option<bool> {
+        self.pattern.is_steady()
+    }
+
+    pub(crate) fn compiled(&self) -> &Pattern {
+        &self.pattern
+    }
+}

@@ -1,0 +1,77 @@
+//! What can go wrong while an output is parsed.
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+/// An output could not be parsed.
+///
+/// Positions are bytes of the text since the anchor.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ParseError {
+    /// The text of a region is not what its field's parser or transform expects.
+    #[error("field `{field}`, bytes {} to {} of the message: {error}", span.start, span.end)]
+    Region {
+        /// The field.
+        field: String,
+        /// Where the region's text lies.
+        span: Range<usize>,
+        /// What is wrong with it.
+        error: RegionError,
+    },
+    /// Fields that are not optional never matched.
+    #[error(
+        "the output lacks {}: make it `\"optional\": true` if a message may do without",
+        list(fields)
+    )]
+    Missing {
+        /// The fields.
+        fields: Vec<String>,
+    },
+    /// A region opens and closes at the same place without taking any text, for ever.
+    #[error(
+        "field `{field}` opens and closes again and again at byte {position} of the message: \
+         let one of its delimiters match some text"
+    )]
+    Stuck {
+        /// The field.
+        field: String,
+        /// Where it opens.
+        position: usize,
+    },
+    /// A pattern with lookaround has used up its steps.
+    #[error(
+        "a pattern of field `{field}` takes too many steps from byte {position} of the message on: \
+         replace its lookaround or nested repeats"
+    )]
+    TooCostly {
+        /// The field.
+        field: String,
+        /// From where on it was searched for.
+        position: usize,
+    },
+    /// The parser has failed before.
+    #[error("this parser has failed before and can't go on: start a new one")]
+    AfterFailure,
+}
+
+/// What is wrong with the text of a region.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RegionError {
+    /// The content parser could not read it.
+    #[error("{0}")]
+    Content(String),
+    /// The transform could not be filled in.
+    #[error("{0}")]
+    Transform(String),
+    /// The message can't take the value.
+    #[error("{0}")]
+    Store(String),
+}
+
+fn list(fields: &[String]) -> String {
+    let quoted: Vec<String> = fields.iter().map(|field| format!("`{field}`")).collect();
+    quoted.join(", ")
+}

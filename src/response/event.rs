@@ -1,0 +1,255 @@
+//! What a parser tells while text comes in.
+
+use std::ops::Range;
+
+use crate::value::{Object, Value};
+
+/// A named group of a delimiter, and the text that it matched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capture {
+    /// The group's name.
+    pub name: String,
+    /// What it matched.
+    pub text: String,
+}
+
+/// Something that happened in the text, as slices of it.
+///
+/// [`Event::to_owned`] makes it independent of the parser.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// A region has begun.
+    Open {
+        /// The field it belongs to.
+        field: &'a str,
+        /// Where its delimiter lies, if [`spans`](crate::ParserOptions::spans) were asked for.
+        opening: Option<Opening<'a>>,
+    },
+    /// Text of the region that is open.
+    Chunk {
+        /// The field it belongs to.
+        field: &'a str,
+        /// The text, as the model wrote it.
+        text: &'a str,
+        /// Whether the text has yet to be parsed: it is part of the value only for fields of text,
+        /// numbers and truth values.
+        dirty: bool,
+    },
+    /// A region has ended, and its value is final.
+    Close {
+        /// The field it belongs to.
+        field: &'a str,
+        /// What its parser and its transform have made of its text.
+        value: &'a Value,
+        /// Where its delimiter lies, if [`spans`](crate::ParserOptions::spans) were asked for.
+        span: Option<Range<usize>>,
+    },
+    /// A region has ended, and its text could not be parsed
+    /// (only with [`OnMalformed::Event`](crate::OnMalformed::Event)).
+    Malformed {
+        /// The field it belongs to.
+        field: &'a str,
+        /// All of its text.
+        raw: &'a str,
+        /// What is wrong with it.
+        error: &'a str,
+        /// Where its delimiter lies, if [`spans`](crate::ParserOptions::spans) were asked for.
+        span: Option<Range<usize>>,
+    },
+}
+
+/// Where an opening delimiter lies, and what it captured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opening<'a> {
+    /// The bytes that the delimiter took in the text since the anchor; empty where a region opens
+    /// without one.
+    pub span: Range<usize>,
+    /// Its named groups, those that took part.
+    pub captures: &'a [Capture],
+}
+
+/// An [`Event`] that stands on its own.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum OwnedEvent {
+    /// See [`Event::Open`].
+    Open {
+        /// The field.
+        field: String,
+        /// Where its delimiter lies, and its named groups.
+        opening: Option<(Range<usize>, Vec<Capture>)>,
+    },
+    /// See [`Event::Chunk`].
+    Chunk {
+        /// The field.
+        field: String,
+        /// The text.
+        text: String,
+        /// Whether it has yet to be parsed.
+        dirty: bool,
+    },
+    /// See [`Event::Close`].
+    Close {
+        /// The field.
+        field: String,
+        /// Its value.
+        value: Value,
+        /// Where its delimiter lies.
+        span: Option<Range<usize>>,
+    },
+    /// See [`Event::Malformed`].
+    Malformed {
+        /// The field.
+        field: String,
+        /// All of its text.
+        raw: String,
+        /// What is wrong with it.
+        error: String,
+        /// Where its delimiter lies.
+        span: Option<Range<usize>>,
+    },
+}
+
+impl Event<'_> {
+    /// The field that the event is about.
+    pub fn field(&self) -> &str {
+        match self {
+            Event::Open { field, .. }
+            | Event::Chunk { field, .. }
+            | Event::Close { field, .. }
+            | Event::Malformed { field, .. } => field,
+        }
+    }
+
+    /// The event, independent of the parser.
+    pub fn to_owned(&self) -> OwnedEvent {
+        match self.clone() {
+            Event::Open { field, opening } => OwnedEvent::Open {
+                field: field.into(),
+                opening: opening.map(|o| (o.span, o.captures.to_vec())),
+            },
+            Event::Chunk { field, text, dirty } => OwnedEvent::Chunk {
+                field: field.into(),
+                text: text.into(),
+                dirty,
+            },
+            Event::Close { field, value, span } => OwnedEvent::Close {
+                field: field.into(),
+                value: value.clone(),
+                span,
+            },
+            Event::Malformed {
+                field,
+                raw,
+                error,
+                span,
+            } => OwnedEvent::Malformed {
+                field: field.into(),
+                raw: raw.into(),
+                error: error.into(),
+                span,
+            },
+        }
+    }
+
+    /// The event as the object that streaming interfaces exchange.
+    ///
+    /// ```
+    /// use unjinja::{json, Event};
+    ///
+    /// let event = Event::Chunk { field: "thinking", text: "Hm.", dirty: false };
+    /// assert_eq!(
+    ///     json::write(&event.to_value()),
+    ///     r#"{"type":"region_chunk","field":"thinking","text":"Hm.","dirty":false}"#,
+    /// );
+    /// ```
+    pub fn to_value(&self) -> Value {
+        let mut object = Object::new();
+        let kind = match self {
+            Event::Open { .. } => "region_open",
+            Event::Chunk { .. } => "region_chunk",
+            Event::Close { .. } => "region_close",
+            Event::Malformed { .. } => "region_malformed",
+        };
+        object.insert("type", kind);
+        object.insert("field", self.field());
+        let span = match self {
+            Event::Open { opening, .. } => opening.as_ref().map(|opening| opening.span.clone()),
+            Event::Chunk { text, dirty, .. } => {
+                object.insert("text", *text);
+                object.insert("dirty", *dirty);
+                None
+            }
+            Event::Close { value, span, .. } => {
+                object.insert("value", (*value).clone());
+                span.clone()
+            }
+            Event::Malformed {
+                raw, error, span, ..
+            } => {
+                object.insert("raw", *raw);
+                object.insert("error", *error);
+                span.clone()
+            }
+        };
+        if let Some(span) = span {
+            let bounds = [span.start, span.end].map(|n| Value::from(n as i64));
+            object.insert("span", Value::Array(bounds.into()));
+        }
+        if let Event::Open {
+            opening: Some(opening),
+            ..
+        } = self
+        {
+            let captures: Object = opening
+                .captures
+                .iter()
+                .map(|c| (c.name.as_str(), c.text.as_str()))
+                .collect();
+            object.insert("captures", captures);
+        }
+        object.into()
+    }
+}
+
+impl OwnedEvent {
+    /// The event as slices of this one.
+    pub fn as_event(&self) -> Event<'_> {
+        match self {
+            OwnedEvent::Open { field, opening } => Event::Open {
+                field,
+                opening: opening.as_ref().map(|(span, captures)| Opening {
+                    span: span.clone(),
+                    captures,
+                }),
+            },
+            OwnedEvent::Chunk { field, text, dirty } => Event::Chunk {
+                field,
+                text,
+                dirty: *dirty,
+            },
+            OwnedEvent::Close { field, value, span } => Event::Close {
+                field,
+                value,
+                span: span.clone(),
+            },
+            OwnedEvent::Malformed {
+                field,
+                raw,
+                error,
+                span,
+            } => Event::Malformed {
+                field,
+                raw,
+                error,
+                span: span.clone(),
+            },
+        }
+    }
+
+    /// See [`Event::to_value`].
+    pub fn to_value(&self) -> Value {
+        self.as_event().to_value()
+    }
+}

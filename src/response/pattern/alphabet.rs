@@ -1,0 +1,135 @@
+//! The characters of a program, sorted into classes that it cannot tell apart.
+//!
+//! An automaton over all of Unicode would be huge; one over the handful of classes that a pattern
+//! distinguishes is tiny. Two characters share a class when every set of the program holds either
+//! both of them or neither.
+
+use std::collections::HashMap;
+
+use regex_syntax::hir::ClassUnicode;
+
+/// Index of a class of characters.
+pub(crate) type Class = u16;
+
+/// Which class each character belongs to, and which sets hold which classes.
+#[derive(Debug)]
+pub(crate) struct Alphabet {
+    ascii: [Class; 128],
+    /// First code point of every run of characters that share a class, in ascending order.
+    starts: Vec<u32>,
+    /// The class of each of those runs.
+    classes: Vec<Class>,
+    /// For each class, one bit a set.
+    members: Vec<Box<[u64]>>,
+}
+
+impl Alphabet {
+    /// Sorts all characters by their membership in `sets`.
+    pub(crate) fn new(sets: &[ClassUnicode]) -> Alphabet {
+        let mut starts: Vec<u32> = vec![0];
+        for range in sets.iter().flat_map(ClassUnicode::ranges) {
+            starts.push(range.start().into());
+            starts.push(u32::from(range.end()) + 1);
+        }
+        starts.sort_unstable();
+        starts.dedup();
+        let words = sets.len().div_ceil(64).max(1);
+        let mut runs: Vec<Box<[u64]>> = vec![vec![0; words].into_boxed_slice(); starts.len()];
+        for (set, class) in sets.iter().enumerate() {
+            for range in class.ranges() {
+                let first = starts.partition_point(|&s| s < u32::from(range.start()));
+                let last = starts.partition_point(|&s| s <= u32::from(range.end()));
+                for run in &mut runs[first..last] {
+                    run[set / 64] |= 1 << (set % 64);
+                }
+            }
+        }
+        let mut known: HashMap<Box<[u64]>, Class> = HashMap::new();
+        let mut members = Vec::new();
+        let classes: Vec<Class> = runs
+            .into_iter()
+            .map(|run| {
+                *known.entry(run).or_insert_with_key(|run| {
+                    members.push(run.clone());
+                    (members.len() - 1) as Class
+                })
+            })
+            .collect();
+        let mut alphabet = Alphabet {
+            ascii: [0; 128],
+            starts,
+            classes,
+            members,
+        };
+        for byte in 0..128u8 {
+            alphabet.ascii[byte as usize] = alphabet.search(byte.into());
+        }
+        alphabet
+    }
+
+    /// How many classes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The class of an ASCII byte.
+    #[inline(always)]
+    pub(crate) fn class_of_ascii(&self, byte: u8) -> Class {
+        self.ascii[(byte & 127) as usize]
+    }
+
+    /// The class of any character.
+    #[inline]
+    pub(crate) fn class_of(&self, c: char) -> Class {
+        if c.is_ascii() {
+            self.ascii[c as usize]
+        } else {
+            self.search(c)
+        }
+    }
+
+    /// Whether the set holds the characters of a class.
+    #[inline]
+    pub(crate) fn holds(&self, set: usize, class: Class) -> bool {
+        self.members[class as usize][set / 64] >> (set % 64) & 1 == 1
+    }
+
+    /// Whether the set holds any character between two code points, both included.
+    pub(crate) fn meets(&self, set: usize, first: u32, last: u32) -> bool {
+        let from = self.starts.partition_point(|&s| s <= first) - 1;
+        let to = self.starts.partition_point(|&s| s <= last);
+        self.classes[from..to]
+            .iter()
+            .any(|&class| self.holds(set, class))
+    }
+
+    fn search(&self, c: char) -> Class {
+        self.classes[self.starts.partition_point(|&s| s <= u32::from(c)) - 1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use regex_syntax::hir::ClassUnicodeRange;
+
+    #[test]
+    fn characters_that_no_set_tells_apart_share_a_class() {
+        let set = |ranges: &[(char, char)]| {
+            ClassUnicode::new(ranges.iter().map(|&(a, b)| ClassUnicodeRange::new(a, b)))
+        };
+        let alphabet = Alphabet::new(&[set(&[('a', 'z')]), set(&[('m', 'm'), ('é', 'ü')])]);
+        assert_eq!(alphabet.len(), 4);
+        assert_eq!(alphabet.class_of('b'), alphabet.class_of('z'));
+        assert_ne!(alphabet.class_of('b'), alphabet.class_of('m'));
+        assert_eq!(alphabet.class_of('A'), alphabet.class_of('\u{10ffff}'));
+        for (set, c, held) in [
+            (0, 'm', true),
+            (1, 'm', true),
+            (1, 'ö', true),
+            (0, 'ö', false),
+        ] {
+            assert_eq!(alphabet.holds(set, alphabet.class_of(c)), held, "{set} {c}");
+        }
+    }
+}

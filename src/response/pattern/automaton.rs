@@ -1,0 +1,633 @@
+//! The engine that reads every character once.
+//!
+//! A [`Scanner`] runs a program as an automaton whose states are built when they are first needed.
+//! A state is the list of threads a backtracking matcher would still have to try, best first, so
+//! that what it finds is what backtracking finds: leftmost, then by priority. Beside the state
+//! stand registers: for each thread where its match began, and where its named groups lie. They
+//! make the automaton fit for streams: it can be stopped after any character and asked whether
+//! something has matched, or from which position on the text could still grow into a match.
+
+use std::collections::HashMap;
+
+use super::alphabet::Class;
+use super::prefilter::Prefilter;
+use super::program::{After, Before, Inst, Pc, Program};
+use super::{Verdict, Window};
+
+/// A scanner that knows this many states forgets them all and builds anew what it still needs.
+const MAX_STATES: usize = 4_096;
+/// The same for the size of its table.
+const MAX_TABLE: usize = 1 << 20;
+
+/// Marks a transition that has not been computed.
+const UNKNOWN: u32 = u32::MAX;
+/// Marks a transition that does more than to change the state; the other bits number its [`Move`].
+const MOVE: u32 = 1 << 31;
+/// As a thread's origin: it begins at the current position.
+const FRESH: u16 = u16::MAX;
+/// As a thread of the dead end that a final newline may be: it matched before that newline.
+const MATCHED: Pc = Pc::MAX;
+/// As a register: not set.
+pub(super) const UNSET: usize = usize::MAX;
+
+type StateId = u32;
+
+/// A program ready to be scanned with.
+#[derive(Debug)]
+pub(crate) struct Automaton {
+    pub(super) program: Program,
+    prefilter: Prefilter,
+}
+
+impl Automaton {
+    pub(crate) fn new(program: Program) -> Automaton {
+        Automaton {
+            prefilter: Prefilter::new(&program),
+            program,
+        }
+    }
+}
+
+/// What tells a state from the others.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    /// Threads that have taken at least one character, best first.
+    threads: Box<[Pc]>,
+    /// Threads that live only if the text ends here, because they took the newline just read for
+    /// the last character; where there are any, they stand for all threads at the end.
+    ghosts: Box<[Pc]>,
+    before: Before,
+    /// A match has been found: no new thread begins, the ones left would be better.
+    found: bool,
+}
+
+impl Key {
+    fn is_idle(&self) -> bool {
+        !self.found && self.threads.is_empty() && self.ghosts.is_empty()
+    }
+
+    fn is_dead(&self) -> bool {
+        self.found && self.threads.is_empty() && self.ghosts.is_empty()
+    }
+
+    /// The threads that count if the text ends here, and the row of registers of the first.
+    fn at_end(&self) -> (&[Pc], usize) {
+        if self.ghosts.is_empty() {
+            (&self.threads, 0)
+        } else {
+            (&self.ghosts, self.threads.len())
+        }
+    }
+}
+
+#[derive(Debug)]
+struct State {
+    key: Key,
+    at_end: Option<AtEnd>,
+}
+
+/// What holds if the text ends in a state.
+#[derive(Debug, Clone, Copy)]
+struct AtEnd {
+    found: Option<(Source, MatchEnd)>,
+    /// The row of the best thread that wants more text.
+    live: Option<u16>,
+    /// Whether more text could change what is said here in a way that a held-back match hides.
+    fickle: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MatchEnd {
+    Here,
+    BeforeNewline,
+}
+
+/// Where a row of registers comes from, and which of them take the current position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Source {
+    row: u16,
+    sets: u64,
+}
+
+/// A transition that moves registers, finds something, or ends in a state that needs attention.
+#[derive(Debug, Clone)]
+struct Move {
+    next: StateId,
+    rows: Box<[Source]>,
+    found: Option<Source>,
+    /// Whether the next state is idle or dead.
+    pause: bool,
+}
+
+/// A thread that has come to where it takes a character, or has matched.
+#[derive(Debug, Clone, Copy)]
+struct Leaf {
+    pc: Pc,
+    source: Source,
+}
+
+/// The states known so far.
+#[derive(Debug, Default)]
+struct Cache {
+    states: Vec<State>,
+    index: HashMap<Key, StateId>,
+    table: Vec<u32>,
+    moves: Vec<Move>,
+    seen: Vec<u32>,
+    generation: u32,
+    stack: Vec<Leaf>,
+    leaves: Vec<Leaf>,
+}
+
+/// A search under way.
+#[derive(Debug)]
+pub(crate) struct Scanner {
+    cache: Cache,
+    state: StateId,
+    /// How far the text has been read.
+    at: usize,
+    registers: Vec<usize>,
+    spare: Vec<usize>,
+    found: Option<(usize, usize)>,
+    found_slots: Vec<usize>,
+}
+
+impl Scanner {
+    pub(crate) fn new() -> Scanner {
+        Scanner {
+            cache: Cache::default(),
+            state: 0,
+            at: 0,
+            registers: Vec::new(),
+            spare: Vec::new(),
+            found: None,
+            found_slots: Vec::new(),
+        }
+    }
+
+    /// Begins a search at a position of the window.
+    pub(crate) fn start(&mut self, automaton: &Automaton, window: &Window<'_>, from: usize) {
+        self.found = None;
+        self.at = from;
+        self.state = self.cache.idle(&automaton.program, window, from);
+    }
+
+    /// How far the text has been read.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Whether nothing further can change what has been found.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.found.is_some() && self.key().is_dead()
+    }
+
+    /// Where the best thread still under way began.
+    pub(crate) fn earliest(&self) -> Option<usize> {
+        let key = self.key();
+        (!key.threads.is_empty() || !key.ghosts.is_empty()).then(|| self.registers[0])
+    }
+
+    /// Where a match that is not the last word, or the last word, begins.
+    pub(crate) fn found_start(&self) -> Option<usize> {
+        self.found.map(|(start, _)| start)
+    }
+
+    fn key(&self) -> &Key {
+        &self.cache.states[self.state as usize].key
+    }
+
+    /// Reads on up to `limit`, a position of the window, or until the search is finished.
+    pub(crate) fn advance(&mut self, automaton: &Automaton, window: &Window<'_>, limit: usize) {
+        let program = &automaton.program;
+        let bytes = window.text.as_bytes();
+        let end = limit - window.base;
+        let stride = program.alphabet.len();
+        let mut i = self.at - window.base;
+        while i < end {
+            let key = self.key();
+            if key.is_dead() {
+                break;
+            }
+            if key.is_idle() && !key.before.at_start {
+                let candidate = automaton.prefilter.find(bytes, i, end);
+                if candidate > i {
+                    i = candidate;
+                    self.state = self.cache.idle(program, window, window.base + i);
+                    if i == end {
+                        break;
+                    }
+                }
+            }
+            while i < end {
+                let (class, width) = class_at(program, window.text, bytes, i);
+                let mut step = self.cache.table[self.state as usize * stride + class as usize];
+                if step == UNKNOWN {
+                    (self.state, step) = self.cache.step(program, self.state, class);
+                }
+                if step & MOVE == 0 {
+                    self.state = step;
+                    i += width;
+                    continue;
+                }
+                let number = (step & !MOVE) as usize;
+                let pause = self.make_move(program.slots, number, window.base + i);
+                i += width;
+                if pause {
+                    break;
+                }
+            }
+        }
+        self.at = window.base + i;
+    }
+
+    /// Carries out a move at a position; says whether the state it leads to needs attention.
+    fn make_move(&mut self, slots: usize, number: usize, position: usize) -> bool {
+        let step = &self.cache.moves[number];
+        if let Some(source) = step.found {
+            self.found_slots.clear();
+            copy_row(
+                &mut self.found_slots,
+                &self.registers,
+                slots,
+                source,
+                position,
+            );
+            self.found = Some((self.found_slots[0], position));
+        }
+        self.spare.clear();
+        for &source in &step.rows {
+            copy_row(&mut self.spare, &self.registers, slots, source, position);
+        }
+        std::mem::swap(&mut self.spare, &mut self.registers);
+        self.state = step.next;
+        step.pause
+    }
+
+    /// What the search says of the text up to here, were it to end here.
+    pub(crate) fn verdict(&mut self, automaton: &Automaton) -> Verdict {
+        if self.is_finished() {
+            return self.verdict_of_found();
+        }
+        let slots = automaton.program.slots;
+        let at_end = self.cache.at_end(&automaton.program, self.state);
+        if let Some((source, end)) = at_end.found {
+            let start = match source.row {
+                FRESH => self.at,
+                row => self.registers[row as usize * slots],
+            };
+            return Verdict::Found {
+                start,
+                end: end.position(self.at),
+            };
+        }
+        if self.found.is_some() {
+            return self.verdict_of_found();
+        }
+        match at_end.live {
+            Some(row) => Verdict::Partial {
+                start: self.registers[row as usize * slots],
+            },
+            None => Verdict::Nothing,
+        }
+    }
+
+    fn verdict_of_found(&self) -> Verdict {
+        match self.found {
+            Some((start, end)) => Verdict::Found { start, end },
+            None => Verdict::Nothing,
+        }
+    }
+
+    /// Start and end of each named group in the match that [`Scanner::verdict`] speaks of.
+    pub(crate) fn groups(&mut self, automaton: &Automaton) -> &[usize] {
+        if !self.is_finished() {
+            let at_end = self.cache.at_end(&automaton.program, self.state);
+            if let Some((source, _)) = at_end.found {
+                // A group that ends before a final newline is taken to end there: its registers
+                // were set when the newline was read.
+                self.found_slots.clear();
+                copy_row(
+                    &mut self.found_slots,
+                    &self.registers,
+                    automaton.program.slots,
+                    source,
+                    self.at,
+                );
+            }
+        }
+        &self.found_slots[1..]
+    }
+}
+
+impl MatchEnd {
+    fn position(self, at: usize) -> usize {
+        match self {
+            MatchEnd::Here => at,
+            MatchEnd::BeforeNewline => at - 1,
+        }
+    }
+}
+
+#[inline(always)]
+fn class_at(program: &Program, text: &str, bytes: &[u8], i: usize) -> (Class, usize) {
+    let byte = bytes[i];
+    if byte < 128 {
+        return (program.alphabet.class_of_ascii(byte), 1);
+    }
+    let c = text[i..].chars().next().unwrap_or('\0');
+    (program.alphabet.class_of(c), c.len_utf8())
+}
+
+#[inline]
+fn copy_row(to: &mut Vec<usize>, from: &[usize], slots: usize, source: Source, position: usize) {
+    let row = to.len();
+    if source.row == FRESH {
+        to.push(position);
+        to.resize(row + slots, UNSET);
+    } else {
+        let first = source.row as usize * slots;
+        to.extend_from_slice(&from[first..first + slots]);
+    }
+    let mut sets = source.sets;
+    while sets != 0 {
+        to[row + sets.trailing_zeros() as usize] = position;
+        sets &= sets - 1;
+    }
+}
+
+impl Cache {
+    /// The state in which a search begins, or goes on where nothing is under way.
+    fn idle(&mut self, program: &Program, window: &Window<'_>, position: usize) -> StateId {
+        let looks = program.looks;
+        let before = if looks.word || looks.text_start || looks.line {
+            program.before(window.char_before(position))
+        } else {
+            Before::default()
+        };
+        self.intern(
+            program,
+            Key {
+                threads: Box::default(),
+                ghosts: Box::default(),
+                before,
+                found: false,
+            },
+        )
+    }
+
+    fn intern(&mut self, program: &Program, key: Key) -> StateId {
+        if let Some(&id) = self.index.get(&key) {
+            return id;
+        }
+        let stride = program.alphabet.len();
+        let id = self.states.len() as StateId;
+        self.table.resize(self.table.len() + stride, UNKNOWN);
+        self.index.insert(key.clone(), id);
+        self.states.push(State { key, at_end: None });
+        id
+    }
+
+    fn is_full(&self) -> bool {
+        self.states.len() >= MAX_STATES || self.table.len() >= MAX_TABLE
+    }
+
+    /// Computes a transition. Returns it with the state's number, which changes when a full cache
+    /// had to be emptied.
+    fn step(&mut self, program: &Program, state: StateId, class: Class) -> (StateId, u32) {
+        let key = self.states[state as usize].key.clone();
+        let mut state = state;
+        if self.is_full() {
+            self.states.clear();
+            self.index.clear();
+            self.table.clear();
+            self.moves.clear();
+            state = self.intern(program, key.clone());
+        }
+        let mut sources = Vec::new();
+        let mut threads = Vec::new();
+        self.close(program, &key.threads, 0, &key, After::Class(class));
+        let found = take(program, &self.leaves, class, &mut threads, &mut sources);
+        let mut ghosts = Vec::new();
+        if program.looks.final_newline && program.is_newline(class) {
+            self.close(program, &key.threads, 0, &key, After::FinalNewline);
+            let rows = sources.len();
+            if let Some(source) = take(program, &self.leaves, class, &mut ghosts, &mut sources) {
+                ghosts.push(MATCHED);
+                sources.push(source);
+            }
+            if ghosts == threads {
+                ghosts.clear();
+                sources.truncate(rows);
+            }
+        }
+        let next = Key {
+            threads: threads.into(),
+            ghosts: ghosts.into(),
+            before: program.after_class(class),
+            found: key.found || found.is_some(),
+        };
+        let pause = next.is_idle() || next.is_dead();
+        let next = self.intern(program, next);
+        let stays = sources
+            .iter()
+            .enumerate()
+            .all(|(row, s)| s.row as usize == row && s.sets == 0);
+        let step = if stays && found.is_none() && !pause {
+            next
+        } else {
+            self.moves.push(Move {
+                next,
+                rows: sources.into(),
+                found,
+                pause,
+            });
+            (self.moves.len() - 1) as u32 | MOVE
+        };
+        self.table[state as usize * program.alphabet.len() + class as usize] = step;
+        (state, step)
+    }
+
+    fn at_end(&mut self, program: &Program, state: StateId) -> AtEnd {
+        if let Some(at_end) = self.states[state as usize].at_end {
+            return at_end;
+        }
+        let key = self.states[state as usize].key.clone();
+        let (threads, first_row) = key.at_end();
+        self.close(program, threads, first_row, &key, After::End);
+        let at_end = self.read_end(program, &key);
+        self.states[state as usize].at_end = Some(at_end);
+        at_end
+    }
+
+    /// Reads what the leaves of a closure at the end of the text say.
+    fn read_end(&self, program: &Program, key: &Key) -> AtEnd {
+        let mut at_end = AtEnd {
+            found: None,
+            live: None,
+            fickle: false,
+        };
+        let (threads, first_row) = key.at_end();
+        let is_match = |leaf: &Leaf| {
+            leaf.pc == MATCHED || matches!(program.insts[leaf.pc as usize], Inst::Match)
+        };
+        for leaf in &self.leaves {
+            if is_match(leaf) {
+                let end = match leaf.pc {
+                    MATCHED => MatchEnd::BeforeNewline,
+                    _ => MatchEnd::Here,
+                };
+                at_end.found = Some((leaf.source, end));
+                break;
+            }
+        }
+        at_end.live = self
+            .leaves
+            .iter()
+            .find(|leaf| !is_match(leaf) && leaf.source.row != FRESH)
+            .map(|leaf| leaf.source.row);
+        // Steady is what reports the best thread: it matches, or it is held back.
+        let best = self.leaves.first().map(|leaf| leaf.source.row as usize);
+        at_end.fickle = match at_end.found {
+            Some((_, MatchEnd::BeforeNewline)) => true,
+            Some((source, MatchEnd::Here)) => best != Some(source.row as usize),
+            None => key.found && !threads.is_empty(),
+        } || (!threads.is_empty() && best != Some(first_row));
+        at_end
+    }
+
+    /// Follows threads, and unless a match has been found a fresh one, to where they take a
+    /// character or match, best first; leaves them in `self.leaves`.
+    fn close(
+        &mut self,
+        program: &Program,
+        threads: &[Pc],
+        first_row: usize,
+        key: &Key,
+        after: After,
+    ) {
+        self.leaves.clear();
+        if self.seen.len() < program.insts.len() {
+            self.seen.resize(program.insts.len(), 0);
+        }
+        if self.generation == u32::MAX {
+            self.seen.fill(0);
+            self.generation = 0;
+        }
+        self.generation += 1;
+        for (row, &pc) in threads.iter().enumerate() {
+            let source = Source {
+                row: (first_row + row) as u16,
+                sets: 0,
+            };
+            if pc == MATCHED {
+                self.leaves.push(Leaf { pc, source });
+            } else {
+                self.follow(program, Leaf { pc, source }, key.before, after);
+            }
+        }
+        let ended = after == After::End && key.ghosts.last() == Some(&MATCHED);
+        if !key.found && !ended {
+            let source = Source {
+                row: FRESH,
+                sets: 0,
+            };
+            let pc = program.start;
+            self.follow(program, Leaf { pc, source }, key.before, after);
+        }
+    }
+
+    fn follow(&mut self, program: &Program, thread: Leaf, before: Before, after: After) {
+        self.stack.push(thread);
+        while let Some(Leaf { pc, mut source }) = self.stack.pop() {
+            if std::mem::replace(&mut self.seen[pc as usize], self.generation) == self.generation {
+                continue;
+            }
+            match program.insts[pc as usize] {
+                Inst::Set { .. } | Inst::Match => self.leaves.push(Leaf { pc, source }),
+                Inst::Split { first, second } => {
+                    self.stack.push(Leaf { pc: second, source });
+                    self.stack.push(Leaf { pc: first, source });
+                }
+                Inst::Save { slot, next } => {
+                    source.sets |= 1 << slot;
+                    self.stack.push(Leaf { pc: next, source });
+                }
+                Inst::Look { look, next } => {
+                    if program.sees(look, before, after) {
+                        self.stack.push(Leaf { pc: next, source });
+                    }
+                }
+                Inst::Around { .. } | Inst::Atomic { .. } => {
+                    unreachable!("programs that need backtracking are not run as automata")
+                }
+            }
+        }
+    }
+}
+
+/// Lets the leaves take a character of the class: the threads that can, up to the first match,
+/// which is returned.
+fn take(
+    program: &Program,
+    leaves: &[Leaf],
+    class: Class,
+    threads: &mut Vec<Pc>,
+    sources: &mut Vec<Source>,
+) -> Option<Source> {
+    let mut taken = std::collections::HashSet::new();
+    for leaf in leaves {
+        match program.insts[leaf.pc as usize] {
+            Inst::Match => return Some(leaf.source),
+            Inst::Set { set, next } => {
+                if program.alphabet.holds(set, class) && taken.insert(next) {
+                    threads.push(next);
+                    sources.push(leaf.source);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+impl Automaton {
+    /// Whether the pattern finds the same however a text is cut into chunks.
+    ///
+    /// A chunk's end makes a pattern commit itself where the rest of the text might have changed
+    /// its mind: `a(?:bc)?` takes `a` out of `ab` although a `c` may follow, and `x|$` takes every
+    /// end for the end. `None` means that the automaton is too large to tell.
+    pub(crate) fn is_steady(&self) -> Option<bool> {
+        let program = &self.program;
+        let mut cache = Cache::default();
+        let looks = program.looks;
+        for previous in [None, Some('a'), Some(' '), Some('\n')] {
+            let before = if looks.word || looks.text_start || looks.line {
+                program.before(previous)
+            } else {
+                Before::default()
+            };
+            let key = Key {
+                threads: Box::default(),
+                ghosts: Box::default(),
+                before,
+                found: false,
+            };
+            cache.intern(program, key);
+        }
+        let mut next = 0;
+        while next < cache.states.len() {
+            if cache.is_full() {
+                return None;
+            }
+            if cache.at_end(program, next as StateId).fickle {
+                return Some(false);
+            }
+            for class in 0..program.alphabet.len() {
+                cache.step(program, next as StateId, class as Class);
+            }
+            next += 1;
+        }
+        Some(true)
+    }
+}

@@ -1,0 +1,293 @@
+//! The engine for patterns that look around or that never reconsider.
+//!
+//! A backtracking matcher that remembers where it has failed: no step of the program is tried
+//! twice at the same position of the text, so that nested repeats can't explode. What a look
+//! ahead or an atomic group has matched is forgotten again, and may be tried anew from elsewhere;
+//! a budget bounds that.
+
+use super::automaton::UNSET;
+use super::program::{After, Inst, Pc, Program};
+use super::{TooCostly, Verdict, Window};
+
+/// Steps that any search may take, whatever its text.
+const BUDGET: u64 = 1_000_000;
+/// Steps that it may take beyond that for each byte of its text.
+const BUDGET_PER_BYTE: u64 = 2_000;
+
+/// What came of trying a program at a position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trial {
+    Matched {
+        end: usize,
+    },
+    Failed,
+    /// The text ended where another character was wanted.
+    Starved,
+}
+
+/// Whether the end of the text is the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Whole,
+    Partial,
+}
+
+/// Undone or gone on with when a way has failed.
+#[derive(Debug)]
+enum Frame {
+    Try(Pc, usize),
+    Restore(usize, usize),
+}
+
+/// The memory of a search, kept for the next one.
+#[derive(Debug, Default)]
+pub(crate) struct Backtracker {
+    failed: Failures,
+    trail: Vec<(Pc, usize)>,
+    slots: Vec<usize>,
+    steps: u64,
+    budget: u64,
+}
+
+/// Which instructions have been tried at which positions, on either side of where a search began.
+#[derive(Debug, Default)]
+struct Failures {
+    origin: usize,
+    words: usize,
+    after: Vec<u64>,
+    before: Vec<u64>,
+}
+
+impl Failures {
+    fn clear(&mut self, origin: usize, instructions: usize) {
+        self.origin = origin;
+        self.words = instructions.div_ceil(64);
+        self.after.clear();
+        self.before.clear();
+    }
+
+    fn bit(&mut self, pc: Pc, position: usize) -> (&mut u64, u64) {
+        let (side, distance) = if position >= self.origin {
+            (&mut self.after, position - self.origin)
+        } else {
+            (&mut self.before, self.origin - position)
+        };
+        let index = distance * self.words + pc as usize / 64;
+        if side.len() <= index {
+            side.resize(index + 1, 0);
+        }
+        (&mut side[index], 1 << (pc % 64))
+    }
+
+    /// Notes a trial; says whether it is the first of its kind.
+    fn insert(&mut self, pc: Pc, position: usize) -> bool {
+        let (word, bit) = self.bit(pc, position);
+        let first = *word & bit == 0;
+        *word |= bit;
+        first
+    }
+
+    fn remove(&mut self, pc: Pc, position: usize) {
+        let (word, bit) = self.bit(pc, position);
+        *word &= !bit;
+    }
+}
+
+impl Backtracker {
+    /// Searches the window from a position for the leftmost match; where there is none, and the
+    /// text may go on, for the leftmost place where one may be growing.
+    pub(crate) fn search(
+        &mut self,
+        program: &Program,
+        window: &Window<'_>,
+        from: usize,
+        may_grow: bool,
+    ) -> Result<Verdict, TooCostly> {
+        self.steps = 0;
+        self.budget = BUDGET + BUDGET_PER_BYTE * window.text.len() as u64;
+        let mut verdict = self.search_in(program, window, from, Mode::Whole)?;
+        if verdict == Verdict::Nothing && may_grow {
+            verdict = self.search_in(program, window, from, Mode::Partial)?;
+        }
+        Ok(verdict)
+    }
+
+    /// Start and end of each named group in the match found last.
+    pub(crate) fn groups(&self) -> &[usize] {
+        &self.slots[1..]
+    }
+
+    fn search_in(
+        &mut self,
+        program: &Program,
+        window: &Window<'_>,
+        from: usize,
+        mode: Mode,
+    ) -> Result<Verdict, TooCostly> {
+        self.failed.clear(from, program.insts.len());
+        let mut start = from;
+        loop {
+            self.slots.clear();
+            self.slots.resize(program.slots, UNSET);
+            match self.run(program, window, program.start, start, false, mode)? {
+                Trial::Matched { end } => return Ok(Verdict::Found { start, end }),
+                Trial::Starved => return Ok(Verdict::Partial { start }),
+                Trial::Failed => {}
+            }
+            match window.char_at(start) {
+                Some(c) => start += c.len_utf8(),
+                None => return Ok(Verdict::Nothing),
+            }
+        }
+    }
+
+    /// Runs a program, or the part of one that a look or an atomic group asks about, to its first
+    /// match. The recursion is as deep as the pattern nests such parts.
+    fn run(
+        &mut self,
+        program: &Program,
+        window: &Window<'_>,
+        start: Pc,
+        from: usize,
+        backward: bool,
+        mode: Mode,
+    ) -> Result<Trial, TooCostly> {
+        let trail = self.trail.len();
+        let mut frames = vec![Frame::Try(start, from)];
+        while let Some(frame) = frames.pop() {
+            let (mut pc, mut at) = match frame {
+                Frame::Try(pc, at) => (pc, at),
+                Frame::Restore(slot, position) => {
+                    self.slots[slot] = position;
+                    continue;
+                }
+            };
+            loop {
+                self.spend()?;
+                if !self.failed.insert(pc, at) {
+                    break;
+                }
+                self.trail.push((pc, at));
+                match program.insts[pc as usize] {
+                    Inst::Match => {
+                        self.forget(trail);
+                        return Ok(Trial::Matched { end: at });
+                    }
+                    Inst::Set { set, next } => {
+                        match self.take(program, window, set, at, backward) {
+                            Some(Ok(there)) => (pc, at) = (next, there),
+                            Some(Err(())) if mode == Mode::Partial => return Ok(Trial::Starved),
+                            Some(Err(())) | None => break,
+                        }
+                    }
+                    Inst::Split { first, second } => {
+                        frames.push(Frame::Try(second, at));
+                        pc = first;
+                    }
+                    Inst::Save { slot, next } => {
+                        frames.push(Frame::Restore(slot, self.slots[slot]));
+                        self.slots[slot] = at;
+                        pc = next;
+                    }
+                    Inst::Look { look, next } => {
+                        let before = program.before(window.char_before(at));
+                        if !program.sees(look, before, after(program, window, at)) {
+                            break;
+                        }
+                        pc = next;
+                    }
+                    Inst::Around {
+                        start,
+                        behind,
+                        negate,
+                        next,
+                    } => {
+                        let kept = self.slots.clone();
+                        let trial = self.run(program, window, start, at, behind, mode)?;
+                        if trial == Trial::Starved {
+                            return Ok(trial);
+                        }
+                        let holds = matches!(trial, Trial::Matched { .. });
+                        if holds && !negate {
+                            restore_on_failure(&mut frames, &kept, &self.slots);
+                        } else {
+                            self.slots = kept;
+                        }
+                        if holds == negate {
+                            break;
+                        }
+                        pc = next;
+                    }
+                    Inst::Atomic { start, next } => {
+                        let kept = self.slots.clone();
+                        match self.run(program, window, start, at, backward, mode)? {
+                            Trial::Matched { end } => {
+                                restore_on_failure(&mut frames, &kept, &self.slots);
+                                (pc, at) = (next, end);
+                            }
+                            Trial::Failed => break,
+                            Trial::Starved => return Ok(Trial::Starved),
+                        }
+                    }
+                }
+            }
+        }
+        self.trail.truncate(trail);
+        Ok(Trial::Failed)
+    }
+
+    fn spend(&mut self) -> Result<(), TooCostly> {
+        self.steps += 1;
+        if self.steps > self.budget {
+            return Err(TooCostly);
+        }
+        Ok(())
+    }
+
+    /// Takes back what was noted as tried since the trail had this length: it did not all fail.
+    fn forget(&mut self, trail: usize) {
+        for (pc, at) in self.trail.drain(trail..) {
+            self.failed.remove(pc, at);
+        }
+    }
+
+    /// Takes a character of the set: the position after it, an error where the text ends, or
+    /// nothing where another character stands.
+    fn take(
+        &self,
+        program: &Program,
+        window: &Window<'_>,
+        set: usize,
+        at: usize,
+        backward: bool,
+    ) -> Option<Result<usize, ()>> {
+        let next = if backward {
+            window.char_before(at)?
+        } else {
+            match window.char_at(at) {
+                Some(c) => c,
+                None => return Some(Err(())),
+            }
+        };
+        let held = program.alphabet.holds(set, program.alphabet.class_of(next));
+        let width = next.len_utf8();
+        held.then(|| Ok(if backward { at - width } else { at + width }))
+    }
+}
+
+/// Sees to it that slots set by a part of the pattern are taken back when what follows it fails.
+fn restore_on_failure(frames: &mut Vec<Frame>, before: &[usize], now: &[usize]) {
+    for (slot, (&old, &new)) in before.iter().zip(now).enumerate() {
+        if old != new {
+            frames.push(Frame::Restore(slot, old));
+        }
+    }
+}
+
+fn after(program: &Program, window: &Window<'_>, at: usize) -> After {
+    match window.char_at(at) {
+        None => After::End,
+        Some('\n') if at + 1 == window.end() => After::FinalNewline,
+        Some(c) => After::Class(program.alphabet.class_of(c)),
+    }
+}

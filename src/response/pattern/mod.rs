@@ -1,0 +1,398 @@
+//! Regular expressions as response templates use them, matched in text that is still growing.
+//!
+//! [`syntax`] reads the dialect, [`program`] compiles it, and two engines run it: [`automaton`]
+//! reads every character once and keeps its state between chunks, [`backtrack`] is for patterns
+//! with lookaround, atomic groups or possessive quantifiers, which no automaton can run.
+
+mod alphabet;
+mod automaton;
+mod backtrack;
+mod prefilter;
+mod program;
+mod syntax;
+
+use std::sync::Mutex;
+
+use automaton::{Automaton, Scanner};
+use backtrack::Backtracker;
+use program::Program;
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+use syntax::{Node, Syntax};
+
+pub(crate) use syntax::PatternError;
+
+/// From this many held-back bytes on, a pattern that needs backtracking is not tried again at
+/// every chunk, but only when the text has grown by a sixteenth: else each chunk would cost as
+/// much as all text held back.
+const PATIENT_FROM: usize = 4_096;
+
+/// A piece of the text since the anchor.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window<'t> {
+    pub(crate) text: &'t str,
+    /// Where in the text since the anchor this piece begins.
+    pub(crate) base: usize,
+    /// The character before it.
+    pub(crate) before: Option<char>,
+}
+
+impl<'t> Window<'t> {
+    /// A window on a whole text.
+    pub(crate) fn whole(text: &'t str) -> Window<'t> {
+        Window {
+            text,
+            base: 0,
+            before: None,
+        }
+    }
+
+    pub(crate) fn end(&self) -> usize {
+        self.base + self.text.len()
+    }
+
+    /// The text between two positions.
+    pub(crate) fn slice(&self, from: usize, to: usize) -> &'t str {
+        &self.text[from - self.base..to - self.base]
+    }
+
+    /// The nearest position at or before this one that does not cut a character in two.
+    pub(crate) fn floor(&self, position: usize) -> usize {
+        self.base + self.text.floor_char_boundary(position - self.base)
+    }
+
+    pub(crate) fn char_at(&self, position: usize) -> Option<char> {
+        self.text[position - self.base..].chars().next()
+    }
+
+    pub(crate) fn char_before(&self, position: usize) -> Option<char> {
+        match position.checked_sub(self.base) {
+            Some(0) | None => self.before.filter(|_| position == self.base),
+            Some(offset) => self.text[..offset].chars().next_back(),
+        }
+    }
+}
+
+/// What a search has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The leftmost match, as far as the text goes.
+    Found { start: usize, end: usize },
+    /// No match, but from here on the text may still grow into one.
+    Partial { start: usize },
+    /// Neither.
+    Nothing,
+}
+
+/// A pattern has used up its steps on a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooCostly;
+
+/// A compiled regular expression.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    engine: Engine,
+    groups: Vec<String>,
+    /// Searches that have ended, whose automata the next ones go on building.
+    pool: Mutex<Vec<Search>>,
+}
+
+#[derive(Debug)]
+enum Engine {
+    Automaton(Automaton),
+    Backtracking(Program),
+}
+
+impl Pattern {
+    /// Compiles a regular expression.
+    pub(crate) fn new(pattern: &str) -> Result<Pattern, PatternError> {
+        Pattern::compile(syntax::parse(pattern)?)
+    }
+
+    /// A pattern that matches any of the literals, the longest first.
+    pub(crate) fn literals(literals: &[String]) -> Result<Pattern, PatternError> {
+        let mut ordered: Vec<&String> = literals.iter().collect();
+        ordered.sort_by_key(|literal| std::cmp::Reverse(literal.chars().count()));
+        Pattern::compile(any_of(&ordered))
+    }
+
+    fn compile(syntax: Syntax) -> Result<Pattern, PatternError> {
+        let program = Program::new(&syntax)?;
+        Ok(Pattern {
+            engine: if program.needs_backtracking {
+                Engine::Backtracking(program)
+            } else {
+                Engine::Automaton(Automaton::new(program))
+            },
+            groups: syntax.groups,
+            pool: Mutex::default(),
+        })
+    }
+
+    /// The names of its groups.
+    pub(crate) fn groups(&self) -> &[String] {
+        &self.groups
+    }
+
+    /// Whether it may look at any text before the position where it matches.
+    pub(crate) fn looks_behind(&self) -> bool {
+        match &self.engine {
+            Engine::Automaton(_) => false,
+            Engine::Backtracking(program) => program.looks.behind,
+        }
+    }
+
+    /// Whether it finds the same however a text is cut into chunks; `None` if that can't be told.
+    pub(crate) fn is_steady(&self) -> Option<bool> {
+        match &self.engine {
+            Engine::Automaton(automaton) => automaton.is_steady(),
+            Engine::Backtracking(_) => None,
+        }
+    }
+
+    /// A search, which the caller begins with [`Search::start`] and gives back when it is done.
+    pub(crate) fn search(&self) -> Search {
+        let pooled = match self.pool.lock() {
+            Ok(mut pool) => pool.pop(),
+            Err(_) => None,
+        };
+        pooled.unwrap_or_else(|| match &self.engine {
+            Engine::Automaton(_) => Search::Scan(Scanner::new()),
+            Engine::Backtracking(_) => Search::Backtrack(Retry::default()),
+        })
+    }
+
+    /// Takes a search back, so that the next one need not build its automaton again.
+    pub(crate) fn give_back(&self, search: Search) {
+        if let Ok(mut pool) = self.pool.lock() {
+            pool.push(search);
+        }
+    }
+
+    /// All matches in a text that is complete, each with the bounds of its groups.
+    pub(crate) fn for_each_match(
+        &self,
+        text: &str,
+        mut visit: impl FnMut(Match<'_>) -> std::ops::ControlFlow<()>,
+    ) -> Result<(), TooCostly> {
+        let window = Window::whole(text);
+        let mut search = self.search();
+        let result = self.visit_matches(&mut search, &window, &mut visit);
+        self.give_back(search);
+        result
+    }
+
+    fn visit_matches(
+        &self,
+        search: &mut Search,
+        window: &Window<'_>,
+        visit: &mut impl FnMut(Match<'_>) -> std::ops::ControlFlow<()>,
+    ) -> Result<(), TooCostly> {
+        let mut from = 0;
+        while from <= window.end() {
+            search.start(self, window, from);
+            search.advance(self, window, window.end());
+            let Verdict::Found { start, end } = search.verdict(self, window, true)? else {
+                break;
+            };
+            let found = Match {
+                start,
+                end,
+                groups: search.groups(self),
+            };
+            if visit(found).is_break() {
+                break;
+            }
+            // An empty match moves on by a character, so that it is not found for ever.
+            from = match window.char_at(end) {
+                Some(c) if start == end => end + c.len_utf8(),
+                None if start == end => break,
+                _ => end,
+            };
+        }
+        Ok(())
+    }
+}
+
+/// The syntax of a pattern that matches any of the literals.
+fn any_of(literals: &[&String]) -> Syntax {
+    let character = |c| Node::Class(ClassUnicode::new([ClassUnicodeRange::new(c, c)]));
+    let literal = |text: &&String| Node::Concat(text.chars().map(character).collect());
+    Syntax {
+        node: Node::Alternation(literals.iter().map(literal).collect()),
+        groups: Vec::new(),
+        ascii: false,
+    }
+}
+
+/// One match of a pattern.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Match<'s> {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    groups: &'s [usize],
+}
+
+impl Match<'_> {
+    /// Where the group with this number lies, if it took part in the match.
+    pub(crate) fn group(&self, index: usize) -> Option<std::ops::Range<usize>> {
+        group(self.groups, index)
+    }
+}
+
+/// Where a group lies, given the bounds of all groups of a match.
+pub(crate) fn group(bounds: &[usize], index: usize) -> Option<std::ops::Range<usize>> {
+    let start = *bounds.get(2 * index)?;
+    let end = *bounds.get(2 * index + 1)?;
+    (start != automaton::UNSET && end != automaton::UNSET).then_some(start..end)
+}
+
+/// A search under way in a text that may still grow.
+///
+/// Every method takes the pattern that the search is for.
+#[derive(Debug)]
+pub(crate) enum Search {
+    Scan(Scanner),
+    Backtrack(Retry),
+}
+
+/// A search that starts over whenever it is asked.
+#[derive(Debug, Default)]
+pub(crate) struct Retry {
+    backtracker: Backtracker,
+    from: usize,
+    /// What was last found, and up to which end of the text.
+    last: Option<(Verdict, usize)>,
+}
+
+impl Search {
+    /// Begins a search at a position of the window.
+    pub(crate) fn start(&mut self, pattern: &Pattern, window: &Window<'_>, from: usize) {
+        match (self, &pattern.engine) {
+            (Search::Scan(scanner), Engine::Automaton(automaton)) => {
+                scanner.start(automaton, window, from);
+            }
+            (Search::Backtrack(retry), _) => retry.start(window, from),
+            (Search::Scan(_), Engine::Backtracking(_)) => foreign(),
+        }
+    }
+
+    /// Reads on up to a position of the window.
+    #[inline]
+    pub(crate) fn advance(&mut self, pattern: &Pattern, window: &Window<'_>, limit: usize) {
+        if let (Search::Scan(scanner), Engine::Automaton(automaton)) = (self, &pattern.engine) {
+            scanner.advance(automaton, window, limit);
+        }
+    }
+
+    /// Makes the search fit for text of which everything before `position` has gone elsewhere:
+    /// a match that began there can't be one any more.
+    #[inline]
+    pub(crate) fn forget_before(
+        &mut self,
+        pattern: &Pattern,
+        window: &Window<'_>,
+        position: usize,
+    ) {
+        let stale = match self {
+            Search::Scan(scanner) => scanner.earliest().is_some_and(|start| start < position),
+            Search::Backtrack(retry) => retry.from < position,
+        };
+        if stale {
+            self.start(pattern, window, position);
+        }
+    }
+
+    /// Whether a match that begins at or before `position` may still turn up or change, though
+    /// the text has been read that far.
+    pub(crate) fn is_open_before(&self, position: usize, window: &Window<'_>) -> bool {
+        match self {
+            Search::Scan(scanner) => {
+                !scanner.is_finished()
+                    && scanner.at() < window.end()
+                    && scanner.earliest().is_some_and(|start| start <= position)
+            }
+            Search::Backtrack(_) => false,
+        }
+    }
+
+    /// Whether all of the window has been read, or need not be.
+    pub(crate) fn has_read(&self, window: &Window<'_>) -> bool {
+        match self {
+            Search::Scan(scanner) => scanner.is_finished() || scanner.at() == window.end(),
+            Search::Backtrack(_) => true,
+        }
+    }
+
+    /// Where a match begins that has been found on the way.
+    pub(crate) fn found_start(&self) -> Option<usize> {
+        match self {
+            Search::Scan(scanner) => scanner.found_start(),
+            Search::Backtrack(_) => None,
+        }
+    }
+
+    /// What the search says if the text ends where it has been read to.
+    pub(crate) fn verdict(
+        &mut self,
+        pattern: &Pattern,
+        window: &Window<'_>,
+        is_last: bool,
+    ) -> Result<Verdict, TooCostly> {
+        match (self, &pattern.engine) {
+            (Search::Scan(scanner), Engine::Automaton(automaton)) => Ok(scanner.verdict(automaton)),
+            (Search::Backtrack(retry), Engine::Backtracking(program)) => {
+                retry.verdict(program, window, is_last)
+            }
+            _ => foreign(),
+        }
+    }
+
+    /// The bounds of each group of the match that [`Search::verdict`] told of.
+    pub(crate) fn groups(&mut self, pattern: &Pattern) -> &[usize] {
+        match (self, &pattern.engine) {
+            (Search::Scan(scanner), Engine::Automaton(automaton)) => scanner.groups(automaton),
+            (Search::Backtrack(retry), _) => retry.backtracker.groups(),
+            (Search::Scan(_), Engine::Backtracking(_)) => foreign(),
+        }
+    }
+}
+
+fn foreign() -> ! {
+    unreachable!("a search is only used with the pattern that made it")
+}
+
+impl Retry {
+    fn start(&mut self, window: &Window<'_>, from: usize) {
+        self.from = from;
+        // What was found further on in the same text is still what comes first.
+        self.last = self.last.filter(|&(verdict, end)| {
+            matches!(verdict, Verdict::Found { start, .. } if start >= from) && end == window.end()
+        });
+    }
+
+    fn verdict(
+        &mut self,
+        program: &Program,
+        window: &Window<'_>,
+        is_last: bool,
+    ) -> Result<Verdict, TooCostly> {
+        if let Some((verdict, end)) = self.last {
+            let patient = match verdict {
+                Verdict::Found { .. } => end == window.end(),
+                Verdict::Partial { start } if !is_last => {
+                    let held = end - start;
+                    held >= PATIENT_FROM && window.end() - end < held / 16
+                }
+                _ => false,
+            };
+            if patient {
+                return Ok(verdict);
+            }
+        }
+        let verdict = self
+            .backtracker
+            .search(program, window, self.from, !is_last)?;
+        self.last = Some((verdict, window.end()));
+        Ok(verdict)
+    }
+}

@@ -1,0 +1,411 @@
+//! Patterns as programs: a graph of small steps that both engines walk.
+
+use std::collections::HashMap;
+
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+
+use super::alphabet::{Alphabet, Class};
+use super::syntax::{self, Greed, Look, Node, PatternError, Syntax};
+
+/// Index of an instruction.
+pub(crate) type Pc = u32;
+
+/// A pattern unrolls to at most this many instructions; beyond that it is refused, since every
+/// character of a text may have to be held against each of them.
+const MAX_INSTRUCTIONS: usize = 10_000;
+
+/// A pattern may name at most this many groups, so that a bit set of their ends fits a machine word.
+const MAX_GROUPS: usize = 31;
+
+/// One step of a program.
+#[derive(Debug, Clone)]
+pub(crate) enum Inst {
+    /// Take one character of a set.
+    Set { set: usize, next: Pc },
+    /// Try one way, then the other.
+    Split { first: Pc, second: Pc },
+    /// Remember the position.
+    Save { slot: usize, next: Pc },
+    /// Go on only if the position is as described.
+    Look { look: Look, next: Pc },
+    /// Go on only if the program at `start` matches from here (or, looking behind, up to here).
+    Around {
+        start: Pc,
+        behind: bool,
+        negate: bool,
+        next: Pc,
+    },
+    /// Take what the program at `start` matches first, and never reconsider it.
+    Atomic { start: Pc, next: Pc },
+    /// The pattern, or the part that `Around` and `Atomic` ask about, has matched.
+    Match,
+}
+
+/// A compiled pattern.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(crate) insts: Vec<Inst>,
+    pub(crate) start: Pc,
+    pub(crate) alphabet: Alphabet,
+    pub(crate) looks: Looks,
+    /// Whether only the backtracking engine can run it.
+    pub(crate) needs_backtracking: bool,
+    /// Slot 0 is the start of the match; each named group adds its start and its end.
+    pub(crate) slots: usize,
+    /// The sets that looks ask about, where the program has such looks.
+    word_set: Option<usize>,
+    newline_set: Option<usize>,
+}
+
+/// Which looks a program takes at the text around a position.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Looks {
+    pub(crate) word: bool,
+    pub(crate) text_start: bool,
+    pub(crate) line: bool,
+    pub(crate) final_newline: bool,
+    pub(crate) behind: bool,
+}
+
+/// What stands before a position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Before {
+    pub(crate) at_start: bool,
+    pub(crate) word: bool,
+    pub(crate) newline: bool,
+}
+
+/// What stands after a position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum After {
+    /// The text ends here.
+    End,
+    /// One newline, and then the text ends.
+    FinalNewline,
+    /// A character of this class (a newline is taken not to be the last character).
+    Class(Class),
+}
+
+impl Program {
+    /// Compiles a pattern.
+    pub(crate) fn new(syntax: &Syntax) -> Result<Program, PatternError> {
+        let mut compiler = Compiler::default();
+        if syntax.groups.len() > MAX_GROUPS {
+            return Err(too_large(format!(
+                "{} named groups, where {MAX_GROUPS} are the most",
+                syntax.groups.len()
+            )));
+        }
+        let end = compiler.push(Inst::Match)?;
+        let start = compiler.emit(&syntax.node, end, Direction::Forward)?;
+        let looks = compiler.looks;
+        let word_set = match looks.word {
+            true => Some(compiler.set(&word_class(syntax.ascii)?)),
+            false => None,
+        };
+        let newline_set = (looks.line || looks.final_newline).then(|| compiler.set(&single('\n')));
+        Ok(Program {
+            alphabet: Alphabet::new(&compiler.sets),
+            insts: compiler.insts,
+            start,
+            looks,
+            needs_backtracking: compiler.needs_backtracking,
+            slots: 1 + 2 * syntax.groups.len(),
+            word_set,
+            newline_set,
+        })
+    }
+
+    /// Whether a class consists of word characters (false for all where no look asks).
+    pub(crate) fn is_word(&self, class: Class) -> bool {
+        self.word_set
+            .is_some_and(|set| self.alphabet.holds(set, class))
+    }
+
+    /// Whether a class is that of the newline.
+    pub(crate) fn is_newline(&self, class: Class) -> bool {
+        self.newline_set
+            .is_some_and(|set| self.alphabet.holds(set, class))
+    }
+
+    /// What the program can know of the text before a position, given the character there.
+    pub(crate) fn before(&self, previous: Option<char>) -> Before {
+        match previous {
+            None => Before {
+                at_start: self.looks.text_start || self.looks.line,
+                ..Before::default()
+            },
+            Some(c) => self.after_class(self.alphabet.class_of(c)),
+        }
+    }
+
+    /// The same, for a position right after a character of the class.
+    pub(crate) fn after_class(&self, class: Class) -> Before {
+        Before {
+            at_start: false,
+            word: self.looks.word && self.is_word(class),
+            newline: self.looks.line && self.is_newline(class),
+        }
+    }
+
+    /// Whether a position between `before` and `after` is as `look` wants it.
+    pub(crate) fn sees(&self, look: Look, before: Before, after: After) -> bool {
+        let next_word = match after {
+            After::Class(class) => self.is_word(class),
+            After::End | After::FinalNewline => false,
+        };
+        match look {
+            Look::TextStart => before.at_start,
+            Look::TextEnd => after == After::End,
+            Look::TextEndOrFinalNewline => matches!(after, After::End | After::FinalNewline),
+            Look::LineStart => before.at_start || before.newline,
+            Look::LineEnd => match after {
+                After::End | After::FinalNewline => true,
+                After::Class(class) => self.is_newline(class),
+            },
+            Look::WordBoundary => before.word != next_word,
+            Look::NotWordBoundary => before.word == next_word,
+            Look::WordStart => !before.word && next_word,
+            Look::WordEnd => before.word && !next_word,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+/// Emits instructions from the last to the first: each piece is told where it goes on.
+#[derive(Default)]
+struct Compiler {
+    insts: Vec<Inst>,
+    sets: Vec<ClassUnicode>,
+    set_index: HashMap<Vec<(char, char)>, usize>,
+    looks: Looks,
+    needs_backtracking: bool,
+}
+
+impl Compiler {
+    fn push(&mut self, inst: Inst) -> Result<Pc, PatternError> {
+        if self.insts.len() >= MAX_INSTRUCTIONS {
+            return Err(too_large(format!(
+                "it unrolls to more than {MAX_INSTRUCTIONS} steps"
+            )));
+        }
+        self.insts.push(inst);
+        Ok((self.insts.len() - 1) as Pc)
+    }
+
+    fn set(&mut self, class: &ClassUnicode) -> usize {
+        let key: Vec<(char, char)> = class.iter().map(|r| (r.start(), r.end())).collect();
+        let sets = &mut self.sets;
+        *self.set_index.entry(key).or_insert_with(|| {
+            sets.push(class.clone());
+            sets.len() - 1
+        })
+    }
+
+    fn emit(&mut self, node: &Node, next: Pc, way: Direction) -> Result<Pc, PatternError> {
+        match node {
+            Node::Empty => Ok(next),
+            Node::Class(class) => {
+                let set = self.set(class);
+                self.push(Inst::Set { set, next })
+            }
+            Node::Look(look) => {
+                self.note_look(*look);
+                self.push(Inst::Look { look: *look, next })
+            }
+            Node::Concat(nodes) => self.emit_concat(nodes, next, way),
+            Node::Alternation(nodes) => self.emit_alternation(nodes, next, way),
+            Node::Repeat {
+                node,
+                min,
+                max,
+                greed: Greed::Possessive,
+            } => {
+                let end = self.push(Inst::Match)?;
+                let start = self.emit_repeat(node, *min, *max, Greed::Greedy, end, way)?;
+                self.emit_atomic(start, next)
+            }
+            Node::Repeat {
+                node,
+                min,
+                max,
+                greed,
+            } => self.emit_repeat(node, *min, *max, *greed, next, way),
+            Node::Group { index, node } => self.emit_group(*index, node, next, way),
+            Node::Atomic(node) => {
+                let end = self.push(Inst::Match)?;
+                let start = self.emit(node, end, way)?;
+                self.emit_atomic(start, next)
+            }
+            Node::Around {
+                behind,
+                negate,
+                node,
+            } => self.emit_around(*behind, *negate, node, next),
+        }
+    }
+
+    fn note_look(&mut self, look: Look) {
+        match look {
+            Look::TextStart => self.looks.text_start = true,
+            Look::TextEnd => {}
+            Look::TextEndOrFinalNewline => self.looks.final_newline = true,
+            Look::LineStart | Look::LineEnd => self.looks.line = true,
+            Look::WordBoundary | Look::NotWordBoundary | Look::WordStart | Look::WordEnd => {
+                self.looks.word = true;
+            }
+        }
+    }
+
+    fn emit_concat(
+        &mut self,
+        nodes: &[Node],
+        next: Pc,
+        way: Direction,
+    ) -> Result<Pc, PatternError> {
+        let mut entry = next;
+        let step = |entry, node| self.emit(node, entry, way);
+        match way {
+            Direction::Forward => entry = nodes.iter().rev().try_fold(entry, step)?,
+            Direction::Backward => entry = nodes.iter().try_fold(entry, step)?,
+        }
+        Ok(entry)
+    }
+
+    fn emit_alternation(
+        &mut self,
+        nodes: &[Node],
+        next: Pc,
+        way: Direction,
+    ) -> Result<Pc, PatternError> {
+        let Some((last, others)) = nodes.split_last() else {
+            return Ok(next);
+        };
+        let mut entry = self.emit(last, next, way)?;
+        for node in others.iter().rev() {
+            let first = self.emit(node, next, way)?;
+            entry = self.push(Inst::Split {
+                first,
+                second: entry,
+            })?;
+        }
+        Ok(entry)
+    }
+
+    fn emit_group(
+        &mut self,
+        index: usize,
+        node: &Node,
+        next: Pc,
+        way: Direction,
+    ) -> Result<Pc, PatternError> {
+        let (start, end) = (1 + 2 * index, 2 + 2 * index);
+        let (entry_slot, exit_slot) = match way {
+            Direction::Forward => (start, end),
+            Direction::Backward => (end, start),
+        };
+        let exit = self.push(Inst::Save {
+            slot: exit_slot,
+            next,
+        })?;
+        let body = self.emit(node, exit, way)?;
+        self.push(Inst::Save {
+            slot: entry_slot,
+            next: body,
+        })
+    }
+
+    fn emit_repeat(
+        &mut self,
+        node: &Node,
+        min: u32,
+        max: Option<u32>,
+        greed: Greed,
+        next: Pc,
+        way: Direction,
+    ) -> Result<Pc, PatternError> {
+        let choice = |body: Pc, out: Pc| match greed {
+            Greed::Lazy => Inst::Split {
+                first: out,
+                second: body,
+            },
+            Greed::Greedy | Greed::Possessive => Inst::Split {
+                first: body,
+                second: out,
+            },
+        };
+        let mut entry = next;
+        match max {
+            None => {
+                entry = self.push(Inst::Match)?; // stands in until the loop's body is there
+                let body = self.emit(node, entry, way)?;
+                self.insts[entry as usize] = choice(body, next);
+            }
+            Some(max) => {
+                for _ in min..max {
+                    let body = self.emit(node, entry, way)?;
+                    entry = self.push(choice(body, next))?;
+                }
+            }
+        }
+        for _ in 0..min {
+            entry = self.emit(node, entry, way)?;
+        }
+        Ok(entry)
+    }
+
+    fn emit_atomic(&mut self, start: Pc, next: Pc) -> Result<Pc, PatternError> {
+        self.needs_backtracking = true;
+        self.push(Inst::Atomic { start, next })
+    }
+
+    fn emit_around(
+        &mut self,
+        behind: bool,
+        negate: bool,
+        node: &Node,
+        next: Pc,
+    ) -> Result<Pc, PatternError> {
+        self.needs_backtracking = true;
+        self.looks.behind |= behind;
+        let way = if behind {
+            Direction::Backward
+        } else {
+            Direction::Forward
+        };
+        let end = self.push(Inst::Match)?;
+        let start = self.emit(node, end, way)?;
+        self.push(Inst::Around {
+            start,
+            behind,
+            negate,
+            next,
+        })
+    }
+}
+
+fn too_large(why: String) -> PatternError {
+    PatternError {
+        offset: 0,
+        message: format!("the pattern is too large: {why}"),
+        remedy: Some("use fewer or smaller counted repeats such as `{1,100}`, or `*`".into()),
+    }
+}
+
+fn single(c: char) -> ClassUnicode {
+    ClassUnicode::new([ClassUnicodeRange::new(c, c)])
+}
+
+/// What `\w` means, which is also what word boundaries go by.
+fn word_class(ascii: bool) -> Result<ClassUnicode, PatternError> {
+    let word = syntax::parse(if ascii { r"(?a)\w" } else { r"\w" })?;
+    Ok(match word.node {
+        Node::Class(class) => class,
+        _ => ClassUnicode::empty(),
+    })
+}

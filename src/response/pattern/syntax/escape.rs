@@ -1,0 +1,352 @@
+//! Escapes and bracketed sets.
+
+use super::{Look, Node, Parser, PatternError, Result, class};
+use regex_syntax::hir::ClassUnicode;
+
+/// A member of a bracketed set.
+enum Member {
+    /// One code point, which may start or end a range. Can be a surrogate.
+    Code(u32),
+    Class(ClassUnicode),
+}
+
+impl Parser<'_> {
+    /// An escape outside a set, after its backslash.
+    pub(super) fn escape(&mut self, offset: usize) -> Result<Node> {
+        let refuse = |message: &str| Err(PatternError::new(offset, message));
+        let Some(c) = self.reader.raw_next() else {
+            return refuse("a backslash at the end of the pattern");
+        };
+        let look = match c {
+            'A' => Look::TextStart,
+            'Z' | 'z' => Look::TextEnd,
+            'b' => return self.word_look(offset, Look::WordBoundary),
+            'B' => return self.word_look(offset, Look::NotWordBoundary),
+            'm' => return self.word_look(offset, Look::WordStart),
+            'M' => return self.word_look(offset, Look::WordEnd),
+            'R' => return Ok(line_break()),
+            'G' => return refuse(r"the search anchor `\G`"),
+            'K' => return refuse(r"the keep marker `\K`"),
+            'X' => return refuse(r"the grapheme cluster `\X`"),
+            'L' => return refuse(r"a named list `\L<...>`"),
+            'g' if self.is_group_reference() => return Err(backreference(offset)),
+            'g' => return Ok(Node::Class(self.literal('g'.into()))),
+            '0' => {
+                let code = octal(&self.reader.digits(8, 2));
+                return Ok(Node::Class(self.literal(code)));
+            }
+            '1'..='9' => return self.octal_or_reference(offset, c),
+            _ => {
+                return Ok(Node::Class(match self.common_escape(offset, c)? {
+                    Member::Code(code) => self.literal(code),
+                    Member::Class(class) => class,
+                }));
+            }
+        };
+        Ok(Node::Look(look))
+    }
+
+    /// `\101` is a character, fewer or other digits name a group.
+    fn octal_or_reference(&mut self, offset: usize, first: char) -> Result<Node> {
+        let digits = format!("{first}{}", self.reader.digits(8, 2));
+        if digits.len() == 3 && first < '8' {
+            return Ok(Node::Class(self.literal(octal(&digits))));
+        }
+        Err(backreference(offset))
+    }
+
+    /// Whether `<name>` or `<1>` follows; else `\g` is just the letter.
+    fn is_group_reference(&self) -> bool {
+        let mut ahead = self.reader.clone();
+        if !ahead.eat('<') {
+            return false;
+        }
+        let name: String = std::iter::from_fn(|| ahead.next().filter(|&c| c != '>')).collect();
+        let closed = self.reader.rest().contains('>');
+        closed
+            && (class::is_identifier(&name)
+                || (!name.is_empty() && name.chars().all(|c| c.is_numeric())))
+    }
+
+    /// The escapes that mean the same inside and outside a set.
+    fn common_escape(&mut self, offset: usize, c: char) -> Result<Member> {
+        let code = match c {
+            'a' => 7,
+            'f' => 12,
+            'n' => 10,
+            'r' => 13,
+            't' => 9,
+            'v' => 11,
+            'x' => self.hex(offset, 2)?,
+            'u' => self.hex(offset, 4)?,
+            'U' => self.hex(offset, 8)?,
+            'd' | 'D' => return self.shorthand(c == 'D', class::digit()),
+            's' | 'S' => return self.shorthand(c == 'S', class::space()),
+            'w' | 'W' => return self.shorthand(c == 'W', class::word()),
+            'h' => return self.shorthand(false, class::blank()),
+            'p' | 'P' => return self.property(offset, c),
+            'N' if self.is_named_character() => {
+                return Err(PatternError::new(offset, r"a named character `\N{...}`")
+                    .remedy(r"write its code point instead: `\uXXXX` or `\UXXXXXXXX`"));
+            }
+            'N' => 'N'.into(),
+            c if c.is_ascii_alphabetic() => {
+                return Err(PatternError::new(
+                    offset,
+                    format!(r"the unknown escape `\{c}`"),
+                ));
+            }
+            c => c.into(),
+        };
+        Ok(Member::Code(code))
+    }
+
+    fn hex(&mut self, offset: usize, length: usize) -> Result<u32> {
+        let digits = self.reader.digits(16, length);
+        if digits.len() < length {
+            let message = format!("an escape that needs {length} hexadecimal digits");
+            return Err(PatternError::new(offset, message));
+        }
+        match u32::from_str_radix(&digits, 16) {
+            Ok(code) if code <= 0x10_FFFF => Ok(code),
+            _ => Err(PatternError::new(offset, "a code point above 10FFFF")),
+        }
+    }
+
+    fn shorthand(&self, negate: bool, class: Option<ClassUnicode>) -> Result<Member> {
+        match class {
+            Some(class) => Ok(Member::Class(finish(class, negate, self.ascii_here()))),
+            None => {
+                let message = "a class whose Unicode tables were not built in";
+                Err(PatternError::new(self.reader.at(), message))
+            }
+        }
+    }
+
+    /// Whether `{NAME}` follows, known or not; else `\N` is just the letter.
+    fn is_named_character(&self) -> bool {
+        let name = |c: char| c.is_ascii_alphanumeric() || c == ' ' || c == '-';
+        self.reader
+            .rest()
+            .strip_prefix('{')
+            .is_some_and(|rest| rest.trim_start_matches(name).starts_with('}'))
+    }
+
+    /// `\p{...}` and `\pL`, after the letter; if it isn't one, just the letter.
+    fn property(&mut self, offset: usize, letter: char) -> Result<Member> {
+        let before = self.reader.at();
+        let ascii = self.ascii_here();
+        match self.reader.next() {
+            Some(c @ ('C' | 'L' | 'M' | 'N' | 'P' | 'S' | 'Z')) => {
+                return self.find_property(offset, (letter == 'P', ascii), &c.to_string(), None);
+            }
+            Some('{') => {
+                let negate = self.reader.eat('^');
+                let (name, value) = self.property_name();
+                if self.reader.eat('}') {
+                    let negate = negate != (letter == 'P');
+                    return self.find_property(offset, (negate, ascii), &name, value.as_deref());
+                }
+            }
+            _ => {}
+        }
+        self.reader.go_back(before);
+        Ok(Member::Code(letter.into()))
+    }
+
+    /// A name as in `[:alpha:]`, after the `[:`; `None` if it isn't one.
+    fn posix(&mut self, offset: usize) -> Result<Option<Member>> {
+        let before = self.reader.at();
+        let negate = self.reader.eat('^');
+        let (name, value) = self.property_name();
+        if self.reader.raw_eat(":]") {
+            let name = class::posix_name(name);
+            // Unlike `\p`, these don't listen to the flags of their group.
+            return self
+                .find_property(offset, (negate, self.known.ascii), &name, value.as_deref())
+                .map(Some);
+        }
+        self.reader.go_back(before);
+        Ok(None)
+    }
+
+    /// `name`, `name=value` or `name:value`.
+    fn property_name(&mut self) -> (String, Option<String>) {
+        let name = self.property_word("&_-. ");
+        let before = self.reader.at();
+        if self.reader.eat('=') || self.reader.eat(':') {
+            let value = self.property_word("&_-. /");
+            if !value.is_empty() {
+                return (name, Some(value));
+            }
+        }
+        self.reader.go_back(before);
+        (name, None)
+    }
+
+    fn property_word(&mut self, extra: &str) -> String {
+        let mut word = String::new();
+        loop {
+            let before = self.reader.at();
+            match self.reader.next() {
+                Some(c) if c.is_ascii_alphanumeric() || extra.contains(c) => word.push(c),
+                _ => {
+                    self.reader.go_back(before);
+                    return word;
+                }
+            }
+        }
+    }
+
+    fn find_property(
+        &self,
+        offset: usize,
+        (negate, ascii): (bool, bool),
+        name: &str,
+        value: Option<&str>,
+    ) -> Result<Member> {
+        // The module doesn't fold the case of properties under ASCII rules.
+        let ignore_case = self.flags.ignore_case && !ascii;
+        match class::property(name, value, ignore_case) {
+            Some(class) => Ok(Member::Class(finish(class, negate, ascii))),
+            None => {
+                let value = value.map(|value| format!("={value}")).unwrap_or_default();
+                let message = format!("the unknown property `{name}{value}`");
+                Err(PatternError::new(offset, message).remedy(
+                    "use a general category, a script or a yes/no property of Unicode, \
+                     or write a set of ranges `[...]`",
+                ))
+            }
+        }
+    }
+
+    /// A set, after its `[`. White space counts here, even in verbose mode.
+    pub(super) fn set(&mut self, offset: usize) -> Result<ClassUnicode> {
+        self.reader.verbose = false;
+        let class = self.set_members(offset);
+        self.reader.verbose = self.flags.verbose;
+        class
+    }
+
+    fn set_members(&mut self, offset: usize) -> Result<ClassUnicode> {
+        let negate = self.reader.eat('^');
+        let mut set = class::empty();
+        let mut first = true;
+        while first || self.reader.peek() != Some(']') {
+            first = false;
+            self.set_item(offset, &mut set)?;
+        }
+        self.reader.next();
+        Ok(if negate { class::negated(set) } else { set })
+    }
+
+    /// One member or one range.
+    fn set_item(&mut self, offset: usize, set: &mut ClassUnicode) -> Result<()> {
+        let start = self.reader.at();
+        let low = match self.member(offset)? {
+            Member::Code(code) => code,
+            Member::Class(class) => {
+                set.union(&class);
+                return Ok(());
+            }
+        };
+        let minus = self.reader.at();
+        if !self.reader.eat('-') {
+            set.union(&self.literal(low));
+            return Ok(());
+        }
+        if self.reader.peek() == Some(']') {
+            self.reader.go_back(minus);
+            set.union(&self.literal(low));
+            return Ok(());
+        }
+        match self.member(offset)? {
+            Member::Code(high) if high < low => Err(PatternError::new(
+                start,
+                "a range whose end is before its start",
+            )
+            .remedy(r"write `\-` for a literal dash")),
+            Member::Code(high) => {
+                let mut range = class::range(low, high);
+                self.fold(&mut range);
+                set.union(&range);
+                Ok(())
+            }
+            Member::Class(class) => {
+                set.union(&self.literal(low));
+                set.union(&self.literal('-'.into()));
+                set.union(&class);
+                Ok(())
+            }
+        }
+    }
+
+    fn member(&mut self, set_offset: usize) -> Result<Member> {
+        let offset = self.reader.at();
+        match self.reader.next() {
+            None => Err(
+                PatternError::new(set_offset, "a set `[...` without its `]`")
+                    .remedy(r"write `\[` for a literal bracket"),
+            ),
+            Some('[') if self.reader.eat(':') => match self.posix(offset)? {
+                Some(member) => Ok(member),
+                None => {
+                    self.reader.go_back(offset + 1);
+                    Ok(Member::Code('['.into()))
+                }
+            },
+            Some('\\') => self.set_escape(offset),
+            Some(c) => Ok(Member::Code(c.into())),
+        }
+    }
+
+    fn set_escape(&mut self, offset: usize) -> Result<Member> {
+        match self.reader.next() {
+            None => {
+                let message = "a backslash at the end of the pattern";
+                Err(PatternError::new(offset, message))
+            }
+            Some('b') => Ok(Member::Code(8)),
+            Some(first @ '0'..='7') => {
+                let digits = format!("{first}{}", self.reader.digits(8, 2));
+                Ok(Member::Code(octal(&digits)))
+            }
+            Some(c @ ('8' | '9')) => {
+                let message = format!(r"the unknown escape `\{c}` in a set");
+                Err(PatternError::new(offset, message))
+            }
+            Some(c) => self.common_escape(offset, c),
+        }
+    }
+}
+
+fn finish(mut class: ClassUnicode, negate: bool, ascii: bool) -> ClassUnicode {
+    if ascii {
+        class.intersect(&class::range(0, 0x7F));
+    }
+    if negate { class::negated(class) } else { class }
+}
+
+pub(super) fn backreference(offset: usize) -> PatternError {
+    PatternError::new(
+        offset,
+        "a reference to what a group matched (backreference)",
+    )
+}
+
+/// At most three octal digits, so the value is small.
+fn octal(digits: &str) -> u32 {
+    u32::from_str_radix(digits, 8).unwrap_or(0)
+}
+
+/// `\R`: a carriage return with its line feed is one line break, never half of it.
+fn line_break() -> Node {
+    let pair = Node::Concat(vec![
+        Node::Class(class::one('\r'.into())),
+        Node::Class(class::one('\n'.into())),
+    ]);
+    let mut single = class::range(0x0A, 0x0D);
+    single.union(&class::one(0x85));
+    single.union(&class::range(0x2028, 0x2029));
+    Node::Atomic(Box::new(Node::Alternation(vec![pair, Node::Class(single)])))
+}

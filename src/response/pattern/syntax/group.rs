@@ -1,0 +1,237 @@
+//! What starts with a parenthesis.
+
+use super::{Flags, NESTING_LIMIT, Node, Parser, PatternError, Result, class};
+
+/// Flags in the spelling `(?im-s)`.
+#[derive(Default)]
+struct FlagChange {
+    on: String,
+    off: String,
+}
+
+impl Parser<'_> {
+    /// Parses a group after its `(`; flags and comments give no node.
+    pub(super) fn group(&mut self, offset: usize) -> Result<Option<Node>> {
+        if self.reader.raw_peek() == Some('*') {
+            let message = if self.reader.rest()[1..].starts_with(|c: char| c.is_ascii_alphabetic())
+            {
+                "a verb `(*...)`"
+            } else {
+                "a quantifier with nothing to repeat"
+            };
+            return Err(PatternError::new(offset, message)
+                .remedy(r"write `\(` or `\*` for a literal character"));
+        }
+        if !self.reader.raw_eat("?") {
+            return self.body(offset, self.flags).map(Some);
+        }
+        let refuse = |message: &str| Err(PatternError::new(offset, message));
+        match self.reader.raw_peek() {
+            Some('<') => {
+                self.reader.raw_next();
+                if self.reader.eat('=') {
+                    self.around(offset, true, false)
+                } else if self.reader.eat('!') {
+                    self.around(offset, true, true)
+                } else {
+                    self.named(offset)
+                }
+            }
+            Some('P') => {
+                self.reader.raw_next();
+                match self.reader.next() {
+                    Some('<') => self.named(offset),
+                    Some('=') => Err(super::escape::backreference(offset)),
+                    Some('>') => Err(recursion(offset)),
+                    _ => refuse("an unknown group `(?P...)`"),
+                }
+            }
+            Some('=') => {
+                self.reader.raw_next();
+                self.around(offset, false, false)
+            }
+            Some('!') => {
+                self.reader.raw_next();
+                self.around(offset, false, true)
+            }
+            Some('>') => {
+                self.reader.raw_next();
+                let node = self.body(offset, self.flags)?;
+                Ok(Some(Node::Atomic(Box::new(node))))
+            }
+            Some('#') => match self.reader.rest().find(')') {
+                Some(length) => {
+                    self.reader.go_back(self.reader.at() + length + 1);
+                    Ok(None)
+                }
+                None => refuse("a comment `(?#...` without its `)`"),
+            },
+            Some('|') => Err(PatternError::new(offset, "a branch reset group `(?|...)`")
+                .remedy("write `(?:...)`; a name may be used by more than one group")),
+            Some('(') => refuse("a conditional group `(?(...)...)`"),
+            Some('R' | '&' | '0'..='9') => Err(recursion(offset)),
+            Some('+' | '-')
+                if self.reader.rest()[1..].starts_with(|c: char| c.is_ascii_digit()) =>
+            {
+                Err(recursion(offset))
+            }
+            _ => self.flag_group(offset),
+        }
+    }
+
+    /// Parses the inside of a group and its `)`. Flags end with the group.
+    fn body(&mut self, offset: usize, flags: Flags) -> Result<Node> {
+        if self.depth == NESTING_LIMIT {
+            let message = format!("groups nested more than {NESTING_LIMIT} levels deep");
+            return Err(PatternError::new(offset, message));
+        }
+        self.depth += 1;
+        let outer = self.flags;
+        self.set_flags(flags);
+        let node = self.alternation()?;
+        if !self.reader.eat(')') {
+            return Err(PatternError::new(offset, "a group without its `)`")
+                .remedy(r"write `\(` for a literal parenthesis"));
+        }
+        self.set_flags(outer);
+        self.depth -= 1;
+        Ok(node)
+    }
+
+    fn set_flags(&mut self, flags: Flags) {
+        self.flags = flags;
+        self.reader.verbose = flags.verbose;
+    }
+
+    fn around(&mut self, offset: usize, behind: bool, negate: bool) -> Result<Option<Node>> {
+        let node = Box::new(self.body(offset, self.flags)?);
+        Ok(Some(Node::Around {
+            behind,
+            negate,
+            node,
+        }))
+    }
+
+    /// A named group, after the `<`.
+    fn named(&mut self, offset: usize) -> Result<Option<Node>> {
+        let mut name = String::new();
+        loop {
+            match self.reader.next() {
+                Some('>') => break,
+                Some(c) => name.push(c),
+                None => return Err(PatternError::new(offset, "a group name without its `>`")),
+            }
+        }
+        if !class::is_identifier(&name) {
+            let message = format!("the group name `{name}`");
+            return Err(PatternError::new(offset, message)
+                .remedy("use letters, digits and `_`, not starting with a digit"));
+        }
+        let index = match self.groups.iter().position(|known| *known == name) {
+            Some(index) => index,
+            None => {
+                self.groups.push(name);
+                self.groups.len() - 1
+            }
+        };
+        let node = Box::new(self.body(offset, self.flags)?);
+        Ok(Some(Node::Group { index, node }))
+    }
+
+    /// `(?i)`, `(?i:...)`, `(?:...)`, after the question mark.
+    fn flag_group(&mut self, offset: usize) -> Result<Option<Node>> {
+        let (change, scoped) = self.flag_change(offset)?;
+        let mut flags = self.flags;
+        for (letters, value) in [(&change.on, true), (&change.off, false)] {
+            for letter in letters.chars() {
+                match letter {
+                    'i' => flags.ignore_case = value,
+                    'm' => flags.multi_line = value,
+                    's' => flags.dot_all = value,
+                    'x' => flags.verbose = value,
+                    'a' => flags.ascii = value,
+                    'u' => flags.unicode = value,
+                    _ => {}
+                }
+            }
+        }
+        if scoped {
+            // A quirk of the module: such a group, even `(?:...)`, forgets the
+            // `a` and `u` flags of the group around it.
+            flags.ascii = change.on.contains('a');
+            flags.unicode = change.on.contains('u');
+            return self.body(offset, flags).map(Some);
+        }
+        if self.depth == 0 {
+            self.ascii_seen |= change.on.contains('a');
+            self.global_ascii = change.apply(self.global_ascii, 'a');
+            self.global_unicode = change.apply(self.global_unicode, 'u');
+        }
+        self.set_flags(flags);
+        Ok(None)
+    }
+
+    /// Reads flags and the `:` (then `true`) or `)` (then `false`) behind them.
+    fn flag_change(&mut self, offset: usize) -> Result<(FlagChange, bool)> {
+        let mut change = FlagChange::default();
+        let mut minus = false;
+        let refuse = |message: String| Err(PatternError::new(offset, message));
+        loop {
+            let start = self.reader.at();
+            match self.reader.next() {
+                Some('-') if !minus => minus = true,
+                Some(c @ ('i' | 'm' | 's' | 'x' | 'a' | 'u')) => {
+                    if minus {
+                        &mut change.off
+                    } else {
+                        &mut change.on
+                    }
+                    .push(c);
+                }
+                Some('V') if !minus && self.reader.eat('0') => {}
+                Some('V') if !minus && self.reader.eat('1') => {
+                    return Err(unsupported_flag(start, "V1"));
+                }
+                Some(c @ ('r' | 'e' | 'b' | 'p' | 'L' | 'w' | 'f')) => {
+                    return Err(unsupported_flag(start, c.encode_utf8(&mut [0; 4])));
+                }
+                Some(end @ (':' | ')')) => {
+                    if minus && change.off.is_empty() {
+                        return refuse("no flags after the `-` of a flag group".into());
+                    }
+                    if let Some(c) = change.on.chars().find(|&c| change.off.contains(c)) {
+                        return refuse(format!("the flag `{c}` turned both on and off"));
+                    }
+                    return Ok((change, end == ':'));
+                }
+                Some(c) => return refuse(format!("an unknown group or flag `(?...{c}`")),
+                None => return refuse("a group that ends after `(?`".into()),
+            }
+        }
+    }
+}
+
+impl FlagChange {
+    fn apply(&self, value: bool, letter: char) -> bool {
+        (value || self.on.contains(letter)) && !self.off.contains(letter)
+    }
+}
+
+fn recursion(offset: usize) -> PatternError {
+    PatternError::new(offset, "a recursive pattern, or a call of a group")
+        .remedy("repeat the text of the group instead")
+}
+
+fn unsupported_flag(offset: usize, flag: &str) -> PatternError {
+    let meaning = match flag {
+        "V1" => "version 1 behaviour",
+        "r" => "searching backwards",
+        "e" | "b" => "fuzzy matching",
+        "p" => "leftmost-longest matching",
+        "L" => "locale dependence",
+        "w" => "Unicode word and line boundaries",
+        _ => "full case folding",
+    };
+    let error = PatternError::new(offset, format!("the flag `(?{flag})`, {meaning}"));
+    error.remedy("remove the flag")
+}

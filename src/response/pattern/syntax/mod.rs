@@ -1,0 +1,313 @@
+//! The parser of regular expressions, in the dialect of Python's third-party
+//! `regex` module (version 0, text patterns, "dot matches all" from the start).
+//!
+//! What that module accepts but we cannot run (backreferences, recursion, fuzzy
+//! matching ...) is refused by name, so that no pattern quietly means less here.
+
+mod class;
+mod escape;
+mod group;
+mod quantifier;
+mod reader;
+#[cfg(test)]
+mod tests;
+
+use reader::Reader;
+use regex_syntax::hir::ClassUnicode;
+use std::fmt;
+
+/// How deeply groups may nest; the parser calls itself once per level.
+const NESTING_LIMIT: usize = 250;
+
+/// A parsed pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Syntax {
+    /// The pattern itself.
+    pub node: Node,
+    /// The names of the named groups, in the order they first appear.
+    pub groups: Vec<String>,
+    /// Whether word boundaries look at ASCII words only.
+    pub ascii: bool,
+}
+
+/// One piece of a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Node {
+    /// Matches the empty text.
+    Empty,
+    /// One character out of a set; an empty set never matches.
+    Class(ClassUnicode),
+    /// A condition on a position.
+    Look(Look),
+    /// One after the other.
+    Concat(Vec<Node>),
+    /// The first one that leads to a match.
+    Alternation(Vec<Node>),
+    /// A repetition.
+    Repeat {
+        node: Box<Node>,
+        min: u32,
+        max: Option<u32>,
+        greed: Greed,
+    },
+    /// A named group; `index` points into [`Syntax::groups`].
+    Group { index: usize, node: Box<Node> },
+    /// Once matched, never tried another way.
+    Atomic(Box<Node>),
+    /// Lookahead and lookbehind.
+    Around {
+        behind: bool,
+        negate: bool,
+        node: Box<Node>,
+    },
+}
+
+/// What a repetition prefers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Greed {
+    /// As many as possible, then fewer.
+    Greedy,
+    /// As few as possible, then more.
+    Lazy,
+    /// As many as possible, and nothing else.
+    Possessive,
+}
+
+/// A condition on a position in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    TextStart,
+    TextEnd,
+    /// The end, or before a line feed that ends the text.
+    TextEndOrFinalNewline,
+    /// The start of the text or after a line feed.
+    LineStart,
+    /// The end of the text or before a line feed.
+    LineEnd,
+    WordBoundary,
+    NotWordBoundary,
+    WordStart,
+    WordEnd,
+}
+
+/// Why a pattern was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatternError {
+    /// The byte offset in the pattern.
+    pub offset: usize,
+    /// What is wrong, naming the construct.
+    pub message: String,
+    /// What to write instead, where there is something.
+    pub remedy: Option<String>,
+}
+
+impl PatternError {
+    fn new(offset: usize, message: impl Into<String>) -> Self {
+        PatternError {
+            offset,
+            message: message.into(),
+            remedy: None,
+        }
+    }
+
+    fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (at byte {})", self.message, self.offset)?;
+        match &self.remedy {
+            Some(remedy) => write!(f, "; {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for PatternError {}
+
+type Result<T> = std::result::Result<T, PatternError>;
+
+/// Parses a pattern.
+pub(crate) fn parse(pattern: &str) -> Result<Syntax> {
+    let (syntax, outcome) = Parser::run(pattern, Outcome::default())?;
+    if !outcome.ascii_seen {
+        return Ok(syntax);
+    }
+    // `(?a)` outside all groups also counts for what stands before it.
+    Ok(Parser::run(pattern, outcome)?.0)
+}
+
+/// What is only known about a pattern once its end is reached.
+#[derive(Clone, Copy, Default)]
+struct Outcome {
+    /// `(?a)` stands somewhere outside all groups.
+    ascii_seen: bool,
+    /// `(?a)` is still on at the end. This decides all classes that are not
+    /// under an `a` or `u` flag of their own, and all case folding.
+    ascii: bool,
+}
+
+/// The flags that hold at a place in the pattern.
+#[derive(Clone, Copy, Default)]
+struct Flags {
+    ignore_case: bool,
+    multi_line: bool,
+    dot_all: bool,
+    verbose: bool,
+    ascii: bool,
+    unicode: bool,
+}
+
+struct Parser<'p> {
+    reader: Reader<'p>,
+    flags: Flags,
+    depth: usize,
+    groups: Vec<String>,
+    /// What an earlier run found out.
+    known: Outcome,
+    ascii_seen: bool,
+    /// The `a` and `u` flags outside all groups.
+    global_ascii: bool,
+    global_unicode: bool,
+    /// The kind of word boundaries met so far: `Some(true)` is ASCII.
+    word_kind: Option<bool>,
+}
+
+impl<'p> Parser<'p> {
+    fn run(pattern: &'p str, known: Outcome) -> Result<(Syntax, Outcome)> {
+        let mut parser = Parser {
+            reader: Reader::new(pattern),
+            flags: Flags {
+                dot_all: true,
+                ascii: known.ascii_seen,
+                ..Flags::default()
+            },
+            depth: 0,
+            groups: Vec::new(),
+            known,
+            ascii_seen: false,
+            global_ascii: known.ascii_seen,
+            global_unicode: false,
+            word_kind: None,
+        };
+        let node = parser.alternation()?;
+        if parser.reader.peek().is_some() {
+            let offset = parser.reader.at();
+            return Err(PatternError::new(offset, "unbalanced parenthesis `)`")
+                .remedy(r"write `\)` for a literal one"));
+        }
+        if parser.global_ascii && parser.global_unicode {
+            let message = "the flags `(?a)` and `(?u)` exclude each other";
+            return Err(PatternError::new(0, message));
+        }
+        let outcome = Outcome {
+            ascii_seen: parser.ascii_seen,
+            ascii: parser.global_ascii,
+        };
+        let syntax = Syntax {
+            node,
+            groups: parser.groups,
+            ascii: parser.word_kind.unwrap_or(known.ascii),
+        };
+        Ok((syntax, outcome))
+    }
+
+    /// Parses up to the end or to the `)` of the group we are in.
+    fn alternation(&mut self) -> Result<Node> {
+        let mut branches = vec![self.sequence()?];
+        while self.reader.eat('|') {
+            branches.push(self.sequence()?);
+        }
+        Ok(match branches.pop() {
+            Some(only) if branches.is_empty() => only,
+            Some(last) => {
+                branches.push(last);
+                Node::Alternation(branches)
+            }
+            None => Node::Empty,
+        })
+    }
+
+    /// Parses one branch of an alternation.
+    fn sequence(&mut self) -> Result<Node> {
+        let mut items = Vec::new();
+        let mut last = quantifier::Last::Nothing;
+        while let Some(c) = self.reader.peek() {
+            if c == '|' || c == ')' {
+                break;
+            }
+            if self.quantifier(&mut items, &mut last)? {
+                continue;
+            }
+            // Flags and comments leave no item, so that `a(?i)*` repeats the `a`.
+            if let Some(item) = self.item()? {
+                items.push(item);
+                last = quantifier::Last::Item;
+            }
+        }
+        Ok(match items.pop() {
+            None => Node::Empty,
+            Some(only) if items.is_empty() => only,
+            Some(item) => {
+                items.push(item);
+                Node::Concat(items)
+            }
+        })
+    }
+
+    /// Parses one item that is not a quantifier.
+    fn item(&mut self) -> Result<Option<Node>> {
+        let offset = self.reader.at();
+        let Some(c) = self.reader.next() else {
+            return Ok(None);
+        };
+        Ok(Some(match c {
+            '(' => return self.group(offset),
+            '[' => Node::Class(self.set(offset)?),
+            '\\' => self.escape(offset)?,
+            '.' if self.flags.dot_all => Node::Class(class::range(0, 0x10_FFFF)),
+            '.' => Node::Class(class::negated(class::one('\n'.into()))),
+            '^' if self.flags.multi_line => Node::Look(Look::LineStart),
+            '^' => Node::Look(Look::TextStart),
+            '$' if self.flags.multi_line => Node::Look(Look::LineEnd),
+            '$' => Node::Look(Look::TextEndOrFinalNewline),
+            c => Node::Class(self.literal(c.into())),
+        }))
+    }
+
+    /// The class of a literal character, with its other cases if they count.
+    fn literal(&self, code: u32) -> ClassUnicode {
+        let mut class = class::one(code);
+        self.fold(&mut class);
+        class
+    }
+
+    fn fold(&self, class: &mut ClassUnicode) {
+        if self.flags.ignore_case {
+            class::fold(class, self.known.ascii);
+        }
+    }
+
+    /// Whether classes such as `\w` are restricted to ASCII here.
+    fn ascii_here(&self) -> bool {
+        self.flags.ascii || (!self.flags.unicode && self.known.ascii)
+    }
+
+    /// A word boundary. Later stages know one kind of word per pattern.
+    fn word_look(&mut self, offset: usize, look: Look) -> Result<Node> {
+        let ascii = match look {
+            // These two don't listen to the flags of their group.
+            Look::WordStart | Look::WordEnd => self.known.ascii,
+            _ => self.ascii_here(),
+        };
+        if *self.word_kind.get_or_insert(ascii) != ascii {
+            let message = "word boundaries of ASCII and of Unicode words in one pattern";
+            return Err(PatternError::new(offset, message)
+                .remedy("put `(?a)` at the start of the pattern or remove the `a` flag"));
+        }
+        Ok(Node::Look(look))
+    }
+}

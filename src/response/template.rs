@@ -1,0 +1,215 @@
+//! Response templates: the model of the language.
+
+mod fault;
+mod load;
+
+use std::sync::Arc;
+
+use crate::value::{Object, Value};
+
+use super::content::Content;
+use super::delimiter::Delimiter;
+use super::parser::Watch;
+use super::transform::Transform;
+
+pub use fault::{Fault, TemplateError};
+
+/// A response template: how a model's output is divided into the fields of a message.
+///
+/// It is read from JSON, where everything that can't work is refused, and is ready to be parsed
+/// with. Clones share what has been compiled.
+///
+/// ```
+/// use unjinja::ResponseTemplate;
+///
+/// let template = ResponseTemplate::from_json(r#"{
+///     "start_anchor": "<bot>",
+///     "fields": {
+///         "thinking": {"open": "<think>", "close": "</think>"},
+///         "content": {"close": "<end>"}
+///     }
+/// }"#)?;
+/// assert_eq!(template.fields().len(), 2);
+/// assert_eq!(template.implicit_field().map(|field| field.name()), Some("content"));
+/// # Ok::<(), unjinja::TemplateError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ResponseTemplate {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    source: Value,
+    warnings: Vec<Fault>,
+    pub(crate) defaults: Object,
+    pub(crate) fields: Vec<Field>,
+    pub(crate) implicit: Option<usize>,
+    pub(crate) anchor: Delimiter,
+    /// What is on watch in each field's region, and, last, where none is open.
+    pub(crate) watches: Vec<Vec<Watch>>,
+    /// Whether a delimiter may look back at any text that went before.
+    pub(crate) looks_behind: bool,
+}
+
+impl ResponseTemplate {
+    /// Reads a template from a JSON document.
+    ///
+    /// All faults are reported at once, each with its place in the document:
+    ///
+    /// ```
+    /// let error = unjinja::ResponseTemplate::from_json(
+    ///     r#"{"start_anchor": "A:", "fields": {"x": {"open": "<x>", "clsoe": "</x>"}}}"#,
+    /// ).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "1:58: /fields/x/clsoe: unknown key `clsoe`: did you mean `close`?",
+    /// );
+    /// ```
+    pub fn from_json(text: &str) -> Result<ResponseTemplate, TemplateError> {
+        ResponseTemplate::from_json_at(text, "")
+    }
+
+    /// Reads a template that stands somewhere in a JSON document, at a JSON pointer.
+    ///
+    /// ```
+    /// let config = r#"{
+    ///     "eos_token": "<end>",
+    ///     "response_template": {"start_anchor": "A:", "fields": {"content": {}}}
+    /// }"#;
+    /// let template = unjinja::ResponseTemplate::from_json_at(config, "/response_template")?;
+    /// assert_eq!(template.fields()[0].name(), "content");
+    /// # Ok::<(), unjinja::TemplateError>(())
+    /// ```
+    pub fn from_json_at(text: &str, pointer: &str) -> Result<ResponseTemplate, TemplateError> {
+        load::from_json_at(text, pointer)
+    }
+
+    /// Reads a template from a value.
+    pub fn from_value(value: &Value) -> Result<ResponseTemplate, TemplateError> {
+        load::from_value(value)
+    }
+
+    /// The template as it was read: the same keys in the same order.
+    pub fn as_value(&self) -> &Value {
+        &self.inner.source
+    }
+
+    /// What the template holds that has no effect.
+    ///
+    /// ```
+    /// let template = unjinja::ResponseTemplate::from_json(r#"{
+    ///     "start_anchor": "A:",
+    ///     "fields": {"content": {"content_args": {"stirp": false}}}
+    /// }"#)?;
+    /// assert_eq!(
+    ///     template.warnings()[0].to_string(),
+    ///     "3:45: /fields/content/content_args/stirp: `stirp` has no effect on `text`: did you mean `strip`?",
+    /// );
+    /// # Ok::<(), unjinja::TemplateError>(())
+    /// ```
+    pub fn warnings(&self) -> &[Fault] {
+        &self.inner.warnings
+    }
+
+    /// The fields, in their order.
+    pub fn fields(&self) -> &[Field] {
+        &self.inner.fields
+    }
+
+    /// The field of this name.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.inner.fields.iter().find(|field| field.name == name)
+    }
+
+    /// The field without an opening delimiter, which takes the text that no other field claims.
+    pub fn implicit_field(&self) -> Option<&Field> {
+        self.inner.implicit.map(|index| &self.inner.fields[index])
+    }
+
+    /// What a message holds before anything has been parsed.
+    pub fn defaults(&self) -> &Object {
+        &self.inner.defaults
+    }
+
+    /// What marks the beginning of the message in a prompt.
+    pub fn start_anchor(&self) -> &Delimiter {
+        &self.inner.anchor
+    }
+
+    /// The part of a prompt that belongs to the message: what follows the last anchor. `None` if
+    /// there is no anchor in it.
+    ///
+    /// ```
+    /// # let template = unjinja::ResponseTemplate::from_json(
+    /// #     r#"{"start_anchor": "bot:", "fields": {"content": {}}}"#)?;
+    /// assert_eq!(template.after_anchor("bot: hi\nuser: well?\nbot: <think>"), Some(" <think>"));
+    /// assert_eq!(template.after_anchor("user: hi"), None);
+    /// # Ok::<(), unjinja::TemplateError>(())
+    /// ```
+    pub fn after_anchor<'p>(&self, prompt: &'p str) -> Option<&'p str> {
+        let mut last = None;
+        let searched = self
+            .inner
+            .anchor
+            .compiled()
+            .for_each_match(prompt, |found| {
+                last = Some(found.end);
+                std::ops::ControlFlow::Continue(())
+            });
+        // An anchor whose search has become too costly is taken for one that is not there.
+        searched.ok()?;
+        Some(&prompt[last?..])
+    }
+}
+
+/// One field of a response template.
+#[derive(Debug)]
+pub struct Field {
+    pub(crate) name: String,
+    pub(crate) open: Option<Delimiter>,
+    pub(crate) close: Option<Delimiter>,
+    pub(crate) content: Content,
+    pub(crate) repeats: bool,
+    pub(crate) join: Option<String>,
+    pub(crate) optional: bool,
+    pub(crate) transform: Option<Transform>,
+    pub(crate) transform_each: bool,
+}
+
+impl Field {
+    /// The key in the message.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What opens its regions; `None` for the implicit field.
+    pub fn open(&self) -> Option<&Delimiter> {
+        self.open.as_ref()
+    }
+
+    /// What closes its regions; `None` if they run to the end.
+    pub fn close(&self) -> Option<&Delimiter> {
+        self.close.as_ref()
+    }
+
+    /// How the text of its regions is parsed.
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// Whether it may match several times, for a list.
+    pub fn repeats(&self) -> bool {
+        self.repeats
+    }
+
+    /// The text by which its matches are joined into one string.
+    pub fn join(&self) -> Option<&str> {
+        self.join.as_deref()
+    }
+
+    /// Whether a message may lack it.
+    pub fn optional(&self) -> bool {
+        self.optional
+    }
+}
