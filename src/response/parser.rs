@@ -503,7 +503,9 @@ impl Run {
         for watch in inner.watches(self.current) {
             let delimiter = inner.delimiter(watch);
             let search = &mut self.searches[watch.delimiter];
-            if !search.has_read(window) {
+            // Where nothing is under way, at most nothing at all can match at the end, and that
+            // counts for nothing while the text may go on.
+            if !search.has_read(window) || (!is_last && search.is_idle()) {
                 continue;
             }
             let verdict = search

@@ -62,6 +62,15 @@ struct Key {
 }
 
 impl Key {
+    fn idle(before: Before) -> Key {
+        Key {
+            threads: Box::default(),
+            ghosts: Box::default(),
+            before,
+            found: false,
+        }
+    }
+
     fn is_idle(&self) -> bool {
         !self.found && self.threads.is_empty() && self.ghosts.is_empty()
     }
@@ -131,6 +140,8 @@ struct Leaf {
 struct Cache {
     states: Vec<State>,
     index: HashMap<Key, StateId>,
+    /// The idle states, by what stands before them.
+    idle: [Option<StateId>; 8],
     table: Vec<u32>,
     moves: Vec<Move>,
     seen: Vec<u32>,
@@ -182,7 +193,14 @@ impl Scanner {
         self.found.is_some() && self.key().is_dead()
     }
 
+    /// Whether no match is under way.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.key().is_idle()
+    }
+
     /// Where the best thread still under way began.
+    #[inline]
     pub(crate) fn earliest(&self) -> Option<usize> {
         let key = self.key();
         (!key.threads.is_empty() || !key.ghosts.is_empty()).then(|| self.registers[0])
@@ -359,21 +377,14 @@ fn copy_row(to: &mut Vec<usize>, from: &[usize], slots: usize, source: Source, p
 impl Cache {
     /// The state in which a search begins, or goes on where nothing is under way.
     fn idle(&mut self, program: &Program, window: &Window<'_>, position: usize) -> StateId {
-        let looks = program.looks;
-        let before = if looks.word || looks.text_start || looks.line {
-            program.before(window.char_before(position))
-        } else {
-            Before::default()
+        let before = match program.looks.at_characters() {
+            true => program.before(window.char_before(position)),
+            false => Before::default(),
         };
-        self.intern(
-            program,
-            Key {
-                threads: Box::default(),
-                ghosts: Box::default(),
-                before,
-                found: false,
-            },
-        )
+        match self.idle[before.number()] {
+            Some(state) => state,
+            None => self.intern(program, Key::idle(before)),
+        }
     }
 
     fn intern(&mut self, program: &Program, key: Key) -> StateId {
@@ -384,6 +395,9 @@ impl Cache {
         let id = self.states.len() as StateId;
         self.table.resize(self.table.len() + stride, UNKNOWN);
         self.index.insert(key.clone(), id);
+        if key.is_idle() {
+            self.idle[key.before.number()] = Some(id);
+        }
         self.states.push(State { key, at_end: None });
         id
     }
@@ -400,6 +414,7 @@ impl Cache {
         if self.is_full() {
             self.states.clear();
             self.index.clear();
+            self.idle = [None; 8];
             self.table.clear();
             self.moves.clear();
             state = self.intern(program, key.clone());
@@ -600,20 +615,12 @@ impl Automaton {
     pub(crate) fn is_steady(&self) -> Option<bool> {
         let program = &self.program;
         let mut cache = Cache::default();
-        let looks = program.looks;
         for previous in [None, Some('a'), Some(' '), Some('\n')] {
-            let before = if looks.word || looks.text_start || looks.line {
-                program.before(previous)
-            } else {
-                Before::default()
+            let before = match program.looks.at_characters() {
+                true => program.before(previous),
+                false => Before::default(),
             };
-            let key = Key {
-                threads: Box::default(),
-                ghosts: Box::default(),
-                before,
-                found: false,
-            };
-            cache.intern(program, key);
+            cache.intern(program, Key::idle(before));
         }
         let mut next = 0;
         while next < cache.states.len() {

@@ -162,7 +162,11 @@ impl Pattern {
     }
 
     /// Takes a search back, so that the next one need not build its automaton again.
-    pub(crate) fn give_back(&self, search: Search) {
+    pub(crate) fn give_back(&self, mut search: Search) {
+        if let Search::Backtrack(retry) = &mut search {
+            // What it found was in another text.
+            retry.last = None;
+        }
         if let Ok(mut pool) = self.pool.lock() {
             pool.push(search);
         }
@@ -311,6 +315,15 @@ impl Search {
                     && scanner.at() < window.end()
                     && scanner.earliest().is_some_and(|start| start <= position)
             }
+            Search::Backtrack(_) => false,
+        }
+    }
+
+    /// Whether nothing is under way in the text read so far: it may all go elsewhere.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        match self {
+            Search::Scan(scanner) => scanner.is_idle(),
             Search::Backtrack(_) => false,
         }
     }

@@ -67,12 +67,28 @@ pub(crate) struct Looks {
     pub(crate) behind: bool,
 }
 
+impl Looks {
+    /// Whether any of them depends on the character before a position.
+    pub(crate) fn at_characters(self) -> bool {
+        self.word || self.text_start || self.line
+    }
+}
+
 /// What stands before a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Before {
     pub(crate) at_start: bool,
     pub(crate) word: bool,
     pub(crate) newline: bool,
+}
+
+impl Before {
+    /// A number less than eight.
+    pub(crate) fn number(self) -> usize {
+        usize::from(self.at_start)
+            | usize::from(self.word) << 1
+            | usize::from(self.newline) << 2
+    }
 }
 
 /// What stands after a position.
