@@ -80,7 +80,10 @@ fn code(bytes: usize) -> String {
 }
 
 fn literals_message(bytes: usize) -> String {
-    let file = code(bytes / 4).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let file = code(bytes / 4)
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n");
     format!(
         "<think>{}</think>{}<tool_call>{{\"name\": \"write_file\", \"arguments\": \
          {{\"path\": \"a.py\", \"text\": \"{file}\"}}}}</tool_call><|end|>",
@@ -139,7 +142,11 @@ fn stream(template: &ResponseTemplate, chunks: &[&str]) -> usize {
             })
             .expect("the message parses");
     }
-    black_box(parser.finalize_with(|_| events += 1).expect("the message parses"));
+    black_box(
+        parser
+            .finalize_with(|_| events += 1)
+            .expect("the message parses"),
+    );
     events
 }
 
@@ -155,7 +162,10 @@ fn least(runs: usize, mut run: impl FnMut()) -> Duration {
 
 /// Prints the figures that people ask for, in their units.
 fn summary(_: &mut Criterion) {
-    println!("{:<10}{:>10}{:>16}{:>14}", "template", "message", "ns a chunk", "whole MB/s");
+    println!(
+        "{:<10}{:>10}{:>16}{:>14}",
+        "template", "message", "ns a chunk", "whole MB/s"
+    );
     for case in cases() {
         for size in SIZES {
             let text = (case.write)(size);
@@ -193,9 +203,13 @@ fn streams(criterion: &mut Criterion) {
                 |bencher, chunks| bencher.iter(|| stream(&case.template, chunks)),
             );
             group.throughput(Throughput::Bytes(text.len() as u64));
-            group.bench_with_input(BenchmarkId::new("whole", size >> 10), &text, |bencher, text| {
-                bencher.iter(|| parse(&case.template, "", text, ParserOptions::default()));
-            });
+            group.bench_with_input(
+                BenchmarkId::new("whole", size >> 10),
+                &text,
+                |bencher, text| {
+                    bencher.iter(|| parse(&case.template, "", text, ParserOptions::default()));
+                },
+            );
         }
         group.finish();
     }

@@ -72,14 +72,6 @@ pub(crate) fn int_of_float(float: f64) -> Number {
     }
 }
 
-/// What `repr(float)` gives: the shortest digits that read back as the same
-/// float.
-pub(crate) fn float_repr(float: f64) -> String {
-    let mut out = String::new();
-    push_float(&mut out, float);
-    out
-}
-
 /// Appends what [`float_repr`] gives.
 pub(crate) fn push_float(out: &mut String, float: f64) {
     if float.is_nan() {
@@ -220,6 +212,12 @@ fn digit_value(c: char) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn float_repr(float: f64) -> String {
+        let mut text = String::new();
+        push_float(&mut text, float);
+        text
+    }
 
     fn int(value: i64) -> Option<Number> {
         Some(Number::Int(value))

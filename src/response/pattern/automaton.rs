@@ -24,13 +24,13 @@ const UNKNOWN: u32 = u32::MAX;
 /// Marks a transition that does more than to change the state; the other bits number its [`Move`].
 const MOVE: u32 = 1 << 31;
 /// As a thread's origin: it begins at the current position.
-const FRESH: u16 = u16::MAX;
+pub(super) const FRESH: u16 = u16::MAX;
 /// As a thread of the dead end that a final newline may be: it matched before that newline.
 const MATCHED: Pc = Pc::MAX;
 /// As a register: not set.
 pub(super) const UNSET: usize = usize::MAX;
 
-type StateId = u32;
+pub(super) type StateId = u32;
 
 /// A program ready to be scanned with.
 #[derive(Debug)]
@@ -50,19 +50,19 @@ impl Automaton {
 
 /// What tells a state from the others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
+pub(super) struct Key {
     /// Threads that have taken at least one character, best first.
-    threads: Box<[Pc]>,
+    pub(super) threads: Box<[Pc]>,
     /// Threads that live only if the text ends here, because they took the newline just read for
     /// the last character; where there are any, they stand for all threads at the end.
     ghosts: Box<[Pc]>,
     before: Before,
     /// A match has been found: no new thread begins, the ones left would be better.
-    found: bool,
+    pub(super) found: bool,
 }
 
 impl Key {
-    fn idle(before: Before) -> Key {
+    pub(super) fn idle(before: Before) -> Key {
         Key {
             threads: Box::default(),
             ghosts: Box::default(),
@@ -79,8 +79,13 @@ impl Key {
         self.found && self.threads.is_empty() && self.ghosts.is_empty()
     }
 
+    /// How many threads there are, those of the dead end included.
+    pub(super) fn rows(&self) -> usize {
+        self.threads.len() + self.ghosts.len()
+    }
+
     /// The threads that count if the text ends here, and the row of registers of the first.
-    fn at_end(&self) -> (&[Pc], usize) {
+    pub(super) fn at_end(&self) -> (&[Pc], usize) {
         if self.ghosts.is_empty() {
             (&self.threads, 0)
         } else {
@@ -90,31 +95,31 @@ impl Key {
 }
 
 #[derive(Debug)]
-struct State {
-    key: Key,
+pub(super) struct State {
+    pub(super) key: Key,
     at_end: Option<AtEnd>,
 }
 
 /// What holds if the text ends in a state.
 #[derive(Debug, Clone, Copy)]
-struct AtEnd {
-    found: Option<(Source, MatchEnd)>,
+pub(super) struct AtEnd {
+    pub(super) found: Option<(Source, MatchEnd)>,
     /// The row of the best thread that wants more text.
-    live: Option<u16>,
-    /// Whether more text could change what is said here in a way that a held-back match hides.
-    fickle: bool,
+    pub(super) live: Option<u16>,
+    /// The row of the best thread, whether it matches or wants more text.
+    pub(super) best: Option<u16>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum MatchEnd {
+pub(super) enum MatchEnd {
     Here,
     BeforeNewline,
 }
 
 /// Where a row of registers comes from, and which of them take the current position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Source {
-    row: u16,
+pub(super) struct Source {
+    pub(super) row: u16,
     sets: u64,
 }
 
@@ -137,8 +142,8 @@ struct Leaf {
 
 /// The states known so far.
 #[derive(Debug, Default)]
-struct Cache {
-    states: Vec<State>,
+pub(super) struct Cache {
+    pub(super) states: Vec<State>,
     index: HashMap<Key, StateId>,
     /// The idle states, by what stands before them.
     idle: [Option<StateId>; 8],
@@ -387,7 +392,7 @@ impl Cache {
         }
     }
 
-    fn intern(&mut self, program: &Program, key: Key) -> StateId {
+    pub(super) fn intern(&mut self, program: &Program, key: Key) -> StateId {
         if let Some(&id) = self.index.get(&key) {
             return id;
         }
@@ -402,13 +407,18 @@ impl Cache {
         id
     }
 
-    fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.states.len() >= MAX_STATES || self.table.len() >= MAX_TABLE
     }
 
     /// Computes a transition. Returns it with the state's number, which changes when a full cache
     /// had to be emptied.
-    fn step(&mut self, program: &Program, state: StateId, class: Class) -> (StateId, u32) {
+    pub(super) fn step(
+        &mut self,
+        program: &Program,
+        state: StateId,
+        class: Class,
+    ) -> (StateId, u32) {
         let key = self.states[state as usize].key.clone();
         let mut state = state;
         if self.is_full() {
@@ -463,52 +473,33 @@ impl Cache {
         (state, step)
     }
 
-    fn at_end(&mut self, program: &Program, state: StateId) -> AtEnd {
+    pub(super) fn at_end(&mut self, program: &Program, state: StateId) -> AtEnd {
         if let Some(at_end) = self.states[state as usize].at_end {
             return at_end;
         }
         let key = self.states[state as usize].key.clone();
         let (threads, first_row) = key.at_end();
         self.close(program, threads, first_row, &key, After::End);
-        let at_end = self.read_end(program, &key);
+        let at_end = self.read_end(program);
         self.states[state as usize].at_end = Some(at_end);
         at_end
     }
 
     /// Reads what the leaves of a closure at the end of the text say.
-    fn read_end(&self, program: &Program, key: &Key) -> AtEnd {
-        let mut at_end = AtEnd {
-            found: None,
-            live: None,
-            fickle: false,
-        };
-        let (threads, first_row) = key.at_end();
+    fn read_end(&self, program: &Program) -> AtEnd {
         let is_match = |leaf: &Leaf| {
             leaf.pc == MATCHED || matches!(program.insts[leaf.pc as usize], Inst::Match)
         };
-        for leaf in &self.leaves {
-            if is_match(leaf) {
-                let end = match leaf.pc {
-                    MATCHED => MatchEnd::BeforeNewline,
-                    _ => MatchEnd::Here,
-                };
-                at_end.found = Some((leaf.source, end));
-                break;
-            }
+        let found = self.leaves.iter().find(|leaf| is_match(leaf));
+        let live = |leaf: &&Leaf| !is_match(leaf) && leaf.source.row != FRESH;
+        AtEnd {
+            found: found.map(|leaf| match leaf.pc {
+                MATCHED => (leaf.source, MatchEnd::BeforeNewline),
+                _ => (leaf.source, MatchEnd::Here),
+            }),
+            live: self.leaves.iter().find(live).map(|leaf| leaf.source.row),
+            best: self.leaves.first().map(|leaf| leaf.source.row),
         }
-        at_end.live = self
-            .leaves
-            .iter()
-            .find(|leaf| !is_match(leaf) && leaf.source.row != FRESH)
-            .map(|leaf| leaf.source.row);
-        // Steady is what reports the best thread: it matches, or it is held back.
-        let best = self.leaves.first().map(|leaf| leaf.source.row as usize);
-        at_end.fickle = match at_end.found {
-            Some((_, MatchEnd::BeforeNewline)) => true,
-            Some((source, MatchEnd::Here)) => best != Some(source.row as usize),
-            None => key.found && !threads.is_empty(),
-        } || (!threads.is_empty() && best != Some(first_row));
-        at_end
     }
 
     /// Follows threads, and unless a match has been found a fresh one, to where they take a
@@ -549,6 +540,25 @@ impl Cache {
             };
             let pc = program.start;
             self.follow(program, Leaf { pc, source }, key.before, after);
+        }
+    }
+
+    /// What a transition does with the threads: for each in the next state, the row it comes from.
+    pub(super) fn origins(&self, step: u32, next_rows: usize) -> Vec<u16> {
+        match step & MOVE {
+            0 => (0..next_rows as u16).collect(),
+            _ => {
+                let step = &self.moves[(step & !MOVE) as usize];
+                step.rows.iter().map(|source| source.row).collect()
+            }
+        }
+    }
+
+    /// The state that a transition leads to.
+    pub(super) fn target(&self, step: u32) -> StateId {
+        match step & MOVE {
+            0 => step,
+            _ => self.moves[(step & !MOVE) as usize].next,
         }
     }
 
@@ -604,37 +614,4 @@ fn take(
         }
     }
     None
-}
-
-impl Automaton {
-    /// Whether the pattern finds the same however a text is cut into chunks.
-    ///
-    /// A chunk's end makes a pattern commit itself where the rest of the text might have changed
-    /// its mind: `a(?:bc)?` takes `a` out of `ab` although a `c` may follow, and `x|$` takes every
-    /// end for the end. `None` means that the automaton is too large to tell.
-    pub(crate) fn is_steady(&self) -> Option<bool> {
-        let program = &self.program;
-        let mut cache = Cache::default();
-        for previous in [None, Some('a'), Some(' '), Some('\n')] {
-            let before = match program.looks.at_characters() {
-                true => program.before(previous),
-                false => Before::default(),
-            };
-            cache.intern(program, Key::idle(before));
-        }
-        let mut next = 0;
-        while next < cache.states.len() {
-            if cache.is_full() {
-                return None;
-            }
-            if cache.at_end(program, next as StateId).fickle {
-                return Some(false);
-            }
-            for class in 0..program.alphabet.len() {
-                cache.step(program, next as StateId, class as Class);
-            }
-            next += 1;
-        }
-        Some(true)
-    }
 }

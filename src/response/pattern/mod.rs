@@ -9,6 +9,7 @@ mod automaton;
 mod backtrack;
 mod prefilter;
 mod program;
+mod steadiness;
 mod syntax;
 
 use std::sync::Mutex;
@@ -144,7 +145,7 @@ impl Pattern {
     /// Whether it finds the same however a text is cut into chunks; `None` if that can't be told.
     pub(crate) fn is_steady(&self) -> Option<bool> {
         match &self.engine {
-            Engine::Automaton(automaton) => automaton.is_steady(),
+            Engine::Automaton(automaton) => steadiness::is_steady(&automaton.program),
             Engine::Backtracking(_) => None,
         }
     }

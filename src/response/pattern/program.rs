@@ -85,9 +85,7 @@ pub(crate) struct Before {
 impl Before {
     /// A number less than eight.
     pub(crate) fn number(self) -> usize {
-        usize::from(self.at_start)
-            | usize::from(self.word) << 1
-            | usize::from(self.newline) << 2
+        usize::from(self.at_start) | usize::from(self.word) << 1 | usize::from(self.newline) << 2
     }
 }
 

@@ -1,0 +1,89 @@
+//! Telling whether a pattern finds the same however a text is cut into chunks.
+//!
+//! A chunk's end makes a pattern commit itself where the rest of the text might have changed its
+//! mind: `a(?:bc)?` takes `a` out of `ab` although a `c` may follow, and `x|$` takes every end for
+//! the end. Such a pattern has a state that reports something else than its best thread; all its
+//! states are visited here to look for one.
+
+use std::collections::HashSet;
+
+use super::alphabet::Class;
+use super::automaton::{AtEnd, Cache, FRESH, Key, MatchEnd, StateId};
+use super::program::{Before, Program};
+
+/// So many states are visited at the most.
+const MAX_VISITS: usize = 10_000;
+
+/// A state, and which of its threads began at the same position: equal numbers did.
+type Visit = (StateId, Vec<u16>);
+
+/// Whether the pattern is steady; `None` if it is too large to tell.
+pub(super) fn is_steady(program: &Program) -> Option<bool> {
+    let mut cache = Cache::default();
+    let mut known: HashSet<Visit> = HashSet::new();
+    let mut waiting: Vec<Visit> = Vec::new();
+    for previous in [None, Some('a'), Some(' '), Some('\n')] {
+        let before = match program.looks.at_characters() {
+            true => program.before(previous),
+            false => Before::default(),
+        };
+        let idle = cache.intern(program, Key::idle(before));
+        waiting.push((idle, Vec::new()));
+    }
+    while let Some(visit) = waiting.pop() {
+        if !known.insert(visit.clone()) {
+            continue;
+        }
+        let (state, starts) = visit;
+        if is_fickle(&mut cache, program, state, &starts) {
+            return Some(false);
+        }
+        for class in 0..program.alphabet.len() {
+            if known.len() >= MAX_VISITS || cache.is_full() {
+                return None;
+            }
+            let (_, step) = cache.step(program, state, class as Class);
+            let next = cache.target(step);
+            let rows = cache.states[next as usize].key.rows();
+            waiting.push((next, renumbered(&cache.origins(step, rows), &starts)));
+        }
+    }
+    Some(true)
+}
+
+/// Which threads of the next state began together, numbered in the order of their rows.
+fn renumbered(origins: &[u16], starts: &[u16]) -> Vec<u16> {
+    let old = |row: u16| starts.get(row as usize).copied().unwrap_or(FRESH);
+    let mut seen: Vec<u16> = Vec::new();
+    origins
+        .iter()
+        .map(|&row| {
+            let start = old(row);
+            let number = seen.iter().position(|&known| known == start);
+            number.unwrap_or_else(|| {
+                seen.push(start);
+                seen.len() - 1
+            }) as u16
+        })
+        .collect()
+}
+
+/// Whether what is said at the end of a chunk in this state leaves out a better thread.
+fn is_fickle(cache: &mut Cache, program: &Program, state: StateId, starts: &[u16]) -> bool {
+    let AtEnd { found, best, .. } = cache.at_end(program, state);
+    let key = &cache.states[state as usize].key;
+    let (threads, first_row) = key.at_end();
+    let start = |row: u16| starts.get(row as usize).copied();
+    let best_start = best.and_then(start);
+    // The earliest thread has to have its say.
+    if !threads.is_empty() && best_start != start(first_row as u16) {
+        return true;
+    }
+    match found {
+        // It ends there only if no more text follows the newline.
+        Some((_, MatchEnd::BeforeNewline)) => true,
+        Some((source, MatchEnd::Here)) => start(source.row) != best_start,
+        // A match was found before, and would be taken while a better one may be growing.
+        None => key.found && !threads.is_empty(),
+    }
+}

@@ -1,0 +1,435 @@
+//! However an output is cut into chunks, it means the same.
+//!
+//! Some delimiters can't keep that promise, because they go by what a chunk's end shows; a
+//! template's `Delimiter::is_steady` tells which. For all the others it is held to here.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use unjinja::{
+    Event, Object, OnMalformed, OwnedEvent, ParseError, ParserOptions, ResponseParser,
+    ResponseTemplate, Tools, Value, json,
+};
+
+/// What a parser told of an output.
+#[derive(Debug, Clone, PartialEq)]
+struct Story {
+    events: Vec<OwnedEvent>,
+    message: Option<Object>,
+}
+
+fn options(tools: &Tools) -> ParserOptions {
+    ParserOptions {
+        tools: tools.clone(),
+        spans: true,
+        ..ParserOptions::default()
+    }
+}
+
+/// Feeds the chunks; a failure ends the story.
+fn tell(
+    template: &ResponseTemplate,
+    prefix: &str,
+    chunks: &[&str],
+    options: ParserOptions,
+) -> Story {
+    let mut events = Vec::new();
+    let message = feed_all(template, prefix, chunks, options, &mut events);
+    Story {
+        events,
+        message: message.ok(),
+    }
+}
+
+fn feed_all(
+    template: &ResponseTemplate,
+    prefix: &str,
+    chunks: &[&str],
+    options: ParserOptions,
+    events: &mut Vec<OwnedEvent>,
+) -> Result<Object, ParseError> {
+    let mut parser = ResponseParser::new(template, prefix, options)?;
+    events.extend_from_slice(parser.initial_events());
+    for chunk in chunks {
+        parser.feed_with(chunk, |event| events.push(event.to_owned()))?;
+    }
+    parser.finalize_with(|event| events.push(event.to_owned()))
+}
+
+impl Story {
+    /// The story with neighbouring chunks joined: what is left when only the cutting differs.
+    fn joined(&self) -> Story {
+        let mut joined: Vec<OwnedEvent> = Vec::new();
+        for event in &self.events {
+            if let (Some(OwnedEvent::Chunk { text, .. }), OwnedEvent::Chunk { text: more, .. }) =
+                (joined.last_mut(), event)
+            {
+                text.push_str(more);
+            } else {
+                joined.push(event.clone());
+            }
+        }
+        Story {
+            events: joined,
+            message: self.message.clone(),
+        }
+    }
+}
+
+/// Every byte of a region is in exactly one chunk: its chunks are the text between its delimiters.
+fn check_chunks(events: &[OwnedEvent], text: &str) -> Result<(), String> {
+    let mut open: Option<(String, usize, String)> = None;
+    for event in events {
+        match (event.as_event(), &mut open) {
+            (
+                Event::Open {
+                    field,
+                    opening: Some(opening),
+                },
+                None,
+            ) => {
+                open = Some((field.into(), opening.span.end, String::new()));
+            }
+            (Event::Chunk { field, text, .. }, Some((current, _, body))) if field == current => {
+                body.push_str(text);
+            }
+            (
+                Event::Close {
+                    field,
+                    span: Some(span),
+                    ..
+                },
+                Some((current, start, body)),
+            )
+            | (
+                Event::Malformed {
+                    field,
+                    span: Some(span),
+                    ..
+                },
+                Some((current, start, body)),
+            ) if field == current => {
+                let expected = text.get(*start..span.start);
+                if expected != Some(body.as_str()) {
+                    return Err(format!("{field}: chunks {body:?}, text {expected:?}"));
+                }
+                open = None;
+            }
+            (event, open) => return Err(format!("{event:?} while {open:?}")),
+        }
+    }
+    Ok(())
+}
+
+fn is_steady(template: &ResponseTemplate) -> bool {
+    let delimiters = template
+        .fields()
+        .iter()
+        .flat_map(|field| field.open().into_iter().chain(field.close()));
+    delimiters.into_iter().all(|d| d.is_steady() == Some(true))
+}
+
+/// A text in pieces of lengths that a seed determines.
+fn cut(text: &str, seed: u64) -> Vec<&str> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let (piece, others) = rest.split_at(rest.ceil_char_boundary(1 + (state % 9) as usize));
+        pieces.push(piece);
+        rest = others;
+    }
+    pieces
+}
+
+fn by_character(text: &str) -> Vec<&str> {
+    text.split("").filter(|c| !c.is_empty()).collect()
+}
+
+/// Holds one output, cut in several ways, against the same output whole.
+fn check_cuts(
+    template: &ResponseTemplate,
+    prefix: &str,
+    text: &str,
+    options: &ParserOptions,
+) -> Result<(), String> {
+    let since_anchor = [template.after_anchor(prefix).unwrap_or(prefix), text].concat();
+    let whole = tell(template, prefix, &[text], options.clone());
+    let mut cuts = vec![by_character(text), vec!["", text, ""]];
+    cuts.extend((1..=3).map(|seed| cut(text, seed)));
+    check_chunks(&whole.events, &since_anchor).or_else(|why| unfinished(&whole, why))?;
+    for chunks in cuts {
+        let story = tell(template, prefix, &chunks, options.clone());
+        check_chunks(&story.events, &since_anchor).or_else(|why| unfinished(&story, why))?;
+        if is_steady(template) && story.joined() != whole.joined() {
+            return Err(format!(
+                "{chunks:?}\n  in pieces: {:?}\n  whole: {:?}",
+                story.joined(),
+                whole.joined()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A story that ends in an error may end amid a region.
+fn unfinished(story: &Story, why: String) -> Result<(), String> {
+    if story.message.is_some() {
+        Err(why)
+    } else {
+        Ok(())
+    }
+}
+
+#[test]
+fn recorded_outputs_mean_the_same_however_they_are_cut() {
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/cases");
+    let files = [
+        "response_template.jsonl",
+        "response_template_lookaround.jsonl",
+    ];
+    let (mut steady, mut others, mut failures) = (0, 0, Vec::new());
+    for file in files {
+        let Ok(lines) = std::fs::read_to_string(cases.join(file)) else {
+            println!("skipped: there is no ../shared/cases/{file}");
+            continue;
+        };
+        for line in lines.lines() {
+            let case = json::read(line).expect("a recorded case is JSON");
+            let Ok(template) = ResponseTemplate::from_value(case.get("response_template").unwrap())
+            else {
+                continue;
+            };
+            let text: String = case
+                .get("chunks")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect();
+            let prefix = case
+                .get("prefix")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            let tools = case.get("tools").map_or(Tools::none(), Tools::from_value);
+            if is_steady(&template) {
+                steady += 1;
+            } else {
+                others += 1;
+            }
+            if let Err(why) = check_cuts(&template, prefix, &text, &options(&tools)) {
+                failures.push(format!("{}: {why}\n{line}", case.get("id").unwrap()));
+            }
+        }
+    }
+    println!("{steady} outputs cut-independent, {others} with delimiters that go by a chunk's end");
+    assert!(
+        failures.is_empty(),
+        "{} failures, such as:\n{}",
+        failures.len(),
+        failures[0]
+    );
+}
+
+/// Delimiters of every kind that keep their promise, each with texts that match it.
+const OPENERS: &[(&str, &str, &[&str])] = &[
+    ("open", r#""<think>""#, &["<think>"]),
+    (
+        "open",
+        r#"["<a>", "<aa>", "<a>!"]"#,
+        &["<a>", "<aa>", "<a>!"],
+    ),
+    ("open", r#""«""#, &["«"]),
+    (
+        "open_pattern",
+        r#""<t(?:ool)?>\\s*""#,
+        &["<t>", "<tool>\n\n", "<t> "],
+    ),
+    (
+        "open_pattern",
+        r#""call:[\\w.-]+\\{?""#,
+        &["call:f", "call:f.g{"],
+    ),
+    ("open_pattern", r#""<x+>""#, &["<x>", "<xxx>"]),
+    ("open_pattern", r#""\\bGO\\b""#, &[" GO ", "GO"]),
+    (
+        "open_pattern",
+        r#""(?i)begin:.*?;""#,
+        &["Begin: x;", "BEGIN:;"],
+    ),
+];
+
+const CLOSERS: &[(&str, &str, &[&str])] = &[
+    ("close", r#""</think>""#, &["</think>"]),
+    ("close", r#"["»", "\n\n"]"#, &["»", "\n\n"]),
+    ("close", r#"["<e>", "<ee>"]"#, &["<e>", "<ee>"]),
+    ("close_pattern", r#""\\s*</x>\\s*""#, &["</x>", " \n</x> "]),
+    ("close_pattern", r#""\\s+END""#, &[" END", "\n\n  END"]),
+    ("close_pattern", r#""</\\p{Lu}\\w*>""#, &["</É1>", "</A>"]),
+    ("close_pattern", r#""(?:ab)+c""#, &["abc", "ababc"]),
+    ("close_pattern", r#""\\Z""#, &[""]),
+];
+
+const CONTENTS: &[&str] = &[
+    r#""content": "text""#,
+    r#""content": "text", "content_args": {"strip": false}"#,
+    r#""content": "json", "content_args": {"allow_non_json": true}"#,
+    r#""content": "json", "content_args": {"unquoted_keys": true, "string_delims": [["«", "»"]]}"#,
+    r#""content": "kv-lines", "repeats": true"#,
+    r#""content": "bool", "repeats": true"#,
+    r#""content": "int""#,
+    r#""content": "text", "repeats": true, "join": "+""#,
+    r#""content": "xml-inline", "content_args": {"tag_pattern": "<(?P<key>\\w+)>(?P<value>[^<]*)<"}"#,
+];
+
+const NOISE: &[&str] = &[
+    "a",
+    "b",
+    " ",
+    "\n",
+    "<",
+    "</",
+    "é",
+    "日本",
+    "😀",
+    "ab",
+    "END",
+    "GO",
+    "call:",
+    "{\"k\": 1}",
+    "12",
+    "true",
+    "k: v",
+    "<think",
+    "</thin",
+    "<x",
+    "\"",
+    "»",
+    "<k>v<",
+    "{k: «</think>»}",
+];
+
+/// A field, and a text of it.
+fn field() -> impl Strategy<Value = (String, String)> {
+    let noise = prop::collection::vec(prop::sample::select(NOISE), 0..6);
+    let delimiter = |known: &'static [(&str, &str, &[&str])]| {
+        let texts =
+            |(key, pattern, texts): (&'static str, &'static str, &'static [&'static str])| {
+                (
+                    Just(format!("\"{key}\": {pattern}")),
+                    prop::sample::select(texts),
+                )
+            };
+        prop::sample::select(known).prop_flat_map(texts)
+    };
+    (
+        delimiter(OPENERS),
+        delimiter(CLOSERS),
+        prop::sample::select(CONTENTS),
+        noise,
+    )
+        .prop_map(|((open, begins), (close, ends), content, noise)| {
+            (
+                format!("{{{open}, {close}, {content}}}"),
+                format!("{begins}{}{ends}", noise.concat()),
+            )
+        })
+}
+
+/// A template, with or without a field for what is left over, and an output for it.
+fn template_and_output() -> impl Strategy<Value = (String, String)> {
+    let pieces = prop::collection::vec(
+        (
+            0..4usize,
+            prop::collection::vec(prop::sample::select(NOISE), 0..4),
+        ),
+        1..6,
+    );
+    (
+        prop::collection::vec(field(), 1..4),
+        any::<Option<bool>>(),
+        pieces,
+    )
+        .prop_map(|(fields, rest, pieces)| {
+            let mut written: Vec<String> = fields
+                .iter()
+                .enumerate()
+                .map(|(index, (field, _))| format!("\"f{index}\": {field}"))
+                .collect();
+            match rest {
+                Some(true) => written.push(r#""rest": {"close": "<end>"}"#.into()),
+                Some(false) => written.push(r#""rest": {"repeats": true}"#.into()),
+                None => {}
+            }
+            let template = format!(
+                r#"{{"start_anchor": "A:", "fields": {{{}}}}}"#,
+                written.join(", ")
+            );
+            let output: String = pieces
+                .iter()
+                .map(|(field, noise)| {
+                    let text = fields.get(*field).map_or("<end>", |(_, text)| text);
+                    [text, &noise.concat()].concat()
+                })
+                .collect();
+            (template, output)
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn outputs_mean_the_same_however_they_are_cut(
+        (template, output) in template_and_output(),
+        goes_on in any::<bool>(),
+        aware in any::<bool>(),
+    ) {
+        let template = ResponseTemplate::from_json(&template).expect("the template loads");
+        prop_assert!(is_steady(&template));
+        let options = ParserOptions {
+            on_malformed: if goes_on { OnMalformed::Event } else { OnMalformed::Fail },
+            body_aware_close: aware,
+            ..options(&Tools::none())
+        };
+        prop_assert_eq!(check_cuts(&template, "A:", &output, &options), Ok(()));
+    }
+}
+
+#[test]
+fn delimiters_that_go_by_a_chunks_end_are_told_apart() {
+    for (pattern, steady) in [
+        (r"</think>\s*", Some(true)),
+        (r"call:\w+\{?", Some(true)),
+        (r"<a+>|<b>", Some(true)),
+        (r"\bGO\b", Some(true)),
+        (r"\Z", Some(true)),
+        // Takes `)` out of `)]`, though more might follow.
+        (r"\)(?:\]<end>)?", Some(false)),
+        // Every chunk's end is an end, and hides that `<en` may grow.
+        (r"<end>|$", Some(false)),
+        (r"<end>|\Z", Some(false)),
+        // `c` hides that `abc` may grow.
+        (r"abcd|c", Some(false)),
+        (r"end$", Some(false)),
+        // A shorter literal is taken although a longer one may still grow.
+        (r"<aa>|<a>|<a", Some(false)),
+        (r"a(?=b)", None),
+        (r"a++b", None),
+    ] {
+        let template = format!(
+            r#"{{"start_anchor": "A:", "fields": {{"x": {{"close_pattern": {}}}}}}}"#,
+            json::write(&pattern.into())
+        );
+        let template = ResponseTemplate::from_json(&template).expect("the template loads");
+        let close = template.field("x").and_then(|field| field.close());
+        assert_eq!(
+            close.and_then(|close| close.is_steady()),
+            steady,
+            "{pattern}"
+        );
+    }
+}
