@@ -1,0 +1,117 @@
+//! What parsing costs in memory, counted by the allocator.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use unjinja::{Event, ParserOptions, ResponseParser, ResponseTemplate};
+
+/// Counts what the thread that asks for it allocates.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+    static HELD: Cell<usize> = const { Cell::new(0) };
+    static PEAK: Cell<usize> = const { Cell::new(0) };
+}
+
+fn note(allocations: usize, grown: usize, shrunk: usize) {
+    // The counters are gone while a thread ends, and nobody asks any more.
+    let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + allocations));
+    let _ = HELD.try_with(|held| {
+        held.set((held.get() + grown).saturating_sub(shrunk));
+        let _ = PEAK.try_with(|peak| peak.set(peak.get().max(held.get())));
+    });
+}
+
+// SAFETY: every call is handed to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note(1, layout.size(), 0);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        note(0, 0, layout.size());
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // While a block is moved, both the old and the new one are there.
+        note(1, size, 0);
+        note(0, 0, layout.size());
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const TEMPLATE: &str = r#"{
+    "start_anchor": "A:",
+    "fields": {
+        "thinking": {"open": "<think>", "close": "</think>"},
+        "tool_calls": {
+            "open_pattern": "<call\\s+(?P<name>\\w+)>", "close_pattern": "\\s*</call>", "repeats": true,
+            "content": "kv-lines",
+            "transform": {"name": "{name}", "arguments": "{content}"}
+        },
+        "content": {"close_pattern": "<end>\\s*"}
+    }
+}"#;
+
+fn parser() -> ResponseParser {
+    let template = ResponseTemplate::from_json(TEMPLATE).expect("the template loads");
+    ResponseParser::new(&template, "", ParserOptions::default()).expect("the parser starts")
+}
+
+fn feed(parser: &mut ResponseParser, text: &str) -> usize {
+    let mut chunks = 0;
+    let mut from = 0;
+    while from < text.len() {
+        let to = text.ceil_char_boundary(from + 4);
+        parser
+            .feed_with(&text[from..to], |event| {
+                chunks += usize::from(matches!(event, Event::Chunk { .. }));
+            })
+            .expect("the text parses");
+        from = to;
+    }
+    chunks
+}
+
+#[test]
+fn chunks_allocate_nothing_but_the_growth_of_the_body() {
+    let line = "Is 1 < 2 or </b> 日本 <thin air? <cal it what you like.\n";
+    for opener in ["<think>", "", "<call it>"] {
+        let mut parser = parser();
+        feed(&mut parser, opener);
+        // The automata have met every kind of text once.
+        feed(&mut parser, &line.repeat(50));
+        let body = line.repeat(2_000);
+        let before = ALLOCATIONS.get();
+        let chunks = feed(&mut parser, &body);
+        let allocations = ALLOCATIONS.get() - before;
+        assert!(chunks > 20_000, "{chunks} chunks");
+        // A body that doubles its room whenever it is full does so six times here.
+        assert!(allocations <= 8, "{allocations} allocations for {chunks} chunks after {opener:?}");
+    }
+}
+
+#[test]
+fn a_message_of_100_mb_stays_under_three_times_its_size() {
+    let size = 100_000_000;
+    let mut parser = parser();
+    let piece = "a line of thought that goes on and on, and then some more\n";
+    feed(&mut parser, "<think>");
+    let before = HELD.get();
+    PEAK.set(before);
+    for _ in 0..size / piece.len() {
+        feed(&mut parser, piece);
+    }
+    let message = parser.finalize_with(|_| {}).expect("the text parses");
+    let thinking = message.get("thinking").and_then(|value| value.as_str());
+    let length = thinking.map_or(0, str::len);
+    let peak = PEAK.get() - before;
+    assert!(length > size - 100, "{length} bytes");
+    assert!(peak < 3 * size, "{peak} bytes for a message of {size}");
+}
