@@ -93,7 +93,10 @@ fn chunks_allocate_nothing_but_the_growth_of_the_body() {
         let allocations = ALLOCATIONS.get() - before;
         assert!(chunks > 20_000, "{chunks} chunks");
         // A body that doubles its room whenever it is full does so six times here.
-        assert!(allocations <= 8, "{allocations} allocations for {chunks} chunks after {opener:?}");
+        assert!(
+            allocations <= 8,
+            "{allocations} allocations for {chunks} chunks after {opener:?}"
+        );
     }
 }
 

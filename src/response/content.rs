@@ -54,7 +54,7 @@ pub(crate) enum Parser {
     Float,
     Bool,
     Json(JsonArgs),
-    XmlInline(XmlInlineArgs),
+    XmlInline(Box<XmlInlineArgs>),
     KvLines(KvLinesArgs),
 }
 

@@ -581,8 +581,7 @@ impl Run {
         };
         let field = &inner.fields[current];
         if !self.opened {
-            self.opened = true;
-            self.region_start = from;
+            self.begin(field, from);
             on_event(Event::Open {
                 field: &field.name,
                 opening: self.options.spans.then_some(Opening {
@@ -600,7 +599,7 @@ impl Run {
         });
     }
 
-    /// If a closing delimiter lies inside of a string of the body, takes the rest of the string.
+    /// If a delimiter lies inside of a string of the body, takes the rest of the string.
     fn skip_string(
         &mut self,
         inner: &Inner,
@@ -611,8 +610,11 @@ impl Run {
         let Some(mut guard) = self.guard.take() else {
             return false;
         };
-        let delims = match &inner.fields[hit.watch.field].content.parser {
-            Parser::Json(args) => args.string_delims.as_slice(),
+        let parser = self
+            .current
+            .map(|field| &inner.fields[field].content.parser);
+        let delims = match parser {
+            Some(Parser::Json(args)) => args.string_delims.as_slice(),
             _ => &[],
         };
         guard.read(&self.body, delims);
@@ -628,6 +630,13 @@ impl Run {
         inside
     }
 
+    fn begin(&mut self, field: &Field, at: usize) {
+        self.opened = true;
+        self.region_start = at;
+        let is_json = matches!(field.content.parser, Parser::Json(_));
+        self.guard = (self.options.body_aware_close && is_json).then(StringGuard::default);
+    }
+
     fn open(
         &mut self,
         inner: &Inner,
@@ -637,11 +646,8 @@ impl Run {
     ) {
         let field = &inner.fields[hit.watch.field];
         self.current = Some(hit.watch.field);
-        self.opened = true;
-        self.region_start = hit.end;
         self.captures = captures;
-        let is_json = matches!(field.content.parser, Parser::Json(_));
-        self.guard = (self.options.body_aware_close && is_json).then(StringGuard::default);
+        self.begin(field, hit.end);
         on_event(Event::Open {
             field: &field.name,
             opening: self.options.spans.then_some(Opening {

@@ -574,6 +574,11 @@ impl Cache {
                     self.stack.push(Leaf { pc: second, source });
                     self.stack.push(Leaf { pc: first, source });
                 }
+                Inst::Again { split, next } => {
+                    let tried = self.seen[split as usize] == self.generation;
+                    let pc = if tried { next } else { split };
+                    self.stack.push(Leaf { pc, source });
+                }
                 Inst::Save { slot, next } => {
                     source.sets |= 1 << slot;
                     self.stack.push(Leaf { pc: next, source });
@@ -604,11 +609,9 @@ fn take(
     for leaf in leaves {
         match program.insts[leaf.pc as usize] {
             Inst::Match => return Some(leaf.source),
-            Inst::Set { set, next } => {
-                if program.alphabet.holds(set, class) && taken.insert(next) {
-                    threads.push(next);
-                    sources.push(leaf.source);
-                }
+            Inst::Set { set, next } if program.alphabet.holds(set, class) && taken.insert(next) => {
+                threads.push(next);
+                sources.push(leaf.source);
             }
             _ => {}
         }

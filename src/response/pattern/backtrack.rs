@@ -87,6 +87,11 @@ impl Failures {
         first
     }
 
+    fn contains(&mut self, pc: Pc, position: usize) -> bool {
+        let (word, bit) = self.bit(pc, position);
+        *word & bit != 0
+    }
+
     fn remove(&mut self, pc: Pc, position: usize) {
         let (word, bit) = self.bit(pc, position);
         *word &= !bit;
@@ -183,6 +188,13 @@ impl Backtracker {
                     Inst::Split { first, second } => {
                         frames.push(Frame::Try(second, at));
                         pc = first;
+                    }
+                    Inst::Again { split, next } => {
+                        pc = if self.failed.contains(split, at) {
+                            next
+                        } else {
+                            split
+                        };
                     }
                     Inst::Save { slot, next } => {
                         frames.push(Frame::Restore(slot, self.slots[slot]));

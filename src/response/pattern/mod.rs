@@ -157,7 +157,7 @@ impl Pattern {
             Err(_) => None,
         };
         pooled.unwrap_or_else(|| match &self.engine {
-            Engine::Automaton(_) => Search::Scan(Scanner::new()),
+            Engine::Automaton(_) => Search::Scan(Box::new(Scanner::new())),
             Engine::Backtracking(_) => Search::Backtrack(Retry::default()),
         })
     }
@@ -256,7 +256,7 @@ pub(crate) fn group(bounds: &[usize], index: usize) -> Option<std::ops::Range<us
 /// Every method takes the pattern that the search is for.
 #[derive(Debug)]
 pub(crate) enum Search {
-    Scan(Scanner),
+    Scan(Box<Scanner>),
     Backtrack(Retry),
 }
 
@@ -380,7 +380,11 @@ impl Retry {
         self.from = from;
         // What was found further on in the same text is still what comes first.
         self.last = self.last.filter(|&(verdict, end)| {
-            matches!(verdict, Verdict::Found { start, .. } if start >= from) && end == window.end()
+            end == window.end()
+                && match verdict {
+                    Verdict::Found { start, .. } | Verdict::Partial { start } => start >= from,
+                    Verdict::Nothing => true,
+                }
         });
     }
 
@@ -390,23 +394,29 @@ impl Retry {
         window: &Window<'_>,
         is_last: bool,
     ) -> Result<Verdict, TooCostly> {
-        if let Some((verdict, end)) = self.last {
-            let patient = match verdict {
-                Verdict::Found { .. } => end == window.end(),
-                Verdict::Partial { start } if !is_last => {
-                    let held = end - start;
-                    held >= PATIENT_FROM && window.end() - end < held / 16
-                }
-                _ => false,
-            };
-            if patient {
-                return Ok(verdict);
-            }
+        if let Some(known) = self.known(window, is_last) {
+            return Ok(known);
         }
         let verdict = self
             .backtracker
             .search(program, window, self.from, !is_last)?;
         self.last = Some((verdict, window.end()));
         Ok(verdict)
+    }
+
+    /// What was found before, if it need not be looked for again.
+    fn known(&self, window: &Window<'_>, is_last: bool) -> Option<Verdict> {
+        let (verdict, end) = self.last?;
+        let same_text = end == window.end();
+        match verdict {
+            Verdict::Partial { start } if !is_last => {
+                let held = end - start;
+                let patient = held >= PATIENT_FROM && window.end() - end < held / 16;
+                (same_text || patient).then_some(verdict)
+            }
+            // There was no match: that it may have been growing counts no more.
+            Verdict::Partial { .. } => same_text.then_some(Verdict::Nothing),
+            Verdict::Found { .. } | Verdict::Nothing => same_text.then_some(verdict),
+        }
     }
 }

@@ -28,7 +28,7 @@ impl Prefilter {
                 Inst::Set { set, .. } => add_set(&mut table, program, set),
                 Inst::Match => everywhere = true,
                 Inst::Split { first, second } => stack.extend([first, second]),
-                Inst::Save { next, .. } => stack.push(next),
+                Inst::Save { next, .. } | Inst::Again { next, .. } => stack.push(next),
                 Inst::Look { look, next } => follow_look(&mut table, &mut stack, look, next),
                 Inst::Around { next, .. } | Inst::Atomic { next, .. } => stack.push(next),
             }

@@ -24,6 +24,9 @@ pub(crate) enum Inst {
     Set { set: usize, next: Pc },
     /// Try one way, then the other.
     Split { first: Pc, second: Pc },
+    /// After a repeat's body that may be empty: repeat from `split`, or go on with `next` if the body
+    /// has taken nothing since `split` was tried at this position.
+    Again { split: Pc, next: Pc },
     /// Remember the position.
     Save { slot: usize, next: Pc },
     /// Go on only if the position is as described.
@@ -357,7 +360,11 @@ impl Compiler {
         match max {
             None => {
                 entry = self.push(Inst::Match)?; // stands in until the loop's body is there
-                let body = self.emit(node, entry, way)?;
+                let again = match node.can_be_empty() {
+                    true => self.push(Inst::Again { split: entry, next })?,
+                    false => entry,
+                };
+                let body = self.emit(node, again, way)?;
                 self.insts[entry as usize] = choice(body, next);
             }
             Some(max) => {

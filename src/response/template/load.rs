@@ -510,7 +510,7 @@ impl Loader {
             "float" => Parser::Float,
             "bool" => Parser::Bool,
             "json" => Parser::Json(self.json_args(args, place)),
-            "xml-inline" => Parser::XmlInline(self.xml_inline_args(args, place)?),
+            "xml-inline" => Parser::XmlInline(Box::new(self.xml_inline_args(args, place)?)),
             "kv-lines" => Parser::KvLines(self.kv_lines_args(args, place)),
             _ => {
                 self.fault_with(

@@ -62,6 +62,20 @@ pub(crate) enum Node {
     },
 }
 
+impl Node {
+    /// Whether it can match without taking a character.
+    pub(crate) fn can_be_empty(&self) -> bool {
+        match self {
+            Node::Empty | Node::Look(_) | Node::Around { .. } => true,
+            Node::Class(_) => false,
+            Node::Concat(nodes) => nodes.iter().all(Node::can_be_empty),
+            Node::Alternation(nodes) => nodes.iter().any(Node::can_be_empty),
+            Node::Repeat { node, min, .. } => *min == 0 || node.can_be_empty(),
+            Node::Group { node, .. } | Node::Atomic(node) => node.can_be_empty(),
+        }
+    }
+}
+
 /// What a repetition prefers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Greed {
