@@ -2,7 +2,7 @@
 //! surrogates, integers may have any size, objects keep their order.
 //!
 //! ```
-//! use unjinja::value::{Object, Value};
+//! use unjinja::{Object, Value};
 //!
 //! let mut arguments = Object::new();
 //! arguments.insert("city", "Paris");
@@ -370,7 +370,7 @@ impl From<f64> for Number {
 /// Two objects with the same members are equal whatever their order.
 ///
 /// ```
-/// use unjinja::value::{Object, Value};
+/// use unjinja::{Object, Value};
 ///
 /// let mut object = Object::new();
 /// object.insert("b", 1);

@@ -2,22 +2,19 @@
 
 #![no_main]
 
-use arbitrary::{Result, Unstructured};
+use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use unjinja::{Object, Value, json};
 use unjinja_fuzz::{Parser, args, assert_reads_back, same, same_result, stripped, texts};
 
 fuzz_target!(|data: &[u8]| {
-    let _ = run(&mut Unstructured::new(data));
+    let _ = run(Unstructured::new(data));
 });
 
-fn run(u: &mut Unstructured<'_>) -> Result<()> {
-    let args = args::json(u)?;
+fn run(mut u: Unstructured<'_>) -> Result<()> {
+    let args = args::json(&mut u)?;
     let cut: u8 = u.arbitrary()?;
-    let text = <&str as arbitrary::Arbitrary>::arbitrary_take_rest(std::mem::replace(
-        u,
-        Unstructured::new(&[]),
-    ))?;
+    let text = <&str>::arbitrary_take_rest(u)?;
     let Some(parser) = Parser::new("json", &args) else {
         return Ok(());
     };
@@ -50,7 +47,6 @@ impl Dialect {
     fn new(args: &Object) -> Dialect {
         let flag = |name| args.get(name).and_then(Value::as_bool).unwrap_or_default();
         let pairs = args.get("string_delims").and_then(Value::as_array);
-        let open = |pair: &Value| pair.as_array().and_then(|pair| pair[0].as_str());
         Dialect {
             unquoted_keys: flag("unquoted_keys"),
             allow_non_json: flag("allow_non_json"),
@@ -58,7 +54,7 @@ impl Dialect {
             openers: pairs
                 .into_iter()
                 .flatten()
-                .filter_map(|pair| open(pair).map(str::to_owned))
+                .filter_map(|pair| Some(pair.as_array()?[0].as_str()?.to_owned()))
                 .collect(),
         }
     }
@@ -76,7 +72,10 @@ impl Dialect {
                 (Ok(expected), Ok(value)) => assert!(same(value, &expected), "{text:?}"),
                 (Err(error), Err(_)) => assert!(!self.allow_non_json || !error.is_syntax()),
                 (Err(error), Ok(_)) => {
-                    assert!(self.allow_non_json && error.is_syntax() && is_bare, "{text:?}");
+                    assert!(
+                        self.allow_non_json && error.is_syntax() && is_bare,
+                        "{text:?}"
+                    );
                 }
                 (Ok(_), Err(error)) => panic!("{text:?} is JSON, but: {error}"),
             }
@@ -103,7 +102,10 @@ impl Dialect {
             return;
         }
         let plain = parser.parse(&written);
-        assert!(same_result(&plain, &Ok(value.clone())), "{written}: {plain:?}");
+        assert!(
+            same_result(&plain, &Ok(value.clone())),
+            "{written}: {plain:?}"
+        );
         if self.unquoted_keys && unjinja_fuzz::depth(value) < json::MAX_DEPTH {
             let keyed = Object::from_iter([("key", value.clone())]);
             let read = parser.parse(&wrapped);

@@ -2,18 +2,18 @@
 
 #![no_main]
 
-use arbitrary::{Result, Unstructured};
+use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use unjinja::{Object, Value};
 use unjinja_fuzz::{Parser, args, assert_reads_back, same_result, stripped};
 
 fuzz_target!(|data: &[u8]| {
-    let _ = run(&mut Unstructured::new(data));
+    let _ = run(Unstructured::new(data));
 });
 
-fn run(u: &mut Unstructured<'_>) -> Result<()> {
-    let args = args::kv_lines(u)?;
-    let text = u.arbitrary::<&str>()?;
+fn run(mut u: Unstructured<'_>) -> Result<()> {
+    let args = args::kv_lines(&mut u)?;
+    let text = <&str>::arbitrary_take_rest(u)?;
     let separator = |name, default| args.get(name).and_then(Value::as_str).unwrap_or(default);
     let (line_sep, kv_sep) = (separator("line_sep", "\n"), separator("kv_sep", ":"));
     let Some(parser) = Parser::new("kv-lines", &args) else {
@@ -43,7 +43,11 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         let object = value.as_object().expect("seen above");
         let keys: std::collections::HashSet<&str> = entries.map(|(key, _)| key).collect();
         assert_eq!(object.len(), keys.len());
-        assert!(object.keys().all(|key| key.as_str().is_some_and(|key| keys.contains(key))));
+        assert!(
+            object
+                .keys()
+                .all(|key| key.as_str().is_some_and(|key| keys.contains(key)))
+        );
     }
     Ok(())
 }

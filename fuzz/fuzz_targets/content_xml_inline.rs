@@ -78,9 +78,7 @@ fn check_engines(u: &mut Unstructured<'_>) -> Result<()> {
         return Ok(());
     };
     let (first, second) = (first.parse(&text), second.parse(&text));
-    let too_costly = |result: &std::result::Result<Value, String>| {
-        matches!(result, Err(error) if error.contains("too many steps"))
-    };
+    let too_costly = |result: &std::result::Result<Value, String>| matches!(result, Err(error) if error.contains("too many steps"));
     if !too_costly(&first) && !too_costly(&second) {
         assert!(
             same_result(&first, &second),
@@ -92,7 +90,15 @@ fn check_engines(u: &mut Unstructured<'_>) -> Result<()> {
 
 /// A text that tag patterns may find something in.
 fn text(u: &mut Unstructured<'_>) -> Result<String> {
-    let tags = ["<p=k>", "</p>", "<key>", "k=1", "12", "{\"a\": 1}", "a: b\n"];
+    let tags = [
+        "<p=k>",
+        "</p>",
+        "<key>",
+        "k=1",
+        "12",
+        "{\"a\": 1}",
+        "a: b\n",
+    ];
     let mut text = String::new();
     for _ in 0..u.int_in_range(0..=24)? {
         match u.int_in_range(0..=7)? {

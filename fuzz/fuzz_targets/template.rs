@@ -31,7 +31,10 @@ fn check_template(text: &str, template: &ResponseTemplate) {
         check_position(text, warning.position);
     }
     for delimiter in delimiters(template) {
-        let spelled = (delimiter.literals().is_some(), delimiter.pattern().is_some());
+        let spelled = (
+            delimiter.literals().is_some(),
+            delimiter.pattern().is_some(),
+        );
         assert!(matches!(spelled, (true, false) | (false, true)));
         delimiter.is_steady();
     }
@@ -51,7 +54,10 @@ fn delimiters(template: &ResponseTemplate) -> impl Iterator<Item = &Delimiter> {
 }
 
 fn check_error(text: &str, error: TemplateError) {
-    assert!(!error.faults.is_empty(), "{text} is refused without a fault");
+    assert!(
+        !error.faults.is_empty(),
+        "{text} is refused without a fault"
+    );
     assert!(!error.to_string().is_empty());
     // Half a character in a key has no pointer that leads back to it.
     let pointers_lead_back = !text.contains("\\u");
@@ -72,6 +78,9 @@ fn check_position(text: &str, position: Option<(usize, usize)>) {
         let lines: Vec<&str> = text.split('\n').collect();
         assert!((1..=lines.len()).contains(&line), "{text}: line {line}");
         let length = lines[line - 1].chars().count();
-        assert!((1..=length + 1).contains(&column), "{text}: column {column}");
+        assert!(
+            (1..=length + 1).contains(&column),
+            "{text}: column {column}"
+        );
     }
 }

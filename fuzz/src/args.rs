@@ -18,7 +18,9 @@ const TAG_PATTERNS: &[&str] = &[
 ];
 
 /// Markers of strings, and separators of lines and of keys.
-const MARKERS: &[&str] = &["<|q|>", "<|\"|>", "'", "`", "<", "a", "\"", "\n", ":", "=", "é"];
+const MARKERS: &[&str] = &[
+    "<|q|>", "<|\"|>", "'", "`", "<", "a", "\"", "\n", ":", "=", "é",
+];
 
 /// A marker or separator: one of the list, or any short text. It may be empty, which is refused.
 pub fn marker(u: &mut Unstructured<'_>) -> Result<String> {
@@ -100,7 +102,10 @@ fn value_parser(u: &mut Unstructured<'_>, depth: usize) -> Result<Option<Object>
             parser.insert("args", args);
         }
         _ => {
-            parser.insert("args", Object::from_iter([("strip", u.arbitrary::<bool>()?)]));
+            parser.insert(
+                "args",
+                Object::from_iter([("strip", u.arbitrary::<bool>()?)]),
+            );
         }
     }
     Ok(Some(parser))

@@ -1,9 +1,15 @@
 //! What the fuzz targets share.
 //!
-//! A target is run from the repository's root with
-//! `cargo +nightly fuzz run feed -- -max_total_time=60 -timeout=10 -dict=fuzz/dict/pattern.dict`.
-//! `cargo run --manifest-path fuzz/Cargo.toml --example seeds` first gives it something to start
-//! from.
+//! Write something to start from, then run a target, both from the repository's root:
+//!
+//! ```sh
+//! cargo run --manifest-path fuzz/Cargo.toml --example seeds
+//! cargo +nightly fuzz run feed -- -max_total_time=60 -timeout=10 -len_control=0
+//! ```
+//!
+//! Without `-len_control=0`, a short run tries short inputs only, and hardly any case is worth
+//! trying. `template` gains from `-dict=fuzz/dict/template.dict`, `content_json` from `json.dict`,
+//! the numbers from `number.dict`, the others from `pattern.dict`.
 
 pub mod args;
 pub mod pattern;
@@ -101,8 +107,7 @@ pub fn assert_reads_back(value: &Value) {
 /// A text without the white space around it, which for Python includes four separators.
 pub fn stripped(text: &str) -> &str {
     let is_space = |c: char| c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}');
-    text.trim_start_matches(is_space)
-        .trim_end_matches(is_space)
+    text.trim_start_matches(is_space).trim_end_matches(is_space)
 }
 
 /// The texts of a value, keys included.

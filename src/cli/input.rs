@@ -66,10 +66,18 @@ pub(crate) fn read_json(path: &Path) -> Result<Value, Failure> {
 /// Reads a response template, or one that stands in a tokenizer's configuration.
 pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, Failure> {
     let text = read_json_text(path)?;
-    let is_config =
-        json::read(&text).is_ok_and(|document| document.get("response_template").is_some());
-    let pointer = if is_config { "/response_template" } else { "" };
     let name = path.display().to_string();
+    let document = json::read(&text).ok();
+    let has = |key| document.as_ref().is_some_and(|d| d.get(key).is_some());
+    let pointer = if has("response_template") {
+        "/response_template"
+    } else if has("tokenizer_class") || has("added_tokens_decoder") || has("eos_token") {
+        return Err(Failure::Input(format!(
+            "{name}: this tokenizer configuration has no `response_template`"
+        )));
+    } else {
+        ""
+    };
     let template = ResponseTemplate::from_json_at(&text, pointer)
         .map_err(|error| Failure::Input(error.in_file(name.as_str()).to_string()))?;
     for warning in template.warnings() {
@@ -100,10 +108,11 @@ pub(crate) fn read_stream(
             Ok(text) => (text, 0),
             Err(error) => {
                 let valid = error.valid_up_to();
+                let text = std::str::from_utf8(&bytes[..valid]).unwrap_or_default();
                 if error.error_len().is_some() || read == 0 {
+                    take(text)?;
                     return Err(Failure::Input(not_utf8(name, offset + valid)));
                 }
-                let text = std::str::from_utf8(&bytes[..valid]).unwrap_or_default();
                 (text, bytes.len() - valid)
             }
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
 use unjinja::{Object, Value, json};
@@ -24,7 +24,8 @@ struct Batch {
     number: usize,
     /// The number of the first line, from 1.
     first_line: usize,
-    lines: Vec<String>,
+    /// What can't be read as text is kept as the place where it can't.
+    lines: Vec<Result<String, usize>>,
 }
 
 /// Answers every line of a file (`-` is standard input) with a line.
@@ -77,6 +78,7 @@ pub(crate) fn run(path: &Path, work: impl Fn(&Object) -> Object + Sync) -> Resul
         read?;
         match faults {
             0 => Ok(()),
+            1 => Err(Failure::Input(format!("{name}: a line could not be read"))),
             faults => Err(Failure::Input(format!(
                 "{name}: {faults} lines could not be read"
             ))),
@@ -109,9 +111,13 @@ fn read_batches(
                 ended = true;
                 break;
             };
-            size += line.len();
+            size += line.as_ref().map_or(0, String::len);
             line_number += 1;
             batch.lines.push(line);
+            // What has come is answered before more is waited for.
+            if !source.buffer().contains(&b'\n') {
+                break;
+            }
         }
         number += 1;
         if (!batch.lines.is_empty() && batches.send(batch).is_err()) || ended {
@@ -125,7 +131,7 @@ fn read_line(
     source: &mut impl BufRead,
     name: &str,
     number: usize,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<Result<String, usize>>, Failure> {
     let mut line = Vec::new();
     let read = source.take(MAX_LINE + 1).read_until(b'\n', &mut line);
     match read {
@@ -135,12 +141,11 @@ fn read_line(
             "{name}:{number}: the line is longer than {} MiB",
             MAX_LINE >> 20
         ))),
-        Ok(_) => String::from_utf8(line).map(Some).map_err(|error| {
-            let offset = error.utf8_error().valid_up_to();
-            Failure::Input(format!(
-                "{name}:{number}: byte {offset} of the line is not valid UTF-8"
-            ))
-        }),
+        Ok(_) => {
+            while line.pop_if(|byte| matches!(byte, b'\n' | b'\r')).is_some() {}
+            let text = String::from_utf8(line);
+            Ok(Some(text.map_err(|error| error.utf8_error().valid_up_to())))
+        }
     }
 }
 
@@ -159,10 +164,16 @@ fn answer(name: &str, batch: &Batch, work: &impl Fn(&Object) -> Object) -> Answe
         faults: Vec::new(),
     };
     for (index, line) in batch.lines.iter().enumerate() {
-        if line.trim().is_empty() {
-            continue;
-        }
         let place = batch.first_line + index;
+        let line = match line {
+            Ok(line) if line.trim().is_empty() => continue,
+            Ok(line) => line,
+            Err(offset) => {
+                let fault = format!("{name}:{place}: byte {offset} of the line is not valid UTF-8");
+                answers.faults.push(fault);
+                continue;
+            }
+        };
         let object = match json::read(line) {
             Ok(Value::Object(object)) => object,
             Ok(other) => {
@@ -197,8 +208,20 @@ fn write_answers(
     let mut next = 0;
     let mut faults = 0;
     let mut progress = Progress::new();
-    while let Ok((number, answers)) = answers.recv() {
-        waiting.insert(number, answers);
+    loop {
+        let received = match answers.try_recv() {
+            Ok(received) => Some(received),
+            Err(TryRecvError::Disconnected) => None,
+            Err(TryRecvError::Empty) => {
+                // Nobody is kept waiting for what is answered.
+                out.flush().map_err(Failure::printing)?;
+                answers.recv().ok()
+            }
+        };
+        let Some((number, batch)) = received else {
+            break;
+        };
+        waiting.insert(number, batch);
         while let Some(answers) = waiting.remove(&next) {
             next += 1;
             out.write_all(answers.text.as_bytes())

@@ -79,7 +79,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "output")]
     jsonl: Option<PathBuf>,
 
-    /// The output to parse [default: standard input]
+    /// The output to parse [default: `-`, standard input]
     #[arg(value_name = "OUTPUT")]
     output: Option<PathBuf>,
 }
@@ -99,7 +99,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return jsonl::run(path, |case| answer(args, &templates, case));
     }
     let Some(path) = &args.template else {
-        return Err(Failure::Input("give a response template with `-t`".into()));
+        return Err(Failure::Input(
+            "give a response template with `-t`, or a batch with `--jsonl`".into(),
+        ));
     };
     let template = input::read_template(path)?;
     let tools = match &args.tools {
@@ -156,17 +158,21 @@ impl Args {
         }
         printer.flush()?;
         let mut is_empty = true;
+        let mut feed = |text: &str| {
+            let result = parser.feed_with(text, |event| printer.event(&event));
+            printer.flush()?;
+            result.map_err(wrong)
+        };
+        let mut cutter = Cutter::new(self.chunk);
         let take = |text: &str| {
             is_empty = false;
-            for piece in pieces(text, self.chunk) {
-                let result = parser.feed_with(piece, |event| printer.event(&event));
-                printer.flush()?;
-                result.map_err(wrong)?;
-            }
-            Ok(())
+            cutter.cut(text, &mut feed)
         };
         match &self.output {
             None => input::read_stream("standard input", io::stdin().lock(), take)?,
+            Some(path) if path == Path::new("-") => {
+                input::read_stream("standard input", io::stdin().lock(), take)?;
+            }
             Some(path) => {
                 let name = path.display().to_string();
                 let file =
@@ -174,6 +180,7 @@ impl Args {
                 input::read_stream(&name, file, take)?;
             }
         }
+        cutter.finish(&mut feed)?;
         if is_empty {
             eprintln!("warning: the output is empty");
         }
@@ -187,21 +194,50 @@ impl Args {
     }
 }
 
-/// A text in pieces of so many characters, or whole.
-fn pieces(text: &str, characters: Option<u32>) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
+/// Cuts a text that comes in any pieces into pieces of so many characters, or leaves them as they
+/// are.
+struct Cutter {
+    characters: Option<usize>,
+    /// What is not yet enough for a piece.
+    begun: String,
+}
+
+impl Cutter {
+    fn new(characters: Option<u32>) -> Cutter {
+        Cutter {
+            characters: characters.map(|count| count as usize),
+            begun: String::new(),
         }
-        let end = characters.and_then(|count| {
-            let mut ends = rest.char_indices().map(|(at, _)| at);
-            ends.nth(count as usize)
-        });
-        let (piece, others) = rest.split_at(end.unwrap_or(rest.len()));
-        rest = others;
-        Some(piece)
-    })
+    }
+
+    fn cut(
+        &mut self,
+        text: &str,
+        feed: &mut impl FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let Some(characters) = self.characters else {
+            return feed(text);
+        };
+        let mut rest = text;
+        while !rest.is_empty() {
+            let missing = characters - self.begun.chars().count();
+            let end = rest.char_indices().nth(missing).map(|(at, _)| at);
+            let (piece, others) = rest.split_at(end.unwrap_or(rest.len()));
+            self.begun.push_str(piece);
+            rest = others;
+            if self.begun.chars().count() == characters {
+                feed(&std::mem::take(&mut self.begun))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self, feed: &mut impl FnMut(&str) -> Result<(), Failure>) -> Result<(), Failure> {
+        match self.begun.as_str() {
+            "" => Ok(()),
+            begun => feed(begun),
+        }
+    }
 }
 
 /// Prints events as lines, or the message in the end.
@@ -247,16 +283,18 @@ impl Printer {
 /// again.
 #[derive(Default)]
 struct Templates {
-    recent: Mutex<Vec<ResponseTemplate>>,
+    /// Each with the JSON that it was read from, since the order of keys counts.
+    recent: Mutex<Vec<(String, ResponseTemplate)>>,
 }
 
 impl Templates {
     const KEPT: usize = 16;
 
     fn load(&self, value: &Value) -> Result<ResponseTemplate, String> {
+        let written = json::write(value);
         let known = self.recent.lock().ok().and_then(|recent| {
-            let known = recent.iter().find(|t| t.as_value() == value);
-            known.cloned()
+            let known = recent.iter().find(|(json, _)| *json == written);
+            known.map(|(_, template)| template.clone())
         });
         if let Some(template) = known {
             return Ok(template);
@@ -264,7 +302,7 @@ impl Templates {
         let template = ResponseTemplate::from_value(value).map_err(|error| error.to_string())?;
         if let Ok(mut recent) = self.recent.lock() {
             recent.truncate(Self::KEPT - 1);
-            recent.insert(0, template.clone());
+            recent.insert(0, (written, template.clone()));
         }
         Ok(template)
     }
@@ -273,7 +311,10 @@ impl Templates {
 /// Answers one case of a batch.
 fn answer(args: &Args, templates: &Templates, case: &Object) -> Object {
     let mut answer = Object::new();
-    let template = case.get("response_template").unwrap_or(&Value::Null);
+    let Some(template) = case.get("response_template") else {
+        answer.insert("load_error", "there is no `response_template`");
+        return answer;
+    };
     let template = match templates.load(template) {
         Ok(template) => template,
         Err(error) => {
@@ -328,10 +369,16 @@ fn chunks(case: &Object) -> Result<Vec<&str>, (String, Value)> {
     match (case.get("chunks"), case.get("text")) {
         (Some(Value::Array(chunks)), _) => chunks
             .iter()
-            .map(|chunk| chunk.as_str().ok_or_else(|| fail("a chunk is no text")))
+            .map(|chunk| {
+                chunk
+                    .as_str()
+                    .ok_or_else(|| fail("a chunk is no valid text"))
+            })
             .collect(),
-        (None, Some(text)) => {
-            let text = text.as_str().ok_or_else(|| fail("`text` is no text"))?;
+        (None | Some(Value::Null), Some(text)) => {
+            let text = text
+                .as_str()
+                .ok_or_else(|| fail("`text` is no valid text"))?;
             Ok(vec![text])
         }
         _ => Err(fail("there are neither `chunks` nor `text`")),

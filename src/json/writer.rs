@@ -98,7 +98,8 @@ pub fn write_styled(value: &Value, style: &Style) -> String {
 /// Appends a value to a string.
 ///
 /// Calls itself for each level of nesting, so values that were not read by
-/// [`read`] should not be nested much deeper than [`MAX_DEPTH`] either.
+/// [`read`](super::read) should not be nested much deeper than
+/// [`MAX_DEPTH`](super::MAX_DEPTH) either.
 pub fn write_into(out: &mut String, value: &Value, style: &Style) {
     Writer { out, style }.value(value, 0);
 }

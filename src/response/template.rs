@@ -63,7 +63,7 @@ impl ResponseTemplate {
     /// ).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "1:58: /fields/x/clsoe: unknown key `clsoe`: did you mean `close`?",
+    ///     "1:56: /fields/x/clsoe: unknown key `clsoe`: did you mean `close`?",
     /// );
     /// ```
     pub fn from_json(text: &str) -> Result<ResponseTemplate, TemplateError> {

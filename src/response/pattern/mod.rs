@@ -22,9 +22,9 @@ use syntax::{Node, Syntax};
 
 pub(crate) use syntax::PatternError;
 
-/// From this many held-back bytes on, a pattern that needs backtracking is not tried again at
-/// every chunk, but only when the text has grown by a sixteenth: else each chunk would cost as
-/// much as all text held back.
+/// From this many bytes on, text that is held back is not searched again at every chunk by a
+/// pattern that needs backtracking, but only when it has grown by a sixteenth: else each chunk
+/// would cost as much as all text held back.
 const PATIENT_FROM: usize = 4_096;
 
 /// A piece of the text since the anchor.
@@ -401,6 +401,14 @@ impl Retry {
             .backtracker
             .search(program, window, self.from, !is_last)?;
         self.last = Some((verdict, window.end()));
+        if !is_last && !program.looks.at_end {
+            // Where a match could neither be found nor be growing, none will ever begin.
+            self.from = match verdict {
+                Verdict::Nothing => window.end(),
+                Verdict::Partial { start } => start,
+                Verdict::Found { .. } => self.from,
+            };
+        }
         Ok(verdict)
     }
 
@@ -408,15 +416,14 @@ impl Retry {
     fn known(&self, window: &Window<'_>, is_last: bool) -> Option<Verdict> {
         let (verdict, end) = self.last?;
         let same_text = end == window.end();
+        let searched = end - self.from;
+        let patient = searched >= PATIENT_FROM && window.end() - end < searched / 16;
         match verdict {
-            Verdict::Partial { start } if !is_last => {
-                let held = end - start;
-                let patient = held >= PATIENT_FROM && window.end() - end < held / 16;
-                (same_text || patient).then_some(verdict)
-            }
-            // There was no match: that it may have been growing counts no more.
-            Verdict::Partial { .. } => same_text.then_some(Verdict::Nothing),
-            Verdict::Found { .. } | Verdict::Nothing => same_text.then_some(verdict),
+            // That a match may have been growing counts no more.
+            Verdict::Partial { .. } if is_last => same_text.then_some(Verdict::Nothing),
+            // A match that ended with the text has to be looked at again.
+            Verdict::Found { end: last, .. } if last == end => same_text.then_some(verdict),
+            _ => (same_text || (patient && !is_last)).then_some(verdict),
         }
     }
 }

@@ -68,6 +68,8 @@ pub(crate) struct Looks {
     pub(crate) line: bool,
     pub(crate) final_newline: bool,
     pub(crate) behind: bool,
+    /// Whether any of them goes by what follows a position.
+    pub(crate) at_end: bool,
 }
 
 impl Looks {
@@ -108,10 +110,14 @@ impl Program {
     pub(crate) fn new(syntax: &Syntax) -> Result<Program, PatternError> {
         let mut compiler = Compiler::default();
         if syntax.groups.len() > MAX_GROUPS {
-            return Err(too_large(format!(
-                "{} named groups, where {MAX_GROUPS} are the most",
-                syntax.groups.len()
-            )));
+            return Err(PatternError {
+                offset: 0,
+                message: format!(
+                    "{} named groups, where {MAX_GROUPS} are the most",
+                    syntax.groups.len()
+                ),
+                remedy: Some("write `(?:…)` for those that no transform uses".into()),
+            });
         }
         let end = compiler.push(Inst::Match)?;
         let start = compiler.emit(&syntax.node, end, Direction::Forward)?;
@@ -207,9 +213,7 @@ struct Compiler {
 impl Compiler {
     fn push(&mut self, inst: Inst) -> Result<Pc, PatternError> {
         if self.insts.len() >= MAX_INSTRUCTIONS {
-            return Err(too_large(format!(
-                "it unrolls to more than {MAX_INSTRUCTIONS} steps"
-            )));
+            return Err(too_large());
         }
         self.insts.push(inst);
         Ok((self.insts.len() - 1) as Pc)
@@ -268,6 +272,7 @@ impl Compiler {
     }
 
     fn note_look(&mut self, look: Look) {
+        self.looks.at_end |= !matches!(look, Look::TextStart | Look::LineStart);
         match look {
             Look::TextStart => self.looks.text_start = true,
             Look::TextEnd => {}
@@ -410,10 +415,10 @@ impl Compiler {
     }
 }
 
-fn too_large(why: String) -> PatternError {
+fn too_large() -> PatternError {
     PatternError {
         offset: 0,
-        message: format!("the pattern is too large: {why}"),
+        message: format!("more than {MAX_INSTRUCTIONS} steps when its repeats are unrolled"),
         remedy: Some("use fewer or smaller counted repeats such as `{1,100}`, or `*`".into()),
     }
 }

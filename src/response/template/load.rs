@@ -22,6 +22,9 @@ const TEMPLATE_KEYS: &[&str] = &[
     "fields",
 ];
 
+/// So many value parsers may stand in each other: each takes its share of the stack.
+const MAX_VALUE_PARSERS: usize = 16;
+
 const FIELD_KEYS: &[&str] = &[
     "open",
     "open_pattern",
@@ -107,10 +110,10 @@ impl Loader {
     ) -> Result<ResponseTemplate, TemplateError> {
         let inner = self.template(value, pointer);
         let place = |findings: Vec<Finding>| -> Vec<Fault> {
-            findings
-                .into_iter()
-                .map(|finding| finding.placed_in(document))
-                .collect()
+            let placed = findings.into_iter().map(|f| f.placed_in(document));
+            let mut faults: Vec<Fault> = placed.collect();
+            faults.sort_by_key(|fault| fault.position);
+            faults
         };
         match inner {
             Some(mut inner) if self.faults.is_empty() => {
@@ -195,7 +198,7 @@ impl Loader {
                         pointer: below(pointer, &key),
                         position: None,
                         message: format!("unknown key `{key}`"),
-                        remedy: Some(did_you_mean(&key, known)),
+                        remedy: Some(remedy_for(&key, known)),
                     },
                     at_key: true,
                 });
@@ -464,7 +467,10 @@ impl Loader {
         match result {
             Ok(compiled) => Some(compiled),
             Err(error) => {
-                let message = format!("at byte {} of the pattern: {}", error.offset, error.message);
+                let message = format!(
+                    "the pattern can't have {}, as at its byte {}",
+                    error.message, error.offset
+                );
                 self.fault_with(pointer, message, error.remedy);
                 None
             }
@@ -495,6 +501,10 @@ impl Loader {
         args: Option<&Value>,
         place: &str,
     ) -> Option<Content> {
+        if place.matches("/value_parser/").count() > MAX_VALUE_PARSERS {
+            self.fault(place, "value parsers are nested too deeply here");
+            return None;
+        }
         let empty = Object::new();
         let args = match args {
             None => &empty,
@@ -664,6 +674,17 @@ impl Loader {
         let content = self.parser(name, &name_place, object.get("args"), &args_place)?;
         Some(Box::new(content))
     }
+}
+
+/// Where an unknown key belongs, or what it may have been meant to be.
+fn remedy_for(key: &str, known: &[&str]) -> String {
+    let is_argument = ARGUMENT_NAMES
+        .iter()
+        .any(|(_, arguments)| arguments.contains(&key));
+    if is_argument && known.contains(&"content_args") {
+        return "it belongs into `content_args`".into();
+    }
+    did_you_mean(key, known)
 }
 
 /// Points to the known name that is nearest, or else to all of them.

@@ -132,7 +132,11 @@ impl PatternError {
 
 impl fmt::Display for PatternError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (at byte {})", self.message, self.offset)?;
+        write!(
+            f,
+            "a pattern can't have {}, as at byte {}",
+            self.message, self.offset
+        )?;
         match &self.remedy {
             Some(remedy) => write!(f, "; {remedy}"),
             None => Ok(()),

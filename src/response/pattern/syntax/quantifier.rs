@@ -101,7 +101,7 @@ fn count(digits: &str, offset: usize) -> Result<Option<u32>> {
         Ok(count) if count <= COUNT_LIMIT => Ok(Some(count)),
         _ => {
             let message = format!("a repeat count above {COUNT_LIMIT}");
-            Err(PatternError::new(offset, message))
+            Err(PatternError::new(offset, message).remedy("write a smaller one, or `*`"))
         }
     }
 }

@@ -1,0 +1,204 @@
+//! A made-up template reads a made-up text, in chunks: the events make sense, and where they must
+//! not depend on the chunks, they don't.
+
+#![no_main]
+
+#[path = "feed/case.rs"]
+mod case;
+#[path = "feed/walk.rs"]
+mod walk;
+
+use arbitrary::Unstructured;
+use libfuzzer_sys::{Corpus, fuzz_target};
+use unjinja::{
+    Object, OwnedEvent, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Value, parse,
+};
+use unjinja_fuzz::{pattern, same};
+
+use case::Case;
+use walk::Walk;
+
+/// From about this much text on, patterns that need backtracking are not tried at every chunk.
+const PATIENT_FROM: usize = 4096;
+
+fuzz_target!(|data: &[u8]| -> Corpus {
+    let Ok(case) = Case::new(&mut Unstructured::new(data)) else {
+        return Corpus::Reject;
+    };
+    let Ok(template) = ResponseTemplate::from_value(&case.template) else {
+        return Corpus::Reject;
+    };
+    check(&case, &template);
+    Corpus::Keep
+});
+
+fn check(case: &Case, template: &ResponseTemplate) {
+    let chunked = read(case, template, &case.prefix, &case.chunks);
+    let whole_text = [case.chunks.concat()];
+    let whole = read(case, template, &case.prefix, &whole_text);
+    let fresh = ResponseTemplate::from_value(&case.template).expect("it loaded before");
+    let afresh = read(case, &fresh, &case.prefix, &whole_text);
+    assert_same(case, "a fresh template and one in use", &whole, &afresh);
+    if let Some(twin) = twin(case) {
+        let slow = read(case, &twin, &case.prefix, &case.chunks);
+        if ![&chunked, &slow].iter().any(|reading| reading.too_costly()) {
+            assert_same(case, "both engines", &chunked, &slow);
+        }
+    }
+    if !case.may_match_nothing && is_steady(template) {
+        let at_once = [template.after_anchor(&case.prefix).unwrap_or(&case.prefix)].concat();
+        let at_once = read(case, template, "", &[at_once + &whole_text[0]]);
+        let joined = chunked.joined();
+        assert_same(case, "chunks and the whole", &joined, &whole.joined());
+        assert_same(case, "two texts and one", &joined, &at_once.joined());
+        let options = case.options.clone();
+        let message = parse(template, &case.prefix, &whole_text[0], options);
+        assert!(same_outcome(&message, &whole.outcome), "{case:?}");
+    }
+}
+
+/// What came out of a parser.
+struct Reading {
+    /// The events of the prefix, of each chunk, and of the end.
+    events: Vec<Vec<OwnedEvent>>,
+    outcome: Result<Object, ParseError>,
+}
+
+impl Reading {
+    fn too_costly(&self) -> bool {
+        matches!(self.outcome, Err(ParseError::TooCostly { .. }))
+    }
+
+    /// The same with all events in one list, neighbouring chunks of a region joined.
+    fn joined(&self) -> Reading {
+        let mut joined: Vec<OwnedEvent> = Vec::new();
+        for event in self.events.iter().flatten() {
+            match (joined.last_mut(), event) {
+                (Some(OwnedEvent::Chunk { text, .. }), OwnedEvent::Chunk { text: more, .. }) => {
+                    text.push_str(more)
+                }
+                _ => joined.push(event.clone()),
+            }
+        }
+        Reading {
+            events: vec![joined],
+            outcome: self.outcome.clone(),
+        }
+    }
+}
+
+fn assert_same(case: &Case, what: &str, a: &Reading, b: &Reading) {
+    let values =
+        |events: &[OwnedEvent]| Value::Array(events.iter().map(|e| e.to_value()).collect());
+    let all = |reading: &Reading| -> Value {
+        let feeds = reading.events.iter();
+        Value::Array(feeds.map(|events| values(events)).collect())
+    };
+    // A prefix that fails leaves nobody to ask for its events.
+    let started = !a.events.is_empty() && !b.events.is_empty();
+    let same_events = !started || same(&all(a), &all(b));
+    assert!(
+        same_events && same_outcome(&a.outcome, &b.outcome),
+        "{what} differ for {case:#?}\none: {}\n{:?}\nother: {}\n{:?}",
+        all(a),
+        a.outcome,
+        all(b),
+        b.outcome
+    );
+}
+
+fn same_outcome(a: &Result<Object, ParseError>, b: &Result<Object, ParseError>) -> bool {
+    match (a, b) {
+        (Ok(a), Ok(b)) => same(&a.clone().into(), &b.clone().into()),
+        (Err(a), Err(b)) => a == b,
+        _ => false,
+    }
+}
+
+/// Feeds a parser, and looks at all that comes out.
+fn read(case: &Case, template: &ResponseTemplate, prefix: &str, chunks: &[String]) -> Reading {
+    let read_of_prefix = template.after_anchor(prefix).unwrap_or(prefix);
+    assert!(prefix.ends_with(read_of_prefix));
+    let text = read_of_prefix.to_owned() + &chunks.concat();
+    let mut walk = Walk::new(case, template, &text);
+    let mut events = Vec::new();
+    let mut parser = match ResponseParser::new(template, prefix, case.options.clone()) {
+        Ok(parser) => parser,
+        Err(error) => {
+            walk.check_error(&error, true);
+            return Reading {
+                events,
+                outcome: Err(error),
+            };
+        }
+    };
+    events.push(parser.initial_events().to_vec());
+    walk.go(parser.initial_events());
+    walk.check_parser(&parser);
+    for chunk in chunks {
+        let mut of_chunk = Vec::new();
+        let result = parser.feed_with(chunk, |event| {
+            let owned = event.to_owned();
+            assert!(same(&owned.to_value(), &event.to_value()));
+            of_chunk.push(owned);
+        });
+        walk.go(&of_chunk);
+        events.push(of_chunk);
+        if let Err(error) = result {
+            walk.check_error(&error, false);
+            assert_eq!(parser.feed("<a>").err(), Some(ParseError::AfterFailure));
+            assert_eq!(parser.feed("").err(), Some(ParseError::AfterFailure));
+            assert_eq!(parser.finalize().err(), Some(ParseError::AfterFailure));
+            return Reading {
+                events,
+                outcome: Err(error),
+            };
+        }
+        walk.check_parser(&parser);
+    }
+    let mut last = Vec::new();
+    let outcome = parser.finalize_with(|event| last.push(event.to_owned()));
+    walk.go(&last);
+    events.push(last);
+    match &outcome {
+        Ok(message) => walk.check_message(message),
+        Err(error) => walk.check_error(error, false),
+    }
+    Reading { events, outcome }
+}
+
+fn is_steady(template: &ResponseTemplate) -> bool {
+    let fields = template.fields().iter();
+    fields
+        .flat_map(|field| field.open().into_iter().chain(field.close()))
+        .all(|delimiter| delimiter.is_steady() == Some(true))
+}
+
+/// The template with patterns that mean the same, but that the backtracking engine has to run;
+/// unless there are none, or that engine might not be asked at every chunk.
+fn twin(case: &Case) -> Option<ResponseTemplate> {
+    if case.prefix.len() + case.chunks.iter().map(String::len).sum::<usize>() >= PATIENT_FROM {
+        return None;
+    }
+    let mut template = case.template.clone();
+    let fields = template.as_object_mut()?.get_mut("fields")?;
+    let mut changed = false;
+    for (_, field) in fields.as_object_mut()?.iter_mut() {
+        for key in ["open_pattern", "close_pattern"] {
+            if let Some(value) = field.as_object_mut()?.get_mut(key) {
+                *value = pattern::backtracking(value.as_str()?).into();
+                changed = true;
+            }
+        }
+    }
+    let twin = ResponseTemplate::from_value(&template);
+    changed.then(|| twin.expect("an empty lookahead hurts no pattern"))
+}
+
+/// Options, shown in reports.
+fn shown(options: &ParserOptions) -> String {
+    format!(
+        "on_malformed: {:?}, spans: {}, body_aware_close: {}",
+        options.on_malformed, options.spans, options.body_aware_close
+    )
+}

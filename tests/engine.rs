@@ -1,0 +1,229 @@
+//! What the engine does, told by the cases in `tests/engine/*.json`.
+//!
+//! A case has a `name` that reads like a statement, a `template`, an output (`text`, or `chunks`),
+//! and may have a `prefix`, `tools` and `options`. The other keys say what is to come of it; events
+//! are written shorter than they are exchanged, as `{"chunk": field, "text": "…"}`, and `dirty` only
+//! where it is true. What is compared is the written form: the order of keys matters, and `1` is
+//! not `1.0`.
+
+use std::path::Path;
+
+use unjinja::{
+    Event, Object, OnMalformed, ParserOptions, ResponseParser, ResponseTemplate, Tools, Value, json,
+};
+
+const INPUTS: &[&str] = &[
+    "name", "template", "prefix", "text", "chunks", "tools", "options",
+];
+const EXPECTATIONS: &[&str] = &[
+    "initial_events",
+    "events",
+    "final_events",
+    "message",
+    "error",
+    "load_faults",
+    "warnings",
+];
+const OPTIONS: &[&str] = &["spans", "on_malformed", "body_aware_close"];
+
+#[test]
+fn the_engine_does_what_the_cases_say() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engine");
+    let mut files: Vec<_> = std::fs::read_dir(&directory)
+        .expect("the cases are there")
+        .map(|entry| entry.expect("the directory can be read").path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+        })
+        .collect();
+    files.sort();
+    let (mut count, mut failures) = (0, Vec::new());
+    for path in files {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let text = std::fs::read_to_string(&path).expect("a file of cases can be read");
+        let cases = match json::read(&text) {
+            Ok(Value::Array(cases)) => cases,
+            Ok(_) => panic!("{file} holds no array"),
+            Err(error) => panic!("{file}: {error}"),
+        };
+        let mut names: Vec<&str> = Vec::new();
+        for case in &cases {
+            count += 1;
+            let name = case.get("name").and_then(Value::as_str).unwrap_or("?");
+            let mut wrong = match check(case) {
+                Ok(differences) => differences,
+                Err(unfit) => vec![unfit],
+            };
+            if names.contains(&name) {
+                wrong.push("another case has this name".into());
+            }
+            names.push(name);
+            for what in wrong {
+                failures.push(format!("{file}: {name}\n{what}"));
+            }
+        }
+    }
+    assert!(count > 0, "there are no cases");
+    assert!(
+        failures.is_empty(),
+        "{} differences in {count} cases:\n\n{}\n",
+        failures.len(),
+        failures.join("\n\n")
+    );
+}
+
+/// What a case is found to differ in; an error if it isn't well formed.
+fn check(case: &Value) -> Result<Vec<String>, String> {
+    let case = case.as_object().ok_or("a case is an object")?;
+    refuse_unknown(case, &[INPUTS, EXPECTATIONS].concat())?;
+    if !EXPECTATIONS.iter().any(|key| case.contains_key(key)) {
+        return Err("the case expects nothing".into());
+    }
+    let actual = run(case)?;
+    let mut differences = Vec::new();
+    for key in EXPECTATIONS {
+        let (expected, actual) = (case.get(key), actual.get(key));
+        let agrees = match (*key, expected, actual) {
+            ("error" | "load_faults", None, None) => true,
+            // A failure that no one expects.
+            ("error" | "load_faults", None, Some(_)) => false,
+            (_, None, _) => true,
+            ("error", Some(Value::String(part)), Some(Value::String(error))) => {
+                let (part, error) = (part.to_string_lossy(), error.to_string_lossy());
+                !part.is_empty() && error.contains(&*part)
+            }
+            (_, Some(expected), Some(actual)) => json::write(expected) == json::write(actual),
+            (_, Some(_), None) => false,
+        };
+        if !agrees {
+            let shown = |value: Option<&Value>| value.map_or("nothing".into(), json::write);
+            differences.push(format!(
+                "  expected {key}: {}\n    actual {key}: {}",
+                shown(expected),
+                shown(actual)
+            ));
+        }
+    }
+    Ok(differences)
+}
+
+fn refuse_unknown(object: &Object, known: &[&str]) -> Result<(), String> {
+    let unknown = |key: &str| format!("the key `{key}` is not known");
+    match object
+        .keys()
+        .map(|key| key.to_string_lossy())
+        .find(|key| !known.contains(&&**key))
+    {
+        Some(key) => Err(unknown(&key)),
+        None => Ok(()),
+    }
+}
+
+/// Runs a case. The result has a key for each expectation that the run has an answer to.
+fn run(case: &Object) -> Result<Object, String> {
+    let template = case.get("template").ok_or("there is no template")?;
+    let prefix = match case.get("prefix") {
+        None => "",
+        Some(prefix) => prefix.as_str().ok_or("the prefix is a string")?,
+    };
+    let chunks = match (case.get("text"), case.get("chunks")) {
+        (None, None) => Vec::new(),
+        (Some(text), None) => vec![text.as_str().ok_or("the text is a string")?],
+        (None, Some(chunks)) => chunks
+            .as_array()
+            .and_then(|chunks| chunks.iter().map(Value::as_str).collect())
+            .ok_or("the chunks are strings")?,
+        (Some(_), Some(_)) => return Err("there are both `text` and `chunks`".into()),
+    };
+    let options = options(case)?;
+    let mut actual = Object::new();
+    let faults = |faults: &[unjinja::Fault]| -> Value {
+        let faults = faults.iter().map(|fault| Value::from(fault.to_string()));
+        faults.collect::<Vec<Value>>().into()
+    };
+    match ResponseTemplate::from_value(template) {
+        Ok(template) => {
+            actual.insert("warnings", faults(template.warnings()));
+            if let Err(error) = parse(&template, prefix, &chunks, options, &mut actual) {
+                actual.insert("error", error.to_string());
+            }
+        }
+        Err(error) => {
+            actual.insert("load_faults", faults(&error.faults));
+        }
+    }
+    Ok(actual)
+}
+
+fn options(case: &Object) -> Result<ParserOptions, String> {
+    let mut options = ParserOptions {
+        tools: case.get("tools").map_or(Tools::none(), Tools::from_value),
+        ..ParserOptions::default()
+    };
+    let Some(given) = case.get("options") else {
+        return Ok(options);
+    };
+    let given = given.as_object().ok_or("the options are an object")?;
+    refuse_unknown(given, OPTIONS)?;
+    let flag = |name: &str| match given.get(name) {
+        None => Ok(false),
+        Some(Value::Bool(flag)) => Ok(*flag),
+        Some(_) => Err(format!("the option `{name}` is true or false")),
+    };
+    options.spans = flag("spans")?;
+    options.body_aware_close = flag("body_aware_close")?;
+    options.on_malformed = match given.get("on_malformed").map(Value::as_str) {
+        None | Some(Some("fail")) => OnMalformed::Fail,
+        Some(Some("event")) => OnMalformed::Event,
+        Some(_) => return Err("the option `on_malformed` is \"fail\" or \"event\"".into()),
+    };
+    Ok(options)
+}
+
+/// Parses an output. What happens before a failure is kept.
+fn parse(
+    template: &ResponseTemplate,
+    prefix: &str,
+    chunks: &[&str],
+    options: ParserOptions,
+    actual: &mut Object,
+) -> Result<(), unjinja::ParseError> {
+    let mut parser = ResponseParser::new(template, prefix, options)?;
+    let initial = parser.initial_events().iter();
+    let initial: Vec<Value> = initial.map(|event| brief(&event.as_event())).collect();
+    actual.insert("initial_events", initial);
+    let mut events: Vec<Value> = Vec::new();
+    for chunk in chunks {
+        let mut of_chunk = Vec::new();
+        let result = parser.feed_with(chunk, |event| of_chunk.push(brief(&event)));
+        events.push(of_chunk.into());
+        actual.insert("events", events.clone());
+        result?;
+    }
+    actual.insert("events", events);
+    let mut last = Vec::new();
+    let message = parser.finalize_with(|event| last.push(brief(&event)));
+    actual.insert("final_events", last);
+    actual.insert("message", message?);
+    Ok(())
+}
+
+/// An event as the cases write it.
+fn brief(event: &Event<'_>) -> Value {
+    let mut brief = Object::new();
+    for (key, value) in event.to_value().as_object().into_iter().flatten() {
+        match key.to_string_lossy().as_ref() {
+            "type" => {
+                let kind = value.as_str().unwrap_or_default();
+                brief.insert(kind.trim_start_matches("region_"), event.field());
+            }
+            "field" => {}
+            "dirty" if *value == Value::from(false) => {}
+            _ => {
+                brief.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    brief.into()
+}
