@@ -28,7 +28,7 @@ use crate::json;
 /// surrogates too. All other texts are plain strings.
 ///
 /// ```
-/// use unjinja::{json, value::Text};
+/// use unjinja::{Text, json};
 ///
 /// let whole = Text::from("ü");
 /// assert_eq!(whole, "ü");

@@ -227,3 +227,45 @@ fn brief(event: &Event<'_>) -> Value {
     }
     brief.into()
 }
+
+#[test]
+fn faults_and_warnings_tell_their_place_in_the_document() {
+    let document = r#"{"inner": {
+  "start_anchor": "",
+  "fields": {
+    "a": {"opne": 1, "open": ["<a>",
+          5], "close_pattern": "é(b"},
+    "b": {"open": "<b>", "transform": ["{content}", {"x/y": "-{content}"}]}
+  }
+}}"#;
+    let error = ResponseTemplate::from_json_at(document, "/inner").unwrap_err();
+    let places: Vec<_> = error
+        .faults
+        .iter()
+        .map(|fault| (fault.position, fault.pointer.as_str()))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            (Some((2, 19)), "/inner/start_anchor"),
+            (Some((4, 11)), "/inner/fields/a/opne"),
+            (Some((5, 11)), "/inner/fields/a/open/1"),
+            (Some((5, 32)), "/inner/fields/a/close_pattern"),
+            (Some((6, 61)), "/inner/fields/b/transform/1/x~1y"),
+        ]
+    );
+    let first = error.in_file("it.json").to_string();
+    let first = first.lines().next();
+    assert!(first.is_some_and(|line| line.starts_with("it.json:2:19: /inner/start_anchor: ")));
+
+    let error = ResponseTemplate::from_json("{\n  \"fields\": }").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "2:13: this is not JSON: expected a value"
+    );
+    let error = ResponseTemplate::from_json_at("{}", "/inner").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "/inner: there is no response template here"
+    );
+}

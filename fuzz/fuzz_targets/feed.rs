@@ -80,8 +80,9 @@ impl Reading {
                 _ => joined.push(event.clone()),
             }
         }
+        let started = !self.events.is_empty();
         Reading {
-            events: vec![joined],
+            events: started.then_some(joined).into_iter().collect(),
             outcome: self.outcome.clone(),
         }
     }

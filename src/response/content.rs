@@ -124,6 +124,11 @@ impl Content {
         Ok(text.into())
     }
 
+    /// Whether it makes nothing of its text.
+    fn passes_on(&self) -> bool {
+        matches!(self.parser, Parser::Text) && !self.strip
+    }
+
     fn stripped<'t>(&self, text: &'t str) -> &'t str {
         if self.strip {
             number::strip(text)

@@ -43,7 +43,8 @@ impl XmlInlineArgs {
         let value = match self.value.map(|group| found.group(group)) {
             None => parse_value(parser, "")?,
             Some(Some(range)) => parse_value(parser, &text[range])?,
-            Some(None) if parser.is_none() => Value::Null,
+            // What did not take part has no text, and goes as it is where no text is needed.
+            Some(None) if parser.is_none_or(Content::passes_on) => Value::Null,
             Some(None) => {
                 return Err("`tag_pattern` matched without its group `value`".into());
             }

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use super::alphabet::Class;
 use super::prefilter::Prefilter;
-use super::program::{After, Before, Inst, Pc, Program};
+use super::program::{After, Before, Inst, MAX_TURNS, Pc, Program, Turns};
 use super::{Verdict, Window};
 
 /// A scanner that knows this many states forgets them all and builds anew what it still needs.
@@ -59,6 +59,8 @@ pub(super) struct Key {
     before: Before,
     /// A match has been found: no new thread begins, the ones left would be better.
     pub(super) found: bool,
+    /// A match may not be empty here.
+    not_empty: bool,
 }
 
 impl Key {
@@ -68,6 +70,7 @@ impl Key {
             ghosts: Box::default(),
             before,
             found: false,
+            not_empty: false,
         }
     }
 
@@ -138,6 +141,18 @@ struct Move {
 struct Leaf {
     pc: Pc,
     source: Source,
+    /// How many turns of repeats have begun since the last character.
+    turns: Turns,
+}
+
+impl Leaf {
+    fn new(pc: Pc, source: Source) -> Leaf {
+        Leaf {
+            pc,
+            source,
+            turns: 0,
+        }
+    }
 }
 
 /// The states known so far.
@@ -149,7 +164,8 @@ pub(super) struct Cache {
     idle: [Option<StateId>; 8],
     table: Vec<u32>,
     moves: Vec<Move>,
-    seen: Vec<u32>,
+    /// For each instruction, by the turns begun: when it was last followed.
+    seen: Vec<[u32; MAX_TURNS as usize + 1]>,
     generation: u32,
     stack: Vec<Leaf>,
     leaves: Vec<Leaf>,
@@ -186,6 +202,21 @@ impl Scanner {
         self.found = None;
         self.at = from;
         self.state = self.cache.idle(&automaton.program, window, from);
+    }
+
+    /// Begins a search whose match may not be empty if it begins at this very position.
+    pub(crate) fn start_after_empty(
+        &mut self,
+        automaton: &Automaton,
+        window: &Window<'_>,
+        from: usize,
+    ) {
+        self.start(automaton, window, from);
+        let not_empty = Key {
+            not_empty: true,
+            ..Key::idle(self.key().before)
+        };
+        self.state = self.cache.intern(&automaton.program, not_empty);
     }
 
     /// How far the text has been read.
@@ -232,7 +263,7 @@ impl Scanner {
             if key.is_dead() {
                 break;
             }
-            if key.is_idle() && !key.before.at_start {
+            if key.is_idle() && !key.before.at_start && !key.not_empty {
                 let candidate = automaton.prefilter.find(bytes, i, end);
                 if candidate > i {
                     i = candidate;
@@ -400,7 +431,7 @@ impl Cache {
         let id = self.states.len() as StateId;
         self.table.resize(self.table.len() + stride, UNKNOWN);
         self.index.insert(key.clone(), id);
-        if key.is_idle() {
+        if key.is_idle() && !key.not_empty {
             self.idle[key.before.number()] = Some(id);
         }
         self.states.push(State { key, at_end: None });
@@ -451,6 +482,7 @@ impl Cache {
             ghosts: ghosts.into(),
             before: program.after_class(class),
             found: key.found || found.is_some(),
+            not_empty: false,
         };
         let pause = next.is_idle() || next.is_dead();
         let next = self.intern(program, next);
@@ -514,10 +546,10 @@ impl Cache {
     ) {
         self.leaves.clear();
         if self.seen.len() < program.insts.len() {
-            self.seen.resize(program.insts.len(), 0);
+            self.seen.resize(program.insts.len(), Default::default());
         }
         if self.generation == u32::MAX {
-            self.seen.fill(0);
+            self.seen.fill(Default::default());
             self.generation = 0;
         }
         self.generation += 1;
@@ -527,9 +559,9 @@ impl Cache {
                 sets: 0,
             };
             if pc == MATCHED {
-                self.leaves.push(Leaf { pc, source });
+                self.leaves.push(Leaf::new(pc, source));
             } else {
-                self.follow(program, Leaf { pc, source }, key.before, after);
+                self.follow(program, Leaf::new(pc, source), key.before, after);
             }
         }
         let ended = after == After::End && key.ghosts.last() == Some(&MATCHED);
@@ -539,7 +571,16 @@ impl Cache {
                 sets: 0,
             };
             let pc = program.start;
-            self.follow(program, Leaf { pc, source }, key.before, after);
+            let others = self.leaves.len();
+            self.follow(program, Leaf::new(pc, source), key.before, after);
+            if key.not_empty {
+                let mut index = 0;
+                self.leaves.retain(|leaf| {
+                    index += 1;
+                    let is_match = matches!(program.insts[leaf.pc as usize], Inst::Match);
+                    index <= others || !is_match
+                });
+            }
         }
     }
 
@@ -564,28 +605,41 @@ impl Cache {
 
     fn follow(&mut self, program: &Program, thread: Leaf, before: Before, after: After) {
         self.stack.push(thread);
-        while let Some(Leaf { pc, mut source }) = self.stack.pop() {
-            if std::mem::replace(&mut self.seen[pc as usize], self.generation) == self.generation {
+        while let Some(leaf) = self.stack.pop() {
+            let Leaf {
+                pc,
+                mut source,
+                turns,
+            } = leaf;
+            let seen = &mut self.seen[pc as usize][usize::from(turns)];
+            if std::mem::replace(seen, self.generation) == self.generation {
                 continue;
             }
+            let on = |pc, source| Leaf { pc, source, turns };
             match program.insts[pc as usize] {
-                Inst::Set { .. } | Inst::Match => self.leaves.push(Leaf { pc, source }),
+                Inst::Set { .. } | Inst::Match => self.leaves.push(leaf),
                 Inst::Split { first, second } => {
-                    self.stack.push(Leaf { pc: second, source });
-                    self.stack.push(Leaf { pc: first, source });
+                    self.stack.push(on(second, source));
+                    self.stack.push(on(first, source));
                 }
                 Inst::Again { split, next } => {
-                    let tried = self.seen[split as usize] == self.generation;
-                    let pc = if tried { next } else { split };
-                    self.stack.push(Leaf { pc, source });
+                    let tried = self.seen[split as usize].contains(&self.generation);
+                    self.stack.push(match tried {
+                        true => on(next, source),
+                        false => Leaf {
+                            pc: split,
+                            source,
+                            turns: (turns + 1).min(MAX_TURNS),
+                        },
+                    });
                 }
                 Inst::Save { slot, next } => {
                     source.sets |= 1 << slot;
-                    self.stack.push(Leaf { pc: next, source });
+                    self.stack.push(on(next, source));
                 }
                 Inst::Look { look, next } => {
                     if program.sees(look, before, after) {
-                        self.stack.push(Leaf { pc: next, source });
+                        self.stack.push(on(next, source));
                     }
                 }
                 Inst::Around { .. } | Inst::Atomic { .. } => {

@@ -6,13 +6,16 @@
 //! a budget bounds that.
 
 use super::automaton::UNSET;
-use super::program::{After, Inst, Pc, Program};
+use super::program::{After, Inst, MAX_TURNS, Pc, Program, Turns};
 use super::{TooCostly, Verdict, Window};
 
 /// Steps that any search may take, whatever its text.
 const BUDGET: u64 = 1_000_000;
 /// Steps that it may take beyond that for each byte of its text.
 const BUDGET_PER_BYTE: u64 = 2_000;
+
+/// How many ways there are for an instruction to be tried at a position.
+const LEVELS: usize = MAX_TURNS as usize + 1;
 
 /// What came of trying a program at a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,15 +38,32 @@ enum Mode {
 /// Undone or gone on with when a way has failed.
 #[derive(Debug)]
 enum Frame {
-    Try(Pc, usize),
+    Try(Step),
     Restore(usize, usize),
+}
+
+/// An instruction to be tried at a position.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    pc: Pc,
+    at: usize,
+    /// How many turns of repeats have begun since the last character.
+    turns: Turns,
+}
+
+impl Step {
+    fn new(pc: Pc, at: usize) -> Step {
+        Step { pc, at, turns: 0 }
+    }
 }
 
 /// The memory of a search, kept for the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Backtracker {
     failed: Failures,
-    trail: Vec<(Pc, usize)>,
+    trail: Vec<Step>,
+    /// Where a match may not be empty.
+    not_empty_at: Option<usize>,
     slots: Vec<usize>,
     steps: u64,
     budget: u64,
@@ -61,39 +81,43 @@ struct Failures {
 impl Failures {
     fn clear(&mut self, origin: usize, instructions: usize) {
         self.origin = origin;
-        self.words = instructions.div_ceil(64);
+        self.words = (instructions * LEVELS).div_ceil(64);
         self.after.clear();
         self.before.clear();
     }
 
-    fn bit(&mut self, pc: Pc, position: usize) -> (&mut u64, u64) {
+    fn bit(&mut self, step: Step) -> (&mut u64, u64) {
+        let position = step.at;
+        let number = LEVELS * step.pc as usize + usize::from(step.turns);
         let (side, distance) = if position >= self.origin {
             (&mut self.after, position - self.origin)
         } else {
             (&mut self.before, self.origin - position)
         };
-        let index = distance * self.words + pc as usize / 64;
+        let index = distance * self.words + number / 64;
         if side.len() <= index {
             side.resize(index + 1, 0);
         }
-        (&mut side[index], 1 << (pc % 64))
+        (&mut side[index], 1 << (number % 64))
     }
 
     /// Notes a trial; says whether it is the first of its kind.
-    fn insert(&mut self, pc: Pc, position: usize) -> bool {
-        let (word, bit) = self.bit(pc, position);
+    fn insert(&mut self, step: Step) -> bool {
+        let (word, bit) = self.bit(step);
         let first = *word & bit == 0;
         *word |= bit;
         first
     }
 
-    fn contains(&mut self, pc: Pc, position: usize) -> bool {
-        let (word, bit) = self.bit(pc, position);
-        *word & bit != 0
+    fn contains(&mut self, pc: Pc, at: usize) -> bool {
+        (0..=MAX_TURNS).any(|turns| {
+            let (word, bit) = self.bit(Step { pc, at, turns });
+            *word & bit != 0
+        })
     }
 
-    fn remove(&mut self, pc: Pc, position: usize) {
-        let (word, bit) = self.bit(pc, position);
+    fn remove(&mut self, step: Step) {
+        let (word, bit) = self.bit(step);
         *word &= !bit;
     }
 }
@@ -115,6 +139,11 @@ impl Backtracker {
             verdict = self.search_in(program, window, from, Mode::Partial)?;
         }
         Ok(verdict)
+    }
+
+    /// Sees to it that the next search finds no empty match at a position, or that it may again.
+    pub(crate) fn forbid_empty(&mut self, at: Option<usize>) {
+        self.not_empty_at = at;
     }
 
     /// Start and end of each named group in the match found last.
@@ -158,10 +187,14 @@ impl Backtracker {
         mode: Mode,
     ) -> Result<Trial, TooCostly> {
         let trail = self.trail.len();
-        let mut frames = vec![Frame::Try(start, from)];
+        let mut frames = vec![Frame::Try(Step::new(start, from))];
         while let Some(frame) = frames.pop() {
-            let (mut pc, mut at) = match frame {
-                Frame::Try(pc, at) => (pc, at),
+            let Step {
+                mut pc,
+                mut at,
+                mut turns,
+            } = match frame {
+                Frame::Try(step) => step,
                 Frame::Restore(slot, position) => {
                     self.slots[slot] = position;
                     continue;
@@ -169,32 +202,39 @@ impl Backtracker {
             };
             loop {
                 self.spend()?;
-                if !self.failed.insert(pc, at) {
+                let step = Step { pc, at, turns };
+                if !self.failed.insert(step) {
                     break;
                 }
-                self.trail.push((pc, at));
+                self.trail.push(step);
                 match program.insts[pc as usize] {
+                    Inst::Match if start == program.start && self.not_empty_at == Some(at) => break,
                     Inst::Match => {
                         self.forget(trail);
                         return Ok(Trial::Matched { end: at });
                     }
                     Inst::Set { set, next } => {
                         match self.take(program, window, set, at, backward) {
-                            Some(Ok(there)) => (pc, at) = (next, there),
+                            Some(Ok(there)) => (pc, at, turns) = (next, there, 0),
                             Some(Err(())) if mode == Mode::Partial => return Ok(Trial::Starved),
                             Some(Err(())) | None => break,
                         }
                     }
                     Inst::Split { first, second } => {
-                        frames.push(Frame::Try(second, at));
+                        frames.push(Frame::Try(Step {
+                            pc: second,
+                            at,
+                            turns,
+                        }));
                         pc = first;
                     }
                     Inst::Again { split, next } => {
-                        pc = if self.failed.contains(split, at) {
-                            next
+                        if self.failed.contains(split, at) {
+                            pc = next;
                         } else {
-                            split
-                        };
+                            pc = split;
+                            turns = (turns + 1).min(MAX_TURNS);
+                        }
                     }
                     Inst::Save { slot, next } => {
                         frames.push(Frame::Restore(slot, self.slots[slot]));
@@ -235,6 +275,7 @@ impl Backtracker {
                         match self.run(program, window, start, at, backward, mode)? {
                             Trial::Matched { end } => {
                                 restore_on_failure(&mut frames, &kept, &self.slots);
+                                turns = if at == end { turns } else { 0 };
                                 (pc, at) = (next, end);
                             }
                             Trial::Failed => break,
@@ -258,8 +299,8 @@ impl Backtracker {
 
     /// Takes back what was noted as tried since the trail had this length: it did not all fail.
     fn forget(&mut self, trail: usize) {
-        for (pc, at) in self.trail.drain(trail..) {
-            self.failed.remove(pc, at);
+        for step in self.trail.drain(trail..) {
+            self.failed.remove(step);
         }
     }
 

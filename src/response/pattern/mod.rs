@@ -11,6 +11,8 @@ mod prefilter;
 mod program;
 mod steadiness;
 mod syntax;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Mutex;
 
@@ -193,8 +195,13 @@ impl Pattern {
         visit: &mut impl FnMut(Match<'_>) -> std::ops::ControlFlow<()>,
     ) -> Result<(), TooCostly> {
         let mut from = 0;
+        let mut after_empty = false;
         while from <= window.end() {
-            search.start(self, window, from);
+            if after_empty {
+                search.start_after_empty(self, window, from);
+            } else {
+                search.start(self, window, from);
+            }
             search.advance(self, window, window.end());
             let Verdict::Found { start, end } = search.verdict(self, window, true)? else {
                 break;
@@ -207,12 +214,8 @@ impl Pattern {
             if visit(found).is_break() {
                 break;
             }
-            // An empty match moves on by a character, so that it is not found for ever.
-            from = match window.char_at(end) {
-                Some(c) if start == end => end + c.len_utf8(),
-                None if start == end => break,
-                _ => end,
-            };
+            from = end;
+            after_empty = start == end;
         }
         Ok(())
     }
@@ -277,6 +280,21 @@ impl Search {
                 scanner.start(automaton, window, from);
             }
             (Search::Backtrack(retry), _) => retry.start(window, from),
+            (Search::Scan(_), Engine::Backtracking(_)) => foreign(),
+        }
+    }
+
+    /// Begins a search after an empty match, which is not to be found again.
+    fn start_after_empty(&mut self, pattern: &Pattern, window: &Window<'_>, from: usize) {
+        self.start(pattern, window, from);
+        match (self, &pattern.engine) {
+            (Search::Scan(scanner), Engine::Automaton(automaton)) => {
+                scanner.start_after_empty(automaton, window, from);
+            }
+            (Search::Backtrack(retry), _) => {
+                retry.last = None;
+                retry.backtracker.forbid_empty(Some(from));
+            }
             (Search::Scan(_), Engine::Backtracking(_)) => foreign(),
         }
     }
@@ -378,6 +396,7 @@ fn foreign() -> ! {
 impl Retry {
     fn start(&mut self, window: &Window<'_>, from: usize) {
         self.from = from;
+        self.backtracker.forbid_empty(None);
         // What was found further on in the same text is still what comes first.
         self.last = self.last.filter(|&(verdict, end)| {
             end == window.end()

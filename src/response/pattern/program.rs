@@ -17,6 +17,15 @@ const MAX_INSTRUCTIONS: usize = 10_000;
 /// A pattern may name at most this many groups, so that a bit set of their ends fits a machine word.
 const MAX_GROUPS: usize = 31;
 
+/// How many turns of repeats that may be empty have begun at a position.
+///
+/// An instruction that is reached a second time at a position can be passed over, except after
+/// another turn has begun: then it ends in an empty turn, and that ends the repeat.
+pub(crate) type Turns = u8;
+
+/// More turns than these are not told apart.
+pub(crate) const MAX_TURNS: Turns = 2;
+
 /// One step of a program.
 #[derive(Debug, Clone)]
 pub(crate) enum Inst {

@@ -262,20 +262,19 @@ impl Loader {
     }
 
     fn implicit(&mut self, fields: &[Field], pointer: &str) -> Option<usize> {
-        let mut implicit = (0..fields.len()).filter(|&index| fields[index].open.is_none());
+        let place_of = |name: &str| below(&below(pointer, "fields"), name);
+        // A field whose opening delimiter was refused has had its fault.
+        let was_refused = |faults: &[Finding], index: usize| {
+            let opener = format!("{}/open", place_of(&fields[index].name));
+            faults.iter().any(|f| f.fault.pointer.starts_with(&opener))
+        };
+        let lacking = (0..fields.len())
+            .filter(|&index| fields[index].open.is_none() && !was_refused(&self.faults, index));
+        let mut implicit = lacking.collect::<Vec<usize>>().into_iter();
         let first = implicit.next()?;
         for other in implicit {
-            // A field whose opening delimiter was refused has had its fault.
             let name = &fields[other].name;
-            let place = below(&below(pointer, "fields"), name);
-            let inside = format!("{place}/open");
-            if self
-                .faults
-                .iter()
-                .any(|f| f.fault.pointer.starts_with(&inside))
-            {
-                continue;
-            }
+            let place = place_of(name);
             self.fault_with(
                 &place,
                 format!(
@@ -694,7 +693,7 @@ fn did_you_mean(name: &str, known: &[&str]) -> String {
         .map(|candidate| (edits(name, candidate), candidate))
         .min_by_key(|(edits, _)| *edits);
     match nearest {
-        Some((edits, candidate)) if edits <= 2.min(candidate.len() / 2) => {
+        Some((edits, candidate)) if edits <= 1.max(candidate.len() / 4) => {
             format!("did you mean `{candidate}`?")
         }
         _ => format!("known are `{}`", known.join("`, `")),

@@ -123,7 +123,7 @@ impl Parser<'_> {
             }
         }
         if !class::is_identifier(&name) {
-            let message = format!("the group name `{name}`");
+            let message = format!("a group named `{name}`");
             return Err(PatternError::new(offset, message)
                 .remedy("use letters, digits and `_`, not starting with a digit"));
         }

@@ -214,7 +214,7 @@ impl<'p> Parser<'p> {
         let node = parser.alternation()?;
         if parser.reader.peek().is_some() {
             let offset = parser.reader.at();
-            return Err(PatternError::new(offset, "unbalanced parenthesis `)`")
+            return Err(PatternError::new(offset, "an unbalanced parenthesis `)`")
                 .remedy(r"write `\)` for a literal one"));
         }
         if parser.global_ascii && parser.global_unicode {
