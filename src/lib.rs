@@ -2,11 +2,18 @@
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "chat-template")]
+mod chat_template;
 pub mod json;
 mod number;
 mod response;
 mod value;
 
+#[cfg(feature = "chat-template")]
+pub use chat_template::{
+    ChatTemplate, GgufFault, HubFault, HubSettings, LoadError, LoadOptions, ModelId, NotAModelId,
+    Origins, PreparedTemplate, RenderError, RenderInput, Renderer, Rendering, Source,
+};
 pub use response::{
     Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, Opening, OwnedEvent, ParseError,
     ParserOptions, RegionError, ResponseParser, ResponseTemplate, TemplateError, Tools, parse,

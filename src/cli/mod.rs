@@ -3,6 +3,8 @@
 mod input;
 mod jsonl;
 mod parse;
+mod render;
+mod source;
 
 use std::io;
 use std::process::ExitCode;
@@ -30,6 +32,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Parse(parse::Args),
+    Render(render::Args),
 }
 
 /// Why a command could not do its work.
@@ -67,6 +70,7 @@ impl Failure {
 pub(crate) fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Parse(args) => parse::run(&args),
+        Command::Render(args) => render::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,74 @@
+//! What a template may spend: strangers write them.
+//!
+//! minijinja counts instructions. What a single instruction may do (to join, to repeat, to
+//! replace) is bounded by the bytes that it makes, and what neither catches by the clock.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use minijinja::{Error, ErrorKind};
+
+/// Instructions that a template may run. Templates in use take some ten thousand.
+pub(super) const MAX_STEPS: u64 = 5_000_000;
+/// How deeply macros and includes may call each other.
+pub(super) const MAX_RECURSION: usize = 200;
+/// Bytes of text and of list items that a template may make, all of them counted.
+const MAX_BYTES: usize = 256 << 20;
+/// How long it may take.
+const MAX_TIME: Duration = Duration::from_millis(800);
+/// The clock is asked once in so many times.
+const CLOCK_EVERY: u32 = 32;
+
+thread_local! {
+    static LEFT: Cell<usize> = const { Cell::new(0) };
+    static ENDS: Cell<Option<Instant>> = const { Cell::new(None) };
+    static ASKED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Stands for the rendering that is under way in this thread.
+pub(super) struct Spending(());
+
+impl Spending {
+    pub(super) fn begin() -> Spending {
+        LEFT.set(MAX_BYTES);
+        ENDS.set(Some(Instant::now() + MAX_TIME));
+        Spending(())
+    }
+}
+
+impl Drop for Spending {
+    fn drop(&mut self) {
+        ENDS.set(None);
+    }
+}
+
+/// Notes that so many bytes are about to be made.
+pub(super) fn spend(bytes: usize) -> Result<(), Error> {
+    match LEFT.get().checked_sub(bytes) {
+        Some(left) => LEFT.set(left),
+        None => {
+            return Err(exhausted(format!(
+                "the template makes more than {} MiB of text",
+                MAX_BYTES >> 20
+            )));
+        }
+    }
+    tick()
+}
+
+/// Looks at the clock, now and then.
+pub(super) fn tick() -> Result<(), Error> {
+    let asked = ASKED.get().wrapping_add(1);
+    ASKED.set(asked);
+    if asked % CLOCK_EVERY == 0 && ENDS.get().is_some_and(|ends| Instant::now() > ends) {
+        return Err(exhausted(format!(
+            "the template takes longer than {} ms",
+            MAX_TIME.as_millis()
+        )));
+    }
+    Ok(())
+}
+
+fn exhausted(why: String) -> Error {
+    Error::new(ErrorKind::OutOfFuel, why)
+}

@@ -1,0 +1,109 @@
+//! What can go wrong with a chat template.
+
+use std::fmt;
+
+/// A chat template could not be compiled or rendered.
+///
+/// It prints as the line of the template with a caret below the place:
+///
+/// ```
+/// use unjinja::{ChatTemplate, RenderInput};
+///
+/// let template = ChatTemplate::from_source("Hi\n{{ messages[0].content + 1 }}");
+/// let messages = unjinja::json::read(r#"[{"role": "user", "content": "x"}]"#)?;
+/// let input = RenderInput { messages, ..RenderInput::default() };
+/// let error = template.render(&input).unwrap_err();
+/// assert_eq!(error.line(), Some(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RenderError {
+    message: String,
+    line: Option<usize>,
+    /// The line's text, and where in it the error lies, in characters.
+    excerpt: Option<(String, usize, usize)>,
+    raised: bool,
+}
+
+/// How much of a long line is shown on either side of the place.
+const CONTEXT: usize = 60;
+
+impl RenderError {
+    pub(super) fn new(error: &minijinja::Error, source: &str) -> RenderError {
+        let mut message = match error.detail() {
+            Some(detail) => detail.to_owned(),
+            None => error.kind().to_string(),
+        };
+        let mut cause = std::error::Error::source(error);
+        while let Some(error) = cause {
+            message.push_str(": ");
+            message.push_str(&error.to_string());
+            cause = error.source();
+        }
+        RenderError {
+            raised: message.starts_with(RAISED),
+            message: message.trim_start_matches(RAISED).to_owned(),
+            line: error.line(),
+            excerpt: error
+                .range()
+                .and_then(|range| excerpt(source, range.start, range.end)),
+        }
+    }
+
+    /// What went wrong.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The line of the template, from 1.
+    pub fn line(&self) -> Option<usize> {
+        self.line
+    }
+
+    /// Whether the template itself refused its input, by `raise_exception`.
+    pub fn is_raised(&self) -> bool {
+        self.raised
+    }
+}
+
+/// Begins the detail of an error that a template raised.
+pub(super) const RAISED: &str = "\u{0}";
+
+fn excerpt(source: &str, start: usize, end: usize) -> Option<(String, usize, usize)> {
+    let before = source.get(..start)?;
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let rest = &source[line_start..];
+    let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
+    let column = source[line_start..start].chars().count();
+    let width = source.get(start..end.min(line_start + line.len()).max(start))?;
+    let width = width.chars().count().max(1);
+    let skipped = column.saturating_sub(CONTEXT);
+    let shown: String = line.chars().skip(skipped).take(2 * CONTEXT).collect();
+    let width = width.min(
+        shown
+            .chars()
+            .count()
+            .saturating_sub(column - skipped)
+            .max(1),
+    );
+    Some((shown.replace('\t', " "), column - skipped, width))
+}
+
+impl fmt::Display for RenderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        let Some(line) = self.line else {
+            return Ok(());
+        };
+        write!(f, " (line {line} of the template)")?;
+        if let Some((text, column, width)) = &self.excerpt {
+            let number = line.to_string();
+            let margin = " ".repeat(number.len());
+            write!(f, "\n {margin} |\n {number} | {text}\n {margin} | ")?;
+            write!(f, "{}{}", " ".repeat(*column), "^".repeat(*width))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for RenderError {}

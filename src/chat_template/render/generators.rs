@@ -1,0 +1,35 @@
+//! What some filters make in Python: something that can be gone through, and nothing else.
+
+use std::sync::Arc;
+
+use minijinja::value::{Enumerator, Object, ObjectRepr};
+use minijinja::{Error, Value};
+
+use super::budget;
+
+/// The items that a filter has let through or made.
+#[derive(Debug)]
+pub(super) struct Generator(Vec<Value>);
+
+impl Generator {
+    pub(super) fn of(items: &Value) -> Result<Value, Error> {
+        let items: Vec<Value> = items.try_iter()?.collect();
+        budget::spend(items.len() * size_of::<Value>())?;
+        Ok(Value::from_object(Generator(items)))
+    }
+
+    /// Whether a value is one.
+    pub(super) fn is(value: &Value) -> bool {
+        value.downcast_object_ref::<Generator>().is_some()
+    }
+}
+
+impl Object for Generator {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Iterable
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(self.0.clone())
+    }
+}

@@ -1,0 +1,139 @@
+//! Lists that a template makes and then changes.
+//!
+//! minijinja's lists never change, and the sandbox of the reference refuses to change any. Some
+//! templates do append to lists of their own all the same, and other engines let them. Here, the
+//! lists that a template writes down can be changed, as in Python; those that are given to it
+//! can't.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use minijinja::value::{Enumerator, Object, ObjectRepr, from_args};
+use minijinja::{Error, ErrorKind, State, Value};
+
+use super::budget;
+
+/// The methods that change a list.
+pub(super) const CHANGING: [&str; 8] = [
+    "append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort",
+];
+
+/// A list that can be changed.
+#[derive(Debug)]
+pub(super) struct List(Mutex<Vec<Value>>);
+
+impl List {
+    /// A list of the items of another one, and so for the lists in it.
+    pub(super) fn copy_of(list: &Value) -> Result<Value, Error> {
+        let items = list.try_iter()?.map(|item| match is_plain_list(&item) {
+            true => List::copy_of(&item),
+            false => Ok(item),
+        });
+        let items = items.collect::<Result<Vec<Value>, Error>>()?;
+        budget::spend(items.len() * size_of::<Value>())?;
+        Ok(Value::from_object(List(Mutex::new(items))))
+    }
+
+    fn items(&self) -> MutexGuard<'_, Vec<Value>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_plain_list(value: &Value) -> bool {
+    value.kind() == minijinja::value::ValueKind::Seq
+        && !value.is_tuple()
+        && value.downcast_object_ref::<List>().is_none()
+}
+
+impl Object for List {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Seq
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.items().get(key.as_usize()?).cloned()
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Seq(self.items().len())
+    }
+
+    fn call_method(
+        self: &Arc<Self>,
+        _state: &mut State<'_, '_>,
+        method: &str,
+        args: &[Value],
+    ) -> Result<Value, Error> {
+        budget::tick()?;
+        match method {
+            "append" => {
+                let (item,) = from_args::<(Value,)>(args)?;
+                budget::spend(size_of::<Value>())?;
+                self.items().push(item);
+            }
+            "extend" => {
+                let (more,) = from_args::<(Value,)>(args)?;
+                let more: Vec<Value> = more.try_iter()?.collect();
+                budget::spend(more.len() * size_of::<Value>())?;
+                self.items().extend(more);
+            }
+            "insert" => {
+                let (index, item) = from_args::<(i64, Value)>(args)?;
+                budget::spend(size_of::<Value>())?;
+                let mut items = self.items();
+                let at = bounded(index, items.len());
+                items.insert(at, item);
+            }
+            "pop" => {
+                let (index,) = from_args::<(Option<i64>,)>(args)?;
+                return self.pop(index.unwrap_or(-1));
+            }
+            "remove" => {
+                let (item,) = from_args::<(Value,)>(args)?;
+                let mut items = self.items();
+                let Some(at) = items.iter().position(|known| *known == item) else {
+                    return Err(invalid("list.remove: there is no such item in the list"));
+                };
+                items.remove(at);
+            }
+            "clear" => {
+                let () = from_args(args)?;
+                self.items().clear();
+            }
+            "reverse" => {
+                let () = from_args(args)?;
+                self.items().reverse();
+            }
+            "sort" => {
+                let () = from_args(args)?;
+                self.items().sort();
+            }
+            _ => return Err(Error::from(ErrorKind::UnknownMethod)),
+        }
+        Ok(Value::from(()))
+    }
+}
+
+impl List {
+    fn pop(&self, index: i64) -> Result<Value, Error> {
+        let mut items = self.items();
+        let length = items.len() as i64;
+        let at = if index < 0 { index + length } else { index };
+        if items.is_empty() || at < 0 || at >= length {
+            return Err(invalid("list.pop: there is no such item in the list"));
+        }
+        Ok(items.remove(at as usize))
+    }
+}
+
+fn bounded(index: i64, length: usize) -> usize {
+    let from_end = if index < 0 {
+        index + length as i64
+    } else {
+        index
+    };
+    from_end.clamp(0, length as i64) as usize
+}
+
+fn invalid(detail: &'static str) -> Error {
+    Error::new(ErrorKind::InvalidOperation, detail)
+}

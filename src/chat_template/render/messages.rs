@@ -1,0 +1,59 @@
+//! What a template is given: the messages as the transformers library passes them, and the
+//! variables beside them.
+
+use crate::value::{Object, Value};
+
+use super::RenderInput;
+use super::values::to_template;
+
+/// The names under which a message's reasoning may stand; the first is the one that templates read.
+const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+
+/// All variables of a rendering.
+pub(super) fn context(input: &RenderInput) -> minijinja::Value {
+    let mut variables = Object::new();
+    variables.insert("messages", with_reasoning_aliases(&input.messages));
+    variables.insert("tools", input.tools.clone());
+    variables.insert("documents", Value::Null);
+    variables.insert("add_generation_prompt", input.add_generation_prompt);
+    let tokens = [
+        ("bos_token", &input.bos_token),
+        ("eos_token", &input.eos_token),
+    ];
+    for (name, token) in tokens {
+        if let Some(token) = token {
+            variables.insert(name, token.as_str());
+        }
+    }
+    variables.extend(input.variables.clone());
+    to_template(&variables.into())
+}
+
+/// The messages, each with its reasoning also under the names that templates read.
+fn with_reasoning_aliases(messages: &Value) -> Value {
+    match messages {
+        Value::Array(messages) => messages
+            .iter()
+            .map(with_reasoning_alias)
+            .collect::<Vec<_>>()
+            .into(),
+        other => other.clone(),
+    }
+}
+
+fn with_reasoning_alias(message: &Value) -> Value {
+    let Some(object) = message.as_object() else {
+        return message.clone();
+    };
+    let reasoning = REASONING_KEYS
+        .iter()
+        .find_map(|key| object.get(key).filter(|value| !value.is_null()));
+    let Some(reasoning) = reasoning else {
+        return message.clone();
+    };
+    let mut aliased = Object::new();
+    aliased.insert("thinking", reasoning.clone());
+    aliased.extend(object.clone());
+    aliased.insert("reasoning_content", reasoning.clone());
+    aliased.into()
+}

@@ -1,0 +1,189 @@
+//! Rendering chat templates as the transformers library does.
+//!
+//! minijinja parses and runs the templates. What Python does otherwise is supplied here, each in
+//! one place: [`operators`] replaces the instructions that mean more in Python, [`lists`] makes
+//! lists that can grow, [`filters`] and [`strings`] have the filters, tests, functions and methods,
+//! [`generation`] the one tag of its own, and [`budget`] sees to it that strangers' templates come
+//! to an end.
+
+mod arguments;
+mod budget;
+mod error;
+mod escape;
+mod filters;
+mod generation;
+mod generators;
+mod lists;
+mod messages;
+mod operators;
+mod percent;
+mod python;
+mod strings;
+mod time;
+mod values;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use jiff::civil::DateTime;
+use minijinja::machinery::{CompiledTemplate, TemplateConfig, make_string_output};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{AutoEscape, Environment};
+
+use crate::value::{Object, Value};
+
+pub use error::RenderError;
+
+/// What a template is rendered with.
+#[derive(Debug, Clone, Default)]
+pub struct RenderInput {
+    /// The conversation.
+    pub messages: Value,
+    /// The tools that are offered: a list, or null.
+    pub tools: Value,
+    /// Whether the prompt is to end with the beginning of the assistant's turn.
+    pub add_generation_prompt: bool,
+    /// Further variables of the template. They win over those of the same name.
+    pub variables: Object,
+    /// The text that begins a prompt, if the model has one.
+    pub bos_token: Option<String>,
+    /// The text that ends a turn or a document, if the model has one.
+    pub eos_token: Option<String>,
+    /// What the template takes for the current time; without it, it is asked of the system.
+    pub now: Option<DateTime>,
+}
+
+/// What a template has written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendering {
+    /// The text.
+    pub text: String,
+    /// The ranges of characters that `{% generation %}` encloses: what the model would write.
+    pub generated: Vec<Range<usize>>,
+}
+
+/// A template's text, made ready to be compiled.
+///
+/// It stands apart from the [`Renderer`] because that borrows from it.
+#[derive(Debug, Clone)]
+pub struct PreparedTemplate {
+    text: String,
+    marks_generation: bool,
+}
+
+impl PreparedTemplate {
+    pub(crate) fn new(source: &str) -> PreparedTemplate {
+        let rewritten = generation::rewrite(source, &syntax());
+        PreparedTemplate {
+            marks_generation: rewritten.is_some(),
+            text: rewritten.unwrap_or_else(|| source.to_owned()),
+        }
+    }
+
+    /// Whether the template has `{% generation %}`, and so tells what of a conversation a model
+    /// would write.
+    pub fn marks_generation(&self) -> bool {
+        self.marks_generation
+    }
+
+    /// Compiles the template.
+    ///
+    /// # Errors
+    ///
+    /// If it is not valid Jinja.
+    pub fn renderer(&self) -> Result<Renderer<'_>, RenderError> {
+        Renderer::new(self)
+    }
+}
+
+/// A compiled template, to be rendered again and again; see
+/// [`ChatTemplate::prepare`](crate::ChatTemplate::prepare).
+pub struct Renderer<'t> {
+    environment: Environment<'t>,
+    compiled: CompiledTemplate<'t>,
+    prepared: &'t PreparedTemplate,
+}
+
+impl std::fmt::Debug for Renderer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Renderer")
+            .field("template", &self.prepared.text)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The name under which errors know the template.
+const NAME: &str = "chat template";
+
+/// White space around tags goes as the transformers library has it.
+fn syntax() -> SyntaxConfig {
+    let mut builder = SyntaxConfig::builder();
+    builder.trim_blocks(true).lstrip_blocks(true);
+    // Only delimiters can be refused, and these are the ordinary ones.
+    builder.build().unwrap_or_default()
+}
+
+impl<'t> Renderer<'t> {
+    fn new(prepared: &'t PreparedTemplate) -> Result<Renderer<'t>, RenderError> {
+        let config = TemplateConfig {
+            syntax_config: syntax(),
+            default_auto_escape: Arc::new(|_| AutoEscape::None),
+        };
+        let mut compiled = CompiledTemplate::new(NAME, &prepared.text, &config)
+            .map_err(|error| RenderError::new(&error, &prepared.text))?;
+        let mut environment = Environment::new();
+        environment.set_syntax(syntax());
+        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        environment.set_recursion_limit(budget::MAX_RECURSION);
+        environment.set_fuel(Some(budget::MAX_STEPS));
+        environment.set_formatter(python::format);
+        environment.set_unknown_method_callback(python::call_method);
+        filters::add_to(&mut environment);
+        operators::replace(&mut compiled, &mut environment);
+        Ok(Renderer {
+            environment,
+            compiled,
+            prepared,
+        })
+    }
+
+    /// Renders a conversation.
+    pub fn render(&self, input: &RenderInput) -> Result<Rendering, RenderError> {
+        let _spending = budget::Spending::begin();
+        let mut environment = self.environment.clone();
+        time::add_to(&mut environment, input.now);
+        let marks = self
+            .prepared
+            .marks_generation
+            .then(|| generation::Marks::add_to(&mut environment));
+        let root = messages::context(input);
+        let mut text = String::new();
+        self.run(&environment, root, &mut text)
+            .map_err(|error| RenderError::new(&error, &self.prepared.text))?;
+        Ok(match marks {
+            Some(marks) => marks.take_out(text),
+            None => Rendering {
+                text,
+                generated: Vec::new(),
+            },
+        })
+    }
+
+    fn run(
+        &self,
+        environment: &Environment<'t>,
+        root: minijinja::Value,
+        text: &mut String,
+    ) -> Result<(), minijinja::Error> {
+        let mut output = make_string_output(text);
+        minijinja::machinery::eval(
+            environment,
+            &self.compiled.instructions,
+            root,
+            &self.compiled.blocks,
+            &mut output,
+            AutoEscape::None,
+        )?;
+        Ok(())
+    }
+}

@@ -1,0 +1,64 @@
+//! Where a command's chat template comes from.
+
+use std::io::{self, IsTerminal};
+
+use jiff::civil::DateTime;
+
+use unjinja::{ChatTemplate, LoadOptions, Source};
+
+use super::Failure;
+
+/// The chat template of a command.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SourceArgs {
+    /// The chat template: a .jinja file, a tokenizer_config.json, a model's folder, a GGUF file,
+    /// a model id such as org/name[@revision], or `-` for standard input
+    #[arg(value_name = "SOURCE")]
+    pub(crate) source: String,
+
+    /// Which of several templates to take, such as tool_use
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
+
+    /// Look for model ids in the cache only
+    #[arg(long)]
+    offline: bool,
+
+    /// The token that begins a prompt [default: the one that comes with the template]
+    #[arg(long, value_name = "TOKEN")]
+    bos_token: Option<String>,
+
+    /// The token that ends a turn [default: the one that comes with the template]
+    #[arg(long, value_name = "TOKEN")]
+    eos_token: Option<String>,
+
+    /// The time that the template takes for the current one, such as 2026-01-15T12:00:00
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<DateTime>,
+}
+
+impl SourceArgs {
+    /// Loads the template.
+    pub(crate) fn load(&self) -> Result<ChatTemplate, Failure> {
+        let source = Source::parse(&self.source).map_err(|e| Failure::Input(e.to_string()))?;
+        let is_terminal = io::stderr().is_terminal();
+        let progress = |line: &str| {
+            if is_terminal {
+                eprintln!("{line}");
+            }
+        };
+        let mut options = LoadOptions::default();
+        options.variant = self.variant.clone();
+        options.offline = self.offline;
+        options.on_progress = Some(&progress);
+        let mut template =
+            ChatTemplate::load(&source, &options).map_err(|e| Failure::Input(e.to_string()))?;
+        if let Some(token) = &self.bos_token {
+            template.bos_token = Some(token.clone());
+        }
+        if let Some(token) = &self.eos_token {
+            template.eos_token = Some(token.clone());
+        }
+        Ok(template)
+    }
+}
