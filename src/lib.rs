@@ -3,12 +3,18 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "chat-template")]
+mod analysis;
+#[cfg(feature = "chat-template")]
 mod chat_template;
 pub mod json;
 mod number;
 mod response;
 mod value;
 
+#[cfg(feature = "chat-template")]
+pub use analysis::{
+    Answer, Capabilities, GenerationPrompt, Outcome, Switch, Thinking, Topic, Variable,
+};
 #[cfg(feature = "chat-template")]
 pub use chat_template::{
     ChatTemplate, GgufFault, HubFault, HubSettings, LoadError, LoadOptions, ModelId, NotAModelId,

@@ -1,5 +1,6 @@
 //! The doors to the library: one file a subcommand.
 
+mod caps;
 mod input;
 mod jsonl;
 mod parse;
@@ -33,6 +34,7 @@ struct Cli {
 enum Command {
     Parse(parse::Args),
     Render(render::Args),
+    Caps(caps::Args),
 }
 
 /// Why a command could not do its work.
@@ -71,6 +73,7 @@ pub(crate) fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Parse(args) => parse::run(&args),
         Command::Render(args) => render::run(&args),
+        Command::Caps(args) => caps::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

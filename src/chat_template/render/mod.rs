@@ -86,6 +86,25 @@ impl PreparedTemplate {
         self.marks_generation
     }
 
+    /// The names that the template may read from outside, in no particular order, each with
+    /// whether it also sets them itself somewhere.
+    pub(crate) fn variables(&self) -> Vec<(String, bool)> {
+        let mut environment = Environment::empty();
+        environment.set_syntax(syntax());
+        let Ok(template) = environment.template_from_str(&self.text) else {
+            return Vec::new();
+        };
+        let compiled = minijinja::machinery::get_compiled_template(&template);
+        let set = operators::names_set(&compiled.instructions);
+        let names = template.undeclared_variables(false).into_iter();
+        names
+            .map(|name| {
+                let is_set = set.contains(&name.as_str());
+                (name, is_set)
+            })
+            .collect()
+    }
+
     /// Compiles the template.
     ///
     /// # Errors

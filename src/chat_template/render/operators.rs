@@ -66,6 +66,15 @@ fn instructions<'i, 's>(
     (0..).map_while(|index| instructions.get(index))
 }
 
+/// The names that a program sets.
+pub(super) fn names_set<'s>(all: &Instructions<'s>) -> HashSet<&'s str> {
+    let names = instructions(all).filter_map(|instruction| match instruction {
+        Instruction::StoreLocal(name) => Some(*name),
+        _ => None,
+    });
+    names.collect()
+}
+
 fn changes_lists(all: &Instructions<'_>) -> bool {
     instructions(all).any(|instruction| match instruction {
         Instruction::CallMethod(name, _) => CHANGING.contains(name),

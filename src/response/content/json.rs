@@ -64,7 +64,10 @@ impl JsonArgs {
         if self.unquoted_keys {
             working = quote_keys(&working);
         }
-        Ok(put_back(&working, &strings))
+        Ok(match strings.is_empty() {
+            true => working,
+            false => put_back(&working, &strings),
+        })
     }
 }
 

@@ -1,0 +1,147 @@
+//! Probe conversations, and the words in them.
+
+use std::cell::Cell;
+
+use crate::chat_template::{ChatTemplate, RenderError, RenderInput, Renderer};
+use crate::value::{Object, Value};
+
+/// A conversation to be rendered.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Probe {
+    messages: Vec<Value>,
+    tools: Value,
+    prompt: bool,
+    variables: Object,
+}
+
+/// An object out of pairs.
+pub(super) fn object<const N: usize>(pairs: [(&str, Value); N]) -> Value {
+    pairs.into_iter().collect::<Object>().into()
+}
+
+/// A message with a text.
+pub(super) fn message(role: &str, content: &str) -> Value {
+    object([("role", role.into()), ("content", content.into())])
+}
+
+/// The message with another key.
+pub(super) fn with(message: Value, key: &str, value: impl Into<Value>) -> Value {
+    match message {
+        Value::Object(mut object) => {
+            object.insert(key, value);
+            object.into()
+        }
+        other => other,
+    }
+}
+
+/// A call of a tool.
+pub(super) fn call(id: &str, name: &str, arguments: Value) -> Value {
+    let function = object([("name", name.into()), ("arguments", arguments)]);
+    object([
+        ("id", id.into()),
+        ("type", "function".into()),
+        ("function", function),
+    ])
+}
+
+/// What a tool answered to a call.
+pub(super) fn result(id: &str, name: &str, content: &str) -> Value {
+    let answer = with(message("tool", content), "tool_call_id", id);
+    with(answer, "name", name)
+}
+
+/// A tool with one parameter, which is a string.
+pub(super) fn tool(name: &str, description: &str, parameter: &str) -> Value {
+    let described = object([
+        ("type", "string".into()),
+        ("description", "What it is about".into()),
+    ]);
+    let parameters = object([
+        ("type", "object".into()),
+        ("properties", object([(parameter, described)])),
+        ("required", vec![Value::from(parameter)].into()),
+    ]);
+    let function = object([
+        ("name", name.into()),
+        ("description", description.into()),
+        ("parameters", parameters),
+    ]);
+    object([("type", "function".into()), ("function", function)])
+}
+
+impl Probe {
+    pub(super) fn of(messages: impl IntoIterator<Item = Value>) -> Probe {
+        Probe {
+            messages: messages.into_iter().collect(),
+            ..Probe::default()
+        }
+    }
+
+    pub(super) fn tools(mut self, tools: impl IntoIterator<Item = Value>) -> Probe {
+        self.tools = tools.into_iter().collect::<Vec<Value>>().into();
+        self
+    }
+
+    /// The conversation with the beginning of the assistant's turn at its end.
+    pub(super) fn prompt(mut self) -> Probe {
+        self.prompt = true;
+        self
+    }
+
+    pub(super) fn variable(mut self, name: &str, value: impl Into<Value>) -> Probe {
+        self.variables.insert(name, value);
+        self
+    }
+
+    /// The messages exactly as they are, without the names for reasoning that the transformers
+    /// library adds.
+    pub(super) fn as_they_are(self) -> Probe {
+        let messages = self.messages.clone();
+        self.variable("messages", messages)
+    }
+}
+
+/// Renders probes with a template.
+pub(super) struct Prober<'t> {
+    renderer: Renderer<'t>,
+    base: RenderInput,
+    stem: String,
+    words: Cell<usize>,
+}
+
+impl<'t> Prober<'t> {
+    /// `base` holds what all renderings have in common: the tokens, and the time.
+    pub(super) fn new(template: &ChatTemplate, renderer: Renderer<'t>, base: RenderInput) -> Self {
+        let mut stem = String::from("zq");
+        while template.source.contains(&stem) {
+            stem.push('q');
+        }
+        Prober {
+            renderer,
+            base,
+            stem,
+            words: Cell::new(0),
+        }
+    }
+
+    /// A word that occurs nowhere else.
+    pub(super) fn word(&self, meaning: &str) -> String {
+        let number = self.words.replace(self.words.get() + 1);
+        // The number stands within, so that no word begins another.
+        format!("{}{number}{meaning}", self.stem)
+    }
+
+    pub(super) fn render(&self, probe: &Probe) -> Result<String, RenderError> {
+        let mut variables = self.base.variables.clone();
+        variables.extend(probe.variables.clone());
+        let input = RenderInput {
+            messages: probe.messages.clone().into(),
+            tools: probe.tools.clone(),
+            add_generation_prompt: probe.prompt,
+            variables,
+            ..self.base.clone()
+        };
+        self.renderer.render(&input).map(|rendering| rendering.text)
+    }
+}

@@ -1,0 +1,88 @@
+//! The variables that a template reads, and what they do.
+
+use super::probe::{Probe, Prober, message};
+
+/// A variable that a template reads beside the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// What it does when it is switched, if that shows in a prompt.
+    pub switch: Option<Switch>,
+}
+
+/// What the end of a prompt is when a variable is true, and when it is false.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Switch {
+    /// What the assistant's turn begins with when it is true.
+    pub on: String,
+    /// What it begins with when it is false.
+    pub off: String,
+    /// What it begins with when the variable is not given.
+    pub absent: String,
+}
+
+/// What templates are always given, and what they have in Python.
+const GIVEN: &[&str] = &[
+    "messages",
+    "tools",
+    "documents",
+    "add_generation_prompt",
+    "bos_token",
+    "eos_token",
+    "raise_exception",
+    "strftime_now",
+    "namespace",
+    "dict",
+    "range",
+    "joiner",
+    "cycler",
+    "lipsum",
+    "true",
+    "false",
+    "none",
+    "loop",
+    "caller",
+    "varargs",
+    "kwargs",
+];
+
+/// The variables that a template reads, in alphabetical order, each tried both ways.
+///
+/// `names` tells of each name whether the template also sets it. Such a name is taken for one of
+/// its own, unless giving it from outside changes something.
+pub(super) fn find(prober: &Prober<'_>, mut names: Vec<(String, bool)>) -> Vec<Variable> {
+    names.retain(|(name, _)| !GIVEN.contains(&name.as_str()) && !name.starts_with("__"));
+    names.sort();
+    let variables = names.into_iter().filter_map(|(name, is_set)| {
+        let switch = switch(prober, &name);
+        (!is_set || switch.is_some()).then_some(Variable { name, switch })
+    });
+    variables.collect()
+}
+
+fn switch(prober: &Prober<'_>, name: &str) -> Option<Switch> {
+    let word = prober.word("asked");
+    let probe = || Probe::of([message("user", &word)]).prompt();
+    let absent = prober.render(&probe()).ok()?;
+    let on = prober.render(&probe().variable(name, true)).ok()?;
+    let off = prober.render(&probe().variable(name, false)).ok()?;
+    if on == off {
+        return None;
+    }
+    let turn = |text: &str| after_last(text, &word);
+    let switch = Switch {
+        on: turn(&on),
+        off: turn(&off),
+        absent: turn(&absent),
+    };
+    Some(switch)
+}
+
+/// What follows a word.
+fn after_last(text: &str, word: &str) -> String {
+    let from = text.rfind(word).map_or(0, |at| at + word.len());
+    text[from..].to_owned()
+}

@@ -1,0 +1,140 @@
+//! `unjinja caps`: what a chat template can do.
+
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+
+use unjinja::{Capabilities, Outcome, RenderInput, Topic, json};
+
+use super::Failure;
+use super::source::SourceArgs;
+
+/// Tell what a chat template renders, refuses, or silently drops
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  A table for people:
+    unjinja caps chat_template.jinja
+
+  For programs, such as jq:
+    unjinja caps model/ --format json | jq .capabilities.tools.outcome
+
+The answers are found by rendering conversations and looking at what comes out.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    source: SourceArgs,
+
+    /// How to print what was found
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+}
+
+/// How to print what was found.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    /// A table
+    Human,
+    /// A JSON object
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let template = args.source.load()?;
+    let base = RenderInput {
+        now: args.source.now,
+        ..RenderInput::default()
+    };
+    let capabilities = Capabilities::of(&template, &base).map_err(|error| {
+        Failure::Wrong(format!(
+            "{}: not even a question can be rendered: {error}",
+            template.name
+        ))
+    })?;
+    let text = match args.format {
+        Format::Human => table(&capabilities),
+        Format::Json => {
+            let mut text = String::new();
+            json::write_into(&mut text, &capabilities.to_value(), &json::Style::pretty(2));
+            text.push('\n');
+            text
+        }
+    };
+    io::stdout()
+        .lock()
+        .write_all(text.as_bytes())
+        .map_err(Failure::printing)
+}
+
+fn table(capabilities: &Capabilities) -> String {
+    let mut out = String::new();
+    for answer in &capabilities.answers {
+        let note = match (&answer.outcome, &answer.note) {
+            (Outcome::Refused(why), _) => one_line(why),
+            (_, Some(note)) => note.clone(),
+            (_, None) => String::new(),
+        };
+        row(&mut out, label(answer.topic), answer.outcome.key(), &note);
+    }
+    let generation = if capabilities.marks_generation {
+        "yes"
+    } else {
+        "no"
+    };
+    row(&mut out, "{% generation %}", generation, "");
+    if let Some(prompt) = &capabilities.generation_prompt {
+        let thinking = prompt.thinking.map_or("", |thinking| thinking.key());
+        row(
+            &mut out,
+            "generation prompt",
+            &json::write(&prompt.text.as_str().into()),
+            "",
+        );
+        if !thinking.is_empty() {
+            row(&mut out, "thinking in the prompt", thinking, "");
+        }
+    }
+    for variable in &capabilities.variables {
+        let Some(switch) = &variable.switch else {
+            row(&mut out, &format!("variable {}", variable.name), "read", "");
+            continue;
+        };
+        let [on, off] = [&switch.on, &switch.off].map(|text| json::write(&text.as_str().into()));
+        let note = format!("true: {on}, false: {off}");
+        row(
+            &mut out,
+            &format!("variable {}", variable.name),
+            "switches",
+            &note,
+        );
+    }
+    out
+}
+
+fn row(out: &mut String, label: &str, outcome: &str, note: &str) {
+    let line = format!("{label:<28}{outcome:<10} {note}");
+    out.push_str(line.trim_end());
+    out.push('\n');
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+fn label(topic: Topic) -> &'static str {
+    match topic {
+        Topic::SystemMessage => "system message",
+        Topic::Tools => "tools",
+        Topic::ToolCalls => "tool calls",
+        Topic::ParallelCalls => "parallel calls",
+        Topic::ContentBesideCalls => "content beside calls",
+        Topic::ToolResults => "tool results",
+        Topic::CallIds => "call ids",
+        Topic::ArgumentsAsObject => "arguments as an object",
+        Topic::ArgumentsAsText => "arguments as text",
+        Topic::ReasoningInLastTurn => "reasoning in the last turn",
+        Topic::ReasoningInPastTurns => "reasoning in past turns",
+        Topic::ReasoningBesideCalls => "reasoning beside calls",
+        Topic::ContentParts => "content as a list of parts",
+        Topic::UserTurnsInARow => "user turns in a row",
+        _ => topic.key(),
+    }
+}
