@@ -704,6 +704,8 @@ impl Run {
 
     /// What the text of the open region means.
     fn region_value(&mut self, field: &Field) -> Result<Value, RegionError> {
+        // Before the text is given away: what goes wrong later has to tell it.
+        check_place(&self.message, field)?;
         let mut value = match &field.transform {
             None => field.content.parse_owned(&mut self.body),
             Some(_) => field.content.parse(&self.body),
@@ -713,7 +715,12 @@ impl Run {
             value = self.transformed(field, value)?;
         }
         self.options.tools.cast(&mut value);
-        check_storable(&self.message, field, &value)?;
+        if field.join.is_some() && value.as_text().is_none() {
+            return Err(RegionError::Store(format!(
+                "`join` wants strings, and this is {}",
+                value.type_name()
+            )));
+        }
         Ok(value)
     }
 
@@ -775,33 +782,25 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Whether a message can take another value of a field.
-fn check_storable(message: &Object, field: &Field, value: &Value) -> Result<(), RegionError> {
-    let present = message.get(&field.name);
-    let refused = |what: &str| {
-        let kind = present.map_or("nothing", Value::type_name);
-        Err(RegionError::Store(format!(
-            "{what}, and the default of the field is {kind}"
-        )))
+/// Whether a message has a place for another value of a field.
+fn check_place(message: &Object, field: &Field) -> Result<(), RegionError> {
+    let Some(present) = message.get(&field.name) else {
+        return Ok(());
     };
-    if field.join.is_some() {
-        return match (value, present) {
-            (Value::String(_), None | Some(Value::Null | Value::String(_))) => Ok(()),
-            (Value::String(_), Some(_)) => refused("`join` makes a string"),
-            _ => Err(RegionError::Store(format!(
-                "`join` wants strings, and this is {}",
-                value.type_name()
-            ))),
-        };
-    }
-    match present {
-        None | Some(Value::Array(_)) => Ok(()),
-        Some(_) if !field.repeats => Ok(()),
-        Some(_) => refused("`repeats` makes a list"),
-    }
+    let made = match (&field.join, present) {
+        (Some(_), Value::Null | Value::String(_)) => return Ok(()),
+        (Some(_), _) => "`join` makes a string",
+        (None, Value::Array(_)) => return Ok(()),
+        (None, _) if !field.repeats => return Ok(()),
+        (None, _) => "`repeats` makes a list",
+    };
+    let kind = present.type_name();
+    Err(RegionError::Store(format!(
+        "{made}, and the default of the field is {kind}"
+    )))
 }
 
-/// Puts a value into the message that [`check_storable`] has let pass.
+/// Puts a value into the message, after [`check_place`] has let it pass.
 fn store(message: &mut Object, field: &Field, value: Value) {
     let name = field.name.as_str();
     match (message.get_mut(name), value, &field.join) {
