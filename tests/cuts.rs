@@ -156,7 +156,14 @@ fn check_cuts(
     text: &str,
     options: &ParserOptions,
 ) -> Result<(), String> {
-    let since_anchor = [template.after_anchor(prefix).unwrap_or(prefix), text].concat();
+    let since_anchor = [
+        template
+            .after_anchor(prefix)
+            .expect("the anchor is found")
+            .unwrap_or(prefix),
+        text,
+    ]
+    .concat();
     let whole = tell(template, prefix, &[text], options.clone());
     let mut cuts = vec![by_character(text), vec!["", text, ""]];
     cuts.extend((1..=3).map(|seed| cut(text, seed)));

@@ -69,9 +69,17 @@ pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, Failure> {
     let name = path.display().to_string();
     let document = json::read(&text).ok();
     let has = |key| document.as_ref().is_some_and(|d| d.get(key).is_some());
-    let pointer = if has("response_template") {
+    let template = document.as_ref().and_then(|d| d.get("response_template"));
+    let of_tokenizers = [
+        "tokenizer_class",
+        "added_tokens_decoder",
+        "chat_template",
+        "bos_token",
+        "eos_token",
+    ];
+    let pointer = if template.is_some_and(|template| !template.is_null()) {
         "/response_template"
-    } else if has("tokenizer_class") || has("added_tokens_decoder") || has("eos_token") {
+    } else if template.is_some() || of_tokenizers.into_iter().any(has) {
         return Err(Failure::Input(format!(
             "{name}: this tokenizer configuration has no `response_template`"
         )));

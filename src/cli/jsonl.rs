@@ -16,7 +16,7 @@ const BATCH_LINES: usize = 32;
 /// How many bytes a batch has at the most, unless a single line has more.
 const BATCH_BYTES: usize = 1 << 20;
 /// The longest line that is read.
-const MAX_LINE: u64 = 1 << 30;
+const MAX_LINE: u64 = 64 << 20;
 /// How many batches are in memory for each thread: that bounds what is held of a long input.
 const BATCHES_PER_THREAD: usize = 4;
 

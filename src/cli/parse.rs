@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         (Some(path), _) => input::read_text(path)?,
         (None, text) => text.clone().unwrap_or_default(),
     };
-    if !prefix.is_empty() && template.after_anchor(&prefix).is_none() {
+    if !prefix.is_empty() && template.after_anchor(&prefix).map_err(wrong)?.is_none() {
         eprintln!(
             "warning: the template's anchor is not in the prefix, so all of it is parsed as part of the message"
         );

@@ -40,13 +40,13 @@ pub enum ParseError {
         /// Where it opens.
         position: usize,
     },
-    /// A pattern with lookaround has used up its steps.
+    /// The patterns have used up the steps that the length of the text allows them.
     #[error(
-        "a pattern of field `{field}` takes too many steps from byte {position} of the message on: \
-         replace its lookaround or nested repeats"
+        "a pattern of `{field}` takes too many steps from byte {position} of the message on: \
+         replace its lookaround, its large repeats, or what makes it read the same text again"
     )]
     TooCostly {
-        /// The field.
+        /// The field, or `start_anchor`.
         field: String,
         /// From where on it was searched for.
         position: usize,

@@ -61,25 +61,6 @@ impl StringGuard {
     pub(crate) fn is_inside(&self) -> bool {
         self.inside.is_some()
     }
-
-    /// How long the rest of the string is that the body ends in, given what follows the body;
-    /// `None` if it does not end there.
-    pub(crate) fn rest_of_string(
-        &self,
-        body: &str,
-        following: &str,
-        delims: &[(String, String)],
-    ) -> Option<usize> {
-        let inside = self.inside?;
-        // An escape or a marker may have begun in the body.
-        let unread = &body[self.at..];
-        if unread.is_empty() {
-            return string_end(following, inside, delims).ok();
-        }
-        let joined = [unread, following].concat();
-        let length = string_end(&joined, inside, delims).ok()?;
-        length.checked_sub(unread.len())
-    }
 }
 
 /// The length of a string's rest with what ends it, or else how much of the text need not be read
@@ -141,20 +122,6 @@ mod tests {
             }
             pieces.read(body, delims);
             assert_eq!(pieces.is_inside(), inside, "{body} in pieces");
-        }
-    }
-
-    #[test]
-    fn the_rest_of_a_string_is_measured_across_the_end_of_the_body() {
-        for (body, following, rest) in [
-            (r#"{"a"#, r#"b"}"#, Some(2)),
-            (r#"{"a\"#, r#""b"}"#, Some(3)),
-            (r#"{"a"#, "b", None),
-            (r#"{"a":"#, "b", None),
-        ] {
-            let mut guard = StringGuard::default();
-            guard.read(body, &[]);
-            assert_eq!(guard.rest_of_string(body, following, &[]), rest, "{body}");
         }
     }
 }

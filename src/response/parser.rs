@@ -6,10 +6,10 @@ use super::content::Parser;
 use super::delimiter::Delimiter;
 use super::event::{Capture, Event, Opening, OwnedEvent};
 use super::guard::StringGuard;
-use super::pattern::{self, Search, TooCostly, Verdict, Window};
+use super::pattern::{self, Meter, Search, TooCostly, Verdict, Window};
 use super::template::{Field, Inner, ResponseTemplate};
 use super::tools::Tools;
-use super::transform::Scope;
+use super::transform::{Allowance, Scope};
 use super::{ParseError, RegionError};
 
 /// How much text is searched at first for all delimiters on watch, before what has been found
@@ -122,7 +122,7 @@ impl ResponseParser {
             template: template.clone(),
             initial_events: Vec::new(),
         };
-        let prefix = template.after_anchor(prefix).unwrap_or(prefix);
+        let prefix = template.after_anchor(prefix)?.unwrap_or(prefix);
         if !prefix.is_empty() {
             let mut events = Vec::new();
             parser.feed_with(prefix, |event| events.push(event.to_owned()))?;
@@ -145,7 +145,7 @@ impl ResponseParser {
 
     /// Reads the next piece of the output, and hands over what happens while it does.
     ///
-    /// Nothing is allocated for the events: they are slices of the text.
+    /// Nothing is allocated for chunks: they are slices of the text.
     pub fn feed_with(
         &mut self,
         chunk: &str,
@@ -272,6 +272,8 @@ struct Run {
     message: Object,
     /// A search for each delimiter of the template.
     searches: Vec<Search>,
+    /// What they may still cost.
+    meter: Meter,
     /// Whether the searches for what is on watch have begun.
     armed: bool,
     /// How much of the text since the anchor has been dealt with.
@@ -301,6 +303,7 @@ impl Run {
                 .delimiters()
                 .map(|delimiter| delimiter.compiled().search())
                 .collect(),
+            meter: Meter::new(0),
             armed: false,
             position: 0,
             held: String::new(),
@@ -326,6 +329,7 @@ impl Run {
         if self.failed {
             return Err(ParseError::AfterFailure);
         }
+        self.meter.grow(chunk.len());
         let result = if self.held.is_empty() {
             // Nothing is held back: the chunk need not be copied to be looked at.
             let window = Window {
@@ -445,6 +449,9 @@ impl Run {
         for watch in watches {
             let pattern = inner.delimiter(watch).compiled();
             let search = &mut self.searches[watch.delimiter];
+            if is_last && search.is_exhausted() {
+                continue;
+            }
             if self.armed {
                 search.forget_before(pattern, window, position);
             } else {
@@ -452,14 +459,19 @@ impl Run {
             }
         }
         self.armed = true;
-        self.search(inner, window);
+        self.search(inner, window, is_last)?;
         self.decide(inner, window, is_last)
     }
 
     /// Reads on for all delimiters on watch, no further than it takes to know which comes first:
     /// text that is searched for a delimiter again and again, because others come before it, would
     /// cost more than its length.
-    fn search(&mut self, inner: &Inner, window: &Window<'_>) {
+    fn search(
+        &mut self,
+        inner: &Inner,
+        window: &Window<'_>,
+        is_last: bool,
+    ) -> Result<(), ParseError> {
         let watches = inner.watches(self.current);
         let end = window.end();
         let mut span = FIRST_SPAN;
@@ -471,20 +483,28 @@ impl Run {
             let mut first: Option<usize> = None;
             for watch in watches {
                 let search = &mut self.searches[watch.delimiter];
-                search.advance(inner.delimiter(watch).compiled(), window, limit);
+                search
+                    .advance(
+                        inner.delimiter(watch).compiled(),
+                        window,
+                        limit,
+                        &mut self.meter,
+                    )
+                    .map_err(|TooCostly| too_costly(inner, watch, self.position))?;
                 if let Some(start) = search.found_start() {
                     first = Some(first.map_or(start, |first| first.min(start)));
                 }
             }
             if limit == end {
-                return;
+                return Ok(());
             }
             if let Some(first) = first
-                && !watches
-                    .iter()
-                    .any(|w| self.searches[w.delimiter].is_open_before(first, window))
+                && !watches.iter().any(|watch| {
+                    let search = &self.searches[watch.delimiter];
+                    !(is_last && search.is_exhausted()) && search.is_open_before(first, window)
+                })
             {
-                return;
+                return Ok(());
             }
             span = span.saturating_mul(2);
         }
@@ -505,15 +525,16 @@ impl Run {
             let search = &mut self.searches[watch.delimiter];
             // Where nothing is under way, at most nothing at all can match at the end, and that
             // counts for nothing while the text may go on.
-            if !search.has_read(window) || (!is_last && search.is_idle()) {
+            let says_nothing = match is_last {
+                true => search.is_exhausted(),
+                false => search.is_idle(),
+            };
+            if says_nothing || !search.has_read(window) {
                 continue;
             }
             let verdict = search
-                .verdict(delimiter.compiled(), window, is_last)
-                .map_err(|TooCostly| ParseError::TooCostly {
-                    field: inner.fields[watch.field].name.clone(),
-                    position: self.position,
-                })?;
+                .verdict(delimiter.compiled(), window, is_last, &mut self.meter)
+                .map_err(|TooCostly| too_costly(inner, watch, self.position))?;
             match verdict {
                 Verdict::Found {
                     start,
@@ -599,7 +620,8 @@ impl Run {
         });
     }
 
-    /// If a delimiter lies inside of a string of the body, takes the rest of the string.
+    /// If a delimiter lies inside of a string of the body, takes it for text, or so much of it
+    /// that the search can go on.
     fn skip_string(
         &mut self,
         inner: &Inner,
@@ -618,11 +640,17 @@ impl Run {
             _ => &[],
         };
         guard.read(&self.body, delims);
-        let inside = guard.is_inside();
+        // What stands at the very end may close: there is nothing after it to take instead.
+        let first = window.char_at(hit.start);
+        let inside = guard.is_inside() && first.is_some();
         if inside {
-            let following = window.slice(hit.start, window.end());
-            let rest = guard.rest_of_string(&self.body, following, delims);
-            let to = rest.map_or(window.end(), |length| hit.start + length);
+            let text = window.slice(hit.start, hit.end);
+            let may_end = |c: char| c == '"' || delims.iter().any(|(_, d)| d.starts_with(c));
+            // If the string may end amid the delimiter, another one may begin there.
+            let to = match text.is_empty() || text.contains(may_end) {
+                true => hit.start + first.map_or(0, char::len_utf8),
+                false => hit.end,
+            };
             self.take_text(inner, window, to, on_event);
             self.armed = false;
         }
@@ -728,11 +756,14 @@ impl Run {
         let Some(transform) = &field.transform else {
             return Ok(value);
         };
-        let apply = |content, element| {
+        let captured: usize = self.captures.iter().map(|c| c.text.len()).sum();
+        let mut allowance = Allowance::new(self.body.len() + captured);
+        let mut apply = |content, element| {
             let scope = Scope {
                 captures: &self.captures,
                 content,
                 element,
+                allowance: &mut allowance,
             };
             transform.apply(scope).map_err(RegionError::Transform)
         };
@@ -769,6 +800,13 @@ impl Run {
         }
         message.retain(|key, value| inner.defaults.get_text(key).is_some() || !is_empty(value));
         Ok(message)
+    }
+}
+
+fn too_costly(inner: &Inner, watch: &Watch, position: usize) -> ParseError {
+    ParseError::TooCostly {
+        field: inner.fields[watch.field].name.clone(),
+        position,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::value::{Object, Value};
 
 use super::content::Content;
 use super::delimiter::Delimiter;
+use super::error::ParseError;
 use super::parser::Watch;
 use super::transform::Transform;
 
@@ -138,16 +139,16 @@ impl ResponseTemplate {
     }
 
     /// The part of a prompt that belongs to the message: what follows the last anchor. `None` if
-    /// there is no anchor in it.
+    /// there is no anchor in it. Anchors that take too many steps to look for are an error.
     ///
     /// ```
     /// # let template = unjinja::ResponseTemplate::from_json(
     /// #     r#"{"start_anchor": "bot:", "fields": {"content": {}}}"#)?;
-    /// assert_eq!(template.after_anchor("bot: hi\nuser: well?\nbot: <think>"), Some(" <think>"));
-    /// assert_eq!(template.after_anchor("user: hi"), None);
+    /// assert_eq!(template.after_anchor("bot: hi\nuser: well?\nbot: <think>"), Ok(Some(" <think>")));
+    /// assert_eq!(template.after_anchor("user: hi"), Ok(None));
     /// # Ok::<(), unjinja::TemplateError>(())
     /// ```
-    pub fn after_anchor<'p>(&self, prompt: &'p str) -> Option<&'p str> {
+    pub fn after_anchor<'p>(&self, prompt: &'p str) -> Result<Option<&'p str>, ParseError> {
         let mut last = None;
         let searched = self
             .inner
@@ -157,9 +158,11 @@ impl ResponseTemplate {
                 last = Some(found.end);
                 std::ops::ControlFlow::Continue(())
             });
-        // An anchor whose search has become too costly is taken for one that is not there.
-        searched.ok()?;
-        Some(&prompt[last?..])
+        searched.map_err(|_| ParseError::TooCostly {
+            field: "start_anchor".into(),
+            position: 0,
+        })?;
+        Ok(last.map(|end| &prompt[end..]))
     }
 }
 

@@ -34,6 +34,56 @@ pub(crate) struct Scope<'s> {
     pub(crate) content: Option<Value>,
     /// The element, when it does.
     pub(crate) element: Option<Object>,
+    /// How much may still be copied: a transform can ask for the same text again and again.
+    pub(crate) allowance: &'s mut Allowance,
+}
+
+/// How much transforms may copy for one region.
+#[derive(Debug)]
+pub(crate) struct Allowance {
+    left: usize,
+}
+
+impl Allowance {
+    /// The allowance of a region with a text of so many bytes.
+    pub(crate) fn new(bytes: usize) -> Allowance {
+        Allowance {
+            left: (1 << 20) + 64 * bytes,
+        }
+    }
+
+    fn copy(&mut self, value: &Value) -> Result<Value, String> {
+        self.spend(weight(value))?;
+        Ok(value.clone())
+    }
+
+    fn spend(&mut self, bytes: usize) -> Result<(), String> {
+        match self.left.checked_sub(bytes) {
+            Some(left) => self.left = left,
+            None => {
+                return Err(
+                    "the transform repeats so much that its value would be many times \
+                            as long as the text: use each placeholder once"
+                        .into(),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// About how many bytes a value takes.
+fn weight(value: &Value) -> usize {
+    let own = size_of::<Value>();
+    match value {
+        Value::String(text) => own + text.len(),
+        Value::Array(values) => values.iter().map(weight).sum::<usize>() + own,
+        Value::Object(object) => {
+            let entries = object.iter().map(|(key, value)| key.len() + weight(value));
+            entries.sum::<usize>() + own
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => own,
+    }
 }
 
 impl Transform {
@@ -67,7 +117,7 @@ impl Transform {
 
     fn fill(&self, scope: &mut Scope<'_>, spend: bool) -> Result<Value, String> {
         Ok(match self {
-            Transform::Literal(value) => value.clone(),
+            Transform::Literal(value) => scope.allowance.copy(value)?,
             Transform::Placeholder(root, keys) => scope.look_up(root, keys, spend)?,
             Transform::Object(entries) => {
                 let mut object = Object::new();
@@ -156,7 +206,11 @@ impl Scope<'_> {
             ));
         };
         let mut found = match &mut value {
-            Root::Text(text) => return text_has_no_keys(text, keys, &path()),
+            Root::Text(text) => {
+                let text = text.to_string();
+                self.allowance.spend(text.len())?;
+                return text_has_no_keys(&text, keys, &path());
+            }
             Root::Value(value) => &mut **value,
         };
         for key in keys {
@@ -174,11 +228,12 @@ impl Scope<'_> {
                 )
             })?;
         }
-        Ok(if spend && root == "content" {
-            std::mem::take(found)
-        } else {
-            found.clone()
-        })
+        if spend && root == "content" {
+            return Ok(std::mem::take(found));
+        }
+        let copied = found.clone();
+        self.allowance.spend(weight(&copied))?;
+        Ok(copied)
     }
 
     fn root(&mut self, name: &str) -> Option<Root<'_>> {

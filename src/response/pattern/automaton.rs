@@ -12,12 +12,12 @@ use std::collections::HashMap;
 use super::alphabet::Class;
 use super::prefilter::Prefilter;
 use super::program::{After, Before, Inst, MAX_TURNS, Pc, Program, Turns};
-use super::{Verdict, Window};
+use super::{Meter, TooCostly, Verdict, Window};
 
 /// A scanner that knows this many states forgets them all and builds anew what it still needs.
 const MAX_STATES: usize = 4_096;
-/// The same for the size of its table.
-const MAX_TABLE: usize = 1 << 20;
+/// The same for the bytes that they take.
+const MAX_SIZE: usize = 8 << 20;
 
 /// Marks a transition that has not been computed.
 const UNKNOWN: u32 = u32::MAX;
@@ -166,7 +166,13 @@ pub(super) struct Cache {
     moves: Vec<Move>,
     /// For each instruction, by the turns begun: when it was last followed.
     seen: Vec<[u32; MAX_TURNS as usize + 1]>,
+    /// For each instruction: when a thread last came to it by taking a character.
+    taken: Vec<u32>,
     generation: u32,
+    /// Instructions followed since somebody asked.
+    work: u64,
+    /// About how many bytes the states and the moves take.
+    size: usize,
     stack: Vec<Leaf>,
     leaves: Vec<Leaf>,
 }
@@ -182,6 +188,8 @@ pub(crate) struct Scanner {
     spare: Vec<usize>,
     found: Option<(usize, usize)>,
     found_slots: Vec<usize>,
+    /// The text has ended, and no match begins where the search did or after that.
+    exhausted: bool,
 }
 
 impl Scanner {
@@ -194,12 +202,14 @@ impl Scanner {
             spare: Vec::new(),
             found: None,
             found_slots: Vec::new(),
+            exhausted: false,
         }
     }
 
     /// Begins a search at a position of the window.
     pub(crate) fn start(&mut self, automaton: &Automaton, window: &Window<'_>, from: usize) {
         self.found = None;
+        self.exhausted = false;
         self.at = from;
         self.state = self.cache.idle(&automaton.program, window, from);
     }
@@ -222,6 +232,22 @@ impl Scanner {
     /// How far the text has been read.
     pub(crate) fn at(&self) -> usize {
         self.at
+    }
+
+    /// Forgets what it has found, but not the automaton that it has built.
+    pub(crate) fn forget(&mut self) {
+        self.found = None;
+        self.exhausted = false;
+    }
+
+    /// Notes what a search has come to when the text has ended.
+    pub(crate) fn note_end(&mut self, verdict: Verdict) {
+        self.exhausted = !matches!(verdict, Verdict::Found { .. });
+    }
+
+    /// Whether the text has ended, and no match begins where the search did or after that.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.exhausted
     }
 
     /// Whether nothing further can change what has been found.
@@ -252,12 +278,19 @@ impl Scanner {
     }
 
     /// Reads on up to `limit`, a position of the window, or until the search is finished.
-    pub(crate) fn advance(&mut self, automaton: &Automaton, window: &Window<'_>, limit: usize) {
+    pub(crate) fn advance(
+        &mut self,
+        automaton: &Automaton,
+        window: &Window<'_>,
+        limit: usize,
+        meter: &mut Meter,
+    ) -> Result<(), TooCostly> {
         let program = &automaton.program;
         let bytes = window.text.as_bytes();
         let end = limit - window.base;
         let stride = program.alphabet.len();
         let mut i = self.at - window.base;
+        let mut cost = 0;
         while i < end {
             let key = self.key();
             if key.is_dead() {
@@ -273,11 +306,13 @@ impl Scanner {
                     }
                 }
             }
+            let read_from = i;
             while i < end {
                 let (class, width) = class_at(program, window.text, bytes, i);
                 let mut step = self.cache.table[self.state as usize * stride + class as usize];
                 if step == UNKNOWN {
                     (self.state, step) = self.cache.step(program, self.state, class);
+                    cost += std::mem::take(&mut self.cache.work);
                 }
                 if step & MOVE == 0 {
                     self.state = step;
@@ -287,12 +322,18 @@ impl Scanner {
                 let number = (step & !MOVE) as usize;
                 let pause = self.make_move(program.slots, number, window.base + i);
                 i += width;
-                if pause {
+                cost += self.registers.len() as u64;
+                if pause || cost > meter.left() {
                     break;
                 }
             }
+            cost += (i - read_from) as u64;
+            if cost > meter.left() {
+                break;
+            }
         }
         self.at = window.base + i;
+        meter.spend(cost)
     }
 
     /// Carries out a move at a position; says whether the state it leads to needs attention.
@@ -429,6 +470,7 @@ impl Cache {
         }
         let stride = program.alphabet.len();
         let id = self.states.len() as StateId;
+        self.size += size_of::<u32>() * stride + 2 * (size_of::<State>() + 4 * key.rows());
         self.table.resize(self.table.len() + stride, UNKNOWN);
         self.index.insert(key.clone(), id);
         if key.is_idle() && !key.not_empty {
@@ -439,7 +481,7 @@ impl Cache {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.states.len() >= MAX_STATES || self.table.len() >= MAX_TABLE
+        self.states.len() >= MAX_STATES || self.size >= MAX_SIZE
     }
 
     /// Computes a transition. Returns it with the state's number, which changes when a full cache
@@ -458,17 +500,18 @@ impl Cache {
             self.idle = [None; 8];
             self.table.clear();
             self.moves.clear();
+            self.size = 0;
             state = self.intern(program, key.clone());
         }
         let mut sources = Vec::new();
         let mut threads = Vec::new();
         self.close(program, &key.threads, 0, &key, After::Class(class));
-        let found = take(program, &self.leaves, class, &mut threads, &mut sources);
+        let found = self.take(program, class, &mut threads, &mut sources);
         let mut ghosts = Vec::new();
         if program.looks.final_newline && program.is_newline(class) {
             self.close(program, &key.threads, 0, &key, After::FinalNewline);
             let rows = sources.len();
-            if let Some(source) = take(program, &self.leaves, class, &mut ghosts, &mut sources) {
+            if let Some(source) = self.take(program, class, &mut ghosts, &mut sources) {
                 ghosts.push(MATCHED);
                 sources.push(source);
             }
@@ -493,6 +536,7 @@ impl Cache {
         let step = if stays && found.is_none() && !pause {
             next
         } else {
+            self.size += size_of::<Move>() + size_of::<Source>() * sources.len();
             self.moves.push(Move {
                 next,
                 rows: sources.into(),
@@ -547,9 +591,11 @@ impl Cache {
         self.leaves.clear();
         if self.seen.len() < program.insts.len() {
             self.seen.resize(program.insts.len(), Default::default());
+            self.taken.resize(program.insts.len(), 0);
         }
         if self.generation == u32::MAX {
             self.seen.fill(Default::default());
+            self.taken.fill(0);
             self.generation = 0;
         }
         self.generation += 1;
@@ -606,6 +652,7 @@ impl Cache {
     fn follow(&mut self, program: &Program, thread: Leaf, before: Before, after: After) {
         self.stack.push(thread);
         while let Some(leaf) = self.stack.pop() {
+            self.work += 1;
             let Leaf {
                 pc,
                 mut source,
@@ -648,27 +695,29 @@ impl Cache {
             }
         }
     }
-}
 
-/// Lets the leaves take a character of the class: the threads that can, up to the first match,
-/// which is returned.
-fn take(
-    program: &Program,
-    leaves: &[Leaf],
-    class: Class,
-    threads: &mut Vec<Pc>,
-    sources: &mut Vec<Source>,
-) -> Option<Source> {
-    let mut taken = std::collections::HashSet::new();
-    for leaf in leaves {
-        match program.insts[leaf.pc as usize] {
-            Inst::Match => return Some(leaf.source),
-            Inst::Set { set, next } if program.alphabet.holds(set, class) && taken.insert(next) => {
-                threads.push(next);
-                sources.push(leaf.source);
+    /// Lets the leaves take a character of the class: the threads that can, up to the first match,
+    /// which is returned.
+    fn take(
+        &mut self,
+        program: &Program,
+        class: Class,
+        threads: &mut Vec<Pc>,
+        sources: &mut Vec<Source>,
+    ) -> Option<Source> {
+        for leaf in &self.leaves {
+            match program.insts[leaf.pc as usize] {
+                Inst::Match => return Some(leaf.source),
+                Inst::Set { set, next } if program.alphabet.holds(set, class) => {
+                    let taken = &mut self.taken[next as usize];
+                    if std::mem::replace(taken, self.generation) != self.generation {
+                        threads.push(next);
+                        sources.push(leaf.source);
+                    }
+                }
+                _ => {}
             }
-            _ => {}
         }
+        None
     }
-    None
 }

@@ -3,16 +3,12 @@
 //! A backtracking matcher that remembers where it has failed: no step of the program is tried
 //! twice at the same position of the text, so that nested repeats can't explode. What a look
 //! ahead or an atomic group has matched is forgotten again, and may be tried anew from elsewhere;
-//! a budget bounds that.
+//! the meter bounds that.
 
 use super::automaton::UNSET;
+use super::prefilter::Prefilter;
 use super::program::{After, Inst, MAX_TURNS, Pc, Program, Turns};
-use super::{TooCostly, Verdict, Window};
-
-/// Steps that any search may take, whatever its text.
-const BUDGET: u64 = 1_000_000;
-/// Steps that it may take beyond that for each byte of its text.
-const BUDGET_PER_BYTE: u64 = 2_000;
+use super::{Meter, TooCostly, Verdict, Window};
 
 /// How many ways there are for an instruction to be tried at a position.
 const LEVELS: usize = MAX_TURNS as usize + 1;
@@ -66,7 +62,7 @@ pub(crate) struct Backtracker {
     not_empty_at: Option<usize>,
     slots: Vec<usize>,
     steps: u64,
-    budget: u64,
+    most_steps: u64,
 }
 
 /// Which instructions have been tried at which positions, on either side of where a search began.
@@ -128,16 +124,19 @@ impl Backtracker {
     pub(crate) fn search(
         &mut self,
         program: &Program,
+        prefilter: &Prefilter,
         window: &Window<'_>,
         from: usize,
         may_grow: bool,
+        meter: &mut Meter,
     ) -> Result<Verdict, TooCostly> {
         self.steps = 0;
-        self.budget = BUDGET + BUDGET_PER_BYTE * window.text.len() as u64;
-        let mut verdict = self.search_in(program, window, from, Mode::Whole)?;
+        self.most_steps = meter.left();
+        let mut verdict = self.search_in(program, prefilter, window, from, Mode::Whole)?;
         if verdict == Verdict::Nothing && may_grow {
-            verdict = self.search_in(program, window, from, Mode::Partial)?;
+            verdict = self.search_in(program, prefilter, window, from, Mode::Partial)?;
         }
+        meter.spend(self.steps)?;
         Ok(verdict)
     }
 
@@ -154,13 +153,21 @@ impl Backtracker {
     fn search_in(
         &mut self,
         program: &Program,
+        prefilter: &Prefilter,
         window: &Window<'_>,
         from: usize,
         mode: Mode,
     ) -> Result<Verdict, TooCostly> {
         self.failed.clear(from, program.insts.len());
+        let bytes = window.text.as_bytes();
         let mut start = from;
         loop {
+            if start > 0 {
+                // Nothing is passed over at the start and at the end, where looks may see
+                // something that no character tells.
+                let next = prefilter.find(bytes, start - window.base, bytes.len());
+                start = window.base + next;
+            }
             self.slots.clear();
             self.slots.resize(program.slots, UNSET);
             match self.run(program, window, program.start, start, false, mode)? {
@@ -291,7 +298,7 @@ impl Backtracker {
 
     fn spend(&mut self) -> Result<(), TooCostly> {
         self.steps += 1;
-        if self.steps > self.budget {
+        if self.steps > self.most_steps {
             return Err(TooCostly);
         }
         Ok(())

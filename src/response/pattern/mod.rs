@@ -7,6 +7,7 @@
 mod alphabet;
 mod automaton;
 mod backtrack;
+mod meter;
 mod prefilter;
 mod program;
 mod steadiness;
@@ -18,16 +19,21 @@ use std::sync::Mutex;
 
 use automaton::{Automaton, Scanner};
 use backtrack::Backtracker;
+use prefilter::Prefilter;
 use program::Program;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use syntax::{Node, Syntax};
 
+pub(crate) use meter::{Meter, TooCostly};
 pub(crate) use syntax::PatternError;
 
 /// From this many bytes on, text that is held back is not searched again at every chunk by a
 /// pattern that needs backtracking, but only when it has grown by a sixteenth: else each chunk
 /// would cost as much as all text held back.
-const PATIENT_FROM: usize = 4_096;
+const PATIENT_FROM: usize = 256;
+
+/// So many searches are kept for later ones, each with the automaton that it has built.
+const MAX_POOLED: usize = 16;
 
 /// A piece of the text since the anchor.
 #[derive(Debug, Clone, Copy)]
@@ -86,10 +92,6 @@ pub(crate) enum Verdict {
     Nothing,
 }
 
-/// A pattern has used up its steps on a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TooCostly;
-
 /// A compiled regular expression.
 #[derive(Debug)]
 pub(crate) struct Pattern {
@@ -102,7 +104,7 @@ pub(crate) struct Pattern {
 #[derive(Debug)]
 enum Engine {
     Automaton(Automaton),
-    Backtracking(Program),
+    Backtracking(Program, Prefilter),
 }
 
 impl Pattern {
@@ -122,7 +124,8 @@ impl Pattern {
         let program = Program::new(&syntax)?;
         Ok(Pattern {
             engine: if program.needs_backtracking {
-                Engine::Backtracking(program)
+                let prefilter = Prefilter::new(&program);
+                Engine::Backtracking(program, prefilter)
             } else {
                 Engine::Automaton(Automaton::new(program))
             },
@@ -140,7 +143,7 @@ impl Pattern {
     pub(crate) fn looks_behind(&self) -> bool {
         match &self.engine {
             Engine::Automaton(_) => false,
-            Engine::Backtracking(program) => program.looks.behind,
+            Engine::Backtracking(program, _) => program.looks.behind,
         }
     }
 
@@ -148,7 +151,7 @@ impl Pattern {
     pub(crate) fn is_steady(&self) -> Option<bool> {
         match &self.engine {
             Engine::Automaton(automaton) => steadiness::is_steady(&automaton.program),
-            Engine::Backtracking(_) => None,
+            Engine::Backtracking(..) => None,
         }
     }
 
@@ -160,17 +163,20 @@ impl Pattern {
         };
         pooled.unwrap_or_else(|| match &self.engine {
             Engine::Automaton(_) => Search::Scan(Box::new(Scanner::new())),
-            Engine::Backtracking(_) => Search::Backtrack(Retry::default()),
+            Engine::Backtracking(..) => Search::Backtrack(Retry::default()),
         })
     }
 
     /// Takes a search back, so that the next one need not build its automaton again.
     pub(crate) fn give_back(&self, mut search: Search) {
-        if let Search::Backtrack(retry) = &mut search {
-            // What it found was in another text.
-            retry.last = None;
+        // What it found was in another text.
+        match &mut search {
+            Search::Scan(scanner) => scanner.forget(),
+            Search::Backtrack(retry) => retry.last = None,
         }
-        if let Ok(mut pool) = self.pool.lock() {
+        if let Ok(mut pool) = self.pool.lock()
+            && pool.len() < MAX_POOLED
+        {
             pool.push(search);
         }
     }
@@ -194,6 +200,7 @@ impl Pattern {
         window: &Window<'_>,
         visit: &mut impl FnMut(Match<'_>) -> std::ops::ControlFlow<()>,
     ) -> Result<(), TooCostly> {
+        let mut meter = Meter::new(window.text.len());
         let mut from = 0;
         let mut after_empty = false;
         while from <= window.end() {
@@ -202,8 +209,9 @@ impl Pattern {
             } else {
                 search.start(self, window, from);
             }
-            search.advance(self, window, window.end());
-            let Verdict::Found { start, end } = search.verdict(self, window, true)? else {
+            search.advance(self, window, window.end(), &mut meter)?;
+            let verdict = search.verdict(self, window, true, &mut meter)?;
+            let Verdict::Found { start, end } = verdict else {
                 break;
             };
             let found = Match {
@@ -280,7 +288,7 @@ impl Search {
                 scanner.start(automaton, window, from);
             }
             (Search::Backtrack(retry), _) => retry.start(window, from),
-            (Search::Scan(_), Engine::Backtracking(_)) => foreign(),
+            (Search::Scan(_), Engine::Backtracking(..)) => foreign(),
         }
     }
 
@@ -295,15 +303,33 @@ impl Search {
                 retry.last = None;
                 retry.backtracker.forbid_empty(Some(from));
             }
-            (Search::Scan(_), Engine::Backtracking(_)) => foreign(),
+            (Search::Scan(_), Engine::Backtracking(..)) => foreign(),
         }
     }
 
     /// Reads on up to a position of the window.
     #[inline]
-    pub(crate) fn advance(&mut self, pattern: &Pattern, window: &Window<'_>, limit: usize) {
-        if let (Search::Scan(scanner), Engine::Automaton(automaton)) = (self, &pattern.engine) {
-            scanner.advance(automaton, window, limit);
+    pub(crate) fn advance(
+        &mut self,
+        pattern: &Pattern,
+        window: &Window<'_>,
+        limit: usize,
+        meter: &mut Meter,
+    ) -> Result<(), TooCostly> {
+        match (self, &pattern.engine) {
+            (Search::Scan(scanner), Engine::Automaton(automaton)) => {
+                scanner.advance(automaton, window, limit, meter)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether all of the text has been read to its very end, and nothing begins in the part that
+    /// is still to be dealt with.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        match self {
+            Search::Scan(scanner) => scanner.is_exhausted(),
+            Search::Backtrack(_) => false,
         }
     }
 
@@ -369,11 +395,18 @@ impl Search {
         pattern: &Pattern,
         window: &Window<'_>,
         is_last: bool,
+        meter: &mut Meter,
     ) -> Result<Verdict, TooCostly> {
         match (self, &pattern.engine) {
-            (Search::Scan(scanner), Engine::Automaton(automaton)) => Ok(scanner.verdict(automaton)),
-            (Search::Backtrack(retry), Engine::Backtracking(program)) => {
-                retry.verdict(program, window, is_last)
+            (Search::Scan(scanner), Engine::Automaton(automaton)) => {
+                let verdict = scanner.verdict(automaton);
+                if is_last && scanner.at() == window.end() {
+                    scanner.note_end(verdict);
+                }
+                Ok(verdict)
+            }
+            (Search::Backtrack(retry), Engine::Backtracking(program, prefilter)) => {
+                retry.verdict(program, prefilter, window, is_last, meter)
             }
             _ => foreign(),
         }
@@ -384,7 +417,7 @@ impl Search {
         match (self, &pattern.engine) {
             (Search::Scan(scanner), Engine::Automaton(automaton)) => scanner.groups(automaton),
             (Search::Backtrack(retry), _) => retry.backtracker.groups(),
-            (Search::Scan(_), Engine::Backtracking(_)) => foreign(),
+            (Search::Scan(_), Engine::Backtracking(..)) => foreign(),
         }
     }
 }
@@ -410,15 +443,17 @@ impl Retry {
     fn verdict(
         &mut self,
         program: &Program,
+        prefilter: &Prefilter,
         window: &Window<'_>,
         is_last: bool,
+        meter: &mut Meter,
     ) -> Result<Verdict, TooCostly> {
         if let Some(known) = self.known(window, is_last) {
             return Ok(known);
         }
         let verdict = self
             .backtracker
-            .search(program, window, self.from, !is_last)?;
+            .search(program, prefilter, window, self.from, !is_last, meter)?;
         self.last = Some((verdict, window.end()));
         if !is_last && !program.looks.at_end {
             // Where a match could neither be found nor be growing, none will ever begin.

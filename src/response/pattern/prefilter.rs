@@ -19,7 +19,7 @@ impl Prefilter {
         let mut table = Box::new([false; 256]);
         let mut seen = vec![false; program.insts.len()];
         let mut stack = vec![program.start];
-        let mut everywhere = program.needs_backtracking;
+        let mut everywhere = false;
         while let Some(pc) = stack.pop() {
             if std::mem::replace(&mut seen[pc as usize], true) {
                 continue;
@@ -30,7 +30,16 @@ impl Prefilter {
                 Inst::Split { first, second } => stack.extend([first, second]),
                 Inst::Save { next, .. } | Inst::Again { next, .. } => stack.push(next),
                 Inst::Look { look, next } => follow_look(&mut table, &mut stack, look, next),
-                Inst::Around { next, .. } | Inst::Atomic { next, .. } => stack.push(next),
+                // What is looked for ahead may be what has yet to come.
+                Inst::Around {
+                    start,
+                    behind: false,
+                    next,
+                    ..
+                } => stack.extend([start, next]),
+                Inst::Around { next, .. } => stack.push(next),
+                // If it may be empty, its end says that a match can begin anywhere.
+                Inst::Atomic { start, .. } => stack.push(start),
             }
         }
         if everywhere {

@@ -198,14 +198,19 @@ fn tells_what_may_still_grow_after_each_chunk() {
         search.start(&compiled, &Window::whole(""), 0);
         let mut text = String::new();
         let mut verdicts = Vec::new();
+        let mut meter = Meter::new(0);
         for chunk in chunks {
             text.push_str(chunk);
             let window = Window::whole(&text);
-            search.advance(&compiled, &window, window.end());
-            verdicts.push(match search.verdict(&compiled, &window, false) {
-                Ok(verdict) => shown(settled(verdict, window.end())),
-                Err(TooCostly) => "too costly".into(),
-            });
+            search
+                .advance(&compiled, &window, window.end(), &mut meter)
+                .expect("it takes few steps");
+            verdicts.push(
+                match search.verdict(&compiled, &window, false, &mut meter) {
+                    Ok(verdict) => shown(settled(verdict, window.end())),
+                    Err(TooCostly) => "too costly".into(),
+                },
+            );
         }
         let actual = verdicts.join(", ");
         if actual != expected {
@@ -397,17 +402,20 @@ fn disagreement(
         base: from,
         before,
     };
+    let prefilter = Prefilter::new(program);
     automaton.start(pattern, &window(from), from);
     let ends = text[from..].char_indices().map(|(at, _)| from + at);
     for end in ends.chain([text.len()]) {
         let whole = Window::whole(&text[..end]);
         let expected = backtracker
-            .search(program, &whole, from, true)
+            .search(program, &prefilter, &whole, from, true, &mut Meter::new(0))
             .ok()
             .map(|verdict| settled(verdict, end));
-        automaton.advance(pattern, &window(end), end);
+        automaton
+            .advance(pattern, &window(end), end, &mut Meter::new(0))
+            .ok()?;
         let actual = automaton
-            .verdict(pattern, &window(end), false)
+            .verdict(pattern, &window(end), false, &mut Meter::new(0))
             .ok()
             .map(|verdict| settled(verdict, end));
         let place = || format!("in {:?} from {from}", &text[..end]);
@@ -513,13 +521,16 @@ fn an_automaton_that_has_outgrown_its_cache_still_finds_the_right_thing() {
         search.start(&pattern, &window, 0);
         // Chunks of all lengths: a search may stop wherever the cache has just been emptied.
         let mut at = 0;
+        let mut meter = Meter::new(100 * text.len());
         for length in (1..).take_while(|length| length * (length - 1) / 2 < text.len()) {
             at = text.len().min(at + length);
-            search.advance(&pattern, &window, at);
+            search
+                .advance(&pattern, &window, at, &mut meter)
+                .expect("it takes few steps");
         }
         let verdict = search
-            .verdict(&pattern, &window, false)
-            .expect("it takes no steps");
+            .verdict(&pattern, &window, false, &mut meter)
+            .expect("it takes few steps");
         let actual = match verdict {
             Verdict::Found { start, end } => written(&pattern, start, end, search.groups(&pattern)),
             other => shown(other),
@@ -542,9 +553,12 @@ fn searches_that_are_given_back_begin_anew() {
             let window = Window::whole(text);
             let mut search = pattern.search();
             search.start(&pattern, &window, 0);
-            search.advance(&pattern, &window, window.end());
+            let mut meter = Meter::new(0);
+            search
+                .advance(&pattern, &window, window.end(), &mut meter)
+                .expect("it takes few steps");
             let verdict = search
-                .verdict(&pattern, &window, false)
+                .verdict(&pattern, &window, false, &mut meter)
                 .map(|verdict| shown(settled(verdict, window.end())));
             assert_eq!(verdict.as_deref(), Ok(expected), "{spelled:?} in {text:?}");
             pattern.give_back(search);
@@ -562,7 +576,10 @@ fn lookaround_that_would_explode_ends_in_too_many_steps() {
     let window = Window::whole(&text);
     let mut search = pattern.search();
     search.start(&pattern, &window, 0);
-    assert_eq!(search.verdict(&pattern, &window, false), Err(TooCostly));
+    assert_eq!(
+        search.verdict(&pattern, &window, false, &mut Meter::new(0)),
+        Err(TooCostly)
+    );
 }
 
 #[test]

@@ -22,6 +22,9 @@ const TEMPLATE_KEYS: &[&str] = &[
     "fields",
 ];
 
+/// So many faults are reported at the most; each has to be looked up in the document.
+const MAX_FAULTS: usize = 100;
+
 /// So many value parsers may stand in each other: each takes its share of the stack.
 const MAX_VALUE_PARSERS: usize = 16;
 
@@ -129,12 +132,19 @@ impl Loader {
         }
     }
 
+    /// Notes a fault, unless there are so many that nobody would read it.
+    fn add_fault(&mut self, finding: Finding) {
+        if self.faults.len() < MAX_FAULTS {
+            self.faults.push(finding);
+        }
+    }
+
     fn fault(&mut self, pointer: &str, message: impl Into<String>) {
         self.fault_with(pointer, message, None);
     }
 
     fn fault_with(&mut self, pointer: &str, message: impl Into<String>, remedy: Option<String>) {
-        self.faults.push(Finding {
+        self.add_fault(Finding {
             fault: Fault {
                 pointer: pointer.into(),
                 position: None,
@@ -193,7 +203,7 @@ impl Loader {
         for key in object.keys() {
             let key = key.to_string_lossy();
             if !known.contains(&&*key) {
-                self.faults.push(Finding {
+                self.add_fault(Finding {
                     fault: Fault {
                         pointer: below(pointer, &key),
                         position: None,
@@ -501,7 +511,11 @@ impl Loader {
         place: &str,
     ) -> Option<Content> {
         if place.matches("/value_parser/").count() > MAX_VALUE_PARSERS {
-            self.fault(place, "value parsers are nested too deeply here");
+            self.fault_with(
+                place,
+                "value parsers are nested too deeply here",
+                Some(format!("nest at most {MAX_VALUE_PARSERS}")),
+            );
             return None;
         }
         let empty = Object::new();
@@ -545,6 +559,9 @@ impl Loader {
         for key in args.keys() {
             let key = key.to_string_lossy();
             if !known.contains(&&*key) {
+                if self.warnings.len() >= MAX_FAULTS {
+                    return;
+                }
                 self.warnings.push(Finding {
                     fault: Fault {
                         pointer: below(pointer, &key),
@@ -644,7 +661,11 @@ impl Loader {
             return default.into();
         };
         match value.as_str() {
-            Some("") => self.fault(&below(pointer, key), "a separator can't be empty"),
+            Some("") => self.fault_with(
+                &below(pointer, key),
+                "a separator can't be empty",
+                Some(format!("leave it out for the usual {default:?}")),
+            ),
             Some(separator) => return separator.into(),
             None => self.expected(&below(pointer, key), "a string", value),
         }
