@@ -761,6 +761,629 @@ mod batches {
     }
 }
 
+mod prompts {
+    use super::*;
+
+    /// Renders a short template, which comes from the standard input, with a greeting.
+    fn render(template: &str, more: &[&str]) -> Outcome {
+        let mut command = command("render - --messages tests/cli/greeting.json");
+        command.args(more);
+        run(command, template.as_bytes())
+    }
+
+    #[test]
+    fn messages_become_a_prompt() {
+        let arguments = "render examples/chat_template.jinja --messages examples/messages.json";
+        assert_snapshot!(unjinja(arguments), @"
+        <|user|>
+        Hello!<|end|>
+        <|assistant|>
+        Hello! Where are you off to?<|end|>
+        <|user|>
+        To Oslo. Will I need an umbrella?<|end|>
+        exit 0
+        ");
+        let prompt = format!("{arguments} --add-generation-prompt");
+        assert_snapshot!(unjinja(&prompt), @"
+        <|user|>
+        Hello!<|end|>
+        <|assistant|>
+        Hello! Where are you off to?<|end|>
+        <|user|>
+        To Oslo. Will I need an umbrella?<|end|>
+        <|assistant|>
+        <think>
+        exit 0
+        ");
+    }
+
+    #[test]
+    fn tools_are_offered() {
+        let rendered = unjinja(
+            "render examples/chat_template.jinja --messages examples/messages.json \
+             --tools examples/tools.json --add-generation-prompt",
+        );
+        assert_snapshot!(rendered, @r#"
+        <|system|>
+        You may call:
+        forecast: The weather of the days to come. {"city": {"type": "string"}, "days": {"type": "integer"}}
+        <|end|>
+        <|user|>
+        Hello!<|end|>
+        <|assistant|>
+        Hello! Where are you off to?<|end|>
+        <|user|>
+        To Oslo. Will I need an umbrella?<|end|>
+        <|assistant|>
+        <think>
+        exit 0
+        "#);
+        let prompt = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/prompt.txt");
+        let prompt = fs::read_to_string(prompt).expect("the file is there");
+        assert_eq!(rendered.stdout, prompt, "what `parse` is shown with");
+    }
+
+    #[test]
+    fn thoughts_and_calls_are_written_after_the_last_question() {
+        let arguments = "render chat_templates/tagged-json.jinja --messages tests/cli/calls.json";
+        assert_snapshot!(unjinja(arguments), @r#"
+        <~user~>Be brief.
+
+        Where is it warmer?<~done~>
+        <~model~>Let me see.<use>
+        {"name": "forecast", "arguments": {"city": "Oslo"}}
+        {"name": "forecast", "arguments": {"city": "Rome", "days": 2}}
+        </use><~done~>
+        <~user~><got>-3</got><~done~>
+        <~user~><got>12</got><~done~>
+        <~model~><muse>12 is more.</muse>In Rome.<~done~>
+        exit 0
+        "#);
+    }
+
+    #[test]
+    fn variables_are_json_or_else_text() {
+        let arguments = "render examples/chat_template.jinja -m tests/cli/greeting.json \
+                         --add-generation-prompt --var enable_thinking=false";
+        assert_snapshot!(unjinja(arguments), @"
+        <|user|>
+        Hello!<|end|>
+        <|assistant|>
+        <think>
+
+        </think>
+
+        exit 0
+        ");
+        let template = "{{ number + 1 }} {{ flag }} {{ list[1] }} {{ text }} {{ quoted }} \
+                        {{ equation }} [{{ empty }}]\n\n";
+        let given = [
+            "number=41",
+            "flag=false",
+            "list=[1, 2]",
+            "text=a few words",
+            "quoted=\"7\"",
+            "equation=a=b",
+            "empty=",
+        ];
+        let given: Vec<&str> = given.into_iter().flat_map(|v| ["--var", v]).collect();
+        assert_snapshot!(render(template, &given), @"
+        42 False 2 a few words 7 a=b []
+        exit 0
+        ");
+    }
+
+    #[test]
+    fn a_variable_wins_over_what_is_given_anyway() {
+        let rendered = render("{{ messages }}\n\n", &["--var", "messages=none at all"]);
+        assert_snapshot!(rendered, @"
+        none at all
+        exit 0
+        ");
+    }
+
+    #[test]
+    fn the_time_can_be_fixed() {
+        let template = "{{ strftime_now('%d %b %Y, %H:%M:%S') }}\n\n";
+        assert_snapshot!(render(template, &["--now", "2026-01-15T12:34:56"]), @"
+        15 Jan 2026, 12:34:56
+        exit 0
+        ");
+        assert_snapshot!(render(template, &["--now", "2026-01-15"]), @"
+        15 Jan 2026, 00:00:00
+        exit 0
+        ");
+    }
+
+    #[test]
+    fn white_space_can_be_shown() {
+        let template = "a b\tc\n\n{{ messages[0].content }}";
+        assert_snapshot!(render(template, &["--show-whitespace"]), @"
+        a·b→c⏎
+        ⏎
+        Hello!
+        exit 0
+        ");
+    }
+
+    #[test]
+    fn nothing_is_added_to_what_a_template_writes() {
+        assert_eq!(render("{{ messages[0].content }}", &[]).stdout, "Hello!");
+        assert_eq!(render("", &[]).to_string(), "exit 0");
+    }
+
+    #[test]
+    fn tokens_come_from_the_command() {
+        let template = "{{ bos_token }}{{ messages[0].content }}{{ eos_token }}\n\n";
+        assert_snapshot!(render(template, &[]), @"
+        Hello!
+        exit 0
+        ");
+        let tokens = ["--bos-token", "<s>", "--eos-token", "</s>"];
+        assert_snapshot!(render(template, &tokens), @"
+        <s>Hello!</s>
+        exit 0
+        ");
+    }
+
+    #[test]
+    fn tokens_come_from_beside_the_template() {
+        let arguments =
+            "render tests/cli/model/chat_template.jinja --messages tests/cli/greeting.json";
+        assert_snapshot!(unjinja(arguments), @"
+        <s>user: Hello!</s>
+        exit 0
+        ");
+        let arguments = format!("{arguments} --eos-token <end>");
+        assert_snapshot!(unjinja(&arguments), @"
+        <s>user: Hello!<end>
+        exit 0
+        ");
+    }
+
+    #[test]
+    fn a_folder_may_have_several_templates() {
+        let arguments = "render tests/cli/model --messages tests/cli/greeting.json";
+        assert_snapshot!(unjinja(arguments), @"
+        <s>user: Hello!</s>
+        exit 0
+        ");
+        let arguments = format!("{arguments} --tools examples/tools.json --variant tool_use");
+        assert_snapshot!(unjinja(&arguments), @"
+        forecast</s>
+        exit 0
+        ");
+    }
+
+    #[test]
+    fn a_configuration_may_hold_the_template() {
+        let config = r#"{"chat_template": "{{ messages[0].content }}\n\n"}"#;
+        assert_snapshot!(render(config, &[]), @"
+        Hello!
+        exit 0
+        ");
+    }
+
+    /// As it goes to a server.
+    #[test]
+    fn a_request_has_messages_and_tools() {
+        let rendered = unjinja(
+            "render examples/chat_template.jinja --messages tests/cli/request.json \
+             --tools tests/cli/request.json",
+        );
+        assert_snapshot!(rendered, @r#"
+        <|system|>
+        You may call:
+        measure: How far things are. {"to": {"type": "string"}}
+        <|end|>
+        <|user|>
+        How far is the moon?<|end|>
+        exit 0
+        "#);
+    }
+
+    #[test]
+    fn what_can_not_be_read() {
+        let render = "render examples/chat_template.jinja --messages";
+        let reason = fs::File::open("missing").expect_err("there is no such file");
+        let missing = format!("missing: {reason}");
+        for (messages, expected) in [
+            ("missing", missing.as_str()),
+            (
+                "examples/template.json",
+                "examples/template.json: expected a list of messages, found an object",
+            ),
+            (
+                "tests/cli/broken.json",
+                "tests/cli/broken.json:5:5: this is not JSON: expected `,` or `}`",
+            ),
+            (
+                "tests/cli/empty.json",
+                "tests/cli/empty.json: the file is empty, and JSON was expected",
+            ),
+            (
+                "examples/messages.json --tools examples/template.json",
+                "examples/template.json: expected a list of tools, found an object",
+            ),
+            (
+                "examples/messages.json --var thinking",
+                "`--var thinking`: write it as NAME=VALUE",
+            ),
+        ] {
+            let expected = format!("! error: {expected}\nexit 2");
+            let told = unjinja(&format!("{render} {messages}")).to_string();
+            assert_eq!(told, expected, "{messages}");
+        }
+    }
+
+    #[test]
+    fn a_source_that_is_not_there() {
+        let arguments = "render missing.jinja --messages examples/messages.json";
+        assert_snapshot!(unjinja(arguments), @"
+        ! error: missing.jinja: there is no such file or folder, and it can't be a model on the hub, because it has no `/`: give a path that exists, or a model as `org/name`
+        exit 2
+        ");
+    }
+
+    #[test]
+    fn a_source_without_a_template() {
+        let arguments = "render examples/template.json --messages examples/messages.json";
+        assert_snapshot!(unjinja(arguments), @"
+        ! error: examples/template.json: there is no chat template in it: it has no `chat_template`, but a file beside it may: give the folder examples
+        exit 2
+        ");
+    }
+
+    #[cfg(not(feature = "hub"))]
+    #[test]
+    fn models_take_the_hub() {
+        let arguments = "render org/name --messages examples/messages.json";
+        assert_snapshot!(unjinja(arguments), @"
+        ! error: org/name: this unjinja was built without the `hub` feature and can't fetch models: build it with `--features hub`, or download the model and give its folder
+        exit 2
+        ");
+    }
+
+    #[test]
+    fn variants_that_are_not_there() {
+        let arguments = "render tests/cli/model --messages examples/messages.json --variant rag";
+        assert_snapshot!(unjinja(arguments), @"
+        ! error: tests/cli/model: there is no variant `rag` of the chat template: there are `default` and `tool_use`
+        exit 2
+        ");
+        let arguments =
+            "render examples/chat_template.jinja --messages examples/messages.json --variant rag";
+        assert_snapshot!(unjinja(arguments), @"
+        ! error: examples/chat_template.jinja: there is no variant `rag` of the chat template: there is only one template, and it has no name; leave the variant out
+        exit 2
+        ");
+    }
+
+    #[test]
+    fn a_template_that_is_not_valid() {
+        assert_snapshot!(render("Well:\n{% if %}", &[]), @"
+        ! error: standard input: unexpected end of block (line 2 of the template)
+        !    |
+        !  2 | {% if %}
+        !    |       ^^
+        exit 1
+        ");
+    }
+
+    #[test]
+    fn a_template_that_fails() {
+        let template = "Well:\n\t{{ messages[0].content + 1 }}";
+        assert_snapshot!(render(template, &[]), @"
+        ! error: standard input: `+` can't take a string and a number (line 2 of the template)
+        !    |
+        !  2 |  {{ messages[0].content + 1 }}
+        !    |     ^^^^^^^^^^^^^^^^^^^^^^^
+        exit 1
+        ");
+    }
+
+    #[test]
+    fn a_template_that_refuses() {
+        let template = "{{ raise_exception('no ' + messages[0].role + ', please') }}";
+        assert_snapshot!(render(template, &[]), @"
+        ! error: standard input: no user, please (line 1 of the template)
+        !    |
+        !  1 | {{ raise_exception('no ' + messages[0].role + ', please') }}
+        !    |    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        exit 1
+        ");
+    }
+
+    #[test]
+    fn a_template_without_end() {
+        let template = "{{ 'again ' * 1000000000 }}";
+        assert_snapshot!(render(template, &[]), @"
+        ! error: standard input: the template makes more than 256 MiB of text (line 1 of the template)
+        !    |
+        !  1 | {{ 'again ' * 1000000000 }}
+        !    |    ^^^^^^^^^^^^^^^^^^^^^
+        exit 1
+        ");
+    }
+
+    #[test]
+    fn wrong_usage() {
+        assert_snapshot!(unjinja("render examples/chat_template.jinja"), @"
+        ! error: the following required arguments were not provided:
+        !   --messages <FILE>
+        !
+        ! Usage: unjinja render --messages <FILE> <SOURCE>
+        !
+        ! For more information, try '--help'.
+        exit 2
+        ");
+        assert_snapshot!(unjinja("render --messages examples/messages.json"), @"
+        ! error: the following required arguments were not provided:
+        !   <SOURCE>
+        !
+        ! Usage: unjinja render --messages <FILE> <SOURCE>
+        !
+        ! For more information, try '--help'.
+        exit 2
+        ");
+        assert_snapshot!(unjinja("render --jsonl - --messages examples/messages.json"), @"
+        ! error: the argument '--jsonl <FILE>' cannot be used with '--messages <FILE>'
+        !
+        ! Usage: unjinja render --jsonl <FILE> [SOURCE]
+        !
+        ! For more information, try '--help'.
+        exit 2
+        ");
+    }
+
+    #[test]
+    fn every_line_of_a_batch_has_its_answer() {
+        assert_snapshot!(unjinja("render --jsonl tests/cli/conversations.jsonl"), @r#"
+        {"id":"text","text":"Hello!"}
+        {"id":2,"text":"<s>2026 5 1…</s>"}
+        {"id":"raised","error":"no (line 1 of the template)\n   |\n 1 | {{ raise_exception('no') }}\n   |    ^^^^^^^^^^^^^^^^^^^^^"}
+        {"id":"failed","error":"`x` is undefined (line 2 of the template)\n   |\n 2 | {{ x.y }}\n   |    ^^^"}
+        {"id":"invalid","error":"unexpected end of block (line 1 of the template)\n   |\n 1 | {% if %}\n   |       ^^"}
+        {"id":"without a template","error":"there is no `chat_template`"}
+        {"id":"without messages","text":"None"}
+        {"id":"no time","error":"`now`: failed to parse four digit integer as year: invalid digit, expected 0-9 but got y"}
+        {"id":null,"text":"nobody's"}
+        exit 0
+        "#);
+    }
+
+    #[test]
+    fn a_broken_line_leaves_the_others_alone() {
+        let lines = "{\"id\": 1, \"chat_template\": \"one\"}\n{\"id\": two}\n[3]\n\
+                     {\"id\": 4, \"chat_template\": \"four\"}\n";
+        assert_snapshot!(unjinja_with("render --jsonl -", lines), @r#"
+        {"id":1,"text":"one"}
+        {"id":4,"text":"four"}
+        ! error: standard input:2:8: this is not JSON: expected a value
+        ! error: standard input:3: expected an object, found an array
+        ! error: standard input: 2 lines could not be read
+        exit 2
+        "#);
+    }
+}
+
+mod capabilities {
+    use super::*;
+
+    #[test]
+    fn they_are_a_table_for_people() {
+        assert_snapshot!(unjinja("caps examples/chat_template.jinja"), @r#"
+        system message              rendered   in a turn of its own
+        tools                       rendered
+        tool calls                  rendered
+        parallel calls              rendered
+        content beside calls        rendered
+        tool results                rendered
+        call ids                    dropped
+        arguments as an object      rendered
+        arguments as text           refused    string has no method named items
+        reasoning in the last turn  rendered   as `thinking`
+        reasoning in past turns     dropped
+        reasoning beside calls      rendered   as `thinking`
+        content as a list of parts  rendered   the list is printed as it is, not its text
+        user turns in a row         rendered
+        {% generation %}            no
+        generation prompt           "<|assistant|>\n<think>\n"
+        thinking in the prompt      opened
+        variable enable_thinking    switches   true: "<|end|>\n<|assistant|>\n<think>\n", false: "<|end|>\n<|assistant|>\n<think>\n\n</think>\n\n"
+        exit 0
+        "#);
+        assert_snapshot!(unjinja("caps chat_templates/tagged-json.jinja"), @r#"
+        system message              rendered   within the user's turn
+        tools                       rendered
+        tool calls                  rendered
+        parallel calls              rendered
+        content beside calls        rendered
+        tool results                rendered
+        call ids                    dropped
+        arguments as an object      rendered
+        arguments as text           rendered   quoted a second time, as a string within JSON
+        reasoning in the last turn  rendered   as `reasoning_content`
+        reasoning in past turns     dropped
+        reasoning beside calls      rendered   as `reasoning_content`
+        content as a list of parts  rendered
+        user turns in a row         refused    a question has to follow an answer of the assistant
+        {% generation %}            yes
+        generation prompt           "<~model~>"
+        thinking in the prompt      left to the model
+        exit 0
+        "#);
+    }
+
+    #[test]
+    fn they_are_json_for_programs() {
+        assert_snapshot!(unjinja("caps examples/chat_template.jinja --format json"), @r#"
+        {
+          "capabilities": {
+            "system_message": {
+              "outcome": "rendered",
+              "note": "in a turn of its own"
+            },
+            "tools": {
+              "outcome": "rendered"
+            },
+            "tool_calls": {
+              "outcome": "rendered"
+            },
+            "parallel_calls": {
+              "outcome": "rendered"
+            },
+            "content_beside_calls": {
+              "outcome": "rendered"
+            },
+            "tool_results": {
+              "outcome": "rendered"
+            },
+            "call_ids": {
+              "outcome": "dropped"
+            },
+            "arguments_as_object": {
+              "outcome": "rendered"
+            },
+            "arguments_as_text": {
+              "outcome": "refused",
+              "error": "string has no method named items"
+            },
+            "reasoning_in_last_turn": {
+              "outcome": "rendered",
+              "note": "as `thinking`"
+            },
+            "reasoning_in_past_turns": {
+              "outcome": "dropped"
+            },
+            "reasoning_beside_calls": {
+              "outcome": "rendered",
+              "note": "as `thinking`"
+            },
+            "content_parts": {
+              "outcome": "rendered",
+              "note": "the list is printed as it is, not its text"
+            },
+            "user_turns_in_a_row": {
+              "outcome": "rendered"
+            }
+          },
+          "variables": {
+            "enable_thinking": {
+              "on": "<|end|>\n<|assistant|>\n<think>\n",
+              "off": "<|end|>\n<|assistant|>\n<think>\n\n</think>\n\n",
+              "absent": "<|end|>\n<|assistant|>\n<think>\n"
+            }
+          },
+          "marks_generation": false,
+          "generation_prompt": {
+            "text": "<|assistant|>\n<think>\n",
+            "thinking": "opened"
+          }
+        }
+        exit 0
+        "#);
+        assert_snapshot!(unjinja("caps chat_templates/tagged-json.jinja --format json"), @r#"
+        {
+          "capabilities": {
+            "system_message": {
+              "outcome": "rendered",
+              "note": "within the user's turn"
+            },
+            "tools": {
+              "outcome": "rendered"
+            },
+            "tool_calls": {
+              "outcome": "rendered"
+            },
+            "parallel_calls": {
+              "outcome": "rendered"
+            },
+            "content_beside_calls": {
+              "outcome": "rendered"
+            },
+            "tool_results": {
+              "outcome": "rendered"
+            },
+            "call_ids": {
+              "outcome": "dropped"
+            },
+            "arguments_as_object": {
+              "outcome": "rendered"
+            },
+            "arguments_as_text": {
+              "outcome": "rendered",
+              "note": "quoted a second time, as a string within JSON"
+            },
+            "reasoning_in_last_turn": {
+              "outcome": "rendered",
+              "note": "as `reasoning_content`"
+            },
+            "reasoning_in_past_turns": {
+              "outcome": "dropped"
+            },
+            "reasoning_beside_calls": {
+              "outcome": "rendered",
+              "note": "as `reasoning_content`"
+            },
+            "content_parts": {
+              "outcome": "rendered"
+            },
+            "user_turns_in_a_row": {
+              "outcome": "refused",
+              "error": "a question has to follow an answer of the assistant"
+            }
+          },
+          "variables": {},
+          "marks_generation": true,
+          "generation_prompt": {
+            "text": "<~model~>",
+            "thinking": "left to the model"
+          }
+        }
+        exit 0
+        "#);
+    }
+
+    #[test]
+    fn tokens_are_those_that_come_with_the_template() {
+        let template = "{% if not eos_token %}{{ raise_exception('no token') }}{% endif %}\
+                        {{ messages[0].content }}{% if add_generation_prompt %}{{ eos_token }}{% endif %}";
+        let told = unjinja_with("caps - --eos-token <end>", template).to_string();
+        let prompt = told
+            .lines()
+            .find(|line| line.starts_with("generation prompt"));
+        assert_snapshot!(prompt.unwrap_or(&told), @r#"generation prompt           "<end>""#);
+    }
+
+    #[test]
+    fn a_template_that_does_not_even_take_a_question() {
+        let template = "{{ raise_exception('not today') }}";
+        assert_snapshot!(unjinja_with("caps -", template), @"
+        ! error: standard input: not even a question can be rendered: not today (line 1 of the template)
+        !    |
+        !  1 | {{ raise_exception('not today') }}
+        !    |    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        exit 1
+        ");
+        assert_snapshot!(unjinja_with("caps - --format json", "{% if %}"), @"
+        ! error: standard input: not even a question can be rendered: unexpected end of block (line 1 of the template)
+        !    |
+        !  1 | {% if %}
+        !    |       ^^
+        exit 1
+        ");
+    }
+
+    #[test]
+    fn a_source_that_is_not_there() {
+        assert_snapshot!(unjinja("caps missing.jinja"), @"
+        ! error: missing.jinja: there is no such file or folder, and it can't be a model on the hub, because it has no `/`: give a path that exists, or a model as `org/name`
+        exit 2
+        ");
+    }
+}
+
 /// Whoever reads the output may stop at any time, as `head` does.
 mod closed_outputs {
     use super::*;

@@ -27,7 +27,15 @@ const TEMPLATES: &[&str] = &[
 
 const DOCUMENTS: &[&str] = &[
     r#" {"a/b": [1, -2.5e-3, "\u00e9\ud800\n"], "": {"x~": null}, "a": [true, [NaN, -Infinity]]} "#,
+    "{a:1\u{1}0\u{2}2,\"b\":\"x\u{1}\"}",
     r#"{key:<|q|>say "hi", a:b<|q|>,other:{k:[12345678901234567890]}}"#,
+];
+
+/// The bytes that come before a document: plain JSON, keys without quotes, and a pair of markers.
+const JSON_ARGS: &[&[u8]] = &[
+    &[0, 0, 1, 0, 7],
+    &[1, 0, 1, 0, 7],
+    &[1, 0, 0, 1, 1, 0, 1, 7],
 ];
 
 fn main() -> io::Result<()> {
@@ -36,13 +44,10 @@ fn main() -> io::Result<()> {
         write(&corpus, "template", index, template.as_bytes())?;
     }
     for (index, document) in DOCUMENTS.iter().enumerate() {
-        // Some arguments come first; these are no pairs of markers, and one pair.
-        for (number, args) in [&[0, 0, 1, 0, 7][..], &[1, 0, 0, 1, 1, 0, 1, 7]]
-            .iter()
-            .enumerate()
-        {
+        for (number, args) in JSON_ARGS.iter().enumerate() {
             let input = [args, document.as_bytes()].concat();
-            write(&corpus, "content_json", 2 * index + number, &input)?;
+            let index = JSON_ARGS.len() * index + number;
+            write(&corpus, "content_json", index, &input)?;
         }
     }
     for (target, text) in [

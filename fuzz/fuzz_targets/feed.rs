@@ -46,8 +46,8 @@ fn check(case: &Case, template: &ResponseTemplate) {
         }
     }
     if !case.may_match_nothing && is_steady(template) {
-        let at_once = [template.after_anchor(&case.prefix).unwrap_or(&case.prefix)].concat();
-        let at_once = read(case, template, "", &[at_once + &whole_text[0]]);
+        let at_once = after_anchor(template, &case.prefix).to_owned() + &whole_text[0];
+        let at_once = read(case, template, "", &[at_once]);
         let joined = chunked.joined();
         assert_same(case, "chunks and the whole", &joined, &whole.joined());
         assert_same(case, "two texts and one", &joined, &at_once.joined());
@@ -116,9 +116,15 @@ fn same_outcome(a: &Result<Object, ParseError>, b: &Result<Object, ParseError>) 
     }
 }
 
+/// The part of a prefix that a parser reads.
+fn after_anchor<'p>(template: &ResponseTemplate, prefix: &'p str) -> &'p str {
+    let after = template.after_anchor(prefix);
+    after.expect("the anchor is a literal").unwrap_or(prefix)
+}
+
 /// Feeds a parser, and looks at all that comes out.
 fn read(case: &Case, template: &ResponseTemplate, prefix: &str, chunks: &[String]) -> Reading {
-    let read_of_prefix = template.after_anchor(prefix).unwrap_or(prefix);
+    let read_of_prefix = after_anchor(template, prefix);
     assert!(prefix.ends_with(read_of_prefix));
     let text = read_of_prefix.to_owned() + &chunks.concat();
     let mut walk = Walk::new(case, template, &text);

@@ -13,7 +13,7 @@ const TAG_PATTERNS: &[&str] = &[
     r"(?P<key>\w+)=(?P<value>\d+)?",
     r"(?P<key>\w*)(?P<value>.)?",
     r"(?P<key>a+?)(?P<value>b*+)",
-    r"(?P<key>\w)(?=(?P<value>.*))",
+    r"(?P<key>\w)(?=(?P<value>.{0,9}))",
     r"(?P<key>\w+)",
 ];
 

@@ -445,7 +445,7 @@ impl Asker<'_, '_> {
             .into_iter()
             .filter(|key| {
                 let probes = self.with_reasoning(topic, key, &word);
-                let probes = probes.into_iter().map(Probe::as_they_are);
+                let probes = probes.into_iter().map(Probe::without_aliases);
                 let (outcome, text) = self.best(probes, &[&word]);
                 outcome == Outcome::Rendered && !prints_parts(&text, "thinking")
             })

@@ -96,7 +96,7 @@ impl Probe {
 
     /// The messages exactly as they are, without the names for reasoning that the transformers
     /// library adds.
-    pub(super) fn as_they_are(self) -> Probe {
+    pub(super) fn without_aliases(self) -> Probe {
         let messages = self.messages.clone();
         self.variable("messages", messages)
     }

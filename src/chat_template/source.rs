@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn ids_of_models() {
         for (text, repo, revision) in [
-            ("Qwen/Qwen2.5-7B", "Qwen/Qwen2.5-7B", None),
+            ("Org-1/model_2.5-x", "Org-1/model_2.5-x", None),
             ("_a/b_", "_a/b_", None),
             ("a/b@main", "a/b", Some("main")),
             ("a/b@refs/pr/1", "a/b", Some("refs/pr/1")),

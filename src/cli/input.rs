@@ -14,13 +14,22 @@ const MAX_FILE: u64 = 256 << 20;
 /// How much is read from a stream at a time.
 const BLOCK: usize = 64 << 10;
 
-/// Reads a whole file of text.
+/// Reads a whole file of text; `-` is standard input.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
-    let name = path.display();
+    let is_stdin = path == Path::new("-");
+    let name = if is_stdin {
+        "standard input".into()
+    } else {
+        path.display().to_string()
+    };
     let fail = |error: io::Error| Failure::Input(format!("{name}: {error}"));
-    let file = File::open(path).map_err(fail)?;
+    let source: Box<dyn Read> = match is_stdin {
+        true => Box::new(io::stdin()),
+        false => Box::new(File::open(path).map_err(fail)?),
+    };
     let mut bytes = Vec::new();
-    file.take(MAX_FILE + 1)
+    source
+        .take(MAX_FILE + 1)
         .read_to_end(&mut bytes)
         .map_err(fail)?;
     if bytes.len() as u64 > MAX_FILE {
@@ -29,12 +38,8 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
             "{name}: the file is larger than {limit} MiB"
         )));
     }
-    String::from_utf8(bytes).map_err(|error| {
-        Failure::Input(not_utf8(
-            &name.to_string(),
-            error.utf8_error().valid_up_to(),
-        ))
-    })
+    String::from_utf8(bytes)
+        .map_err(|error| Failure::Input(not_utf8(&name, error.utf8_error().valid_up_to())))
 }
 
 /// Reads a file of JSON, which must not be empty.

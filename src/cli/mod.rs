@@ -21,7 +21,8 @@ use clap::{Parser, Subcommand};
     arg_required_else_help = true,
     after_help = "Exit codes:\n  \
         0  all is well\n  \
-        1  what was checked is wrong: an output that its template can't parse\n  \
+        1  what was checked is wrong: an output that its template can't parse, a chat template\n     \
+        that can't be rendered\n  \
         2  wrong usage, or input that can't be read: a missing file, broken JSON, a template that is refused\n\n\
         `unjinja COMMAND --help` shows examples."
 )]

@@ -10,7 +10,10 @@ use super::{Failure, input, jsonl};
 
 /// Render messages with a chat template
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("source", |arg| arg.required(false).required_unless_present("jsonl")))]
+#[command(mut_arg("source", |arg| arg
+    .required(false)
+    .required_unless_present("jsonl")
+    .conflicts_with("jsonl")))]
 #[command(after_help = "Examples:
   What a model would be given:
     unjinja render chat_template.jinja --messages messages.json --add-generation-prompt
@@ -68,11 +71,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         ));
     };
     let template = source.load()?;
+    let given = input::read_json(messages)?;
     let input = RenderInput {
-        messages: read_list(messages, "messages")?,
+        messages: list(&given, messages, "messages")?,
         tools: match &args.tools {
-            Some(path) => read_list(path, "tools")?,
-            None => Value::Null,
+            Some(path) => list(&input::read_json(path)?, path, "tools")?,
+            // A whole request has its tools beside its messages.
+            None => given.get("tools").cloned().unwrap_or_default(),
         },
         add_generation_prompt: args.add_generation_prompt,
         variables: variables(&args.variables)?,
@@ -92,12 +97,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .map_err(Failure::printing)
 }
 
-fn read_list(path: &Path, what: &str) -> Result<Value, Failure> {
-    let value = input::read_json(path)?;
-    // A whole request may be given, as it goes to a server.
-    let list = value.get(what).cloned().unwrap_or(value);
+/// A list that a file holds, or that stands in a whole request as it goes to a server.
+fn list(value: &Value, path: &Path, what: &str) -> Result<Value, Failure> {
+    let list = value.get(what).unwrap_or(value);
     match list.as_array() {
-        Some(_) => Ok(list),
+        Some(_) => Ok(list.clone()),
         None => Err(Failure::Input(format!(
             "{}: expected a list of {what}, found {}",
             path.display(),
@@ -150,11 +154,18 @@ fn render(case: &Object) -> Result<String, String> {
     let text = |key: &str| case.get(key).and_then(Value::as_str).map(str::to_owned);
     let template = text("chat_template").ok_or("there is no `chat_template`")?;
     let now = match text("now") {
-        Some(now) => Some(now.parse().map_err(|error| format!("`now`: {error}"))?),
+        Some(now) => {
+            let fail = |error| format!("`now`: {error}; write it as 2026-01-15T12:00:00");
+            Some(now.parse().map_err(fail)?)
+        }
         None => None,
     };
     let input = RenderInput {
-        messages: case.get("messages").cloned().unwrap_or_default(),
+        messages: case
+            .get("messages")
+            .filter(|messages| messages.as_array().is_some())
+            .cloned()
+            .ok_or("there is no list of `messages`")?,
         tools: case.get("tools").cloned().unwrap_or_default(),
         add_generation_prompt: case
             .get("add_generation_prompt")

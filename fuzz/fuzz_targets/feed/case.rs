@@ -216,10 +216,15 @@ impl Maker {
         Ok(false)
     }
 
-    /// A text of some fragments, many of which mean something to the template.
+    /// A text of some fragments, many of which mean something to the template. It is not long, since
+    /// patterns that look around may take time in proportion to its square for each chunk.
     fn text(&self, u: &mut Unstructured<'_>, most: usize) -> Result<String> {
+        const LONG_ENOUGH: usize = 1_000;
         let mut text = String::new();
         for _ in 0..u.int_in_range(0..=most)? {
+            if text.len() > LONG_ENOUGH {
+                break;
+            }
             match u.int_in_range(0..=9)? {
                 0..=3 if !self.literals.is_empty() => text.push_str(u.choose(&self.literals)?),
                 0..=5 => text.push_str(u.choose(FRAGMENTS)?),
@@ -238,7 +243,7 @@ impl Maker {
 
 /// Cuts a text into chunks, some of which may be empty.
 fn cut(u: &mut Unstructured<'_>, text: &str) -> Result<Vec<String>> {
-    const MOST_CHUNKS: usize = 200;
+    const MOST_CHUNKS: usize = 64;
     let largest = *u.choose(&[1, 3, 8, 64])?;
     let mut chunks = Vec::new();
     let mut rest = text;

@@ -34,12 +34,23 @@ impl Arguments {
 
     /// The argument with this place and name; none and undefined count as not given.
     pub(super) fn get(&self, place: usize, name: &str) -> Result<Option<Value>, Error> {
-        let value = match (self.positional.get(place), &self.named) {
-            (Some(value), _) => Some(value.clone()),
-            (None, Some(named)) => named.get::<Option<Value>>(name)?,
-            (None, None) => None,
-        };
+        let value = self.given(place, name)?;
         Ok(value.filter(|value| !value.is_none() && !value.is_undefined()))
+    }
+
+    /// The argument with this place and name, whatever it is.
+    pub(super) fn given(&self, place: usize, name: &str) -> Result<Option<Value>, Error> {
+        Ok(match (self.positional.get(place), &self.named) {
+            (Some(value), _) => Some(value.clone()),
+            (None, Some(named)) if named.has(name) => Some(named.get::<Value>(name)?),
+            (None, _) => None,
+        })
+    }
+
+    /// An argument that has to be there.
+    pub(super) fn needed(&self, place: usize, name: &str) -> Result<Value, Error> {
+        let missing = || Error::new(ErrorKind::MissingArgument, format!("`{name}` is missing"));
+        self.given(place, name)?.ok_or_else(missing)
     }
 
     /// An argument that is a whole number.
@@ -47,9 +58,12 @@ impl Arguments {
         let Some(value) = self.get(place, name)? else {
             return Ok(None);
         };
+        // Truth values are numbers, too.
+        let is_truth = value.kind() == minijinja::value::ValueKind::Bool;
         match value.as_i64() {
-            Some(number) => Ok(Some(number)),
-            None => Err(self.wrong(name, "a whole number")),
+            _ if is_truth => Ok(Some(value.is_true().into())),
+            Some(number) if value.is_integer() => Ok(Some(number)),
+            _ => Err(self.wrong(name, "a whole number")),
         }
     }
 

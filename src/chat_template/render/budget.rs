@@ -14,6 +14,10 @@ pub(super) const MAX_STEPS: u64 = 5_000_000;
 pub(super) const MAX_RECURSION: usize = 200;
 /// Bytes of text and of list items that a template may make, all of them counted.
 const MAX_BYTES: usize = 256 << 20;
+/// Bytes of a single text or list: what takes long with more of them can't be interrupted.
+const MAX_PIECE: usize = 16 << 20;
+/// Pieces from this size on are an occasion to look at the clock.
+const LARGE_PIECE: usize = 16 << 10;
 /// How long it may take.
 const MAX_TIME: Duration = Duration::from_millis(800);
 /// The clock is asked once in so many times.
@@ -44,6 +48,12 @@ impl Drop for Spending {
 
 /// Notes that so many bytes are about to be made.
 pub(super) fn spend(bytes: usize) -> Result<(), Error> {
+    if bytes > MAX_PIECE {
+        return Err(exhausted(format!(
+            "the template makes a text or a list of more than {} MiB",
+            MAX_PIECE >> 20
+        )));
+    }
     match LEFT.get().checked_sub(bytes) {
         Some(left) => LEFT.set(left),
         None => {
@@ -53,14 +63,24 @@ pub(super) fn spend(bytes: usize) -> Result<(), Error> {
             )));
         }
     }
-    tick()
+    match bytes < LARGE_PIECE {
+        true => tick(),
+        false => look_at_clock(),
+    }
 }
 
 /// Looks at the clock, now and then.
 pub(super) fn tick() -> Result<(), Error> {
     let asked = ASKED.get().wrapping_add(1);
     ASKED.set(asked);
-    if asked % CLOCK_EVERY == 0 && ENDS.get().is_some_and(|ends| Instant::now() > ends) {
+    match asked % CLOCK_EVERY {
+        0 => look_at_clock(),
+        _ => Ok(()),
+    }
+}
+
+fn look_at_clock() -> Result<(), Error> {
+    if ENDS.get().is_some_and(|ends| Instant::now() > ends) {
         return Err(exhausted(format!(
             "the template takes longer than {} ms",
             MAX_TIME.as_millis()
@@ -69,6 +89,8 @@ pub(super) fn tick() -> Result<(), Error> {
     Ok(())
 }
 
+/// From then on, there is nothing left to spend.
 fn exhausted(why: String) -> Error {
+    LEFT.set(0);
     Error::new(ErrorKind::OutOfFuel, why)
 }

@@ -29,7 +29,12 @@ pub struct RenderError {
 const CONTEXT: usize = 60;
 
 impl RenderError {
-    pub(super) fn new(error: &minijinja::Error, source: &str) -> RenderError {
+    /// `original` is the template before it was rewritten, line by line, if it was.
+    pub(super) fn new(
+        error: &minijinja::Error,
+        source: &str,
+        original: Option<&str>,
+    ) -> RenderError {
         let mut message = match error.detail() {
             Some(detail) => detail.to_owned(),
             None => error.kind().to_string(),
@@ -46,6 +51,7 @@ impl RenderError {
             line: error.line(),
             excerpt: error
                 .range()
+                .filter(|range| is_as_written(source, original, range.start))
                 .and_then(|range| excerpt(source, range.start, range.end)),
         }
     }
@@ -68,6 +74,15 @@ impl RenderError {
 
 /// Begins the detail of an error that a template raised.
 pub(super) const RAISED: &str = "\u{0}";
+
+/// Whether the line of a place is the same in the original: otherwise it would not be recognized.
+fn is_as_written(source: &str, original: Option<&str>, place: usize) -> bool {
+    let (Some(before), Some(original)) = (source.get(..place), original) else {
+        return true;
+    };
+    let line = before.matches('\n').count();
+    source.split('\n').nth(line) == original.split('\n').nth(line)
+}
 
 fn excerpt(source: &str, start: usize, end: usize) -> Option<(String, usize, usize)> {
     let before = source.get(..start)?;

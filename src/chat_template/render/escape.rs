@@ -9,7 +9,15 @@ use minijinja::Value;
 
 /// The text of a value, escaped unless the value is safe.
 pub(super) fn escaped<'t>(value: &Value, text: &'t str) -> Cow<'t, str> {
-    if value.is_safe() || !text.contains(['&', '<', '>', '\'', '"']) {
+    match value.is_safe() {
+        true => Cow::Borrowed(text),
+        false => escape(text),
+    }
+}
+
+/// A text as HTML.
+pub(super) fn escape(text: &str) -> Cow<'_, str> {
+    if !text.contains(['&', '<', '>', '\'', '"']) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);

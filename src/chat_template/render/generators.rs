@@ -15,7 +15,11 @@ impl Generator {
     pub(super) fn of(items: &Value) -> Result<Value, Error> {
         let items: Vec<Value> = items.try_iter()?.collect();
         budget::spend(items.len() * size_of::<Value>())?;
-        Ok(Value::from_object(Generator(items)))
+        Ok(Generator::holding(items))
+    }
+
+    pub(super) fn holding(items: Vec<Value>) -> Value {
+        Value::from_object(Generator(items))
     }
 
     /// Whether a value is one.
@@ -27,6 +31,11 @@ impl Generator {
 impl Object for Generator {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Iterable
+    }
+
+    /// Even one without items: it is not known before it has been gone through.
+    fn is_true(self: &Arc<Self>) -> bool {
+        true
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {

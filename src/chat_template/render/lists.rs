@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use minijinja::value::{Enumerator, Object, ObjectRepr, from_args};
 use minijinja::{Error, ErrorKind, State, Value};
 
-use super::budget;
+use super::{budget, ordering};
 
 /// The methods that change a list.
 pub(super) const CHANGING: [&str; 8] = [
@@ -89,11 +89,15 @@ impl Object for List {
             }
             "remove" => {
                 let (item,) = from_args::<(Value,)>(args)?;
-                let mut items = self.items();
-                let Some(at) = items.iter().position(|known| *known == item) else {
-                    return Err(invalid("list.remove: there is no such item in the list"));
-                };
-                items.remove(at);
+                // The list may hold itself: it can't be kept from being read meanwhile.
+                let items = self.items().clone();
+                for (at, known) in items.iter().enumerate() {
+                    if ordering::equal(known, &item)? {
+                        self.items().remove(at);
+                        return Ok(Value::from(()));
+                    }
+                }
+                return Err(invalid("list.remove: there is no such item in the list"));
             }
             "clear" => {
                 let () = from_args(args)?;
@@ -105,12 +109,56 @@ impl Object for List {
             }
             "sort" => {
                 let () = from_args(args)?;
-                self.items().sort();
+                let items = self.items().clone();
+                let keyed = items.into_iter().map(|item| (item.clone(), item)).collect();
+                let sorted = ordering::sorted(keyed, false)?;
+                *self.items() = sorted.into_iter().map(|(_, item)| item).collect();
             }
-            _ => return Err(Error::from(ErrorKind::UnknownMethod)),
+            _ => {
+                let list = Value::from_dyn_object(self.clone());
+                let unknown = || Error::from(ErrorKind::UnknownMethod);
+                return call_method(&list, method, args)?.ok_or_else(unknown);
+            }
         }
         Ok(Value::from(()))
     }
+}
+
+/// Calls a method that leaves a list as it is; `None` where minijinja-contrib has it.
+pub(super) fn call_method(
+    list: &Value,
+    method: &str,
+    args: &[Value],
+) -> Result<Option<Value>, Error> {
+    Ok(Some(match method {
+        "index" => {
+            let (item, start, stop) = from_args::<(Value, Option<i64>, Option<i64>)>(args)?;
+            let length = list.len().unwrap_or(0);
+            let start = bounded(start.unwrap_or(0), length);
+            let stop = bounded(stop.unwrap_or(length as i64), length);
+            for (index, known) in list.try_iter()?.take(stop).enumerate().skip(start) {
+                if ordering::equal(&known, &item)? {
+                    return Ok(Some(Value::from(index)));
+                }
+            }
+            return Err(invalid("the list has no such item"));
+        }
+        "count" => {
+            let (item,) = from_args::<(Value,)>(args)?;
+            let mut count = 0;
+            for known in list.try_iter()? {
+                count += usize::from(ordering::equal(&known, &item)?);
+            }
+            Value::from(count)
+        }
+        "copy" if !list.is_tuple() => {
+            let () = from_args(args)?;
+            let items: Vec<Value> = list.try_iter()?.collect();
+            budget::spend(items.len() * size_of::<Value>())?;
+            Value::from(items)
+        }
+        _ => return Ok(None),
+    }))
 }
 
 impl List {

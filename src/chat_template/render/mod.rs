@@ -1,23 +1,28 @@
 //! Rendering chat templates as the transformers library does.
 //!
 //! minijinja parses and runs the templates. What Python does otherwise is supplied here, each in
-//! one place: [`operators`] replaces the instructions that mean more in Python, [`lists`] makes
-//! lists that can grow, [`filters`] and [`strings`] have the filters, tests, functions and methods,
-//! [`generation`] the one tag of its own, and [`budget`] sees to it that strangers' templates come
-//! to an end.
+//! one place: [`operators`] replaces the instructions that mean more in Python, [`ordering`] and
+//! [`slices`] say what they do, [`lists`] makes lists that can grow, [`filters`], [`globals`] and
+//! [`strings`] have the filters, tests, functions and methods, [`generation`] the one tag of its
+//! own, and [`budget`] and [`chains`] see to it that strangers' templates come to an end.
 
 mod arguments;
 mod budget;
+mod chains;
+mod dicts;
 mod error;
 mod escape;
 mod filters;
 mod generation;
 mod generators;
+mod globals;
 mod lists;
 mod messages;
 mod operators;
+mod ordering;
 mod percent;
 mod python;
+mod slices;
 mod strings;
 mod time;
 mod values;
@@ -68,22 +73,35 @@ pub struct Rendering {
 #[derive(Debug, Clone)]
 pub struct PreparedTemplate {
     text: String,
-    marks_generation: bool,
+    /// The text before `{% generation %}` was rewritten, if it was.
+    original: Option<String>,
 }
 
 impl PreparedTemplate {
     pub(crate) fn new(source: &str) -> PreparedTemplate {
-        let rewritten = generation::rewrite(source, &syntax());
-        PreparedTemplate {
-            marks_generation: rewritten.is_some(),
-            text: rewritten.unwrap_or_else(|| source.to_owned()),
+        // Jinja has one kind of line end.
+        let source = source.replace("\r\n", "\n").replace('\r', "\n");
+        let rewritten = generation::rewrite(&source, &syntax());
+        match rewritten {
+            Some(text) => PreparedTemplate {
+                text,
+                original: Some(source),
+            },
+            None => PreparedTemplate {
+                text: source,
+                original: None,
+            },
         }
+    }
+
+    fn error(&self, error: &minijinja::Error) -> RenderError {
+        RenderError::new(error, &self.text, self.original.as_deref())
     }
 
     /// Whether the template has `{% generation %}`, and so tells what of a conversation a model
     /// would write.
     pub fn marks_generation(&self) -> bool {
-        self.marks_generation
+        self.original.is_some()
     }
 
     /// The names that the template may read from outside, in no particular order, each with
@@ -91,6 +109,8 @@ impl PreparedTemplate {
     pub(crate) fn variables(&self) -> Vec<(String, bool)> {
         let mut environment = Environment::empty();
         environment.set_syntax(syntax());
+        // So that errors name the expression that is undefined.
+        environment.set_debug(true);
         let Ok(template) = environment.template_from_str(&self.text) else {
             return Vec::new();
         };
@@ -148,16 +168,19 @@ impl<'t> Renderer<'t> {
             syntax_config: syntax(),
             default_auto_escape: Arc::new(|_| AutoEscape::None),
         };
-        let mut compiled = CompiledTemplate::new(NAME, &prepared.text, &config)
-            .map_err(|error| RenderError::new(&error, &prepared.text))?;
+        let mut compiled = chains::compiled(NAME, &prepared.text, &config)
+            .map_err(|error| prepared.error(&error))?;
         let mut environment = Environment::new();
         environment.set_syntax(syntax());
+        // So that errors name the expression that is undefined.
+        environment.set_debug(true);
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         environment.set_recursion_limit(budget::MAX_RECURSION);
         environment.set_fuel(Some(budget::MAX_STEPS));
         environment.set_formatter(python::format);
         environment.set_unknown_method_callback(python::call_method);
         filters::add_to(&mut environment);
+        globals::add_to(&mut environment);
         operators::replace(&mut compiled, &mut environment);
         Ok(Renderer {
             environment,
@@ -173,12 +196,12 @@ impl<'t> Renderer<'t> {
         time::add_to(&mut environment, input.now);
         let marks = self
             .prepared
-            .marks_generation
+            .marks_generation()
             .then(|| generation::Marks::add_to(&mut environment));
         let root = messages::context(input);
         let mut text = String::new();
         self.run(&environment, root, &mut text)
-            .map_err(|error| RenderError::new(&error, &self.prepared.text))?;
+            .map_err(|error| self.prepared.error(&error))?;
         Ok(match marks {
             Some(marks) => marks.take_out(text),
             None => Rendering {

@@ -1,17 +1,18 @@
 //! The operators that mean more in Python, or that could make a text explode.
 //!
 //! A compiled template is a list of instructions. The ones for `+`, `~`, `*` and `%`, and those
-//! that write a list down, are replaced by calls of functions; and where a loop or a macro begins,
-//! the clock is looked at.
+//! that write a list down, are replaced by calls of functions, and so are comparisons and slices;
+//! and where a loop or a macro begins, the clock is looked at.
 
-use std::collections::HashSet;
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 
 use minijinja::machinery::{CompiledTemplate, Instruction, Instructions};
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, Value};
 
 use super::lists::{CHANGING, List};
-use super::{budget, escape, generators, percent, python};
+use super::{budget, escape, generators, globals, ordering, percent, python, slices, values};
 
 const ADD: &str = "__add";
 const CONCAT: &str = "__concat";
@@ -21,7 +22,19 @@ const LIST: &str = "__list";
 const TICK: &str = "__tick";
 const ITERABLE: &str = "__iterable";
 const GENERATOR: &str = "__generator";
-const SLICED: &str = "__sliced";
+const IN_FULL: &str = "__in_full";
+const PRIVATE: &str = "__private";
+const SLICE: &str = "__slice";
+const NEGATE: &str = "__negate";
+const CONTAINED: &str = "__contained";
+const UNPACKABLE: &str = "__unpackable";
+const CYCLABLE: &str = "__cyclable";
+const EQUAL: &str = "__equal";
+const UNEQUAL: &str = "__unequal";
+const LESS: &str = "__less";
+const LESS_OR_EQUAL: &str = "__less_or_equal";
+const GREATER: &str = "__greater";
+const GREATER_OR_EQUAL: &str = "__greater_or_equal";
 
 /// The filters that make generators in Python.
 const GENERATING: [&str; 8] = [
@@ -48,7 +61,27 @@ pub(super) fn replace(compiled: &mut CompiledTemplate<'_>, environment: &mut Env
     environment.add_function(TICK, budget::tick);
     environment.add_function(ITERABLE, iterable);
     environment.add_function(GENERATOR, generators::Generator::of);
-    environment.add_function(SLICED, sliced);
+    environment.add_function(IN_FULL, in_full);
+    environment.add_function(SLICE, slices::slice);
+    environment.add_function(NEGATE, negate);
+    environment.add_function(PRIVATE, |_: &Value, _: &Value| globals::refuse_private());
+    environment.add_function(CONTAINED, contained);
+    environment.add_function(UNPACKABLE, unpackable);
+    environment.add_function(CYCLABLE, cyclable);
+    let order = |accept: fn(Ordering) -> bool| {
+        move |left: &Value, right: &Value| {
+            let order = ordering::compare(left, right)?;
+            Ok(accept(order) && !ordering::is_nan(left) && !ordering::is_nan(right))
+        }
+    };
+    environment.add_function(EQUAL, ordering::equal);
+    environment.add_function(UNEQUAL, |left: &Value, right: &Value| {
+        ordering::equal(left, right).map(|equal| !equal)
+    });
+    environment.add_function(LESS, order(Ordering::is_lt));
+    environment.add_function(LESS_OR_EQUAL, order(Ordering::is_le));
+    environment.add_function(GREATER, order(Ordering::is_gt));
+    environment.add_function(GREATER_OR_EQUAL, order(Ordering::is_ge));
     let all = || std::iter::once(&compiled.instructions).chain(compiled.blocks.values());
     let changes_lists = all().any(changes_lists);
     let macros: Vec<HashSet<u32>> = all().map(macro_starts).collect();
@@ -90,6 +123,31 @@ fn macro_starts(all: &Instructions<'_>) -> HashSet<u32> {
     starts.collect()
 }
 
+/// Before which instructions the names are to be enclosed that a macro sets attributes of.
+///
+/// minijinja sees to it that a macro knows the names that it reads, but not the namespaces that it
+/// only writes to.
+fn assigned_in_macros<'s>(all: &Instructions<'s>) -> HashMap<u32, Vec<Instruction<'s>>> {
+    let mut assigned = HashMap::new();
+    for (index, instruction) in (0..).zip(instructions(all)) {
+        let Instruction::BuildMacro(_, start, _) = instruction else {
+            continue;
+        };
+        // The closure is taken just before the arguments are told.
+        let closure = (0..index)
+            .rev()
+            .find(|&at| matches!(all.get(at), Some(Instruction::GetClosure)));
+        let body = (*start..index).filter_map(|at| match (all.get(at), all.get(at + 1)) {
+            (Some(Instruction::Lookup(name)), Some(Instruction::SetAttr(_))) => {
+                Some(Instruction::Enclose(name))
+            }
+            _ => None,
+        });
+        assigned.extend(closure.map(|closure| (closure, body.collect())));
+    }
+    assigned
+}
+
 /// The same program with its instructions replaced, and its jumps led to the same places.
 fn rebuilt<'s>(
     old: &Instructions<'s>,
@@ -97,8 +155,10 @@ fn rebuilt<'s>(
     changes_lists: bool,
 ) -> Instructions<'s> {
     let mut pieces: Vec<Vec<Instruction<'s>>> = Vec::new();
+    let mut assigned = assigned_in_macros(old);
     for (index, instruction) in (0..).zip(instructions(old)) {
         let mut piece = Vec::new();
+        piece.extend(assigned.remove(&index).into_iter().flatten());
         if macro_starts.contains(&index) {
             piece.extend(tick());
         }
@@ -142,6 +202,42 @@ fn replacement<'s>(old: &Instruction<'s>, changes_lists: bool) -> Vec<Instructio
         Instruction::StringConcat => binary(CONCAT),
         Instruction::Mul => binary(MULTIPLY),
         Instruction::Rem => binary(REMAINDER),
+        Instruction::Eq => binary(EQUAL),
+        Instruction::Ne => binary(UNEQUAL),
+        Instruction::Lt => binary(LESS),
+        Instruction::Lte => binary(LESS_OR_EQUAL),
+        Instruction::Gt => binary(GREATER),
+        Instruction::Gte => binary(GREATER_OR_EQUAL),
+        Instruction::In => binary(CONTAINED),
+        Instruction::Neg => vec![unary(NEGATE)],
+        Instruction::SetAttr(name) if name.starts_with('_') => {
+            vec![
+                Instruction::CallFunction(PRIVATE, Some(2)),
+                Instruction::DiscardTop,
+            ]
+        }
+        Instruction::UnpackList(_) => vec![unary(UNPACKABLE), old.clone()],
+        // What has been calculated when the template was compiled may be a list that is not there
+        // yet.
+        Instruction::LoadConst(value) if value.kind() == ValueKind::Iterable => {
+            let list = changes_lists.then(|| unary(LIST));
+            let full = [old.clone(), unary(IN_FULL)];
+            full.into_iter().chain(list).collect()
+        }
+        // minijinja panics where `loop.cycle` has nothing to choose from.
+        Instruction::CallMethod("cycle", Some(1)) => {
+            vec![
+                Instruction::LoadConst(Value::from(1)),
+                unary(CYCLABLE),
+                old.clone(),
+            ]
+        }
+        Instruction::CallMethod("cycle", None) => vec![
+            Instruction::DupTop,
+            unary(CYCLABLE),
+            Instruction::DiscardTop,
+            old.clone(),
+        ],
         Instruction::BuildList(_) if changes_lists => as_list(old),
         Instruction::LoadConst(value)
             if changes_lists && value.kind() == ValueKind::Seq && !value.is_tuple() =>
@@ -149,7 +245,7 @@ fn replacement<'s>(old: &Instruction<'s>, changes_lists: bool) -> Vec<Instructio
             as_list(old)
         }
         Instruction::PushLoop(_) => vec![unary(ITERABLE), old.clone()],
-        Instruction::Slice => vec![old.clone(), unary(SLICED)],
+        Instruction::Slice => vec![Instruction::CallFunction(SLICE, Some(4))],
         Instruction::ApplyFilter(name, count, _) if GENERATING.contains(name) => {
             let is_checked = *count == Some(1);
             let check = is_checked.then(|| unary(ITERABLE));
@@ -184,11 +280,11 @@ fn led_to<'s>(instruction: Instruction<'s>, place: &impl Fn(u32) -> u32) -> Inst
 }
 
 fn unsupported(operator: &str, left: &Value, right: &Value) -> Error {
-    if left.is_undefined() || right.is_undefined() {
-        return Error::new(
-            ErrorKind::UndefinedError,
-            format!("an operand of `{operator}` is undefined"),
-        );
+    for operand in [left, right] {
+        // minijinja's own error knows where the value came from.
+        if let (true, Err(error)) = (operand.is_undefined(), operand.get_attr("")) {
+            return error;
+        }
     }
     Error::new(
         ErrorKind::InvalidOperation,
@@ -204,7 +300,7 @@ fn is_list(value: &Value) -> bool {
     matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable)
 }
 
-fn add(left: &Value, right: &Value) -> Result<Value, Error> {
+pub(super) fn add(left: &Value, right: &Value) -> Result<Value, Error> {
     if let (Some(a), Some(b)) = (left.as_str(), right.as_str()) {
         budget::spend(a.len() + b.len())?;
         if left.is_safe() || right.is_safe() {
@@ -214,8 +310,9 @@ fn add(left: &Value, right: &Value) -> Result<Value, Error> {
         return Ok(Value::from([a, b].concat()));
     }
     if is_list(left) && is_list(right) && left.is_tuple() == right.is_tuple() {
+        let length = left.len().unwrap_or(0) + right.len().unwrap_or(0);
+        budget::spend(length.saturating_mul(size_of::<Value>()))?;
         let items: Vec<Value> = left.try_iter()?.chain(right.try_iter()?).collect();
-        budget::spend(items.len() * size_of::<Value>())?;
         return Ok(match left.is_tuple() {
             true => Value::from(minijinja::value::Tuple::from(items)),
             false => Value::from(items),
@@ -247,14 +344,17 @@ fn multiply(left: &Value, right: &Value) -> Result<Value, Error> {
         let count = count.max(0) as usize;
         if let Some(text) = what.as_str() {
             budget::spend(text.len().saturating_mul(count))?;
-            return Ok(Value::from(text.repeat(count)));
+            return Ok(escape::as_safe_as(what, Value::from(text.repeat(count))));
         }
         if is_list(what) {
-            let items: Vec<Value> = what.try_iter()?.collect();
-            let size = items.len() * size_of::<Value>();
+            let size = what.len().unwrap_or(0).saturating_mul(size_of::<Value>());
             budget::spend(size.saturating_mul(count))?;
+            let items: Vec<Value> = what.try_iter()?.collect();
             let all = std::iter::repeat_n(items, count).flatten();
-            return Ok(all.collect());
+            return Ok(match what.is_tuple() {
+                true => Value::from(minijinja::value::Tuple::from(all.collect::<Vec<Value>>())),
+                false => all.collect(),
+            });
         }
     }
     numbers(left, right).map_or_else(
@@ -282,7 +382,7 @@ fn remainder(left: &Value, right: &Value) -> Result<Value, Error> {
                 }
             }))
         }
-        Some(Operands::Floats(_, b)) if b == 0.0 => Err(by_zero()),
+        Some(Operands::Floats(_, 0.0)) => Err(by_zero()),
         Some(Operands::Floats(a, b)) => {
             let r = a % b;
             let r = if r != 0.0 && (r < 0.0) != (b < 0.0) {
@@ -300,25 +400,86 @@ fn by_zero() -> Error {
     Error::new(ErrorKind::InvalidOperation, "division by zero")
 }
 
-/// What a loop goes through; none is nothing that it could.
+/// What a loop goes through; none is nothing that it could, and a string has a length there.
 fn iterable(value: &Value) -> Result<Value, Error> {
-    match value.is_none() {
-        true => Err(Error::new(
+    if value.is_none() {
+        return Err(Error::new(
             ErrorKind::InvalidOperation,
             "none can't be iterated",
+        ));
+    }
+    unpackable(value)
+}
+
+/// A string as the list of its characters; everything else as it is.
+fn unpackable(value: &Value) -> Result<Value, Error> {
+    let Some(text) = value.as_str() else {
+        return Ok(value.clone());
+    };
+    budget::spend(text.len().saturating_mul(size_of::<Value>()))?;
+    Ok(text.chars().map(String::from).collect())
+}
+
+/// A list that has all its items at hand.
+fn in_full(list: &Value) -> Result<Value, Error> {
+    let length = list.len().unwrap_or(0);
+    budget::spend(length.saturating_mul(size_of::<Value>()))?;
+    Ok(list.try_iter()?.collect::<Vec<Value>>().into())
+}
+
+fn cyclable(count: usize) -> Result<(), Error> {
+    match count {
+        ..2 => Err(Error::new(
+            ErrorKind::InvalidOperation,
+            "there is nothing to cycle through",
         )),
-        false => Ok(value.clone()),
+        _ => Ok(()),
     }
 }
 
-/// A part of a list, which is a list of its own.
-fn sliced(part: &Value) -> Result<Value, Error> {
-    if part.kind() != ValueKind::Iterable {
-        return Ok(part.clone());
+fn negate(value: &Value) -> Result<Value, Error> {
+    match numbers(&Value::from(0), value) {
+        Some(Operands::Ints(_, n)) => int(n.checked_neg()),
+        Some(Operands::Floats(_, n)) => Ok(Value::from(-n)),
+        None => Err(Error::new(
+            ErrorKind::InvalidOperation,
+            format!("{} can't be negated", python::type_name(value)),
+        )),
     }
-    let items: Vec<Value> = part.try_iter()?.collect();
-    budget::spend(items.len() * size_of::<Value>())?;
-    Ok(Value::from(items))
+}
+
+/// `item in container`
+fn contained(item: &Value, container: &Value) -> Result<bool, Error> {
+    budget::tick()?;
+    if container.is_undefined() {
+        return Ok(false);
+    }
+    if let Some(text) = container.as_str() {
+        let wanted = "only strings can be in a string";
+        let part = item
+            .as_str()
+            .ok_or_else(|| Error::new(ErrorKind::InvalidOperation, wanted))?;
+        return Ok(text.contains(part));
+    }
+    match container.kind() {
+        ValueKind::Map if !python::is_a(container, "Namespace") => {
+            values::check_key(item)?;
+            let found = container.as_object().and_then(|map| map.get_value(item));
+            Ok(found.is_some())
+        }
+        ValueKind::Seq | ValueKind::Iterable => {
+            for one in container.try_iter()? {
+                if ordering::equal(&one, item)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        }
+        _ => Err(Error::new(
+            ErrorKind::InvalidOperation,
+            format!("nothing can be in {}", python::type_name(container)),
+        )),
+    }
 }
 
 enum Operands {

@@ -19,7 +19,8 @@ pub(super) fn format(template: &str, values: &Value) -> Result<Value, Error> {
             out.push(c);
             continue;
         }
-        let spec = Spec::read(&mut characters)?;
+        let mut spec = Spec::read(&mut characters)?;
+        spec.take_sizes(&mut rest)?;
         let piece = spec.fill(&mut rest)?;
         budget::spend(piece.len())?;
         out.push_str(&piece);
@@ -68,7 +69,9 @@ impl<'v> Operands<'v> {
     }
 
     fn check_used(&self) -> Result<(), Error> {
-        let unused = self.used < self.positional.len() && self.values.kind() != ValueKind::Map;
+        // Whatever could be asked for a name may go unused: mappings, and also lists.
+        let has_items = matches!(self.values.kind(), ValueKind::Map | ValueKind::Seq);
+        let unused = self.used < self.positional.len() && (!has_items || self.values.is_tuple());
         match unused {
             true => Err(invalid("not all values were used by the format")),
             false => Ok(()),
@@ -84,6 +87,9 @@ struct Spec {
     zero: bool,
     plus: bool,
     space: bool,
+    alternate: bool,
+    /// Whether width and precision are given as values.
+    given: [bool; 2],
     width: usize,
     precision: Option<usize>,
     kind: char,
@@ -105,17 +111,43 @@ impl Spec {
                 '0' => spec.zero = true,
                 '+' => spec.plus = true,
                 ' ' => spec.space = true,
-                _ => {}
+                _ => spec.alternate = true,
             }
         }
+        spec.given[0] = text.next_if_eq(&'*').is_some();
         spec.width = number(text)?.unwrap_or(0);
         if text.next_if_eq(&'.').is_some() {
+            spec.given[1] = text.next_if_eq(&'*').is_some();
             spec.precision = Some(number(text)?.unwrap_or(0));
         }
+        // These tell of sizes in C, and nothing in Python.
+        let _ = text.next_if(|c| "hlL".contains(*c));
         spec.kind = text
             .next()
             .ok_or_else(|| invalid("the format ends amid a conversion"))?;
         Ok(spec)
+    }
+
+    /// Takes the width and the precision that are given as values.
+    fn take_sizes(&mut self, arguments: &mut Operands<'_>) -> Result<(), Error> {
+        let mut size = || {
+            let size = arguments.next()?.as_i64();
+            let size = size.ok_or_else(|| invalid("`*` wants a whole number"))?;
+            match usize::try_from(size.unsigned_abs()) {
+                Ok(width) if width <= MAX_WIDTH => Ok((size < 0, width)),
+                _ => Err(invalid("the width of a format is too large")),
+            }
+        };
+        if self.given[0] {
+            let (left, width) = size()?;
+            self.left |= left;
+            self.width = width;
+        }
+        if self.given[1] {
+            let (negative, precision) = size()?;
+            self.precision = Some(if negative { 0 } else { precision });
+        }
+        Ok(())
     }
 
     fn fill(&self, arguments: &mut Operands<'_>) -> Result<String, Error> {
@@ -132,8 +164,9 @@ impl Spec {
         };
         let text = match self.kind {
             's' => cut(python::str(&value)),
-            'r' | 'a' => cut(python::repr(&value)),
-            'c' => python::str(&value),
+            'r' => cut(python::repr(&value)),
+            'a' => cut(python::ascii(&value)),
+            'c' => character(&value)?,
             'd' | 'i' | 'u' | 'x' | 'X' | 'o' => self.signed(&self.integer(&value)?),
             'f' | 'F' | 'e' | 'E' | 'g' | 'G' => self.signed(&self.float(&value)?),
             other => return Err(invalid(format!("`%{other}` is no conversion"))),
@@ -156,10 +189,14 @@ impl Spec {
             _ => digits.to_string(),
         };
         let least = self.precision.unwrap_or(0);
-        Ok(format!(
-            "{}{digits:0>least$}",
-            if number < 0 { "-" } else { "" }
-        ))
+        let sign = if number < 0 { "-" } else { "" };
+        let prefix = match self.kind {
+            'x' if self.alternate => "0x",
+            'X' if self.alternate => "0X",
+            'o' if self.alternate => "0o",
+            _ => "",
+        };
+        Ok(format!("{sign}{prefix}{digits:0>least$}"))
     }
 
     fn float(&self, value: &Value) -> Result<String, Error> {
@@ -201,6 +238,18 @@ impl Spec {
         }
         " ".repeat(missing) + &text
     }
+}
+
+/// What `%c` writes: one character, or the one with this number.
+fn character(value: &Value) -> Result<String, Error> {
+    let numbered = value.as_i64().filter(|_| value.is_integer());
+    let numbered = numbered.and_then(|code| u32::try_from(code).ok());
+    let character = match value.as_str() {
+        Some(text) if text.chars().count() == 1 => text.chars().next(),
+        _ => numbered.and_then(char::from_u32),
+    };
+    let character = character.ok_or_else(|| invalid("`%c` wants a character"))?;
+    Ok(character.to_string())
 }
 
 fn number(text: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Option<usize>, Error> {

@@ -1,7 +1,7 @@
 //! Python's strings: the methods that templates use and that minijinja-contrib lacks or has
 //! otherwise.
 
-use minijinja::value::from_args;
+use minijinja::value::{ValueKind, from_args};
 use minijinja::{Error, ErrorKind, Value};
 
 use super::arguments::Arguments;
@@ -51,11 +51,18 @@ pub(super) fn call_method(
         }
         "ljust" => padded(text, args, |missing| (0, missing))?,
         "rjust" => padded(text, args, |missing| (missing, 0))?,
-        "center" => padded(text, args, |missing| (missing / 2, missing - missing / 2))?,
+        "center" => centered(text, args)?,
         "zfill" => zero_filled(text, args)?,
-        "swapcase" => text.chars().map(swapped).collect::<String>().into(),
-        "casefold" => Value::from(text.to_lowercase()),
-        "index" | "rindex" => found(text, method, args)?,
+        "capitalize" => capitalized(text).into(),
+        "title" => titled(text).into(),
+        "swapcase" => swapped(text).into(),
+        "casefold" => Value::from(text.replace(['ß', 'ẞ'], "ss").to_lowercase()),
+        "splitlines" => split_lines(text, args)?,
+        "startswith" | "endswith" => Value::from(begins_or_ends(text, method, args)?),
+        "find" | "rfind" | "index" | "rindex" | "count" => found(text, method, args)?,
+        "isspace" => Value::from(!text.is_empty() && text.chars().all(is_space)),
+        "translate" => translated(text, args)?,
+        "maketrans" => translation(args)?,
         "isdecimal" | "isdigit" | "isnumeric" => {
             let all = !text.is_empty() && text.chars().all(char::is_numeric);
             Value::from(all)
@@ -64,7 +71,7 @@ pub(super) fn call_method(
         "isidentifier" => Value::from(is_identifier(text)),
         "isprintable" => Value::from(text.chars().all(is_printable)),
         "expandtabs" => expanded(text, args)?,
-        "encode" => Value::from_bytes(text.as_bytes().to_vec()),
+        "encode" => encoded(text, args)?,
         "join" => return joined(text, args).map(Some),
         _ => return Ok(None),
     };
@@ -136,7 +143,7 @@ fn split_at_space(text: &str, limit: usize) -> Value {
     let mut rest = text.trim_start_matches(is_space);
     while !rest.is_empty() {
         if parts.len() + 1 == limit {
-            parts.push(Value::from(rest.trim_end_matches(is_space)));
+            parts.push(Value::from(rest));
             break;
         }
         let end = rest.find(is_space).unwrap_or(rest.len());
@@ -158,7 +165,7 @@ fn rsplit(text: &str, args: &[Value]) -> Result<Value, Error> {
             let mut rest = text.trim_end_matches(is_space);
             while !rest.is_empty() {
                 if parts.len() + 1 == limit {
-                    parts.push(Value::from(rest.trim_start_matches(is_space)));
+                    parts.push(Value::from(rest));
                     break;
                 }
                 let last = rest.char_indices().rev().find(|&(_, c)| is_space(c));
@@ -242,33 +249,251 @@ fn zero_filled(text: &str, args: &[Value]) -> Result<Value, Error> {
     Ok(Value::from([sign, &zeros, digits].concat()))
 }
 
-fn swapped(c: char) -> char {
-    let mut other: Box<dyn Iterator<Item = char>> = match c.is_uppercase() {
-        true => Box::new(c.to_lowercase()),
-        false => Box::new(c.to_uppercase()),
-    };
-    other.next().unwrap_or(c)
+/// Python puts the odd one before the text if the width is odd, and behind it otherwise.
+fn centered(text: &str, args: &[Value]) -> Result<Value, Error> {
+    let width = args.first().and_then(Value::as_i64).unwrap_or(0);
+    padded(text, args, |missing| {
+        let before = missing / 2 + usize::from(missing % 2 == 1 && width % 2 != 0);
+        (before, missing - before)
+    })
 }
 
-fn found(text: &str, method: &str, args: &[Value]) -> Result<Value, Error> {
-    let (part,) = from_args::<(&str,)>(args)?;
-    let at = if method == "index" {
-        text.find(part)
-    } else {
-        text.rfind(part)
+/// The form that a character has at the beginning of a word.
+fn title_case(c: char) -> String {
+    match c {
+        // The few letters that are two in one.
+        'Ǆ' | 'ǅ' | 'ǆ' => "ǅ".to_owned(),
+        'Ǉ' | 'ǈ' | 'ǉ' => "ǈ".to_owned(),
+        'Ǌ' | 'ǋ' | 'ǌ' => "ǋ".to_owned(),
+        'Ǳ' | 'ǲ' | 'ǳ' => "ǲ".to_owned(),
+        'ß' => "Ss".to_owned(),
+        c => c.to_uppercase().collect(),
+    }
+}
+
+pub(super) fn capitalized(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map_or_else(String::new, title_case);
+    first + &characters.as_str().to_lowercase()
+}
+
+fn is_cased(c: char) -> bool {
+    c.is_lowercase() || c.is_uppercase() || is_title_case(c)
+}
+
+fn is_title_case(c: char) -> bool {
+    matches!(c, 'ǅ' | 'ǈ' | 'ǋ' | 'ǲ')
+}
+
+fn titled(text: &str) -> String {
+    let mut within = false;
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match within {
+            true => out.extend(c.to_lowercase()),
+            false => out.push_str(&title_case(c)),
+        }
+        within = is_cased(c);
+    }
+    out
+}
+
+fn swapped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if c.is_uppercase() => out.extend(c.to_lowercase()),
+            c if c.is_lowercase() => out.extend(c.to_uppercase()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Where Python sees the end of a line.
+fn ends_line(c: char) -> bool {
+    matches!(
+        c,
+        '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+    )
+}
+
+/// The lines of a text, each with its end.
+fn whole_lines(text: &str) -> Vec<&str> {
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while let Some((at, end)) = rest.char_indices().find(|&(_, c)| ends_line(c)) {
+        let both = rest[at..].starts_with("\r\n");
+        let length = at + if both { 2 } else { end.len_utf8() };
+        lines.push(&rest[..length]);
+        rest = &rest[length..];
+    }
+    if !rest.is_empty() {
+        lines.push(rest);
+    }
+    lines
+}
+
+/// The lines of a text.
+pub(super) fn lines(text: &str) -> Vec<&str> {
+    let without_end = |line: &'_ str| {
+        line.strip_suffix("\r\n")
+            .map_or_else(|| line.trim_end_matches(ends_line).len(), str::len)
     };
-    let at = at.ok_or_else(|| invalid("there is no such part in the string"))?;
-    Ok(Value::from(text[..at].chars().count()))
+    whole_lines(text)
+        .into_iter()
+        .map(|line| &line[..without_end(line)])
+        .collect()
+}
+
+fn split_lines(text: &str, args: &[Value]) -> Result<Value, Error> {
+    let args = Arguments::new(args)?;
+    let keeps_ends = args.flag(0, "keepends")?;
+    args.check(1)?;
+    let lines = if keeps_ends {
+        whole_lines(text)
+    } else {
+        lines(text)
+    };
+    budget::spend(lines.len().saturating_mul(size_of::<Value>()))?;
+    Ok(lines.into_iter().map(Value::from).collect())
+}
+
+/// The part of a text between two bounds, as slices have them, and how many characters are before
+/// it; `None` where it would begin beyond the end.
+fn within(text: &str, start: Option<i64>, end: Option<i64>) -> Option<(&str, usize)> {
+    if start.is_none() && end.is_none() {
+        return Some((text, 0));
+    }
+    let length = text.chars().count() as i64;
+    let place = |bound: i64| match bound < 0 {
+        true => bound.saturating_add(length).max(0),
+        false => bound,
+    };
+    let (start, end) = (
+        place(start.unwrap_or(0)),
+        place(end.unwrap_or(length)).min(length),
+    );
+    if start > end {
+        return None;
+    }
+    let offset = |index: i64| {
+        let place = text.char_indices().nth(index as usize);
+        place.map_or(text.len(), |(offset, _)| offset)
+    };
+    Some((&text[offset(start)..offset(end)], start as usize))
+}
+
+fn begins_or_ends(text: &str, method: &str, args: &[Value]) -> Result<bool, Error> {
+    let (parts, start, end) = from_args::<(Value, Option<i64>, Option<i64>)>(args)?;
+    let wanted = || invalid(format!("`{method}` takes a string, or a tuple of them"));
+    let parts: Vec<Value> = match parts.kind() {
+        ValueKind::String => vec![parts],
+        ValueKind::Seq => parts.try_iter()?.collect(),
+        _ => return Err(wanted()),
+    };
+    let Some((text, _)) = within(text, start, end) else {
+        return Ok(false);
+    };
+    for part in parts {
+        let part = part.as_str().ok_or_else(wanted)?;
+        let holds = match method {
+            "startswith" => text.starts_with(part),
+            _ => text.ends_with(part),
+        };
+        if holds {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// `find` and its kin, and `count`.
+fn found(text: &str, method: &str, args: &[Value]) -> Result<Value, Error> {
+    let (part, start, end) = from_args::<(&str, Option<i64>, Option<i64>)>(args)?;
+    let place = within(text, start, end);
+    if method == "count" {
+        let count = place.map_or(0, |(text, _)| text.matches(part).count());
+        return Ok(Value::from(count));
+    }
+    let at = place.and_then(|(text, before)| {
+        let at = match method.starts_with('r') {
+            true => text.rfind(part),
+            false => text.find(part),
+        };
+        at.map(|at| before + text[..at].chars().count())
+    });
+    match at {
+        Some(at) => Ok(Value::from(at)),
+        None if method.ends_with("find") => Ok(Value::from(-1)),
+        None => Err(invalid("there is no such part in the string")),
+    }
+}
+
+/// `translate`: what stands for characters, by their numbers.
+fn translated(text: &str, args: &[Value]) -> Result<Value, Error> {
+    let (table,) = from_args::<(&Value,)>(args)?;
+    let mut out = String::new();
+    for c in text.chars() {
+        let other = table.get_item(&Value::from(u32::from(c)))?;
+        let before = out.len();
+        match (other.as_str(), other.as_i64()) {
+            _ if other.is_undefined() => out.push(c),
+            _ if other.is_none() => {}
+            (Some(text), _) => out.push_str(text),
+            (None, Some(code)) => {
+                let code = u32::try_from(code).ok().and_then(char::from_u32);
+                out.push(code.ok_or_else(|| invalid("this is no number of a character"))?);
+            }
+            _ => return Err(invalid("characters become strings, numbers or none")),
+        }
+        budget::spend(out.len() - before)?;
+    }
+    Ok(Value::from(out))
+}
+
+/// `maketrans`: the table for `translate`.
+fn translation(args: &[Value]) -> Result<Value, Error> {
+    let (from, to, dropped) = from_args::<(Value, Option<&str>, Option<&str>)>(args)?;
+    let code = |c: char| Value::from(u32::from(c));
+    let Some(to) = to else {
+        let key = |key: &Value| match key.as_str().map(|text| text.chars().collect::<Vec<_>>()) {
+            Some(text) if text.len() == 1 => Ok(code(text[0])),
+            Some(_) => Err(invalid("what is to be translated are single characters")),
+            None => Ok(key.clone()),
+        };
+        let pair = |item: Value| Ok((key(&item)?, from.get_item(&item)?));
+        let pairs = from.try_iter()?.map(pair);
+        return Ok(Value::from_pairs(pairs.collect::<Result<Vec<_>, Error>>()?));
+    };
+    let from = from
+        .as_str()
+        .ok_or_else(|| invalid("`maketrans` takes strings"))?;
+    if from.chars().count() != to.chars().count() {
+        return Err(invalid("`maketrans` takes strings of the same length"));
+    }
+    let pairs = from
+        .chars()
+        .zip(to.chars())
+        .map(|(from, to)| (code(from), code(to)));
+    let gone = dropped
+        .unwrap_or("")
+        .chars()
+        .map(|c| (code(c), Value::from(())));
+    let pairs: Vec<(Value, Value)> = pairs.chain(gone).collect();
+    budget::spend(pairs.len().saturating_mul(2 * size_of::<Value>()))?;
+    Ok(Value::from_pairs(pairs))
 }
 
 fn is_title(text: &str) -> bool {
     let mut cased = false;
     let mut any = false;
     for c in text.chars() {
-        if c.is_uppercase() == cased && (c.is_uppercase() || c.is_lowercase()) {
+        let begins = c.is_uppercase() || is_title_case(c);
+        if is_cased(c) && begins == cased {
             return false;
         }
-        cased = c.is_uppercase() || c.is_lowercase();
+        cased = is_cased(c);
         any |= cased;
     }
     any
@@ -283,8 +508,10 @@ fn is_identifier(text: &str) -> bool {
 }
 
 fn expanded(text: &str, args: &[Value]) -> Result<Value, Error> {
-    let (size,) = from_args::<(Option<i64>,)>(args)?;
-    let size = usize::try_from(size.unwrap_or(8)).unwrap_or(0);
+    let args = Arguments::new(args)?;
+    let size = args.integer(0, "tabsize")?.unwrap_or(8);
+    args.check(1)?;
+    let size = usize::try_from(size).unwrap_or(0);
     let tabs = text.matches('\t').count();
     budget::spend(text.len().saturating_add(tabs.saturating_mul(size)))?;
     let mut out = String::new();
@@ -310,10 +537,93 @@ fn expanded(text: &str, args: &[Value]) -> Result<Value, Error> {
     Ok(Value::from(out))
 }
 
+/// Widths with more digits than this are refused.
+const MAX_WIDTH_DIGITS: usize = 4;
+
+/// Sees to it that `str.format` makes no more than may be spent, before it is done.
+pub(super) fn check_format(template: &Value, args: &[Value]) -> Result<(), Error> {
+    let template = template.as_str().unwrap_or_default();
+    let is_long = |digits: &str| digits.len() > MAX_WIDTH_DIGITS;
+    if template.split(|c: char| !c.is_ascii_digit()).any(is_long) {
+        return Err(invalid("a number in the format is too large"));
+    }
+    let longest = args.iter().map(|value| python::str(value).len()).max();
+    let fields = template.matches('{').count();
+    let padding = 10_usize.pow(MAX_WIDTH_DIGITS as u32);
+    let padded = if template.contains(':') { padding } else { 0 };
+    let most = fields.saturating_mul(longest.unwrap_or(0).saturating_add(padded));
+    budget::spend(template.len().saturating_add(most))
+}
+
+/// An encoding by one of its names.
+enum Encoding {
+    Utf8,
+    /// The ones that have only the first so many characters.
+    Bytes(u32),
+}
+
+fn encoding(name: Option<String>) -> Result<Encoding, Error> {
+    let name = name.unwrap_or_else(|| "utf-8".to_owned()).to_lowercase();
+    match name.replace('_', "-").as_str() {
+        "utf-8" | "utf8" => Ok(Encoding::Utf8),
+        "ascii" | "us-ascii" => Ok(Encoding::Bytes(0x80)),
+        "latin-1" | "latin1" | "iso-8859-1" => Ok(Encoding::Bytes(0x100)),
+        other => Err(invalid(format!("the encoding `{other}` is unknown"))),
+    }
+}
+
+fn encoded(text: &str, args: &[Value]) -> Result<Value, Error> {
+    let args = Arguments::new(args)?;
+    let encoding = encoding(args.string(0, "encoding")?)?;
+    let errors = args
+        .string(1, "errors")?
+        .unwrap_or_else(|| "strict".to_owned());
+    args.check(2)?;
+    budget::spend(text.len())?;
+    let Encoding::Bytes(most) = encoding else {
+        return Ok(Value::from_bytes(text.as_bytes().to_vec()));
+    };
+    let mut bytes = Vec::new();
+    for c in text.chars() {
+        match (u32::from(c), errors.as_str()) {
+            (code, _) if code < most => bytes.push(code as u8),
+            (_, "ignore") => {}
+            (_, "replace") => bytes.push(b'?'),
+            _ => return Err(invalid(format!("{c:?} can't be encoded"))),
+        }
+    }
+    Ok(Value::from_bytes(bytes))
+}
+
+/// Calls a method of bytes.
+pub(super) fn call_bytes_method(
+    value: &Value,
+    method: &str,
+    args: &[Value],
+) -> Result<Option<Value>, Error> {
+    if method != "decode" {
+        return Ok(None);
+    }
+    let args = Arguments::new(args)?;
+    let encoding = encoding(args.string(0, "encoding")?)?;
+    args.check(1)?;
+    let bytes = value.as_bytes().unwrap_or_default();
+    budget::spend(bytes.len().saturating_mul(2))?;
+    let text = match encoding {
+        Encoding::Utf8 => std::str::from_utf8(bytes).ok().map(str::to_owned),
+        Encoding::Bytes(most) => {
+            let fit = bytes.iter().all(|&byte| u32::from(byte) < most);
+            fit.then(|| bytes.iter().map(|&byte| char::from(byte)).collect())
+        }
+    };
+    let text = text.ok_or_else(|| invalid("the bytes can't be decoded"))?;
+    Ok(Some(Value::from(text)))
+}
+
 fn joined(separator: &str, args: &[Value]) -> Result<Value, Error> {
     let (items,) = from_args::<(Value,)>(args)?;
     let mut out = String::new();
-    for (index, item) in items.try_iter()?.enumerate() {
+    for (index, item) in python::items(&items)?.enumerate() {
         let Some(text) = item.as_str() else {
             return Err(invalid(format!(
                 "str.join takes strings, and item {index} is {}",

@@ -5,8 +5,6 @@ use minijinja::{Error, ErrorKind};
 
 use crate::value::{Number, Object, Text, Value};
 
-use super::generators::Generator;
-
 /// How deeply values may nest that are turned into JSON: templates can build them without end.
 const MAX_DEPTH: usize = 500;
 
@@ -33,6 +31,22 @@ pub(super) fn to_template(value: &Value) -> minijinja::Value {
     }
 }
 
+/// Sees to it that a value may be a key: lists and mappings may not.
+pub(super) fn check_key(key: &minijinja::Value) -> Result<(), Error> {
+    let is_key = match key.kind() {
+        ValueKind::Map => false,
+        ValueKind::Seq => key.is_tuple(),
+        _ => true,
+    };
+    match is_key {
+        true => Ok(()),
+        false => Err(Error::new(
+            ErrorKind::InvalidOperation,
+            format!("{} can't be a key", super::python::type_name(key)),
+        )),
+    }
+}
+
 /// minijinja's value as ours; what JSON has no form for is an error.
 pub(super) fn from_template(value: &minijinja::Value) -> Result<Value, Error> {
     convert(value, 0)
@@ -45,16 +59,18 @@ fn convert(value: &minijinja::Value, depth: usize) -> Result<Value, Error> {
             "the value nests too deeply",
         ));
     }
+    super::budget::spend(size_of::<Value>())?;
     match value.kind() {
         ValueKind::None => Ok(Value::Null),
         ValueKind::Bool => Ok(value.is_true().into()),
         ValueKind::Number => Ok(convert_number(value).into()),
         ValueKind::String => Ok(value.as_str().unwrap_or_default().into()),
-        ValueKind::Seq | ValueKind::Iterable if !Generator::is(value) => {
+        // What can only be gone through, as `d.items()`, is no list.
+        ValueKind::Seq => {
             let items = value.try_iter()?.map(|item| convert(&item, depth + 1));
             Ok(items.collect::<Result<Vec<Value>, Error>>()?.into())
         }
-        ValueKind::Map => {
+        ValueKind::Map if !super::python::is_a(value, "Namespace") => {
             let mut object = Object::new();
             for key in value.try_iter()? {
                 let item = convert(&value.get_item(&key)?, depth + 1)?;

@@ -1,0 +1,55 @@
+//! Long chains such as `a.b.c…`, `1 + 1 + …` and `{% elif %}` after `{% elif %}`.
+//!
+//! minijinja sees to it that nothing nests too deeply, but for these, which it goes through with a
+//! function that calls itself: too many of them would exhaust the stack.
+
+use minijinja::machinery::{CompiledTemplate, TemplateConfig, Token, tokenize};
+use minijinja::{Error, ErrorKind};
+
+/// Chains longer than this are refused.
+const MAX_LENGTH: usize = 2_000;
+/// Chains up to this length need no larger stack.
+const SHORT: usize = 100;
+/// The stack for the others: enough for the longest, where nothing is optimized.
+const STACK: usize = 256 << 20;
+
+/// Compiles a template.
+pub(super) fn compiled<'t>(
+    name: &'t str,
+    source: &'t str,
+    config: &TemplateConfig,
+) -> Result<CompiledTemplate<'t>, Error> {
+    let compile = || CompiledTemplate::new(name, source, config);
+    match longest(source, config) {
+        0..=SHORT => compile(),
+        length if length <= MAX_LENGTH => std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(STACK);
+            let thread = thread.spawn_scoped(scope, compile);
+            let failed = || invalid("the template can't be compiled");
+            let compiled = thread.map_err(|_| failed())?.join();
+            compiled.unwrap_or_else(|_| Err(failed()))
+        }),
+        _ => Err(invalid("the template has too long an expression")),
+    }
+}
+
+fn invalid(detail: &'static str) -> Error {
+    Error::new(ErrorKind::SyntaxError, detail)
+}
+
+/// How many tokens the longest chain has, at most.
+fn longest(source: &str, config: &TemplateConfig) -> usize {
+    let (mut longest, mut length, mut branches) = (0, 0, 0);
+    for token in tokenize(source, false, config.syntax_config.clone()) {
+        match token {
+            // A chain ends where a tag or an item of a list does.
+            Ok((Token::Comma | Token::VariableEnd | Token::BlockEnd, _)) => length = 0,
+            Ok((Token::Ident("elif"), _)) => branches += 1,
+            Ok(_) => length += 1,
+            // This is told when the template is compiled.
+            Err(_) => break,
+        }
+        longest = longest.max(length).max(branches);
+    }
+    longest
+}

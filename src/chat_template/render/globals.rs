@@ -1,0 +1,231 @@
+//! The functions that templates have in Python without being given them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use minijinja::value::{Kwargs, Object, ObjectRepr, Rest, from_args};
+use minijinja::{Environment, Error, ErrorKind, State, Value};
+
+use super::values::check_key;
+use super::{budget, python};
+
+pub(super) fn add_to(environment: &mut Environment<'_>) {
+    environment.add_global("dict", Value::from_object(Dict));
+    environment.add_function("namespace", namespace);
+    environment.add_function("raise_exception", raise);
+    environment.add_function("range", range);
+    environment.add_function("cycler", cycler);
+    environment.add_function("joiner", joiner);
+    // minijinja has this one of its own; it would print all there is.
+    environment.remove_global("debug");
+}
+
+fn invalid(detail: impl Into<String>) -> Error {
+    Error::new(ErrorKind::InvalidOperation, detail.into())
+}
+
+/// The function `dict`, which has the method `fromkeys`.
+#[derive(Debug)]
+struct Dict;
+
+impl Object for Dict {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn call(self: &Arc<Self>, _state: &mut State<'_, '_>, args: &[Value]) -> Result<Value, Error> {
+        let (positional, named) = from_args::<(Rest<Value>, Kwargs)>(args)?;
+        if positional.len() > 1 {
+            return Err(Error::from(ErrorKind::TooManyArguments));
+        }
+        let mut pairs = match positional.first() {
+            Some(given) => pairs_of(given)?,
+            None => Vec::new(),
+        };
+        for name in named.args() {
+            pairs.push((Value::from(name), named.get::<Value>(name)?));
+        }
+        budget::spend(pairs.len() * 2 * size_of::<Value>())?;
+        Ok(Value::from_pairs(pairs))
+    }
+
+    fn call_method(
+        self: &Arc<Self>,
+        _state: &mut State<'_, '_>,
+        method: &str,
+        args: &[Value],
+    ) -> Result<Value, Error> {
+        match method {
+            "fromkeys" => from_keys(args),
+            _ => Err(Error::from(ErrorKind::UnknownMethod)),
+        }
+    }
+}
+
+/// What a mapping, or a list of pairs, holds.
+fn pairs_of(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
+    if let Some(map) = value
+        .as_object()
+        .filter(|map| map.repr() == ObjectRepr::Map)
+    {
+        return Ok(map.try_iter_pairs().into_iter().flatten().collect());
+    }
+    if value.is_none() {
+        return Err(invalid("none is no mapping"));
+    }
+    let pair = |item: Value| {
+        let both: Vec<Value> = python::items(&item)?.collect();
+        match <[Value; 2]>::try_from(both) {
+            Ok([key, value]) => check_key(&key).map(|()| (key, value)),
+            Err(_) => Err(invalid("a mapping is made of pairs")),
+        }
+    };
+    python::items(value)?.map(pair).collect()
+}
+
+/// `dict.fromkeys`
+pub(super) fn from_keys(args: &[Value]) -> Result<Value, Error> {
+    let (keys, value) = from_args::<(Value, Option<Value>)>(args)?;
+    let value = value.unwrap_or_else(|| Value::from(()));
+    let pair = |key: Value| check_key(&key).map(|()| (key, value.clone()));
+    let pairs = python::items(&keys)?.map(pair);
+    let pairs = pairs.collect::<Result<Vec<_>, Error>>()?;
+    budget::spend(pairs.len() * 2 * size_of::<Value>())?;
+    Ok(Value::from_pairs(pairs))
+}
+
+fn namespace(positional: Rest<Value>, named: Kwargs) -> Result<Value, Error> {
+    if positional.len() > 1 {
+        return Err(Error::from(ErrorKind::TooManyArguments));
+    }
+    let mut pairs = match positional.first() {
+        Some(given) => pairs_of(given)?,
+        None => Vec::new(),
+    };
+    for name in named.args() {
+        pairs.push((Value::from(name), named.get::<Value>(name)?));
+    }
+    let is_private = |key: &Value| key.as_str().is_some_and(|name| name.starts_with('_'));
+    if pairs.iter().any(|(key, _)| is_private(key)) {
+        refuse_private()?;
+    }
+    let values = minijinja::value::ValueOrKwargs::from(Value::from_pairs(pairs));
+    minijinja::functions::namespace(Some(values))
+}
+
+/// Namespaces take no names that begin with an underscore.
+pub(super) fn refuse_private() -> Result<(), Error> {
+    Err(invalid(
+        "the names in a namespace can't begin with an underscore",
+    ))
+}
+
+fn raise(message: &Value) -> Result<Value, Error> {
+    let message = python::str(message);
+    Err(invalid(format!("{}{message}", super::error::RAISED)))
+}
+
+/// The sandbox of the reference allows ranges of so many numbers.
+const MAX_RANGE: i128 = 100_000;
+
+fn range(start: i64, stop: Option<i64>, step: Option<i64>) -> Result<Value, Error> {
+    let (start, stop) = match stop {
+        Some(stop) => (start, stop),
+        None => (0, start),
+    };
+    let [start, stop, step] = [start, stop, step.unwrap_or(1)].map(i128::from);
+    if step == 0 {
+        return Err(invalid("range takes no step of 0"));
+    }
+    let distance: i128 = if step > 0 { stop - start } else { start - stop };
+    let count = (distance.max(0) as u128).div_ceil(step.unsigned_abs()) as i128;
+    if count > MAX_RANGE {
+        return Err(invalid(format!("a range has at most {MAX_RANGE} numbers")));
+    }
+    budget::spend(count as usize * size_of::<Value>())?;
+    let numbers = (0..count).map(|index| Value::from((start + index * step) as i64));
+    Ok(numbers.collect())
+}
+
+/// Gives one value after the other, over and over.
+#[derive(Debug)]
+struct Cycler {
+    values: Vec<Value>,
+    place: AtomicUsize,
+}
+
+fn cycler(values: Rest<Value>) -> Result<Value, Error> {
+    if values.is_empty() {
+        return Err(invalid("a cycler needs values"));
+    }
+    Ok(Value::from_object(Cycler {
+        values: values.0,
+        place: AtomicUsize::new(0),
+    }))
+}
+
+impl Cycler {
+    fn current(&self) -> Value {
+        let place = self.place.load(Ordering::Relaxed);
+        self.values[place % self.values.len()].clone()
+    }
+}
+
+impl Object for Cycler {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        (key.as_str() == Some("current")).then(|| self.current())
+    }
+
+    fn call_method(
+        self: &Arc<Self>,
+        _state: &mut State<'_, '_>,
+        method: &str,
+        args: &[Value],
+    ) -> Result<Value, Error> {
+        let () = from_args(args)?;
+        match method {
+            "next" => {
+                let value = self.current();
+                self.place.fetch_add(1, Ordering::Relaxed);
+                Ok(value)
+            }
+            "reset" => {
+                self.place.store(0, Ordering::Relaxed);
+                Ok(Value::from(()))
+            }
+            _ => Err(Error::from(ErrorKind::UnknownMethod)),
+        }
+    }
+}
+
+/// Gives nothing at first, and the separator from then on.
+#[derive(Debug)]
+struct Joiner {
+    separator: Value,
+    used: AtomicBool,
+}
+
+fn joiner(separator: Option<Value>) -> Value {
+    Value::from_object(Joiner {
+        separator: separator.unwrap_or_else(|| Value::from(", ")),
+        used: AtomicBool::new(false),
+    })
+}
+
+impl Object for Joiner {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn call(self: &Arc<Self>, _state: &mut State<'_, '_>, args: &[Value]) -> Result<Value, Error> {
+        let () = from_args(args)?;
+        Ok(match self.used.swap(true, Ordering::Relaxed) {
+            true => self.separator.clone(),
+            false => Value::from(""),
+        })
+    }
+}
