@@ -1098,7 +1098,7 @@ mod prompts {
     fn a_template_without_end() {
         let template = "{{ 'again ' * 1000000000 }}";
         assert_snapshot!(render(template, &[]), @"
-        ! error: standard input: the template makes more than 256 MiB of text (line 1 of the template)
+        ! error: standard input: the template makes a text or a list of more than 16 MiB (line 1 of the template)
         !    |
         !  1 | {{ 'again ' * 1000000000 }}
         !    |    ^^^^^^^^^^^^^^^^^^^^^
@@ -1145,8 +1145,8 @@ mod prompts {
         {"id":"failed","error":"`x` is undefined (line 2 of the template)\n   |\n 2 | {{ x.y }}\n   |    ^^^"}
         {"id":"invalid","error":"unexpected end of block (line 1 of the template)\n   |\n 1 | {% if %}\n   |       ^^"}
         {"id":"without a template","error":"there is no `chat_template`"}
-        {"id":"without messages","text":"None"}
-        {"id":"no time","error":"`now`: failed to parse four digit integer as year: invalid digit, expected 0-9 but got y"}
+        {"id":"without messages","error":"there is no list of `messages`"}
+        {"id":"no time","error":"`now`: failed to parse four digit integer as year: invalid digit, expected 0-9 but got y; write it as 2026-01-15T12:00:00"}
         {"id":null,"text":"nobody's"}
         exit 0
         "#);
@@ -1154,8 +1154,8 @@ mod prompts {
 
     #[test]
     fn a_broken_line_leaves_the_others_alone() {
-        let lines = "{\"id\": 1, \"chat_template\": \"one\"}\n{\"id\": two}\n[3]\n\
-                     {\"id\": 4, \"chat_template\": \"four\"}\n";
+        let lines = "{\"id\": 1, \"chat_template\": \"one\", \"messages\": []}\n{\"id\": two}\n[3]\n\
+                     {\"id\": 4, \"chat_template\": \"four\", \"messages\": []}\n";
         assert_snapshot!(unjinja_with("render --jsonl -", lines), @r#"
         {"id":1,"text":"one"}
         {"id":4,"text":"four"}

@@ -1,10 +1,52 @@
 //! Python's mappings: the methods that minijinja-contrib lacks or has otherwise.
 
-use minijinja::value::from_args;
-use minijinja::{Error, Value};
+use std::fmt;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use minijinja::value::{Object, ObjectRepr, from_args};
+use minijinja::{Error, State, Value};
 
 use super::values::check_key;
 use super::{budget, globals};
+
+/// The methods that the sandbox of the reference lets templates see.
+pub(super) const METHODS: [&str; 5] = ["items", "keys", "values", "get", "copy"];
+
+/// A method that is named and not called.
+#[derive(Debug)]
+struct Method {
+    map: Value,
+    name: String,
+}
+
+impl Object for Method {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn call(self: &Arc<Self>, state: &mut State<'_, '_>, args: &[Value]) -> Result<Value, Error> {
+        self.map.call_method(state, &self.name, args)
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<built-in method {} of dict object>", self.name)
+    }
+}
+
+/// What `map.items` is where nobody calls it: the method, even if there is a key of that name.
+pub(super) fn method_or_attribute(value: &Value, name: &str) -> Result<Value, Error> {
+    if value
+        .downcast_object_ref::<IndexMap<Value, Value>>()
+        .is_none()
+    {
+        return value.get_attr(name);
+    }
+    Ok(Value::from_object(Method {
+        map: value.clone(),
+        name: name.to_owned(),
+    }))
+}
 
 /// Calls a method of a mapping; `None` where minijinja-contrib has it as Python does.
 pub(super) fn call_method(

@@ -12,7 +12,9 @@ use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, Value};
 
 use super::lists::{CHANGING, List};
-use super::{budget, escape, generators, globals, ordering, percent, python, slices, values};
+use super::{
+    budget, dicts, escape, generators, globals, ordering, percent, python, slices, values,
+};
 
 const ADD: &str = "__add";
 const CONCAT: &str = "__concat";
@@ -20,6 +22,7 @@ const MULTIPLY: &str = "__multiply";
 const REMAINDER: &str = "__remainder";
 const LIST: &str = "__list";
 const TICK: &str = "__tick";
+const METHOD: &str = "__method";
 const ITERABLE: &str = "__iterable";
 const GENERATOR: &str = "__generator";
 const IN_FULL: &str = "__in_full";
@@ -59,6 +62,7 @@ pub(super) fn replace(compiled: &mut CompiledTemplate<'_>, environment: &mut Env
     environment.add_function(REMAINDER, remainder);
     environment.add_function(LIST, |list: &Value| List::copy_of(list));
     environment.add_function(TICK, budget::tick);
+    environment.add_function(METHOD, dicts::method_or_attribute);
     environment.add_function(ITERABLE, iterable);
     environment.add_function(GENERATOR, generators::Generator::of);
     environment.add_function(IN_FULL, in_full);
@@ -210,6 +214,10 @@ fn replacement<'s>(old: &Instruction<'s>, changes_lists: bool) -> Vec<Instructio
         Instruction::Gte => binary(GREATER_OR_EQUAL),
         Instruction::In => binary(CONTAINED),
         Instruction::Neg => vec![unary(NEGATE)],
+        Instruction::GetAttr(name) if dicts::METHODS.contains(name) => vec![
+            Instruction::LoadConst(Value::from(*name)),
+            Instruction::CallFunction(METHOD, Some(2)),
+        ],
         Instruction::SetAttr(name) if name.starts_with('_') => {
             vec![
                 Instruction::CallFunction(PRIVATE, Some(2)),
