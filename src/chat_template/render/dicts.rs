@@ -36,16 +36,33 @@ impl Object for Method {
 
 /// What `map.items` is where nobody calls it: the method, even if there is a key of that name.
 pub(super) fn method_or_attribute(value: &Value, name: &str) -> Result<Value, Error> {
-    if value
-        .downcast_object_ref::<IndexMap<Value, Value>>()
-        .is_none()
-    {
-        return value.get_attr(name);
+    match is_mapping(value) {
+        true => Ok(method(value, name)),
+        false => value.get_attr(name),
     }
-    Ok(Value::from_object(Method {
-        map: value.clone(),
+}
+
+/// What `map['items']` is: the item, or the method if there is none.
+pub(super) fn item_or_method(value: &Value, key: &str) -> Result<Value, Error> {
+    let item = value.get_item(&Value::from(key))?;
+    match item.is_undefined() && is_mapping(value) {
+        true => Ok(method(value, key)),
+        false => Ok(item),
+    }
+}
+
+/// Namespaces, loops and the like have no such methods.
+fn is_mapping(value: &Value) -> bool {
+    value
+        .downcast_object_ref::<IndexMap<Value, Value>>()
+        .is_some()
+}
+
+fn method(map: &Value, name: &str) -> Value {
+    Value::from_object(Method {
+        map: map.clone(),
         name: name.to_owned(),
-    }))
+    })
 }
 
 /// Calls a method of a mapping; `None` where minijinja-contrib has it as Python does.

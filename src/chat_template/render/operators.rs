@@ -23,6 +23,7 @@ const REMAINDER: &str = "__remainder";
 const LIST: &str = "__list";
 const TICK: &str = "__tick";
 const METHOD: &str = "__method";
+const ITEM: &str = "__item";
 const ITERABLE: &str = "__iterable";
 const GENERATOR: &str = "__generator";
 const IN_FULL: &str = "__in_full";
@@ -63,6 +64,7 @@ pub(super) fn replace(compiled: &mut CompiledTemplate<'_>, environment: &mut Env
     environment.add_function(LIST, |list: &Value| List::copy_of(list));
     environment.add_function(TICK, budget::tick);
     environment.add_function(METHOD, dicts::method_or_attribute);
+    environment.add_function(ITEM, dicts::item_or_method);
     environment.add_function(ITERABLE, iterable);
     environment.add_function(GENERATOR, generators::Generator::of);
     environment.add_function(IN_FULL, in_full);
@@ -166,7 +168,13 @@ fn rebuilt<'s>(
         if macro_starts.contains(&index) {
             piece.extend(tick());
         }
-        piece.extend(replacement(instruction, changes_lists));
+        let previous = index.checked_sub(1).and_then(|before| old.get(before));
+        piece.extend(match (previous, instruction) {
+            (Some(Instruction::LoadConst(key)), Instruction::GetItem) if names_method(key) => {
+                vec![Instruction::CallFunction(ITEM, Some(2))]
+            }
+            _ => replacement(instruction, changes_lists),
+        });
         pieces.push(piece);
     }
     let mut starts = Vec::new();
@@ -188,6 +196,12 @@ fn rebuilt<'s>(
         }
     }
     new
+}
+
+/// Whether a key is also the name of a method that mappings have.
+fn names_method(key: &Value) -> bool {
+    key.as_str()
+        .is_some_and(|key| dicts::METHODS.contains(&key))
 }
 
 fn tick<'s>() -> [Instruction<'s>; 2] {
