@@ -91,6 +91,12 @@ impl Content {
     /// # Ok::<(), unjinja::TemplateError>(())
     /// ```
     pub fn parse(&self, text: &str) -> Result<Value, String> {
+        self.parse_within(text, &mut Work::new(text))
+    }
+
+    /// The same, as a part of the work on a region.
+    fn parse_within(&self, text: &str, work: &mut Work) -> Result<Value, String> {
+        work.spend(text)?;
         match &self.parser {
             Parser::Text => Ok(self.stripped(text).into()),
             Parser::Int => number::read_int(self.stripped(text))
@@ -104,8 +110,8 @@ impl Content {
                 Ok((text == "1" || text.eq_ignore_ascii_case("true")).into())
             }
             Parser::Json(args) => args.parse(text, self),
-            Parser::XmlInline(args) => args.parse(text),
-            Parser::KvLines(args) => args.parse(text, self),
+            Parser::XmlInline(args) => args.parse(text, work),
+            Parser::KvLines(args) => args.parse(text, self, work),
         }
     }
 
@@ -138,10 +144,33 @@ impl Content {
     }
 }
 
+/// How much text may be parsed for one region: parsers of values stand in each other, and each may
+/// be given the same text again and again.
+struct Work {
+    left: usize,
+}
+
+impl Work {
+    fn new(text: &str) -> Work {
+        Work {
+            left: (1 << 20) + 64 * text.len(),
+        }
+    }
+
+    fn spend(&mut self, text: &str) -> Result<(), String> {
+        // A text takes its time even if it is empty.
+        match self.left.checked_sub(16 + text.len()) {
+            Some(left) => self.left = left,
+            None => return Err("its value parsers go over the same text too often".into()),
+        }
+        Ok(())
+    }
+}
+
 /// Parses a value with the parser given for values, or leaves it as it is.
-fn parse_value(parser: Option<&Content>, raw: &str) -> Result<Value, String> {
+fn parse_value(parser: Option<&Content>, raw: &str, work: &mut Work) -> Result<Value, String> {
     match parser {
-        Some(parser) => parser.parse(raw),
+        Some(parser) => parser.parse_within(raw, work),
         None => Ok(raw.into()),
     }
 }

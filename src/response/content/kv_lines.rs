@@ -2,7 +2,7 @@
 
 use crate::value::{Object, Value};
 
-use super::{Content, parse_value};
+use super::{Content, Work, parse_value};
 
 /// The arguments of the `kv-lines` parser.
 #[derive(Debug)]
@@ -13,13 +13,18 @@ pub(crate) struct KvLinesArgs {
 }
 
 impl KvLinesArgs {
-    pub(super) fn parse(&self, text: &str, content: &Content) -> Result<Value, String> {
+    pub(super) fn parse(
+        &self,
+        text: &str,
+        content: &Content,
+        work: &mut Work,
+    ) -> Result<Value, String> {
         let mut object = Object::new();
         for line in text.split(self.line_sep.as_str()) {
             let line = content.stripped(line);
             if let Some((key, value)) = line.split_once(self.kv_sep.as_str()) {
                 let value = content.stripped(value);
-                let value = parse_value(self.value_parser.as_deref(), value)?;
+                let value = parse_value(self.value_parser.as_deref(), value, work)?;
                 object.insert(content.stripped(key), value);
             }
         }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::response::pattern::{Match, Pattern};
 use crate::value::{Object, Value};
 
-use super::{Content, parse_value};
+use super::{Content, Work, parse_value};
 
 /// The arguments of the `xml-inline` parser.
 #[derive(Debug)]
@@ -19,12 +19,12 @@ pub(crate) struct XmlInlineArgs {
 }
 
 impl XmlInlineArgs {
-    pub(super) fn parse(&self, text: &str) -> Result<Value, String> {
+    pub(super) fn parse(&self, text: &str, work: &mut Work) -> Result<Value, String> {
         let mut object = Object::new();
         let mut result = Ok(());
         self.pattern
             .for_each_match(text, |found| {
-                result = self.add(&mut object, text, found);
+                result = self.add(&mut object, text, found, work);
                 match result {
                     Ok(()) => ControlFlow::Continue(()),
                     Err(_) => ControlFlow::Break(()),
@@ -34,15 +34,21 @@ impl XmlInlineArgs {
         result.map(|()| object.into())
     }
 
-    fn add(&self, object: &mut Object, text: &str, found: Match<'_>) -> Result<(), String> {
+    fn add(
+        &self,
+        object: &mut Object,
+        text: &str,
+        found: Match<'_>,
+        work: &mut Work,
+    ) -> Result<(), String> {
         let key = found
             .group(self.key)
             .ok_or("`tag_pattern` matched without its group `key`")?;
         let key = &text[key];
         let parser = self.value_parser.as_deref();
         let value = match self.value.map(|group| found.group(group)) {
-            None => parse_value(parser, "")?,
-            Some(Some(range)) => parse_value(parser, &text[range])?,
+            None => parse_value(parser, "", work)?,
+            Some(Some(range)) => parse_value(parser, &text[range], work)?,
             // What did not take part has no text, and goes as it is where no text is needed.
             Some(None) if parser.is_none_or(Content::passes_on) => Value::Null,
             Some(None) => {

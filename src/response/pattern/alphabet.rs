@@ -24,8 +24,9 @@ pub(crate) struct Alphabet {
 }
 
 impl Alphabet {
-    /// Sorts all characters by their membership in `sets`.
-    pub(crate) fn new(sets: &[ClassUnicode]) -> Alphabet {
+    /// Sorts all characters by their membership in `sets`; `None` if there are more classes than
+    /// can be numbered.
+    pub(crate) fn new(sets: &[ClassUnicode]) -> Option<Alphabet> {
         let mut starts: Vec<u32> = vec![0];
         for range in sets.iter().flat_map(ClassUnicode::ranges) {
             starts.push(range.start().into());
@@ -55,6 +56,9 @@ impl Alphabet {
                 })
             })
             .collect();
+        if members.len() > usize::from(Class::MAX) {
+            return None;
+        }
         let mut alphabet = Alphabet {
             ascii: [0; 128],
             starts,
@@ -64,7 +68,7 @@ impl Alphabet {
         for byte in 0..128u8 {
             alphabet.ascii[byte as usize] = alphabet.search(byte.into());
         }
-        alphabet
+        Some(alphabet)
     }
 
     /// How many classes there are.
@@ -119,6 +123,7 @@ mod tests {
             ClassUnicode::new(ranges.iter().map(|&(a, b)| ClassUnicodeRange::new(a, b)))
         };
         let alphabet = Alphabet::new(&[set(&[('a', 'z')]), set(&[('m', 'm'), ('é', 'ü')])]);
+        let alphabet = alphabet.expect("there are few classes");
         assert_eq!(alphabet.len(), 4);
         assert_eq!(alphabet.class_of('b'), alphabet.class_of('z'));
         assert_ne!(alphabet.class_of('b'), alphabet.class_of('m'));

@@ -137,7 +137,7 @@ impl Program {
         };
         let newline_set = (looks.line || looks.final_newline).then(|| compiler.set(&single('\n')));
         Ok(Program {
-            alphabet: Alphabet::new(&compiler.sets),
+            alphabet: Alphabet::new(&compiler.sets).ok_or_else(too_many_classes)?,
             insts: compiler.insts,
             start,
             looks,
@@ -384,12 +384,20 @@ impl Compiler {
             Some(max) => {
                 for _ in min..max {
                     let body = self.emit(node, entry, way)?;
+                    if body == entry {
+                        break;
+                    }
                     entry = self.push(choice(body, next))?;
                 }
             }
         }
         for _ in 0..min {
-            entry = self.emit(node, entry, way)?;
+            let body = self.emit(node, entry, way)?;
+            if body == entry {
+                // Nothing, however often it is repeated, is nothing.
+                break;
+            }
+            entry = body;
         }
         Ok(entry)
     }
@@ -421,6 +429,14 @@ impl Compiler {
             negate,
             next,
         })
+    }
+}
+
+fn too_many_classes() -> PatternError {
+    PatternError {
+        offset: 0,
+        message: "so many different sets of characters".into(),
+        remedy: Some("use fewer or simpler sets".into()),
     }
 }
 

@@ -89,14 +89,20 @@ struct Finding {
 
 impl Finding {
     fn placed_in(mut self, document: Option<&str>) -> Fault {
-        let pointer = &self.fault.pointer;
+        let pointer = self.fault.pointer.as_str();
         let position = document.and_then(|text| match self.at_key {
             true => json::locate_key(text, pointer),
-            false => json::locate(text, pointer),
+            false => locate_nearest(text, pointer),
         });
         self.fault.position = position.map(|p| (p.line, p.column));
         self.fault
     }
+}
+
+/// Where a value stands, or would stand if it were there.
+fn locate_nearest(text: &str, pointer: &str) -> Option<json::Position> {
+    let found = json::locate(text, pointer);
+    found.or_else(|| locate_nearest(text, &pointer[..pointer.rfind('/')?]))
 }
 
 /// The pointer to a key or an element below another pointer.
