@@ -520,6 +520,8 @@ impl Cache {
                 sources.truncate(rows);
             }
         }
+        // Each thread is written down, compared and kept, several times over.
+        self.work += 8 * sources.len() as u64;
         let next = Key {
             threads: threads.into(),
             ghosts: ghosts.into(),
