@@ -1,5 +1,6 @@
 //! What can go wrong with a chat template.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// A chat template could not be compiled or rendered.
@@ -70,6 +71,11 @@ impl RenderError {
     pub fn is_raised(&self) -> bool {
         self.raised
     }
+}
+
+/// An operation that its values do not allow.
+pub(super) fn invalid(detail: impl Into<Cow<'static, str>>) -> minijinja::Error {
+    minijinja::Error::new(minijinja::ErrorKind::InvalidOperation, detail)
 }
 
 /// Begins the detail of an error that a template raised.

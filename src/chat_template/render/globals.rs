@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use minijinja::value::{Kwargs, Object, ObjectRepr, Rest, from_args};
 use minijinja::{Environment, Error, ErrorKind, State, Value};
 
+use super::error::invalid;
 use super::values::check_key;
 use super::{budget, python};
 
@@ -20,10 +21,6 @@ pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.remove_global("debug");
 }
 
-fn invalid(detail: impl Into<String>) -> Error {
-    Error::new(ErrorKind::InvalidOperation, detail.into())
-}
-
 /// The function `dict`, which has the method `fromkeys`.
 #[derive(Debug)]
 struct Dict;
@@ -35,16 +32,7 @@ impl Object for Dict {
 
     fn call(self: &Arc<Self>, _state: &mut State<'_, '_>, args: &[Value]) -> Result<Value, Error> {
         let (positional, named) = from_args::<(Rest<Value>, Kwargs)>(args)?;
-        if positional.len() > 1 {
-            return Err(Error::from(ErrorKind::TooManyArguments));
-        }
-        let mut pairs = match positional.first() {
-            Some(given) => pairs_of(given)?,
-            None => Vec::new(),
-        };
-        for name in named.args() {
-            pairs.push((Value::from(name), named.get::<Value>(name)?));
-        }
+        let pairs = given_pairs(&positional, &named)?;
         budget::spend(pairs.len() * 2 * size_of::<Value>())?;
         Ok(Value::from_pairs(pairs))
     }
@@ -94,7 +82,8 @@ pub(super) fn from_keys(args: &[Value]) -> Result<Value, Error> {
     Ok(Value::from_pairs(pairs))
 }
 
-fn namespace(positional: Rest<Value>, named: Kwargs) -> Result<Value, Error> {
+/// What `dict` and `namespace` are given: at most one mapping or list of pairs, and names.
+fn given_pairs(positional: &[Value], named: &Kwargs) -> Result<Vec<(Value, Value)>, Error> {
     if positional.len() > 1 {
         return Err(Error::from(ErrorKind::TooManyArguments));
     }
@@ -105,6 +94,11 @@ fn namespace(positional: Rest<Value>, named: Kwargs) -> Result<Value, Error> {
     for name in named.args() {
         pairs.push((Value::from(name), named.get::<Value>(name)?));
     }
+    Ok(pairs)
+}
+
+fn namespace(positional: Rest<Value>, named: Kwargs) -> Result<Value, Error> {
+    let pairs = given_pairs(&positional, &named)?;
     let is_private = |key: &Value| key.as_str().is_some_and(|name| name.starts_with('_'));
     if pairs.iter().any(|(key, _)| is_private(key)) {
         refuse_private()?;

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use minijinja::value::{Enumerator, Object, ObjectRepr, from_args};
 use minijinja::{Error, ErrorKind, State, Value};
 
+use super::error::invalid;
 use super::{budget, ordering};
 
 /// The methods that change a list.
@@ -180,8 +181,4 @@ fn bounded(index: i64, length: usize) -> usize {
         index
     };
     from_end.clamp(0, length as i64) as usize
-}
-
-fn invalid(detail: &'static str) -> Error {
-    Error::new(ErrorKind::InvalidOperation, detail)
 }

@@ -1,13 +1,10 @@
 //! Formatting with `%`.
 
 use minijinja::value::ValueKind;
-use minijinja::{Error, ErrorKind, Value};
+use minijinja::{Error, Value};
 
+use super::error::invalid;
 use super::{budget, python};
-
-fn invalid(detail: impl Into<String>) -> Error {
-    Error::new(ErrorKind::InvalidOperation, detail.into())
-}
 
 /// `template % values`
 pub(super) fn format(template: &str, values: &Value) -> Result<Value, Error> {

@@ -1,8 +1,9 @@
 //! `value[start:stop:step]`
 
 use minijinja::value::{Tuple, ValueKind};
-use minijinja::{Error, ErrorKind, Value};
+use minijinja::{Error, Value};
 
+use super::error::invalid;
 use super::generators::Generator;
 use super::{budget, python};
 
@@ -51,7 +52,7 @@ fn bound(value: &Value) -> Result<Option<i64>, Error> {
     match i128::try_from(value.clone()) {
         // Where a bound lies beyond the end, it does not matter how far.
         Ok(number) if is_whole => Ok(Some(number.clamp(-MOST, MOST) as i64)),
-        _ => Err(invalid("the bounds of a slice are whole numbers".into())),
+        _ => Err(invalid("the bounds of a slice are whole numbers")),
     }
 }
 
@@ -65,7 +66,7 @@ fn places(
 ) -> Result<impl Iterator<Item = usize>, Error> {
     let step = step.unwrap_or(1);
     if step == 0 {
-        return Err(invalid("the step of a slice can't be 0".into()));
+        return Err(invalid("the step of a slice can't be 0"));
     }
     let length = length as i64;
     let (least, most) = match step > 0 {
@@ -84,8 +85,4 @@ fn places(
     let distance = if step > 0 { end - first } else { first - end };
     let count = (distance.max(0) as u64).div_ceil(step.unsigned_abs());
     Ok((0..count as i64).map(move |index| (first + index * step) as usize))
-}
-
-fn invalid(detail: String) -> Error {
-    Error::new(ErrorKind::InvalidOperation, detail)
 }

@@ -2,9 +2,10 @@
 //! otherwise.
 
 use minijinja::value::{ValueKind, from_args};
-use minijinja::{Error, ErrorKind, Value};
+use minijinja::{Error, Value};
 
 use super::arguments::Arguments;
+use super::error::invalid;
 use super::{budget, python};
 
 /// Calls a method of a string; `None` where minijinja-contrib has it as Python does.
@@ -76,10 +77,6 @@ pub(super) fn call_method(
         _ => return Ok(None),
     };
     Ok(Some(result))
-}
-
-fn invalid(detail: impl Into<String>) -> Error {
-    Error::new(ErrorKind::InvalidOperation, detail.into())
 }
 
 /// White space as `str.strip` and `str.split` understand it.

@@ -3,10 +3,11 @@
 use jiff::civil::DateTime;
 use jiff::fmt::strtime;
 use minijinja::value::{Kwargs, Rest};
-use minijinja::{Environment, Error, ErrorKind, Value};
+use minijinja::{Environment, Error, Value};
 
 use super::arguments::Arguments;
 use super::budget;
+use super::error::invalid;
 
 /// Adds the function that tells the current time, or the one that stands for it.
 pub(super) fn add_to(environment: &mut Environment<'_>, now: Option<DateTime>) {
@@ -19,10 +20,6 @@ pub(super) fn add_to(environment: &mut Environment<'_>, now: Option<DateTime>) {
         let now = now.unwrap_or_else(|| jiff::Zoned::now().datetime());
         formatted(&format, now)
     });
-}
-
-fn invalid(detail: String) -> Error {
-    Error::new(ErrorKind::InvalidOperation, detail)
 }
 
 /// `strftime` of the C library with the locale that Python begins with.

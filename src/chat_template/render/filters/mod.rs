@@ -10,11 +10,12 @@ mod tests;
 mod text;
 
 use minijinja::value::{Kwargs, Rest, ValueKind};
-use minijinja::{Environment, Error, ErrorKind, Value};
+use minijinja::{Environment, Error, Value};
 
 pub(super) use lists::Group;
 
 use super::arguments::Arguments;
+use super::error::invalid;
 use super::{budget, python};
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
@@ -29,10 +30,6 @@ pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter("default", default);
     environment.add_filter("d", default);
     environment.add_filter("attr", attr);
-}
-
-fn invalid(detail: impl Into<String>) -> Error {
-    Error::new(ErrorKind::InvalidOperation, detail.into())
 }
 
 fn default(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error> {
