@@ -1,7 +1,7 @@
 //! Rendering chat templates as the transformers library does.
 //!
 //! minijinja parses and runs the templates. What Python does otherwise is supplied here, each in
-//! one place: [`operators`] replaces the instructions that mean more in Python, [`ordering`] and
+//! one place: [`instructions`] replaces those that mean more in Python, [`ordering`] and
 //! [`slices`] say what they do, [`lists`] makes lists that can grow, [`filters`], [`globals`] and
 //! [`strings`] have the filters, tests, functions and methods, [`generation`] the one tag of its
 //! own, and [`budget`] and [`chains`] see to it that strangers' templates come to an end.
@@ -16,6 +16,7 @@ mod filters;
 mod generation;
 mod generators;
 mod globals;
+mod instructions;
 mod lists;
 mod messages;
 mod operators;
@@ -115,7 +116,7 @@ impl PreparedTemplate {
             return Vec::new();
         };
         let compiled = minijinja::machinery::get_compiled_template(&template);
-        let set = operators::names_set(&compiled.instructions);
+        let set = instructions::names_set(&compiled.instructions);
         let names = template.undeclared_variables(false).into_iter();
         names
             .map(|name| {
@@ -181,7 +182,7 @@ impl<'t> Renderer<'t> {
         environment.set_unknown_method_callback(python::call_method);
         filters::add_to(&mut environment);
         globals::add_to(&mut environment);
-        operators::replace(&mut compiled, &mut environment);
+        instructions::replace(&mut compiled, &mut environment);
         Ok(Renderer {
             environment,
             compiled,
