@@ -1,4 +1,45 @@
-//! unjinja reads a language model's raw output back into a structured message.
+//! unjinja reads a language model's raw output back into a structured message, whole or while it is
+//! still being written.
+//!
+//! A [`ResponseTemplate`] says what the model's markers are. A [`ResponseParser`] is fed the output
+//! piece by piece and tells what happens in it as [`Event`]s; [`parse`] does all at once.
+//!
+//! ```
+//! use unjinja::{Event, ParserOptions, ResponseParser, ResponseTemplate};
+//!
+//! let template = ResponseTemplate::from_json(r#"{
+//!     "start_anchor": "<bot>",
+//!     "fields": {
+//!         "thinking": {"open": "<think>", "close": "</think>"},
+//!         "content": {"close_pattern": "<end>\\s*"}
+//!     }
+//! }"#)?;
+//! let prompt = "<user>Hi<bot>";
+//! let mut parser = ResponseParser::new(&template, prompt, ParserOptions::default())?;
+//! let mut shown = String::new();
+//! for piece in ["<think>Be k", "ind.</th", "ink>Hello", "!<end>\n"] {
+//!     parser.feed_with(piece, |event| {
+//!         if let Event::Chunk { field: "content", text, .. } = event {
+//!             shown.push_str(text);
+//!         }
+//!     })?;
+//! }
+//! let (message, _last_events) = parser.finalize()?;
+//! assert_eq!(shown, "Hello!");
+//! assert_eq!(message.get("thinking").and_then(|t| t.as_str()), Some("Be kind."));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! With the feature `chat-template`, `ChatTemplate` loads the other half of a model's format from
+//! wherever models keep it, renders it as the transformers library does, and `Capabilities` tells
+//! what it can do.
+//!
+//! # Features
+//!
+//! - none: the streaming parser alone, and [`json`];
+//! - `chat-template`: chat templates;
+//! - `hub`: chat templates from the Hugging Face hub, too;
+//! - `cli` (default): the command line, which brings `chat-template` along.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 

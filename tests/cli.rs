@@ -234,7 +234,7 @@ mod messages {
           "thinking": "Hm...",
           "content": "Yes."
         }
-        ! warning: the template's anchor is not in the prefix, so all of it is parsed as part of the message
+        ! warning: the template's anchor, "<|assistant|>\n", is not in the prefix, so all of it is parsed as part of the message
         exit 0
         "#);
     }
@@ -473,7 +473,6 @@ mod refused_templates {
         ! tests/cli/faults.json:7:23: /fields/tool_calls/open_pattern: the pattern can't have a group without its `)`, as at its byte 6: write `\(` for a literal parenthesis
         ! tests/cli/faults.json:9:18: /fields/tool_calls/content: there is no content parser `yaml`: known are `text`, `int`, `float`, `bool`, `json`, `xml-inline`, `kv-lines`
         ! tests/cli/faults.json:11:28: /fields/content/repeats: expected true or false, found a string
-        ! tests/cli/faults.json:12:13: /fields/rest: `rest` and `content` both lack an opening delimiter: only one field can take the text that no other claims: give one of them `open`
         exit 2
         ");
     }
@@ -600,6 +599,7 @@ mod failures {
         {
           "content": "Well:"
         }
+        ! warning: a region of `tool_calls` could not be parsed; `--events` shows it
         exit 0
         "#);
         let arguments = "parse -t tests/cli/json_calls.json --on-malformed event --events";
@@ -649,10 +649,10 @@ mod failures {
         ! For more information, try '--help'.
         exit 2
         ");
-        assert_snapshot!(unjinja("parse -t examples/template.json --jsonl -"), @"
-        ! error: the argument '--template <FILE>' cannot be used with '--jsonl <FILE>'
+        assert_snapshot!(unjinja("parse --events --jsonl -"), @"
+        ! error: the argument '--events' cannot be used with '--jsonl <FILE>'
         !
-        ! Usage: unjinja parse --template <FILE> [OUTPUT]
+        ! Usage: unjinja parse --events [OUTPUT]
         !
         ! For more information, try '--help'.
         exit 2
@@ -686,7 +686,7 @@ mod batches {
         {"id":"message","initial_events":[{"type":"region_open","field":"thinking"}],"events":[[{"type":"region_chunk","field":"thinking","text":"Hm.","dirty":false}],[{"type":"region_close","field":"thinking","value":"Hm."},{"type":"region_open","field":"content"},{"type":"region_chunk","field":"content","text":"Hello","dirty":false}],[{"type":"region_chunk","field":"content","text":"!","dirty":false},{"type":"region_close","field":"content","value":"Hello!"}]],"final_events":[],"message":{"role":"assistant","thinking":"Hm.","content":"Hello!"}}
         {"id":2,"initial_events":[],"events":[[{"type":"region_open","field":"n"},{"type":"region_chunk","field":"n","text":" 42 ","dirty":false}]],"final_events":[{"type":"region_close","field":"n","value":42}],"message":{"n":42}}
         {"id":"refused","load_error":"/fields: there are no fields: name at least one, such as `\"content\": {}`"}
-        {"id":"missing","load_error":"there is no `response_template`"}
+        {"id":"missing","load_error":"there is no `response_template`, and none is given by `-t`"}
         {"id":"in the prefix","error":"field `n`, bytes 1 to 4 of the message: \"one\" is not a whole number","error_at":"prefix"}
         {"id":"in a chunk","initial_events":[],"events":[[{"type":"region_open","field":"n"},{"type":"region_chunk","field":"n","text":"1","dirty":false},{"type":"region_close","field":"n","value":1}]],"error":"field `n`, bytes 4 to 7 of the message: \"two\" is not a whole number","error_at":1}
         {"id":"in the end","initial_events":[],"events":[[{"type":"region_open","field":"n"},{"type":"region_chunk","field":"n","text":"1","dirty":false},{"type":"region_close","field":"n","value":1}],[{"type":"region_open","field":"n"},{"type":"region_chunk","field":"n","text":"two","dirty":false}]],"error":"field `n`, bytes 4 to 7 of the message: \"two\" is not a whole number","error_at":"finalize"}
@@ -1458,4 +1458,92 @@ fn the_readme_tells_the_truth() {
         }
     }
     assert!(shown > 0, "the README shows what the program does");
+}
+
+mod warnings {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_replaced_is_told() {
+        let directory = scratch("replaced");
+        let template = directory.join("template.json");
+        let json = r#"{"start_anchor": "A:", "fields": {"content": {"close": "<end>"}}}"#;
+        std::fs::write(&template, json).expect("the file is written");
+        let arguments = format!("parse -t {}", template.display());
+        assert_snapshot!(unjinja_with(&arguments, "Good morning!<end>\n"), @"
+        {}
+        ! warning: `content` was closed more than once, and the last value counts: add `repeats`, or let its close take the white space after it
+        exit 0
+        ");
+        assert_snapshot!(unjinja_with(&arguments, "Good morning!<end>"), @r#"
+        {
+          "content": "Good morning!"
+        }
+        exit 0
+        "#);
+    }
+
+    #[test]
+    fn only_one_thing_comes_from_standard_input() {
+        for arguments in [
+            "parse -t -",
+            "parse -t - -",
+            "parse -t examples/template.json --prefix -",
+        ] {
+            let outcome = unjinja(arguments).to_string();
+            assert!(
+                outcome.contains("only one thing can come from standard input"),
+                "{outcome}"
+            );
+            assert!(outcome.contains("exit 2"), "{outcome}");
+        }
+    }
+
+    #[test]
+    fn a_folder_stands_for_its_configuration() {
+        let directory = scratch("folder");
+        let config = r#"{"response_template": {"start_anchor": "A:", "fields": {"content": {}}}}"#;
+        std::fs::write(
+            directory.join("tokenizer_config.json"),
+            format!("\u{feff}{config}"),
+        )
+        .expect("the file is written");
+        let arguments = format!("parse -t {}", directory.display());
+        assert_snapshot!(unjinja_with(&arguments, "Hello!"), @r#"
+        {
+          "content": "Hello!"
+        }
+        exit 0
+        "#);
+    }
+
+    #[test]
+    fn a_chat_template_is_not_taken_for_a_response_template() {
+        assert_snapshot!(unjinja("parse -t examples/chat_template.jinja"), @"
+        ! error: examples/chat_template.jinja: this looks like a chat template, where a response template was expected
+        exit 2
+        ");
+    }
+
+    #[test]
+    fn tools_that_are_none_are_told() {
+        let arguments = "parse -t examples/template.json --tools examples/messages.json";
+        assert_snapshot!(unjinja_with(arguments, "Hello!<|end|>"), @r#"
+        {
+          "role": "assistant",
+          "content": "Hello!"
+        }
+        ! warning: examples/messages.json: no tool is recognised; write each as {"function": {"name": …, "parameters": …}}
+        exit 0
+        "#);
+    }
+
+    #[test]
+    fn a_batch_may_have_one_template_for_all() {
+        let lines = "{\"id\": 1, \"text\": \"<think>a</think>b<|end|>\"}\n";
+        assert_snapshot!(unjinja_with("parse -t examples/template.json --jsonl -", lines), @r#"
+        {"id":1,"initial_events":[],"events":[[{"type":"region_open","field":"thinking"},{"type":"region_chunk","field":"thinking","text":"a","dirty":false},{"type":"region_close","field":"thinking","value":"a"},{"type":"region_open","field":"content"},{"type":"region_chunk","field":"content","text":"b","dirty":false}]],"final_events":[{"type":"region_close","field":"content","value":"b"}],"message":{"role":"assistant","thinking":"a","content":"b"}}
+        exit 0
+        "#);
+    }
 }

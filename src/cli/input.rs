@@ -51,7 +51,24 @@ fn read_json_text(path: &Path) -> Result<String, Failure> {
             path.display()
         )));
     }
-    Ok(text)
+    Ok(match text.strip_prefix('\u{feff}') {
+        // Some editors begin files with a mark that JSON has no place for.
+        Some(rest) => rest.to_owned(),
+        None => text,
+    })
+}
+
+/// A list that a file holds, or that stands in a whole request as it goes to a server.
+pub(crate) fn list(value: &Value, path: &Path, what: &str) -> Result<Value, Failure> {
+    let list = value.get(what).unwrap_or(value);
+    match list.as_array() {
+        Some(_) => Ok(list.clone()),
+        None => Err(Failure::Input(format!(
+            "{}: expected a list of {what}, found {}",
+            path.display(),
+            list.type_name()
+        ))),
+    }
 }
 
 /// Reads a JSON file.
@@ -70,9 +87,16 @@ pub(crate) fn read_json(path: &Path) -> Result<Value, Failure> {
 
 /// Reads a response template, or one that stands in a tokenizer's configuration.
 pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, Failure> {
+    let in_folder = path.join("tokenizer_config.json");
+    let path = if path.is_dir() { &in_folder } else { path };
     let text = read_json_text(path)?;
     let name = path.display().to_string();
     let document = json::read(&text).ok();
+    if document.is_none() && text.contains("{%") {
+        return Err(Failure::Input(format!(
+            "{name}: this looks like a chat template, where a response template was expected"
+        )));
+    }
     let has = |key| document.as_ref().is_some_and(|d| d.get(key).is_some());
     let template = document.as_ref().and_then(|d| d.get("response_template"));
     let of_tokenizers = [

@@ -23,7 +23,8 @@ use clap::{Parser, Subcommand};
         0  all is well\n  \
         1  what was checked is wrong: an output that its template can't parse, a chat template\n     \
         that can't be rendered\n  \
-        2  wrong usage, or input that can't be read: a missing file, broken JSON, a template that is refused\n\n\
+        2  wrong usage, or input that can't be read: a missing file, broken JSON,\n     \
+        a template that is refused\n\n\
         `unjinja COMMAND --help` shows examples."
 )]
 struct Cli {

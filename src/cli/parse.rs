@@ -29,18 +29,12 @@ use super::{Failure, input, jsonl};
   Arguments of calls typed by the tools' schemas:
     unjinja parse -t template.json --tools tools.json output.txt
 
-  Many outputs at once, one JSON object a line, each with `id`, `response_template`,
-  `prefix`, and `text` or `chunks`:
-    unjinja parse --jsonl outputs.jsonl > messages.jsonl")]
+  Many outputs at once, one JSON object a line, each with `id`, `prefix`, `text` or `chunks`,
+  and, if it is not the one of `-t`, `response_template`:
+    unjinja parse -t template.json --jsonl outputs.jsonl > messages.jsonl")]
 pub(crate) struct Args {
-    /// The response template, or a tokenizer_config.json that has one
-    #[arg(
-        short,
-        long,
-        value_name = "FILE",
-        required_unless_present = "jsonl",
-        conflicts_with = "jsonl"
-    )]
+    /// The response template, a tokenizer_config.json that has one, or a model's folder
+    #[arg(short, long, value_name = "FILE", required_unless_present = "jsonl")]
     template: Option<PathBuf>,
 
     /// The prompt: what follows its last anchor belongs to the message
@@ -51,7 +45,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT", conflicts_with = "jsonl")]
     prefix_text: Option<String>,
 
-    /// The tools of the prompt, as chat templates take them, to type arguments by
+    /// The tools of the prompt, as chat templates take them, or a request with `tools`, to type
+    /// arguments by
     #[arg(long, value_name = "FILE", conflicts_with = "jsonl")]
     tools: Option<PathBuf>,
 
@@ -94,8 +89,16 @@ enum Malformed {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.check_standard_input()?;
     if let Some(path) = &args.jsonl {
-        let templates = Templates::default();
+        let templates = Templates {
+            usual: args
+                .template
+                .as_deref()
+                .map(input::read_template)
+                .transpose()?,
+            recent: Mutex::default(),
+        };
         return jsonl::run(path, |case| answer(args, &templates, case));
     }
     let Some(path) = &args.template else {
@@ -113,24 +116,41 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         (None, text) => text.clone().unwrap_or_default(),
     };
     if !prefix.is_empty() && template.after_anchor(&prefix).map_err(wrong)?.is_none() {
-        eprintln!(
-            "warning: the template's anchor is not in the prefix, so all of it is parsed as part of the message"
-        );
+        warn_of_missing_anchor(&template, &prefix);
     }
     let parser = ResponseParser::new(&template, &prefix, args.options(tools)).map_err(wrong)?;
-    args.parse(parser)
+    args.parse(&template, parser)
+}
+
+fn warn_of_missing_anchor(template: &ResponseTemplate, prefix: &str) {
+    let anchor = template.start_anchor();
+    let anchor = match (anchor.literals(), anchor.pattern()) {
+        (Some(literals), _) => literals
+            .iter()
+            .map(|l| format!("{l:?}"))
+            .collect::<Vec<_>>()
+            .join(" or "),
+        (None, pattern) => format!("{:?}", pattern.unwrap_or_default()),
+    };
+    eprintln!(
+        "warning: the template's anchor, {anchor}, is not in the prefix, so all of it is parsed as part of the message"
+    );
+    if prefix.contains("\r\n") {
+        eprintln!("warning: the prefix has Windows line ends, which may be why");
+    }
 }
 
 fn read_tools(path: &Path) -> Result<Tools, Failure> {
-    let tools = input::read_json(path)?;
-    if tools.as_array().is_none() {
-        return Err(Failure::Input(format!(
-            "{}: expected a list of tools, found {}",
-            path.display(),
-            tools.type_name()
-        )));
+    let value = input::read_json(path)?;
+    let list = input::list(&value, path, "tools")?;
+    let tools = Tools::from_value(&list);
+    if tools.names().next().is_none() {
+        eprintln!(
+            "warning: {}: no tool is recognised; write each as {{\"function\": {{\"name\": …, \"parameters\": …}}}}",
+            path.display()
+        );
     }
-    Ok(Tools::from_value(&tools))
+    Ok(tools)
 }
 
 fn wrong(error: ParseError) -> Failure {
@@ -138,6 +158,26 @@ fn wrong(error: ParseError) -> Failure {
 }
 
 impl Args {
+    /// Standard input can be read only once.
+    fn check_standard_input(&self) -> Result<(), Failure> {
+        let stdin = Path::new("-");
+        let files = [
+            &self.template,
+            &self.prefix,
+            &self.tools,
+            &self.jsonl,
+            &self.output,
+        ];
+        let named = files.into_iter().flatten().filter(|path| *path == stdin);
+        let implied = self.output.is_none() && self.jsonl.is_none();
+        if named.count() + usize::from(implied) > 1 {
+            return Err(Failure::Input(
+                "only one thing can come from standard input: give files for the others".into(),
+            ));
+        }
+        Ok(())
+    }
+
     fn options(&self, tools: Tools) -> ParserOptions {
         ParserOptions {
             tools,
@@ -151,8 +191,12 @@ impl Args {
     }
 
     /// Feeds the output to the parser and prints what comes of it.
-    fn parse(&self, mut parser: ResponseParser) -> Result<(), Failure> {
-        let mut printer = Printer::new(self.events);
+    fn parse(
+        &self,
+        template: &ResponseTemplate,
+        mut parser: ResponseParser,
+    ) -> Result<(), Failure> {
+        let mut printer = Printer::new(self.events, template);
         for event in parser.initial_events() {
             printer.event(&event.as_event());
         }
@@ -189,6 +233,7 @@ impl Args {
         let message = message.map_err(wrong)?;
         if !self.events {
             printer.message(message);
+            printer.warn_of_losses();
         }
         printer.flush()
     }
@@ -241,20 +286,67 @@ impl Cutter {
 }
 
 /// Prints events as lines, or the message in the end.
-struct Printer {
+struct Printer<'t> {
     events: bool,
     text: String,
+    template: &'t ResponseTemplate,
+    /// Fields whose value a later one has replaced, though it was not empty.
+    replaced: Vec<String>,
+    /// Fields with a region that could not be parsed.
+    malformed: Vec<String>,
+    closed: Vec<String>,
 }
 
-impl Printer {
-    fn new(events: bool) -> Printer {
+impl<'t> Printer<'t> {
+    fn new(events: bool, template: &'t ResponseTemplate) -> Printer<'t> {
         Printer {
             events,
             text: String::new(),
+            template,
+            replaced: Vec::new(),
+            malformed: Vec::new(),
+            closed: Vec::new(),
+        }
+    }
+
+    /// Remembers what a message would not show.
+    fn note_loss(&mut self, event: &Event<'_>) {
+        let add = |fields: &mut Vec<String>, field: &str| {
+            if !fields.iter().any(|known| known == field) {
+                fields.push(field.to_owned());
+            }
+        };
+        match event {
+            Event::Close { field, value, .. } => {
+                if self.closed.iter().any(|closed| closed == field) {
+                    add(&mut self.replaced, field);
+                }
+                let repeats = self
+                    .template
+                    .field(field)
+                    .is_none_or(|field| field.repeats());
+                if !repeats && value.as_str() != Some("") {
+                    add(&mut self.closed, field);
+                }
+            }
+            Event::Malformed { field, .. } => add(&mut self.malformed, field),
+            _ => {}
+        }
+    }
+
+    fn warn_of_losses(&self) {
+        for field in &self.replaced {
+            eprintln!(
+                "warning: `{field}` was closed more than once, and the last value counts: add `repeats`, or let its close take the white space after it"
+            );
+        }
+        for field in &self.malformed {
+            eprintln!("warning: a region of `{field}` could not be parsed; `--events` shows it");
         }
     }
 
     fn event(&mut self, event: &Event<'_>) {
+        self.note_loss(event);
         if self.events {
             json::write_into(&mut self.text, &event.to_value(), &json::Style::COMPACT);
             self.text.push('\n');
@@ -281,8 +373,9 @@ impl Printer {
 
 /// The response templates that a batch has used last, since batches use few of them again and
 /// again.
-#[derive(Default)]
 struct Templates {
+    /// The one for lines that have none of their own.
+    usual: Option<ResponseTemplate>,
     /// Each with the JSON that it was read from, since the order of keys counts.
     recent: Mutex<Vec<(String, ResponseTemplate)>>,
 }
@@ -311,11 +404,12 @@ impl Templates {
 /// Answers one case of a batch.
 fn answer(args: &Args, templates: &Templates, case: &Object) -> Object {
     let mut answer = Object::new();
-    let Some(template) = case.get("response_template") else {
-        answer.insert("load_error", "there is no `response_template`");
-        return answer;
+    let template = match (case.get("response_template"), &templates.usual) {
+        (Some(template), _) => templates.load(template),
+        (None, Some(usual)) => Ok(usual.clone()),
+        (None, None) => Err("there is no `response_template`, and none is given by `-t`".into()),
     };
-    let template = match templates.load(template) {
+    let template = match template {
         Ok(template) => template,
         Err(error) => {
             answer.insert("load_error", error);

@@ -1,7 +1,7 @@
 //! `unjinja render`: messages into the text of a prompt.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use unjinja::{ChatTemplate, Object, RenderInput, Value, json};
 
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     source: Option<SourceArgs>,
 
-    /// The conversation: a JSON list of messages
+    /// The conversation: a JSON list of messages, or a request with `messages` and `tools`
     #[arg(
         short,
         long,
@@ -44,7 +44,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "jsonl")]
     tools: Option<PathBuf>,
 
-    /// A variable of the template; the value is read as JSON where it is, else as text
+    /// A variable of the template; the value is read as JSON, or as Python's True, False or None,
+    /// else as text
     #[arg(long = "var", value_name = "NAME=VALUE", conflicts_with = "jsonl")]
     variables: Vec<String>,
 
@@ -73,9 +74,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let template = source.load()?;
     let given = input::read_json(messages)?;
     let input = RenderInput {
-        messages: list(&given, messages, "messages")?,
+        messages: input::list(&given, messages, "messages")?,
         tools: match &args.tools {
-            Some(path) => list(&input::read_json(path)?, path, "tools")?,
+            Some(path) => input::list(&input::read_json(path)?, path, "tools")?,
             // A whole request has its tools beside its messages.
             None => given.get("tools").cloned().unwrap_or_default(),
         },
@@ -97,26 +98,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .map_err(Failure::printing)
 }
 
-/// A list that a file holds, or that stands in a whole request as it goes to a server.
-fn list(value: &Value, path: &Path, what: &str) -> Result<Value, Failure> {
-    let list = value.get(what).unwrap_or(value);
-    match list.as_array() {
-        Some(_) => Ok(list.clone()),
-        None => Err(Failure::Input(format!(
-            "{}: expected a list of {what}, found {}",
-            path.display(),
-            list.type_name()
-        ))),
-    }
-}
-
 fn variables(given: &[String]) -> Result<Object, Failure> {
     let mut variables = Object::new();
     for variable in given {
         let (name, value) = variable
             .split_once('=')
             .ok_or_else(|| Failure::Input(format!("`--var {variable}`: write it as NAME=VALUE")))?;
-        let value = json::read(value).unwrap_or_else(|_| value.into());
+        let value = match value {
+            "True" => true.into(),
+            "False" => false.into(),
+            "None" => Value::Null,
+            value => json::read(value).unwrap_or_else(|_| value.into()),
+        };
         variables.insert(name, value);
     }
     Ok(variables)

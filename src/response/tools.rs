@@ -79,6 +79,11 @@ impl Tools {
         Tools { properties }
     }
 
+    /// The names of the tools.
+    pub fn names(&self) -> impl Iterator<Item = &Text> {
+        self.properties.keys()
+    }
+
     /// Types the arguments of the value of a region, if it is a call or a list of calls.
     pub(crate) fn cast(&self, value: &mut Value) {
         if self.properties.is_empty() {

@@ -98,20 +98,25 @@ impl Transform {
         }
     }
 
-    /// How many placeholders look up this name.
-    fn uses(&self, name: &str) -> usize {
+    /// The names that its placeholders look up, each as often as they do.
+    pub(crate) fn roots(&self) -> Vec<&str> {
         match self {
-            Transform::Literal(_) => 0,
-            Transform::Placeholder(root, _) => usize::from(root == name),
-            Transform::Object(entries) => entries.iter().map(|(_, t)| t.uses(name)).sum(),
-            Transform::Array(items) => items.iter().map(|t| t.uses(name)).sum(),
+            Transform::Literal(_) => Vec::new(),
+            Transform::Placeholder(root, _) => vec![root],
+            Transform::Object(entries) => entries.iter().flat_map(|(_, t)| t.roots()).collect(),
+            Transform::Array(items) => items.iter().flat_map(Transform::roots).collect(),
         }
     }
 
     /// The shape with its placeholders filled in.
     pub(crate) fn apply(&self, mut scope: Scope<'_>) -> Result<Value, String> {
         // What is used once, and that is nearly always, can be moved out instead of copied.
-        let spend = self.uses("content") <= 1;
+        let spend = self
+            .roots()
+            .iter()
+            .filter(|root| **root == "content")
+            .count()
+            <= 1;
         self.fill(&mut scope, spend)
     }
 

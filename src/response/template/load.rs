@@ -279,10 +279,10 @@ impl Loader {
 
     fn implicit(&mut self, fields: &[Field], pointer: &str) -> Option<usize> {
         let place_of = |name: &str| below(&below(pointer, "fields"), name);
-        // A field whose opening delimiter was refused has had its fault.
+        // A field that was refused may have meant to have an opening delimiter.
         let was_refused = |faults: &[Finding], index: usize| {
-            let opener = format!("{}/open", place_of(&fields[index].name));
-            faults.iter().any(|f| f.fault.pointer.starts_with(&opener))
+            let inside = format!("{}/", place_of(&fields[index].name));
+            faults.iter().any(|f| f.fault.pointer.starts_with(&inside))
         };
         let lacking = (0..fields.len())
             .filter(|&index| fields[index].open.is_none() && !was_refused(&self.faults, index));
@@ -318,6 +318,9 @@ impl Loader {
         let join = self.join(object, pointer, repeats);
         let transform = self.transform(object, pointer);
         self.check_transform_use(object, pointer, &[&open, &close], transform_each);
+        if let Some(transform) = transform.as_ref().filter(|_| !transform_each) {
+            self.warn_of_undefined(transform, &below(pointer, "transform"), &[&open, &close]);
+        }
         Some(Field {
             name: name.into(),
             open,
@@ -406,6 +409,33 @@ impl Loader {
                         "add a `transform` with \"{{{name}}}\", or write `(?:…)` instead of `(?P<{name}>…)`"
                     )),
                 );
+            }
+        }
+    }
+
+    /// Warns of placeholders that nothing can fill in. They fail when the field first matches.
+    fn warn_of_undefined(
+        &mut self,
+        transform: &Transform,
+        pointer: &str,
+        delimiters: &[&Option<Delimiter>],
+    ) {
+        let groups = delimiters.iter().filter_map(|d| d.as_ref());
+        let mut names: Vec<&str> = groups
+            .flat_map(|d| d.group_names().iter().map(String::as_str))
+            .collect();
+        names.push("content");
+        for root in transform.roots() {
+            if !names.contains(&root) && self.warnings.len() < MAX_FAULTS {
+                self.warnings.push(Finding {
+                    fault: Fault {
+                        pointer: pointer.into(),
+                        position: None,
+                        message: format!("nothing fills in the placeholder `{{{root}}}`"),
+                        remedy: Some(did_you_mean(root, &names)),
+                    },
+                    at_key: false,
+                });
             }
         }
     }
