@@ -7,11 +7,13 @@ mod delimiter;
 mod error;
 mod event;
 mod guard;
+mod message;
 mod parser;
 mod pattern;
 mod template;
 mod tools;
 mod transform;
+mod watch;
 
 pub use content::Content;
 pub use delimiter::Delimiter;

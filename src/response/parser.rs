@@ -3,13 +3,14 @@
 use crate::value::{Object, Value};
 
 use super::content::Parser;
-use super::delimiter::Delimiter;
 use super::event::{Capture, Event, Opening, OwnedEvent};
 use super::guard::StringGuard;
+use super::message::{check_place, is_empty, store};
 use super::pattern::{self, Meter, Search, TooCostly, Verdict, Window};
 use super::template::{Field, Inner, ResponseTemplate};
 use super::tools::Tools;
 use super::transform::{Allowance, Scope};
+use super::watch::{Kind, Watch};
 use super::{ParseError, RegionError};
 
 /// How much text is searched at first for all delimiters on watch, before what has been found
@@ -192,55 +193,6 @@ impl Drop for ResponseParser {
             delimiter.compiled().give_back(search);
         }
     }
-}
-
-/// A delimiter that matters while the parser is in a certain region.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Watch {
-    kind: Kind,
-    field: usize,
-    /// The number of the delimiter among all of the template.
-    delimiter: usize,
-    /// Its place in the order in which delimiters win that match the same text.
-    rank: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Open,
-    Close,
-}
-
-/// Which delimiters matter in the region of each field, and, last, where no region is open.
-pub(crate) fn watches(fields: &[Field], implicit: Option<usize>) -> Vec<Vec<Watch>> {
-    let mut all = Vec::new();
-    for (field, of_field) in fields.iter().enumerate() {
-        let kinds = [(Kind::Open, &of_field.open), (Kind::Close, &of_field.close)];
-        for (kind, delimiter) in kinds {
-            if delimiter.is_some() {
-                all.push((kind, &of_field.name, field, all.len()));
-            }
-        }
-    }
-    all.sort();
-    let watch =
-        |(rank, &(kind, _, field, delimiter)): (usize, &(Kind, &String, usize, usize))| Watch {
-            kind,
-            field,
-            delimiter,
-            rank,
-        };
-    let ordered: Vec<Watch> = all.iter().enumerate().map(watch).collect();
-    let select = |wanted: &dyn Fn(&Watch) -> bool| -> Vec<Watch> {
-        ordered.iter().copied().filter(|w| wanted(w)).collect()
-    };
-    let mut watches: Vec<Vec<Watch>> = (0..fields.len())
-        .map(|field| select(&|w| w.kind == Kind::Close && w.field == field))
-        .collect();
-    watches.push(select(&|w| {
-        w.kind == Kind::Open || implicit == Some(w.field)
-    }));
-    watches
 }
 
 /// A delimiter that has been found, and closes or opens a region.
@@ -807,80 +759,5 @@ fn too_costly(inner: &Inner, watch: &Watch, position: usize) -> ParseError {
     ParseError::TooCostly {
         field: inner.fields[watch.field].name.clone(),
         position,
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(values) => values.is_empty(),
-        Value::Object(object) => object.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
-/// Whether a message has a place for another value of a field.
-fn check_place(message: &Object, field: &Field) -> Result<(), RegionError> {
-    let Some(present) = message.get(&field.name) else {
-        return Ok(());
-    };
-    let made = match (&field.join, present) {
-        (Some(_), Value::Null | Value::String(_)) => return Ok(()),
-        (Some(_), _) => "`join` makes a string",
-        (None, Value::Array(_)) => return Ok(()),
-        (None, _) if !field.repeats => return Ok(()),
-        (None, _) => "`repeats` makes a list",
-    };
-    let kind = present.type_name();
-    Err(RegionError::Store(format!(
-        "{made}, and the default of the field is {kind}"
-    )))
-}
-
-/// Puts a value into the message, after [`check_place`] has let it pass.
-fn store(message: &mut Object, field: &Field, value: Value) {
-    let name = field.name.as_str();
-    match (message.get_mut(name), value, &field.join) {
-        (Some(Value::String(before)), Value::String(text), Some(join)) => {
-            before.push(&join.as_str().into());
-            before.push(&text);
-        }
-        (Some(Value::Array(values)), value, None) if field.repeats => values.push(value),
-        (None, value, None) if field.repeats => {
-            message.insert(name, vec![value]);
-        }
-        (_, value, _) => {
-            message.insert(name, value);
-        }
-    }
-}
-
-impl Inner {
-    fn watches(&self, current: Option<usize>) -> &[Watch] {
-        match current.filter(|_| current != self.implicit) {
-            Some(field) => &self.watches[field],
-            None => &self.watches[self.fields.len()],
-        }
-    }
-
-    #[inline]
-    fn delimiter(&self, watch: &Watch) -> &Delimiter {
-        let field = &self.fields[watch.field];
-        let delimiter = match watch.kind {
-            Kind::Open => &field.open,
-            Kind::Close => &field.close,
-        };
-        match delimiter {
-            Some(delimiter) => delimiter,
-            None => unreachable!("only delimiters that are there are watched"),
-        }
-    }
-
-    /// All delimiters of the fields, in the order of their numbers.
-    fn delimiters(&self) -> impl Iterator<Item = &Delimiter> {
-        self.fields
-            .iter()
-            .flat_map(|field| field.open.iter().chain(&field.close))
     }
 }

@@ -10,8 +10,8 @@ use crate::value::{Object, Value};
 use super::content::Content;
 use super::delimiter::Delimiter;
 use super::error::ParseError;
-use super::parser::Watch;
 use super::transform::Transform;
+use super::watch::Watch;
 
 pub use fault::{Fault, TemplateError};
 

@@ -7,9 +7,9 @@ use crate::response::content::{
     ARGUMENT_NAMES, Content, JsonArgs, KvLinesArgs, PARSER_NAMES, Parser, XmlInlineArgs,
 };
 use crate::response::delimiter::Delimiter;
-use crate::response::parser::watches;
 use crate::response::pattern::{Pattern, PatternError};
 use crate::response::transform::Transform;
+use crate::response::watch::watches;
 use crate::value::{Number, Object, Value};
 
 use super::{Fault, Field, Inner, ResponseTemplate, TemplateError};

@@ -1,0 +1,83 @@
+//! Which delimiters matter when.
+
+use super::delimiter::Delimiter;
+use super::template::{Field, Inner};
+
+/// A delimiter that matters while the parser is in a certain region.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Watch {
+    pub(crate) kind: Kind,
+    pub(crate) field: usize,
+    /// The number of the delimiter among all of the template.
+    pub(crate) delimiter: usize,
+    /// Its place in the order in which delimiters win that match the same text.
+    pub(crate) rank: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Open,
+    Close,
+}
+
+/// Which delimiters matter in the region of each field, and, last, where no region is open.
+pub(crate) fn watches(fields: &[Field], implicit: Option<usize>) -> Vec<Vec<Watch>> {
+    let mut all = Vec::new();
+    for (field, of_field) in fields.iter().enumerate() {
+        let kinds = [(Kind::Open, &of_field.open), (Kind::Close, &of_field.close)];
+        for (kind, delimiter) in kinds {
+            if delimiter.is_some() {
+                all.push((kind, &of_field.name, field, all.len()));
+            }
+        }
+    }
+    all.sort();
+    let watch =
+        |(rank, &(kind, _, field, delimiter)): (usize, &(Kind, &String, usize, usize))| Watch {
+            kind,
+            field,
+            delimiter,
+            rank,
+        };
+    let ordered: Vec<Watch> = all.iter().enumerate().map(watch).collect();
+    let select = |wanted: &dyn Fn(&Watch) -> bool| -> Vec<Watch> {
+        ordered.iter().copied().filter(|w| wanted(w)).collect()
+    };
+    let mut watches: Vec<Vec<Watch>> = (0..fields.len())
+        .map(|field| select(&|w| w.kind == Kind::Close && w.field == field))
+        .collect();
+    watches.push(select(&|w| {
+        w.kind == Kind::Open || implicit == Some(w.field)
+    }));
+    watches
+}
+
+impl Inner {
+    /// What is on watch while the region of a field is open, or none.
+    pub(crate) fn watches(&self, current: Option<usize>) -> &[Watch] {
+        match current.filter(|_| current != self.implicit) {
+            Some(field) => &self.watches[field],
+            None => &self.watches[self.fields.len()],
+        }
+    }
+
+    #[inline]
+    pub(crate) fn delimiter(&self, watch: &Watch) -> &Delimiter {
+        let field = &self.fields[watch.field];
+        let delimiter = match watch.kind {
+            Kind::Open => &field.open,
+            Kind::Close => &field.close,
+        };
+        match delimiter {
+            Some(delimiter) => delimiter,
+            None => unreachable!("only delimiters that are there are watched"),
+        }
+    }
+
+    /// All delimiters of the fields, in the order of their numbers.
+    pub(crate) fn delimiters(&self) -> impl Iterator<Item = &Delimiter> {
+        self.fields
+            .iter()
+            .flat_map(|field| field.open.iter().chain(&field.close))
+    }
+}
