@@ -122,7 +122,7 @@ fn notes_tell_where_things_come_out() {
         answer.and_then(|answer| answer.note)
     };
     for (source, topic, expected) in [
-        (MARKED, Topic::SystemMessage, Some("in a turn of its own")),
+        (MARKED, Topic::SystemMessage, Some("before the user's turn")),
         (MERGED, Topic::SystemMessage, Some("within the user's turn")),
         (
             MARKED,
@@ -205,6 +205,22 @@ fn programs_get_all_of_it() {
         let found = told.pointer(pointer).map(json::write);
         assert_eq!(found.as_deref(), Some(expected), "{pointer}");
     }
+}
+
+#[test]
+fn templates_that_want_a_list_of_tools_are_given_an_empty_one() {
+    let wants_tools = "{% for t in tools %}{{ t.function.name }}{% endfor %}\
+                       {% for m in messages %}{{ m.content }}{% endfor %}";
+    let found = ask(wants_tools);
+    assert_eq!(
+        found.outcome(Topic::Tools),
+        Some(&Outcome::Dropped),
+        "the description is not there"
+    );
+    assert_eq!(
+        found.outcome(Topic::SystemMessage),
+        Some(&Outcome::Rendered)
+    );
 }
 
 #[test]

@@ -1173,7 +1173,7 @@ mod capabilities {
     #[test]
     fn they_are_a_table_for_people() {
         assert_snapshot!(unjinja("caps examples/chat_template.jinja"), @r#"
-        system message              rendered   in a turn of its own
+        system message              rendered   before the user's turn
         tools                       rendered
         tool calls                  rendered
         parallel calls              rendered
@@ -1222,7 +1222,7 @@ mod capabilities {
           "capabilities": {
             "system_message": {
               "outcome": "rendered",
-              "note": "in a turn of its own"
+              "note": "before the user's turn"
             },
             "tools": {
               "outcome": "rendered"

@@ -181,11 +181,8 @@ impl Capabilities {
                 .or_else(|| template.eos_token.clone()),
             ..base.clone()
         };
-        let prober = Prober::new(template, prepared.renderer()?, base);
-        let question = Probe::of([message("user", &prober.word("question"))]);
-        prober
-            .render(&question.clone().prompt())
-            .or_else(|_| prober.render(&question))?;
+        let mut prober = Prober::new(template, prepared.renderer()?, base);
+        prober.try_question()?;
         Ok(Capabilities {
             answers: Asker { prober: &prober }.ask_all(),
             variables: variables::find(&prober, prepared.variables()),
@@ -535,12 +532,21 @@ fn placement(text: &str, alone: &str, word: &str, asked: &str) -> Option<&'stati
     }
     let head = &alone[..alone.find(asked)?];
     let between = &text[system + word.len()..user];
-    // What stands right before the user's message when it is alone: the head of its turn.
-    let turn_head = head.rsplit(char::is_whitespace).find(|s| !s.is_empty());
-    match turn_head {
-        Some(turn_head) if between.contains(turn_head) => Some("in a turn of its own"),
-        _ => Some("within the user's turn"),
-    }
+    // If what stands right before the user's message stands there without a system, too, the
+    // user's turn begins after the system's message.
+    let shared = common_suffix(head, between);
+    Some(match between[between.len() - shared..].trim().is_empty() {
+        true => "within the user's turn",
+        false => "before the user's turn",
+    })
+}
+
+fn common_suffix(a: &str, b: &str) -> usize {
+    let pairs = a.chars().rev().zip(b.chars().rev());
+    pairs
+        .take_while(|(a, b)| a == b)
+        .map(|(a, _)| a.len_utf8())
+        .sum()
 }
 
 fn generation_prompt(prober: &Prober<'_>) -> Option<GenerationPrompt> {

@@ -108,6 +108,8 @@ pub(super) struct Prober<'t> {
     base: RenderInput,
     stem: String,
     words: Cell<usize>,
+    /// What is given for tools where a probe has none.
+    no_tools: Value,
 }
 
 impl<'t> Prober<'t> {
@@ -122,7 +124,27 @@ impl<'t> Prober<'t> {
             base,
             stem,
             words: Cell::new(0),
+            no_tools: Value::Null,
         }
+    }
+
+    /// Finds out how the template is to be asked a question without tools: some don't take it that
+    /// there are none at all, but take an empty list of them.
+    pub(super) fn try_question(&mut self) -> Result<(), RenderError> {
+        let question = Probe::of([message("user", &self.word("question"))]);
+        let ask = |prober: &Self| {
+            let answer = prober.render(&question.clone().prompt());
+            answer.or_else(|_| prober.render(&question))
+        };
+        let first = ask(self);
+        if first.is_err() {
+            self.no_tools = Vec::new().into();
+            if ask(self).is_ok() {
+                return Ok(());
+            }
+            self.no_tools = Value::Null;
+        }
+        first.map(|_| ())
     }
 
     /// A word that occurs nowhere else.
@@ -137,7 +159,10 @@ impl<'t> Prober<'t> {
         variables.extend(probe.variables.clone());
         let input = RenderInput {
             messages: probe.messages.clone().into(),
-            tools: probe.tools.clone(),
+            tools: match &probe.tools {
+                Value::Null => self.no_tools.clone(),
+                tools => tools.clone(),
+            },
             add_generation_prompt: probe.prompt,
             variables,
             ..self.base.clone()

@@ -69,16 +69,13 @@ fn switch(prober: &Prober<'_>, name: &str) -> Option<Switch> {
     let absent = prober.render(&probe()).ok()?;
     let on = prober.render(&probe().variable(name, true)).ok()?;
     let off = prober.render(&probe().variable(name, false)).ok()?;
-    if on == off {
-        return None;
-    }
     let turn = |text: &str| after_last(text, &word);
     let switch = Switch {
         on: turn(&on),
         off: turn(&off),
         absent: turn(&absent),
     };
-    Some(switch)
+    (switch.on != switch.off).then_some(switch)
 }
 
 /// What follows a word.
