@@ -269,3 +269,21 @@ fn faults_and_warnings_tell_their_place_in_the_document() {
         "/inner: there is no response template here"
     );
 }
+
+#[test]
+fn a_flood_of_faults_is_cut_off_and_says_so() {
+    let fields: Vec<String> = (0..300)
+        .map(|n| format!("\"f{n}\": {{\"opne\": 1}}"))
+        .collect();
+    let json = format!(
+        r#"{{"start_anchor": "A:", "fields": {{{}}}}}"#,
+        fields.join(", ")
+    );
+    let error = ResponseTemplate::from_json(&json).expect_err("nothing of it is right");
+    assert_eq!(error.faults.len(), 101);
+    let last = error.faults.last().map(ToString::to_string);
+    assert_eq!(
+        last.as_deref(),
+        Some("there are more faults: mend these first")
+    );
+}

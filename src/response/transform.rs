@@ -174,19 +174,19 @@ fn read_string(text: &Text, place: &[String], mixed: &mut Vec<MixedString>) -> T
     let literal = || Transform::Literal(Value::String(text.clone()));
     let string = text.to_string_lossy();
     let mut first = None;
-    // The pattern has no lookaround: it can't run out of steps.
-    let _ = PLACEHOLDER.for_each_match(&string, |found| {
+    let searched = PLACEHOLDER.for_each_match(&string, |found| {
         first = Some(found.start..found.end);
         std::ops::ControlFlow::Break(())
     });
     match first {
-        None => literal(),
+        None if searched.is_ok() => literal(),
         Some(range) if range == (0..string.len()) => {
             let mut path = string[1..string.len() - 1].split('.').map(str::to_owned);
             let root = path.next().unwrap_or_default();
             Transform::Placeholder(root, path.collect())
         }
-        Some(_) => {
+        // What can't be searched to its end may be mixed, too.
+        _ => {
             mixed.push(place.to_vec());
             literal()
         }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
 use crate::json;
-use crate::response::pattern::Pattern;
+use crate::response::pattern::{Pattern, TooCostly};
 use crate::value::Value;
 
 use super::{Content, excerpt};
@@ -62,7 +62,7 @@ impl JsonArgs {
             working = take_out(&working, open, close, &mut strings);
         }
         if self.unquoted_keys {
-            working = quote_keys(&working);
+            working = quote_keys(&working)?;
         }
         Ok(match strings.is_empty() {
             true => working,
@@ -89,11 +89,10 @@ fn take_out(text: &str, open: &str, close: &str, strings: &mut Vec<String>) -> S
     out
 }
 
-fn quote_keys(text: &str) -> String {
+fn quote_keys(text: &str) -> Result<String, String> {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let mut copied = 0;
-    // The pattern has no lookaround: it can't run out of steps.
-    let _ = UNQUOTED_KEY.for_each_match(text, |found| {
+    let searched = UNQUOTED_KEY.for_each_match(text, |found| {
         if let Some(key) = found.group(0) {
             out.push_str(&text[copied..key.start]);
             out.push('"');
@@ -103,8 +102,9 @@ fn quote_keys(text: &str) -> String {
         }
         ControlFlow::Continue(())
     });
+    searched.map_err(|TooCostly| "the search for unquoted keys takes too many steps".to_owned())?;
     out.push_str(&text[copied..]);
-    out
+    Ok(out)
 }
 
 fn put_back(text: &str, strings: &[String]) -> String {

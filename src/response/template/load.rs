@@ -78,6 +78,8 @@ fn only(fault: Fault) -> TemplateError {
 #[derive(Default)]
 struct Loader {
     faults: Vec<Finding>,
+    /// Whether there are more than are reported.
+    has_more: bool,
     warnings: Vec<Finding>,
 }
 
@@ -131,10 +133,19 @@ impl Loader {
                     inner: Arc::new(inner),
                 })
             }
-            _ => Err(TemplateError {
-                origin: None,
-                faults: place(self.faults),
-            }),
+            _ => {
+                let mut faults = place(self.faults);
+                faults.extend(self.has_more.then(|| Fault {
+                    pointer: String::new(),
+                    position: None,
+                    message: "there are more faults".into(),
+                    remedy: Some("mend these first".into()),
+                }));
+                Err(TemplateError {
+                    origin: None,
+                    faults,
+                })
+            }
         }
     }
 
@@ -142,6 +153,8 @@ impl Loader {
     fn add_fault(&mut self, finding: Finding) {
         if self.faults.len() < MAX_FAULTS {
             self.faults.push(finding);
+        } else {
+            self.has_more = true;
         }
     }
 
