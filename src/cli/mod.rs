@@ -3,6 +3,7 @@
 mod caps;
 mod input;
 mod jsonl;
+mod output;
 mod parse;
 mod render;
 mod source;

@@ -14,6 +14,7 @@
 //! assert_eq!(error.to_string(), "expected `:` at line 2, column 7");
 //! ```
 
+mod edit;
 mod locator;
 mod reader;
 mod special;
@@ -27,6 +28,7 @@ use crate::value::Value;
 
 use reader::Reader;
 
+pub use edit::{EditError, get_key, set_key};
 pub use locator::{locate, locate_key};
 pub use writer::{Style, write, write_into, write_str, write_styled, write_text};
 

@@ -39,20 +39,25 @@ impl<'a> Reader<'a> {
             return Err(self.error(ErrorKind::ByteOrderMark, 0));
         }
         self.skip_space();
-        let value = loop {
-            // Nothing here means that an array or object was opened, and its
-            // first value comes next.
-            if let Some(value) = self.begin()?
-                && let Some(value) = self.attach(value)?
-            {
-                break value;
-            }
-        };
+        let value = self.value()?;
         self.skip_space();
         if self.at < self.bytes.len() {
             return Err(self.error(ErrorKind::TrailingData, self.at));
         }
         Ok(value)
+    }
+
+    /// Reads a value with all of its parts.
+    pub(super) fn value(&mut self) -> Result<Value, Error> {
+        loop {
+            // Nothing here means that an array or object was opened, and its
+            // first value comes next.
+            if let Some(value) = self.begin()?
+                && let Some(value) = self.attach(value)?
+            {
+                return Ok(value);
+            }
+        }
     }
 
     /// Reads a whole value, or opens one that has parts.
@@ -340,14 +345,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn skip_space(&mut self) {
+    pub(super) fn skip_space(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.bytes.get(self.at) {
             self.at += 1;
         }
     }
 
     /// Goes past this byte if it stands here.
-    fn take(&mut self, byte: u8) -> bool {
+    pub(super) fn take(&mut self, byte: u8) -> bool {
         let here = self.bytes.get(self.at) == Some(&byte);
         self.at += usize::from(here);
         here
