@@ -47,6 +47,8 @@
 mod analysis;
 #[cfg(feature = "chat-template")]
 mod chat_template;
+#[cfg(feature = "chat-template")]
+mod derive;
 pub mod json;
 mod number;
 mod response;
@@ -54,13 +56,17 @@ mod value;
 
 #[cfg(feature = "chat-template")]
 pub use analysis::{
-    Answer, Capabilities, GenerationPrompt, Outcome, Switch, Thinking, Topic, Variable,
+    Answer, CallBody, CallKeys, CallShape, Capabilities, ContentShape, Dialect, Findings,
+    GenerationPrompt, Outcome, ReasoningShape, Slot, Switch, Tagged, Thinking, Topic, TurnShape,
+    Variable,
 };
 #[cfg(feature = "chat-template")]
 pub use chat_template::{
     ChatTemplate, GgufFault, HubFault, HubSettings, LoadError, LoadOptions, ModelId, NotAModelId,
     Origins, PreparedTemplate, RenderError, RenderInput, Renderer, Rendering, Source,
 };
+#[cfg(feature = "chat-template")]
+pub use derive::{Derivation, DeriveError, DeriveOptions, Row, derive};
 pub use response::{
     Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, Opening, OwnedEvent, ParseError,
     ParserOptions, RegionError, ResponseParser, ResponseTemplate, TemplateError, Tools, parse,

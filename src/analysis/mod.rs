@@ -4,9 +4,25 @@
 //! nowhere else; where they come out in a rendering, there is the slot, and where they don't, the
 //! template has no use for what they stood for.
 
+mod arguments;
+pub(crate) mod asking;
+mod calls;
 mod capabilities;
+mod content;
+mod findings;
+pub(crate) mod markers;
 mod probe;
+mod reasoning;
+mod turn;
 mod variables;
 
+pub use arguments::Tagged;
+pub use calls::{CallBody, CallKeys, CallShape, Dialect, Slot};
 pub use capabilities::{Answer, Capabilities, GenerationPrompt, Outcome, Thinking, Topic};
+pub use content::ContentShape;
+pub use findings::Findings;
+pub use reasoning::ReasoningShape;
+pub use turn::TurnShape;
 pub use variables::{Switch, Variable};
+
+pub(crate) use findings::{Analysis, analyze, with_tokens};

@@ -151,7 +151,7 @@ impl<'t> Prober<'t> {
     pub(super) fn word(&self, meaning: &str) -> String {
         let number = self.words.replace(self.words.get() + 1);
         // The number stands within, so that no word begins another.
-        format!("{}{number}{meaning}", self.stem)
+        format!("{}{number:03}{meaning}", self.stem)
     }
 
     pub(super) fn render(&self, probe: &Probe) -> Result<String, RenderError> {

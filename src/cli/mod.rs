@@ -1,6 +1,7 @@
 //! The doors to the library: one file a subcommand.
 
 mod caps;
+mod derive;
 mod input;
 mod jsonl;
 mod output;
@@ -38,6 +39,7 @@ enum Command {
     Parse(parse::Args),
     Render(render::Args),
     Caps(caps::Args),
+    Derive(derive::Args),
 }
 
 /// Why a command could not do its work.
@@ -77,6 +79,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Parse(args) => parse::run(&args),
         Command::Render(args) => render::run(&args),
         Command::Caps(args) => caps::run(&args),
+        Command::Derive(args) => derive::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

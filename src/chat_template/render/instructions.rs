@@ -112,6 +112,25 @@ pub(super) fn names_set<'s>(all: &Instructions<'s>) -> HashSet<&'s str> {
     names.collect()
 }
 
+/// The names that a program looks up before it sets them, as `x = x | default(1)` does.
+pub(super) fn names_read_before_set<'s>(all: &Instructions<'s>) -> HashSet<&'s str> {
+    let mut set = HashSet::new();
+    let mut read_before = HashSet::new();
+    for instruction in instructions(all) {
+        match instruction {
+            Instruction::Lookup(name) if !set.contains(name) => {
+                read_before.insert(*name);
+            }
+            Instruction::StoreLocal(name) => {
+                set.insert(*name);
+            }
+            _ => {}
+        }
+    }
+    read_before.retain(|name| set.contains(name));
+    read_before
+}
+
 fn changes_lists(all: &Instructions<'_>) -> bool {
     instructions(all).any(|instruction| match instruction {
         Instruction::CallMethod(name, _) => CHANGING.contains(name),

@@ -117,8 +117,11 @@ impl PreparedTemplate {
         };
         let compiled = minijinja::machinery::get_compiled_template(&template);
         let set = instructions::names_set(&compiled.instructions);
-        let names = template.undeclared_variables(false).into_iter();
+        let mut names = template.undeclared_variables(false);
+        let read_before = instructions::names_read_before_set(&compiled.instructions);
+        names.extend(read_before.into_iter().map(str::to_owned));
         names
+            .into_iter()
             .map(|name| {
                 let is_set = set.contains(&name.as_str());
                 (name, is_set)

@@ -1,0 +1,206 @@
+//! All that is known of a format, complete enough to write any kind of parser from.
+
+use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput};
+
+use super::asking::{Asking, Mode, Said, Scene};
+use super::calls::{self, Around, CallShape};
+use super::content::{self, ContentShape};
+use super::markers;
+use super::reasoning::{self, Found, ReasoningShape};
+use super::turn::{self, Openings, TurnShape};
+
+/// How a model writes its turn, as far as its chat template tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Findings {
+    /// Where a turn begins and ends.
+    pub turn: TurnShape,
+    /// How reasoning is written.
+    pub reasoning: Option<ReasoningShape>,
+    /// How text is written.
+    pub content: ContentShape,
+    /// How calls of tools are written.
+    pub calls: Option<CallShape>,
+    /// Why no calls were rendered, in the template's words.
+    pub calls_refused: Option<String>,
+    /// What prompts write of the turn itself.
+    pub prompt_remainders: Vec<String>,
+}
+
+impl Findings {
+    /// Asks a template. `base` holds what all renderings have in common: tokens, the time, and
+    /// variables; its messages and tools are not used.
+    ///
+    /// ```
+    /// use unjinja::{ChatTemplate, Findings, RenderInput};
+    ///
+    /// let template = ChatTemplate::from_source(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let found = Findings::of(&template, &RenderInput::default())?;
+    /// assert_eq!(found.turn.headers, ["<assistant>"]);
+    /// assert_eq!(found.turn.ends, ["<end>"]);
+    /// assert!(found.reasoning.is_none() && found.calls.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the template is not valid, or does not even render a question of the user.
+    pub fn of(template: &ChatTemplate, base: &RenderInput) -> Result<Findings, RenderError> {
+        let prepared = template.prepare();
+        Ok(analyze(template, &prepared, with_tokens(template, base))?.findings)
+    }
+}
+
+/// The input with the template's own tokens where it names none.
+pub(crate) fn with_tokens(template: &ChatTemplate, base: &RenderInput) -> RenderInput {
+    RenderInput {
+        bos_token: base
+            .bos_token
+            .clone()
+            .or_else(|| template.bos_token.clone()),
+        eos_token: base
+            .eos_token
+            .clone()
+            .or_else(|| template.eos_token.clone()),
+        ..base.clone()
+    }
+}
+
+/// Findings, and the template they were made of, ready to be asked more.
+pub(crate) struct Analysis<'t> {
+    pub(crate) asking: Asking<'t>,
+    pub(crate) findings: Findings,
+}
+
+/// Finds out how a model writes its turn.
+pub(crate) fn analyze<'t>(
+    template: &ChatTemplate,
+    prepared: &'t PreparedTemplate,
+    base: RenderInput,
+) -> Result<Analysis<'t>, RenderError> {
+    let eos = base.eos_token.clone();
+    let mut asking = Asking::new(template, prepared, base)?;
+    let (word, thought) = (asking.word("content"), asking.word("thought"));
+    let plain = Said::content(&word);
+    let thoughtful = plain.clone().reasoning(&thought);
+
+    let (question, calls_refused) = match calls::ask(&mut asking) {
+        Ok(question) => (question, None),
+        Err(refusal) => (None, Some(refusal.message().to_owned())),
+    };
+    let in_last_turn = asking.find_manner(Scene::Question, &thoughtful, &[&thought, &word]);
+    let in_last_turn = matches!(in_last_turn, Ok(true));
+
+    let mut turns = vec![plain.clone(), thoughtful.clone()];
+    if let Some(question) = &question {
+        turns.push(question.one.clone());
+        turns.push(question.one.clone().reasoning(&thought));
+    }
+    let mut openings = Openings::of(&asking, &turns);
+
+    // Reasoning as it stands beside text, and if there is none, as it stands beside calls.
+    let beside_text = in_last_turn
+        .then(|| reasoning::look(&asking, &openings, &thoughtful, &thought, &word))
+        .flatten();
+    let beside_calls = question.as_ref().and_then(|question| {
+        let said = question.one.clone().reasoning(&thought);
+        let turn = asking.turn(Scene::Question, &said, Mode::On).ok()?;
+        let next = question.first_word(turn.tail()).to_owned();
+        reasoning::look(&asking, &openings, &said, &thought, &next)
+    });
+    let reasoning = reasoning_shape(
+        &asking,
+        template,
+        &mut openings,
+        beside_text.as_ref(),
+        beside_calls.as_ref(),
+        (&thoughtful, &thought),
+    );
+
+    let (content, after_content) = content::find(
+        &asking,
+        &openings,
+        &plain,
+        &word,
+        reasoning.as_ref(),
+        beside_text.as_ref(),
+    );
+    let around = Around {
+        openings: &openings,
+        after_content: &after_content,
+        reasoning_close: reasoning.as_ref().map(|reasoning| reasoning.close.as_str()),
+    };
+    let calls = question.and_then(|question| calls::find(&asking, question, &around));
+    let mut ends = turn::ends(&asking, &plain, &word);
+    ends.extend(eos);
+    turn::dedup(&mut ends);
+    let findings = Findings {
+        turn: TurnShape {
+            headers: openings.headers(&asking),
+            ends,
+        },
+        prompt_remainders: openings.all_prompt_remainders(&asking),
+        reasoning,
+        content,
+        calls,
+        calls_refused,
+    };
+    Ok(Analysis { asking, findings })
+}
+
+fn reasoning_shape(
+    asking: &Asking<'_>,
+    template: &ChatTemplate,
+    openings: &mut Openings,
+    beside_text: Option<&Found>,
+    beside_calls: Option<&Found>,
+    (said, thought): (&Said, &str),
+) -> Option<ReasoningShape> {
+    let seen = beside_text.or(beside_calls);
+    let (open, close) = match seen {
+        Some(found) => {
+            let close = reasoning::closing_marker(&found.after)?;
+            let open = found.before.trim_start();
+            let open = (!open.trim().is_empty()).then(|| open.to_owned());
+            (open.or_else(|| opener_in_header(openings, &close)), close)
+        }
+        None => {
+            let remainders = openings.prompt_remainders(asking, &[Scene::Question]);
+            reasoning::infer(asking, &template.source, &remainders)?
+        }
+    };
+    if let Some(open) = open.as_deref() {
+        openings.shorten(open.trim());
+    }
+    let remainders = openings.prompt_remainders(asking, &[Scene::Question]);
+    let opens = |rest: &String| {
+        open.as_deref()
+            .is_some_and(|open| rest.contains(open.trim()))
+    };
+    let closes = |rest: &String| rest.contains(close.trim());
+    let past = asking.past_turn(Scene::Question, said, Mode::On);
+    Some(ReasoningShape {
+        seen: seen.is_some(),
+        in_last_turn: beside_text.is_some(),
+        in_past_turns: past.is_ok_and(|turn| turn.tail().contains(thought)),
+        beside_calls: beside_calls.is_some(),
+        opened_by_prompt: remainders.iter().any(|rest| opens(rest) && !closes(rest)),
+        closed_by_prompt: remainders.iter().any(closes),
+        open,
+        close,
+    })
+}
+
+/// The marker that opens reasoning, if every turn and every prompt begins with it.
+fn opener_in_header(openings: &Openings, close: &str) -> Option<String> {
+    let header = openings.header(Scene::Question, Mode::On);
+    let closing = markers::markers(close).last()?;
+    let pieces = markers::pieces(header);
+    let at = pieces
+        .iter()
+        .rposition(|piece| markers::is_pair(piece, closing))?;
+    Some(pieces[at..].concat())
+}

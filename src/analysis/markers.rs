@@ -1,0 +1,198 @@
+//! Cutting texts into pieces, so that no marker is ever cut in two.
+
+/// What may stand around the name of a marker.
+const BRACKETS: [(char, char); 8] = [
+    ('<', '>'),
+    ('[', ']'),
+    ('◁', '▷'),
+    ('〈', '〉'),
+    ('⟨', '⟩'),
+    ('«', '»'),
+    ('【', '】'),
+    ('⟦', '⟧'),
+];
+
+/// A marker is not longer than this many bytes.
+const LONGEST: usize = 96;
+
+/// Stands in a text where a slot has been taken out. Private use: no template writes it.
+pub(crate) const NAME_SLOT: char = '\u{E000}';
+pub(crate) const ID_SLOT: char = '\u{E001}';
+pub(crate) const INDEX_SLOT: char = '\u{E002}';
+
+pub(crate) fn is_slot(c: char) -> bool {
+    matches!(c, NAME_SLOT | ID_SLOT | INDEX_SLOT)
+}
+
+/// The pieces of a text: markers in brackets, words, runs of a sign, single characters.
+pub(crate) fn pieces(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(piece_length(rest));
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces
+}
+
+fn piece_length(rest: &str) -> usize {
+    let Some(first) = rest.chars().next() else {
+        return 0;
+    };
+    if let Some(length) = bracketed(rest, first) {
+        return length;
+    }
+    let run = |same: &dyn Fn(char) -> bool| rest.find(|c| !same(c)).unwrap_or(rest.len());
+    if is_word(first) {
+        run(&is_word)
+    } else if first.is_whitespace() || is_slot(first) || "{}[]()<>\"',:;".contains(first) {
+        // Signs of JSON stand next to each other without belonging together.
+        match first {
+            // But several of these are a sign of their own.
+            '<' | '>' if run(&|c| c == first) > 1 => run(&|c| c == first),
+            _ => first.len_utf8(),
+        }
+    } else {
+        run(&|c| c == first)
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '▁'
+}
+
+/// The length of a marker in brackets that begins here, also if a slot or the end cuts it short.
+fn bracketed(rest: &str, first: char) -> Option<usize> {
+    let &(open, close) = BRACKETS.iter().find(|(open, _)| *open == first)?;
+    let mut letters = false;
+    for (at, c) in rest.char_indices().skip(1) {
+        if c == close {
+            return letters.then_some(at + c.len_utf8()).or({
+                // `<|"|>` has no letters, but is a marker all the same.
+                (open == '<' && at > 2).then_some(at + c.len_utf8())
+            });
+        }
+        let belongs = match open {
+            // Brackets of this kind are also lists.
+            '[' => is_word(c) || c == ' ' || (c == '/' && at == 1) || is_slot(c),
+            _ => c != open && c != '\n' && c != '{' && c != '}',
+        };
+        if !belongs || at > LONGEST {
+            return None;
+        }
+        letters |= c.is_alphabetic();
+    }
+    (letters && open != '[').then_some(rest.len())
+}
+
+/// Whether a piece is a marker, and not just text between markers.
+pub(crate) fn is_marker(piece: &str) -> bool {
+    let mut chars = piece.chars();
+    let (Some(first), Some(last)) = (chars.next(), chars.next_back()) else {
+        return false;
+    };
+    let bracketed = BRACKETS.iter().any(|(open, _)| *open == first);
+    let run = piece.len() > 2 && piece.chars().all(|c| c == first) && !first.is_whitespace();
+    let _ = last;
+    (bracketed && piece.chars().count() > 2) || (run && !is_word(first))
+}
+
+/// Whether a text has something in it that can be told from a model's prose.
+pub(crate) fn is_distinctive(text: &str) -> bool {
+    let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
+    pieces(text).into_iter().any(is_marker)
+        || (letters >= 4 && !text.contains('"') && !text.contains('\''))
+        || text
+            .trim()
+            .chars()
+            .filter(|c| !"{}[]()\"',:; \n\t\r".contains(*c))
+            .count()
+            >= 3
+            && !text.contains('"')
+            && !text.contains('\'')
+}
+
+/// How many bytes of two texts are the same from their beginnings, in whole pieces.
+pub(crate) fn common_prefix(a: &str, b: &str) -> usize {
+    let same = pieces(a).into_iter().zip(pieces(b));
+    same.take_while(|(a, b)| a == b).map(|(a, _)| a.len()).sum()
+}
+
+/// How many bytes of two texts are the same up to their ends, in whole pieces.
+pub(crate) fn common_suffix(a: &str, b: &str) -> usize {
+    let (a, b) = (pieces(a), pieces(b));
+    let same = a.iter().rev().zip(b.iter().rev());
+    same.take_while(|(a, b)| a == b).map(|(a, _)| a.len()).sum()
+}
+
+/// Where the piece begins in which a position lies, or the position if it lies between two.
+pub(crate) fn boundary(text: &str, position: usize) -> usize {
+    let mut at = 0;
+    for piece in pieces(text) {
+        if at + piece.len() > position {
+            return at;
+        }
+        at += piece.len();
+    }
+    at.min(position)
+}
+
+/// The markers in a text.
+pub(crate) fn markers(text: &str) -> impl Iterator<Item = &str> {
+    pieces(text).into_iter().filter(|piece| is_marker(piece))
+}
+
+/// What is left of a marker's name when brackets and what says "begin" or "end" are gone.
+pub(crate) fn core(marker: &str) -> String {
+    let words = marker.split(|c: char| !c.is_alphanumeric());
+    let words = words.map(str::to_lowercase);
+    words
+        .filter(|word| {
+            !matches!(
+                word.as_str(),
+                "" | "begin" | "start" | "end" | "stop" | "open" | "close" | "prefix" | "suffix"
+            )
+        })
+        .collect::<Vec<_>>()
+        .join("_")
+}
+
+/// Whether one marker can close what the other opens.
+pub(crate) fn is_pair(open: &str, close: &str) -> bool {
+    let name = core(open);
+    open != close && !name.is_empty() && name == core(close) && says_end(close) && !says_end(open)
+}
+
+/// Whether a marker says that something ends.
+pub(crate) fn says_end(marker: &str) -> bool {
+    let mut words = marker.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| matches!(word.to_lowercase().as_str(), "end" | "stop" | "close" | "suffix"))
+        || marker.contains('/')
+        // `<name|>` closes what `<|name>` opens.
+        || (marker.ends_with("|>") && !marker.starts_with("<|"))
+}
+
+/// The marker that would close what another opens, made the way most are.
+pub(crate) fn mirrored(open: &str) -> Option<String> {
+    for (begin, end) in [
+        ("begin", "end"),
+        ("start", "end"),
+        ("BEGIN", "END"),
+        ("START", "END"),
+    ] {
+        if open.contains(begin) {
+            return Some(open.replacen(begin, end, 1));
+        }
+    }
+    let first = open.chars().next()?;
+    if open.starts_with("<|") && !open.ends_with("|>") {
+        return Some(format!(
+            "<{}|>",
+            open.trim_start_matches("<|").trim_end_matches('>')
+        ));
+    }
+    BRACKETS.iter().find(|(bracket, _)| *bracket == first)?;
+    let name = &open[first.len_utf8()..];
+    Some(format!("{first}/{name}"))
+}

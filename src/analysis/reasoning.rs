@@ -1,0 +1,129 @@
+//! Where a model's reasoning stands, and what opens and closes it.
+
+use super::asking::{Asking, Mode, Said, Scene};
+use super::markers::{self, is_pair, mirrored, pieces};
+use super::turn::Openings;
+
+/// How reasoning is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReasoningShape {
+    /// What opens it; `None` if the turn just begins with it.
+    pub open: Option<String>,
+    /// What closes it.
+    pub close: String,
+    /// Whether it was seen rendered, or is inferred from what prompts and the template hold.
+    pub seen: bool,
+    /// Whether it is rendered in the turn that comes last, in past ones, and beside calls.
+    pub in_last_turn: bool,
+    /// Whether it is rendered in turns that another question follows.
+    pub in_past_turns: bool,
+    /// Whether it is rendered beside calls.
+    pub beside_calls: bool,
+    /// Whether a prompt opens it.
+    pub opened_by_prompt: bool,
+    /// Whether a prompt opens it and closes it at once, to switch thinking off.
+    pub closed_by_prompt: bool,
+}
+
+/// Reasoning as it was found in a rendering, and what stands between it and what follows.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    /// What stands before it in the turn.
+    pub(crate) before: String,
+    /// What stands between it and the content, or the call.
+    pub(crate) after: String,
+    /// What stands after the content.
+    pub(crate) end: String,
+}
+
+/// Renders reasoning beside something else, and cuts out what stands around it.
+pub(crate) fn look(
+    asking: &Asking<'_>,
+    openings: &Openings,
+    said: &Said,
+    reasoning: &str,
+    next: &str,
+) -> Option<Found> {
+    for mode in [Mode::On, Mode::Unset] {
+        let Ok(turn) = asking.turn(Scene::Question, said, mode) else {
+            continue;
+        };
+        let body = openings.body(turn.tail(), Scene::Question, mode);
+        let Some((before, rest)) = body.split_once(reasoning) else {
+            continue;
+        };
+        let (after, end) = rest.split_once(next).unwrap_or((rest, ""));
+        return Some(Found {
+            before: before.to_owned(),
+            after: after.to_owned(),
+            end: end.to_owned(),
+        });
+    }
+    None
+}
+
+/// The first marker of a text, or all of it without the white space around.
+pub(crate) fn closing_marker(after: &str) -> Option<String> {
+    let pieces = pieces(after);
+    let marker = pieces.iter().position(|piece| markers::is_marker(piece));
+    let text = match marker {
+        // Words before a marker belong to it.
+        Some(at) => pieces[..=at].concat(),
+        None => after.to_owned(),
+    };
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The markers of reasoning that is never rendered: what a prompt opens, or what the template cuts
+/// out of the content of past turns.
+pub(crate) fn infer(
+    asking: &Asking<'_>,
+    source: &str,
+    remainders: &[String],
+) -> Option<(Option<String>, String)> {
+    for rest in remainders {
+        let found: Vec<&str> = markers::markers(rest).collect();
+        for (at, open) in found.iter().enumerate() {
+            if let Some(close) = found[at + 1..].iter().find(|close| is_pair(open, close)) {
+                return Some((Some((*open).to_owned()), (*close).to_owned()));
+            }
+        }
+    }
+    let mut known: Vec<&str> = markers::markers(source).collect();
+    known.sort_unstable();
+    known.dedup();
+    for rest in remainders {
+        let Some(open) = markers::markers(rest).last() else {
+            continue;
+        };
+        if markers::says_end(open) {
+            let opener = known.iter().find(|other| is_pair(other, open));
+            return Some((opener.map(|o| (*o).to_owned()), open.to_owned()));
+        }
+        let close = known.iter().find(|close| is_pair(open, close));
+        let close = close.map(|close| (*close).to_owned());
+        return Some((Some(open.to_owned()), close.or_else(|| mirrored(open))?));
+    }
+    known.iter().find_map(|close| {
+        let closes = markers::says_end(close) && cuts_off(asking, close);
+        let open = || {
+            let opener = known.iter().find(|open| is_pair(open, close));
+            opener.map_or_else(|| close.replacen('/', "", 1), |o| (*o).to_owned())
+        };
+        closes.then(|| (Some(open()), (*close).to_owned()))
+    })
+}
+
+/// Whether a template drops what stands before a marker in the content of a past turn, and only
+/// because of the marker.
+fn cuts_off(asking: &Asking<'_>, marker: &str) -> bool {
+    let (before, after) = (asking.word("before"), asking.word("after"));
+    let keeps = |between: &str, word: &str| {
+        let said = Said::content(&format!("{before}{between}{after}"));
+        let turn = asking.past_turn(Scene::Question, &said, Mode::Unset);
+        turn.is_ok_and(|turn| turn.tail().contains(word))
+    };
+    keeps(marker, &after) && !keeps(marker, &before) && keeps(" ", &before)
+}

@@ -1,0 +1,200 @@
+//! Where the assistant's turn begins, and what ends it.
+
+use super::asking::{Asking, Mode, Said, Scene};
+use super::markers::{self, common_prefix, common_suffix};
+
+/// How a turn of the assistant begins and ends.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TurnShape {
+    /// The texts after which the assistant's turn begins: one, or several where it depends on what
+    /// came before.
+    pub headers: Vec<String>,
+    /// The markers that end a turn.
+    pub ends: Vec<String>,
+}
+
+/// What stands between the message before a turn and the turn, in a scene and a mode.
+#[derive(Debug, Clone)]
+struct Opening {
+    scene: Scene,
+    mode: Mode,
+    header: String,
+}
+
+/// What stands before the turn in all scenes that the template can render.
+#[derive(Debug, Clone)]
+pub(crate) struct Openings(Vec<Opening>);
+
+const SCENES: [Scene; 3] = [Scene::Question, Scene::SecondQuestion, Scene::AfterTool];
+pub(crate) const MODES: [Mode; 3] = [Mode::Unset, Mode::On, Mode::Off];
+
+impl Openings {
+    /// Finds what the prompt and the turns of a scene have in common.
+    pub(crate) fn of(asking: &Asking<'_>, turns: &[Said]) -> Openings {
+        let mut openings = Vec::new();
+        for scene in SCENES {
+            for mode in MODES {
+                let Ok(prompt) = asking.prompt(scene, mode) else {
+                    continue;
+                };
+                let mut header = prompt.tail().to_owned();
+                // After a tool's answer some templates begin one kind of turn and go on with
+                // another: the text says where the turn begins.
+                let turns = match scene {
+                    Scene::AfterTool => &turns[..1],
+                    Scene::Question | Scene::SecondQuestion => turns,
+                };
+                for said in turns {
+                    if let Ok(turn) = asking.turn(scene, said, mode) {
+                        header.truncate(common_prefix(&header, turn.tail()));
+                    }
+                }
+                openings.push(Opening {
+                    scene,
+                    mode,
+                    header,
+                });
+            }
+        }
+        Openings(openings)
+    }
+
+    /// What stands before a turn in a scene and a mode.
+    pub(crate) fn header(&self, scene: Scene, mode: Mode) -> &str {
+        let of_scene = || self.0.iter().filter(|opening| opening.scene == scene);
+        let exact = of_scene().find(|opening| opening.mode == mode);
+        let found = exact.or_else(|| of_scene().next());
+        found.map_or("", |opening| opening.header.as_str())
+    }
+
+    /// The turn itself, out of all that follows the message before it.
+    pub(crate) fn body<'a>(&self, tail: &'a str, scene: Scene, mode: Mode) -> &'a str {
+        &tail[common_prefix(self.header(scene, mode), tail)..]
+    }
+
+    /// Takes what opens reasoning out of what stands before turns.
+    pub(crate) fn shorten(&mut self, open: &str) {
+        for opening in &mut self.0 {
+            if let Some(at) = opening.header.rfind(open) {
+                opening.header.truncate(at);
+            }
+        }
+    }
+
+    /// What prompts write of the turn after its header.
+    pub(crate) fn prompt_remainders(&self, asking: &Asking<'_>, scenes: &[Scene]) -> Vec<String> {
+        let mut remainders = Vec::new();
+        for opening in self
+            .0
+            .iter()
+            .filter(|opening| scenes.contains(&opening.scene))
+        {
+            let Ok(prompt) = asking.prompt(opening.scene, opening.mode) else {
+                continue;
+            };
+            let rest = prompt.tail().strip_prefix(opening.header.as_str());
+            remainders.extend(rest.map(str::to_owned));
+        }
+        remainders.sort_unstable();
+        remainders.dedup();
+        remainders
+    }
+
+    pub(crate) fn all_prompt_remainders(&self, asking: &Asking<'_>) -> Vec<String> {
+        self.prompt_remainders(asking, &SCENES)
+    }
+
+    /// The shortest texts that tell where a turn begins, in all scenes.
+    pub(crate) fn headers(&self, asking: &Asking<'_>) -> Vec<String> {
+        let mut headers: Vec<String> = Vec::new();
+        for opening in &self.0 {
+            let header = own_header(asking, opening);
+            if !header.is_empty() && !headers.contains(&header) {
+                headers.push(header);
+            }
+        }
+        // One that ends like another says no more than that.
+        let all = headers.clone();
+        headers.retain(|header| {
+            let shorter = |other: &String| other != header && header.ends_with(other.as_str());
+            !all.iter().any(shorter)
+        });
+        headers
+    }
+}
+
+/// The part of what stands before a turn that belongs to the turn and not to the message before.
+fn own_header(asking: &Asking<'_>, opening: &Opening) -> String {
+    let header = opening.header.as_str();
+    let before = asking
+        .no_prompt(opening.scene, opening.mode)
+        .map(|turn| turn.tail().to_owned())
+        .unwrap_or_default();
+    let own = header.strip_prefix(before.as_str());
+    if let Some(own) = own.filter(|own| !own.trim().is_empty() && own.len() < header.len()) {
+        return own.trim_start().to_owned();
+    }
+    // The turn begins where the message before it ends: its last marker tells.
+    let pieces = markers::pieces(header);
+    match pieces.iter().rposition(|piece| markers::is_marker(piece)) {
+        Some(last) => pieces[last..].concat(),
+        None => header.trim_start().to_owned(),
+    }
+}
+
+/// The markers that end a turn, from the turn that comes last and from one in the past.
+pub(crate) fn ends(asking: &Asking<'_>, said: &Said, word: &str) -> Vec<String> {
+    let mut ends = Vec::new();
+    let after = |text: &str| {
+        text.rfind(word)
+            .map(|at| text[at + word.len()..].to_owned())
+    };
+    let last = asking.turn(Scene::Question, said, Mode::Unset).ok();
+    let last = last.and_then(|turn| after(turn.tail())).unwrap_or_default();
+    let past = asking.past_turn(Scene::Question, said, Mode::Unset).ok();
+    let past = past.and_then(|turn| after(turn.tail())).unwrap_or_default();
+    let shared = match common_prefix(&last, &past) {
+        0 => past.as_str(),
+        shared if last[..shared].trim().is_empty() => past.as_str(),
+        shared => &past[..shared],
+    };
+    push_markers(&mut ends, &last);
+    let mut in_past = markers::markers(shared);
+    ends.extend(in_past.next().map(str::to_owned));
+    if ends.is_empty() && !last.trim().is_empty() {
+        ends.push(last.trim().to_owned());
+    }
+    dedup(&mut ends);
+    ends
+}
+
+/// All markers of a text; the text itself if it is none but not blank.
+pub(crate) fn push_markers(into: &mut Vec<String>, text: &str) {
+    let found: Vec<&str> = markers::markers(text).collect();
+    if found.concat() == text.split_whitespace().collect::<String>() {
+        into.extend(found.into_iter().map(str::to_owned));
+    } else if !text.trim().is_empty() {
+        into.push(text.trim().to_owned());
+    }
+}
+
+/// Drops what is there already.
+pub(crate) fn dedup(texts: &mut Vec<String>) {
+    let mut seen = Vec::new();
+    texts.retain(|text| {
+        let new = !text.is_empty() && !seen.contains(text);
+        seen.push(text.clone());
+        new
+    });
+}
+
+/// What two texts have in common at their ends, in whole pieces.
+pub(crate) fn shared_end<'a>(a: &'a str, b: &str) -> &'a str {
+    &a[a.len() - common_suffix(a, b)..]
+}
+
+/// What two texts have in common at their beginnings, in whole pieces.
+pub(crate) fn shared_start<'a>(a: &'a str, b: &str) -> &'a str {
+    &a[..common_prefix(a, b)]
+}

@@ -1,0 +1,287 @@
+//! What models do to the texts that they should write.
+
+use crate::analysis::asking::Said;
+use crate::analysis::{Findings, Slot, markers};
+
+use super::sample::Sample;
+use super::trial::Expected;
+
+/// A damaged text, and what it still means.
+#[derive(Debug, Clone)]
+pub(super) struct Damaged {
+    pub(super) how: &'static str,
+    pub(super) prefix: String,
+    pub(super) output: String,
+    pub(super) expected: Expected,
+}
+
+/// Damages samples in all ways that leave no doubt about what was meant.
+pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
+    let mut damaged = Vec::new();
+    for sample in samples.iter().filter(|sample| sample.is_whole) {
+        let damager = Damager { findings, sample };
+        damager.white_space(&mut damaged);
+        damager.openers(&mut damaged);
+        damager.ends(&mut damaged);
+        damager.between_calls(&mut damaged);
+        damager.text_before_calls(&mut damaged);
+        damager.header(&mut damaged);
+        damager.reasoning(&mut damaged);
+    }
+    damaged
+}
+
+struct Damager<'a> {
+    findings: &'a Findings,
+    sample: &'a Sample,
+}
+
+impl Damager<'_> {
+    fn put(&self, into: &mut Vec<Damaged>, how: &'static str, output: String) {
+        self.put_as(into, how, output, self.sample.written.clone());
+    }
+
+    fn put_as(&self, into: &mut Vec<Damaged>, how: &'static str, output: String, said: Said) {
+        if output != self.sample.output {
+            into.push(Damaged {
+                how,
+                prefix: self.sample.prefix.clone(),
+                output,
+                expected: Expected {
+                    said,
+                    content_counts: true,
+                },
+            });
+        }
+    }
+
+    /// White space is lost around markers, or added.
+    fn white_space(&self, into: &mut Vec<Damaged>) {
+        let sample = self.sample;
+        if sample.written.calls.is_empty() && sample.written.reasoning.is_none() {
+            return;
+        }
+        let (mut lost, mut added) = (sample.output.clone(), sample.output.clone());
+        for text in self.structure() {
+            lost = lost.replace(&text, text.trim());
+            if markers::markers(&text).count() == 1 && markers::is_marker(text.trim()) {
+                added = added.replace(text.trim(), &format!("{}\n", text.trim()));
+            }
+        }
+        self.put(into, "white space lost", lost);
+        if sample.written.calls.len() < 2 {
+            self.put(into, "white space added", added);
+        }
+    }
+
+    /// The texts of the format that have white space at their ends, or might have.
+    fn structure(&self) -> Vec<String> {
+        let mut texts = Vec::new();
+        if let Some(shape) = &self.findings.reasoning {
+            texts.extend(shape.open.clone());
+            texts.push(shape.close.clone());
+        }
+        if let Some(shape) = &self.findings.calls {
+            texts.push(shape.section_open.clone());
+            texts.push(shape.section_close.clone());
+            if shape.open.len() == 1
+                && let Some(Slot::Text(text)) = shape.open.first()
+            {
+                texts.push(text.clone());
+                texts.push(shape.close.clone());
+            }
+        }
+        texts.retain(|text| markers::markers(text).next().is_some());
+        texts
+    }
+
+    /// What opens a turn's calls is left out, or the first of several markers that open a call.
+    fn openers(&self, into: &mut Vec<Damaged>) {
+        let Some(shape) = &self.findings.calls else {
+            return;
+        };
+        if self.sample.written.calls.len() != 1 {
+            return;
+        }
+        let section = shape.section_open.trim();
+        let has_own = matches!(shape.open.first(), Some(Slot::Text(text)) if markers::markers(text).next().is_some());
+        if !section.is_empty() && has_own {
+            let output = self.sample.output.replacen(section, "", 1);
+            self.put(into, "the section's opener left out", output);
+        }
+        if let Some(Slot::Text(text)) = shape.open.first() {
+            let pieces = markers::pieces(text);
+            let count = pieces
+                .iter()
+                .filter(|piece| markers::is_marker(piece))
+                .count();
+            if let (Some(first), true) = (
+                markers::markers(text).next(),
+                count > 1 && shape.open.len() > 1,
+            ) {
+                let output = self.sample.output.replacen(first, "", 1);
+                self.put(into, "a call's first marker left out", output);
+            }
+        }
+    }
+
+    /// The end is missing: the marker of the turn's end, or all that follows the last call.
+    fn ends(&self, into: &mut Vec<Damaged>) {
+        let output = &self.sample.output;
+        let mut bare = output.trim_end().to_owned();
+        for end in &self.findings.turn.ends {
+            bare = bare
+                .strip_suffix(end.as_str())
+                .unwrap_or(&bare)
+                .trim_end()
+                .to_owned();
+        }
+        self.put(into, "the turn's end missing", bare.clone());
+        let Some(shape) = &self.findings.calls else {
+            return;
+        };
+        let written = &self.sample.written;
+        if written.calls.len() == 1 && written.content.is_none() {
+            let section = shape.section_close.trim();
+            let bare = bare.strip_suffix(section).unwrap_or(&bare).trim_end();
+            if let Some(bare) = bare
+                .strip_suffix(shape.close.trim())
+                .filter(|_| shape.close.trim().len() > 3)
+            {
+                self.put(into, "a call's end missing", bare.to_owned());
+            }
+        }
+    }
+
+    /// A second call follows without what should stand between them.
+    fn between_calls(&self, into: &mut Vec<Damaged>) {
+        let Some(shape) = &self.findings.calls else {
+            return;
+        };
+        if self.sample.written.calls.len() < 2 || shape.close.trim().len() < 4 {
+            return;
+        }
+        let output = self.sample.output.replacen(shape.close.trim(), "", 1);
+        self.put(into, "a call's end missing before the next", output);
+        if !shape.separator.is_empty() && !shape.open.is_empty() {
+            let joined = format!("{}{}", shape.close, shape.separator);
+            let output = self.sample.output.replace(&joined, &shape.close);
+            self.put(into, "nothing between two calls", output);
+        }
+    }
+
+    /// A text stands before the calls, though the template would not write one.
+    fn text_before_calls(&self, into: &mut Vec<Damaged>) {
+        let sample = self.sample;
+        let said = &sample.written;
+        if said.calls.is_empty() || said.content.is_some() || self.findings.content.open.is_some() {
+            return;
+        }
+        let Some(at) = self.calls_start(&sample.output) else {
+            return;
+        };
+        let mut output = sample.output.clone();
+        output.insert_str(at, "Let us see.\n");
+        let said = said.clone().with_content("Let us see.");
+        self.put_as(into, "a text before the calls", output, said);
+    }
+
+    /// Where the calls begin in a text, if a marker tells.
+    fn calls_start(&self, output: &str) -> Option<usize> {
+        let shape = self.findings.calls.as_ref()?;
+        let first = match shape.open.first() {
+            Some(Slot::Text(text)) => text.trim(),
+            _ => "",
+        };
+        let heads = [shape.section_open.trim(), first];
+        let heads = heads
+            .into_iter()
+            .filter(|head| markers::markers(head).next().is_some());
+        heads.filter_map(|head| output.find(head)).min()
+    }
+
+    /// What stands between a name and the arguments is shortened to its last marker.
+    fn header(&self, into: &mut Vec<Damaged>) {
+        let Some(shape) = &self.findings.calls else {
+            return;
+        };
+        let Some(Slot::Text(text)) = shape.open.last().filter(|_| shape.open.len() > 1) else {
+            return;
+        };
+        let Some(last) = markers::markers(text).last() else {
+            return;
+        };
+        if markers::markers(text).count() > 1 {
+            let output = self.sample.output.replace(text.as_str(), last);
+            self.put(into, "a call's header shortened", output);
+            let (before, _) = text.split_at(text.rfind(last).unwrap_or(0));
+            let output = self
+                .sample
+                .output
+                .replace(text.as_str(), &format!("{before} text{last}"));
+            self.put(into, "a call's header with more in it", output);
+        }
+    }
+
+    /// Reasoning is cut off, is not closed before a call, or speaks of calls.
+    fn reasoning(&self, into: &mut Vec<Damaged>) {
+        let (Some(shape), Some(thought)) =
+            (&self.findings.reasoning, &self.sample.written.reasoning)
+        else {
+            return;
+        };
+        let output = &self.sample.output;
+        let Some(at) = output.find(thought.as_str()) else {
+            return;
+        };
+        let end = at + thought.len();
+        let opened = shape.open.is_some();
+        if opened {
+            let half = at
+                + thought
+                    .char_indices()
+                    .nth(thought.chars().count() / 2)
+                    .map_or(0, |(i, _)| i);
+            let said = Said {
+                reasoning: Some(output[at..half].to_owned()),
+                ..Said::default()
+            };
+            self.put_as(
+                into,
+                "cut off amid reasoning",
+                output[..half].to_owned(),
+                said,
+            );
+            if let Some(turn_end) = self.findings.turn.ends.first() {
+                let said = Said {
+                    reasoning: Some(thought.clone()),
+                    ..Said::default()
+                };
+                let output = format!("{}{turn_end}", &output[..end]);
+                self.put_as(into, "the turn ends amid reasoning", output, said);
+            }
+        }
+        let Some(start) = self.calls_start(&output[end..]).map(|start| end + start) else {
+            return;
+        };
+        let calls = &output[start..];
+        if opened && self.sample.written.content.is_none() {
+            let output = format!("{}\n{calls}", &output[..end]);
+            self.put(into, "reasoning not closed before a call", output);
+        }
+        // A call within reasoning that is closed afterwards belongs to it.
+        let inner = format!("{thought} {} so I do.", calls.trim_end());
+        let inner = self
+            .findings
+            .turn
+            .ends
+            .iter()
+            .fold(inner, |text, end| text.replace(end.as_str(), ""));
+        let said = Said {
+            reasoning: Some(inner.clone()),
+            ..self.sample.written.clone()
+        };
+        let output = format!("{}{inner}{}", &output[..at], &output[end..]);
+        self.put_as(into, "a call within reasoning", output, said);
+    }
+}

@@ -1,0 +1,353 @@
+//! What response templates are tried on: texts that the chat template writes for messages that are
+//! known.
+
+use crate::analysis::asking::{Asking, Called, Mode, Said, Scene};
+use crate::analysis::{Findings, markers};
+use crate::json;
+use crate::response::Tools;
+use crate::value::{Object, Value};
+
+/// A text as a model would write it, and the message that it means.
+#[derive(Debug, Clone)]
+pub(super) struct Sample {
+    /// What the conversation is about.
+    pub(super) name: &'static str,
+    /// The prompt.
+    pub(super) prefix: String,
+    /// What the model writes.
+    pub(super) output: String,
+    /// What was said.
+    pub(super) said: Said,
+    /// What of it the chat template has written.
+    pub(super) written: Said,
+    /// Whether the text is as the chat template wrote it, and not cut at an odd place.
+    pub(super) is_whole: bool,
+}
+
+impl Sample {
+    /// What the chat template has left out.
+    pub(super) fn lost(&self) -> Vec<&'static str> {
+        let mut lost = Vec::new();
+        if self.said.reasoning != self.written.reasoning {
+            lost.push("reasoning");
+        }
+        if self.said.content != self.written.content {
+            lost.push("content");
+        }
+        if self.said.calls != self.written.calls {
+            lost.push("calls");
+        }
+        lost
+    }
+}
+
+/// The samples of a template, and the tools that they call.
+pub(super) struct Samples {
+    pub(super) all: Vec<Sample>,
+    pub(super) tools: Tools,
+    /// Why some could not be rendered: the name of the sample, and the template's words.
+    pub(super) refused: Vec<(&'static str, String)>,
+}
+
+const THOUGHT: &str = "They ask about the tide.\n\nA table would tell, so I look there.";
+const ANSWER: &str = "High water is at noon.";
+const LEAD: &str = "One moment, I look it up.";
+const CODE: &str =
+    "Try this:\n\n```json\n{\"name\": \"tide\", \"arguments\": {}}\n```\n\nThat should do.";
+const AWKWARD: &str = "for x in [1]:\n    put({'a': \"<i>\", \"b\": [x, '\\n']})  # naïve → 水\n";
+
+/// The tools that the calls of the samples are calls of.
+pub(super) fn tools() -> Value {
+    let tools = r#"[
+        {"type": "function", "function": {"name": "read_tide", "description": "Tells the tide",
+            "parameters": {"type": "object", "properties": {
+                "harbour": {"type": "string", "description": "Where"},
+                "scale": {"type": "string", "description": "Metres or feet"}},
+                "required": ["harbour"]}}},
+        {"type": "function", "function": {"name": "find_pages", "description": "Looks for pages",
+            "parameters": {"type": "object", "properties": {
+                "words": {"type": "string", "description": "What to look for"},
+                "most": {"type": "integer", "description": "How many at most"},
+                "strict": {"type": "boolean", "description": "Whether all words must be there"},
+                "weight": {"type": "number", "description": "How much they count"},
+                "places": {"type": "array", "items": {"type": "string"}, "description": "Where"},
+                "with": {"type": "object", "description": "What else they need"}},
+                "required": ["words"]}}},
+        {"type": "function", "function": {"name": "save_note", "description": "Keeps a text",
+            "parameters": {"type": "object", "properties": {
+                "title": {"type": "string", "description": "Its name"},
+                "body": {"type": "string", "description": "The text"}},
+                "required": ["title", "body"]}}},
+        {"type": "function", "function": {"name": "knock", "description": "Sees who is there",
+            "parameters": {"type": "object", "properties": {}, "required": []}}}
+    ]"#;
+    json::read(tools).unwrap_or_default()
+}
+
+fn called(name: &str, arguments: &[(&str, Value)]) -> Called {
+    let pairs = arguments.iter();
+    Called::new(
+        name,
+        pairs.map(|(key, value)| ((*key).to_owned(), value.clone())),
+    )
+}
+
+fn tide() -> Called {
+    called(
+        "read_tide",
+        &[("harbour", "Brest".into()), ("scale", "metres".into())],
+    )
+}
+
+fn pages() -> Called {
+    called(
+        "find_pages",
+        &[("words", "spring tide".into()), ("most", 3.into())],
+    )
+}
+
+fn typed() -> Called {
+    let place: Vec<Value> = vec!["north".into(), "south".into()];
+    let with = Object::from_iter([("language", "fr")]);
+    called(
+        "find_pages",
+        &[
+            ("words", "neap tide".into()),
+            ("most", 25.into()),
+            ("strict", true.into()),
+            ("weight", 0.5.into()),
+            ("places", place.into()),
+            ("with", with.into()),
+        ],
+    )
+}
+
+fn note(title: &str, body: &str) -> Called {
+    called(
+        "save_note",
+        &[("title", title.into()), ("body", body.into())],
+    )
+}
+
+struct Plan {
+    name: &'static str,
+    scene: Scene,
+    said: Said,
+    tools: bool,
+}
+
+fn plans() -> Vec<Plan> {
+    let plan = |name, scene, said, tools| Plan {
+        name,
+        scene,
+        said,
+        tools,
+    };
+    let question = |name, said, tools| plan(name, Scene::Question, said, tools);
+    let calls = |calls: &[Called]| Said::calls(calls.iter().cloned());
+    vec![
+        question("an answer", Said::content(ANSWER), false),
+        question("an answer, with tools at hand", Said::content(ANSWER), true),
+        question(
+            "a thought and an answer",
+            Said::content(ANSWER).reasoning(THOUGHT),
+            false,
+        ),
+        question("an answer with code in it", Said::content(CODE), false),
+        plan(
+            "a second answer",
+            Scene::SecondQuestion,
+            Said::content(ANSWER),
+            false,
+        ),
+        question("a call", calls(&[tide()]), true),
+        question(
+            "a text and a call",
+            calls(&[tide()]).with_content(LEAD),
+            true,
+        ),
+        question(
+            "a thought and a call",
+            calls(&[tide()]).reasoning(THOUGHT),
+            true,
+        ),
+        question(
+            "a thought, a text and a call",
+            calls(&[tide()]).reasoning(THOUGHT).with_content(LEAD),
+            true,
+        ),
+        question("two calls", calls(&[tide(), pages()]), true),
+        question(
+            "three calls",
+            calls(&[pages(), called("knock", &[]), tide()]),
+            true,
+        ),
+        question("a call with values of all types", calls(&[typed()]), true),
+        question(
+            "a call without arguments",
+            calls(&[called("knock", &[])]),
+            true,
+        ),
+        question(
+            "a call with code in it",
+            calls(&[note("bits/a b.py", AWKWARD)]),
+            true,
+        ),
+        question(
+            "a call with texts that look like numbers",
+            calls(&[note("40100", "false")]),
+            true,
+        ),
+        plan(
+            "an answer after a call",
+            Scene::AfterTool,
+            Said::content(ANSWER),
+            true,
+        ),
+        plan(
+            "a thought and an answer after a call",
+            Scene::AfterTool,
+            Said::content(ANSWER).reasoning(THOUGHT),
+            true,
+        ),
+    ]
+}
+
+/// Renders all samples.
+pub(super) fn take(asking: &mut Asking<'_>, findings: &Findings) -> Samples {
+    let tools = tools();
+    let offered = tools.as_array().unwrap_or_default().to_vec();
+    let mut samples = Samples {
+        all: Vec::new(),
+        tools: Tools::from_value(&tools),
+        refused: Vec::new(),
+    };
+    for plan in plans() {
+        asking.offer(if plan.tools {
+            offered.clone()
+        } else {
+            Vec::new()
+        });
+        let modes: &[Mode] = match plan.said.reasoning {
+            Some(_) => &[Mode::On, Mode::Unset],
+            None => &[Mode::Off, Mode::Unset],
+        };
+        let mut refusal = None;
+        let before = samples.all.len();
+        for &mode in modes {
+            match sample(asking, findings, &plan, mode) {
+                Ok(taken) => {
+                    for sample in taken {
+                        let is_new = samples.all[before..].iter().all(|other: &Sample| {
+                            (&other.prefix, &other.output) != (&sample.prefix, &sample.output)
+                        });
+                        if is_new {
+                            samples.all.push(sample);
+                        }
+                    }
+                }
+                Err(why) => {
+                    refusal.get_or_insert(why);
+                }
+            }
+        }
+        if let (Some(why), true) = (refusal, samples.all.len() == before) {
+            samples.refused.push((plan.name, why));
+        }
+    }
+    samples
+}
+
+fn sample(
+    asking: &Asking<'_>,
+    findings: &Findings,
+    plan: &Plan,
+    mode: Mode,
+) -> Result<Vec<Sample>, String> {
+    let message = |error: crate::chat_template::RenderError| error.message().to_owned();
+    let turn = asking.turn(plan.scene, &plan.said, mode).map_err(message)?;
+    let full = turn.text();
+    let prompt = asking.prompt(plan.scene, mode).map_err(message)?;
+    let prompt = prompt.text();
+    let make = |prefix: &str, output: &str, thought: Option<&str>, is_whole: bool| {
+        let mut said = plan.said.clone();
+        if said.reasoning.is_none() {
+            said.reasoning = thought.map(str::to_owned);
+        }
+        Sample {
+            name: plan.name,
+            prefix: prefix.to_owned(),
+            output: output.to_owned(),
+            written: written(&said, output),
+            said,
+            is_whole,
+        }
+    };
+    if let Some(output) = full.strip_prefix(prompt) {
+        return Ok(vec![make(prompt, output, None, true)]);
+    }
+    let shared = shared_start(prompt, full);
+    let start = turn.start.min(shared);
+    let seam = start + markers::boundary(&full[start..], shared - start);
+    let rest = &prompt[seam..];
+    let mut samples = Vec::new();
+    let (open, close) = match &findings.reasoning {
+        Some(shape) => (
+            shape.open.as_deref().unwrap_or_default().trim(),
+            shape.close.trim(),
+        ),
+        None => ("", ""),
+    };
+    if !open.is_empty() && rest.contains(open) && !rest.contains(close) {
+        // The prompt begins to think, and history leaves it out.
+        let thinks = |after: &str| format!("{THOUGHT}\n{close}\n\n{after}");
+        samples.push(make(prompt, &thinks(&full[seam..]), Some(THOUGHT), true));
+        if seam < shared {
+            samples.push(make(prompt, &thinks(&full[shared..]), Some(THOUGHT), false));
+        }
+    } else if !close.is_empty() && rest.contains(close) {
+        samples.push(make(prompt, &full[seam..], None, true));
+        if seam < shared {
+            samples.push(make(prompt, &full[shared..], None, false));
+        }
+    } else {
+        samples.push(make(&full[..seam], &full[seam..], None, true));
+        if seam < shared {
+            samples.push(make(&full[..shared], &full[shared..], None, false));
+        }
+    }
+    Ok(samples)
+}
+
+fn shared_start(a: &str, b: &str) -> usize {
+    let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b);
+    same.map(|(a, _)| a.len_utf8()).sum()
+}
+
+/// What of a message comes out in a text.
+fn written(said: &Said, output: &str) -> Said {
+    let holds = |text: &&String| output.contains(text.trim());
+    Said {
+        reasoning: said.reasoning.as_ref().filter(holds).cloned(),
+        content: said.content.as_ref().filter(holds).cloned(),
+        calls: said
+            .calls
+            .iter()
+            .filter(|called| is_called(called, output))
+            .cloned()
+            .collect(),
+    }
+}
+
+/// Whether a call's name and all words of its arguments are in a text.
+fn is_called(called: &Called, output: &str) -> bool {
+    let mut words = vec![called.name.clone()];
+    for (key, value) in called.arguments.iter() {
+        words.push(key.to_string_lossy().into_owned());
+        if let Some(text) = value.as_str() {
+            let pieces = text.split(|c: char| !c.is_ascii_alphanumeric());
+            words.extend(pieces.filter(|word| word.len() > 3).map(str::to_owned));
+        }
+    }
+    words.iter().all(|word| output.contains(word.as_str()))
+}
