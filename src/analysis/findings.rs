@@ -72,6 +72,7 @@ pub(crate) fn with_tokens(template: &ChatTemplate, base: &RenderInput) -> Render
 /// Findings, and the template they were made of, ready to be asked more.
 pub(crate) struct Analysis<'t> {
     pub(crate) asking: Asking<'t>,
+    pub(crate) openings: Openings,
     pub(crate) findings: Findings,
 }
 
@@ -99,7 +100,7 @@ pub(crate) fn analyze<'t>(
         turns.push(question.one.clone());
         turns.push(question.one.clone().reasoning(&thought));
     }
-    let mut openings = Openings::of(&asking, &turns);
+    let mut openings = Openings::of(&asking, &turns, &word);
 
     // Reasoning as it stands beside text, and if there is none, as it stands beside calls.
     let beside_text = in_last_turn
@@ -148,7 +149,11 @@ pub(crate) fn analyze<'t>(
         calls,
         calls_refused,
     };
-    Ok(Analysis { asking, findings })
+    Ok(Analysis {
+        asking,
+        openings,
+        findings,
+    })
 }
 
 fn reasoning_shape(

@@ -86,31 +86,32 @@ fn bracketed(rest: &str, first: char) -> Option<usize> {
     (letters && open != '[').then_some(rest.len())
 }
 
+/// Runs of these signs are lines, lists and fences in what people and models write.
+const MARKDOWN: &str = "`-=*_~.#";
+
 /// Whether a piece is a marker, and not just text between markers.
 pub(crate) fn is_marker(piece: &str) -> bool {
-    let mut chars = piece.chars();
-    let (Some(first), Some(last)) = (chars.next(), chars.next_back()) else {
+    let Some(first) = piece.chars().next() else {
         return false;
     };
+    let count = piece.chars().count();
     let bracketed = BRACKETS.iter().any(|(open, _)| *open == first);
-    let run = piece.len() > 2 && piece.chars().all(|c| c == first) && !first.is_whitespace();
-    let _ = last;
-    (bracketed && piece.chars().count() > 2) || (run && !is_word(first))
+    let is_run = || piece.chars().all(|c| c == first) && !is_word(first) && !first.is_whitespace();
+    count > 2 && (bracketed || (is_run() && !MARKDOWN.contains(first)))
 }
 
-/// Whether a text has something in it that can be told from a model's prose.
+/// Whether a text has something in it that can be told from a model's prose and from JSON.
 pub(crate) fn is_distinctive(text: &str) -> bool {
+    if pieces(text).into_iter().any(is_marker) {
+        return true;
+    }
+    if text.contains(['"', '\'']) {
+        return false;
+    }
     let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
-    pieces(text).into_iter().any(is_marker)
-        || (letters >= 4 && !text.contains('"') && !text.contains('\''))
-        || text
-            .trim()
-            .chars()
-            .filter(|c| !"{}[]()\"',:; \n\t\r".contains(*c))
-            .count()
-            >= 3
-            && !text.contains('"')
-            && !text.contains('\'')
+    let signs =
+        |c: &char| !c.is_whitespace() && !"{}[]()\"',:;".contains(*c) && !MARKDOWN.contains(*c);
+    letters >= 4 || text.chars().filter(signs).count() >= 3
 }
 
 /// How many bytes of two texts are the same from their beginnings, in whole pieces.

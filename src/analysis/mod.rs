@@ -22,6 +22,7 @@ pub use capabilities::{Answer, Capabilities, GenerationPrompt, Outcome, Thinking
 pub use content::ContentShape;
 pub use findings::Findings;
 pub use reasoning::ReasoningShape;
+pub(crate) use turn::Openings;
 pub use turn::TurnShape;
 pub use variables::{Switch, Variable};
 

@@ -19,7 +19,10 @@ pub struct TurnShape {
 struct Opening {
     scene: Scene,
     mode: Mode,
+    /// In a conversation that goes on with the turn.
     header: String,
+    /// In a prompt. Some templates say more there.
+    in_prompt: String,
 }
 
 /// What stands before the turn in all scenes that the template can render.
@@ -30,32 +33,17 @@ const SCENES: [Scene; 3] = [Scene::Question, Scene::SecondQuestion, Scene::After
 pub(crate) const MODES: [Mode; 3] = [Mode::Unset, Mode::On, Mode::Off];
 
 impl Openings {
-    /// Finds what the prompt and the turns of a scene have in common.
-    pub(crate) fn of(asking: &Asking<'_>, turns: &[Said]) -> Openings {
+    /// Finds what the prompt and the turns of a scene have in common. The first of the turns is
+    /// one of text alone, which is the word.
+    pub(crate) fn of(asking: &Asking<'_>, turns: &[Said], word: &str) -> Openings {
         let mut openings = Vec::new();
         for scene in SCENES {
-            for mode in MODES {
-                let Ok(prompt) = asking.prompt(scene, mode) else {
-                    continue;
-                };
-                let mut header = prompt.tail().to_owned();
-                // After a tool's answer some templates begin one kind of turn and go on with
-                // another: the text says where the turn begins.
-                let turns = match scene {
-                    Scene::AfterTool => &turns[..1],
-                    Scene::Question | Scene::SecondQuestion => turns,
-                };
-                for said in turns {
-                    if let Ok(turn) = asking.turn(scene, said, mode) {
-                        header.truncate(common_prefix(&header, turn.tail()));
-                    }
-                }
-                openings.push(Opening {
-                    scene,
-                    mode,
-                    header,
-                });
-            }
+            let modes = MODES.iter();
+            let mut found: Vec<Opening> = modes
+                .filter_map(|&mode| Opening::of(asking, turns, word, scene, mode))
+                .collect();
+            cut_to_shortest(&mut found);
+            openings.extend(found);
         }
         Openings(openings)
     }
@@ -73,11 +61,19 @@ impl Openings {
         &tail[common_prefix(self.header(scene, mode), tail)..]
     }
 
+    /// Whether prompts say more before a turn than conversations do.
+    pub(crate) fn differ(&self, scene: Scene, mode: Mode) -> bool {
+        let mut of_scene = self.0.iter().filter(|opening| opening.scene == scene);
+        of_scene.any(|opening| opening.mode == mode && opening.header != opening.in_prompt)
+    }
+
     /// Takes what opens reasoning out of what stands before turns.
     pub(crate) fn shorten(&mut self, open: &str) {
         for opening in &mut self.0 {
-            if let Some(at) = opening.header.rfind(open) {
-                opening.header.truncate(at);
+            for header in [&mut opening.header, &mut opening.in_prompt] {
+                if let Some(at) = header.rfind(open) {
+                    header.truncate(at);
+                }
             }
         }
     }
@@ -93,7 +89,7 @@ impl Openings {
             let Ok(prompt) = asking.prompt(opening.scene, opening.mode) else {
                 continue;
             };
-            let rest = prompt.tail().strip_prefix(opening.header.as_str());
+            let rest = prompt.tail().strip_prefix(opening.in_prompt.as_str());
             remainders.extend(rest.map(str::to_owned));
         }
         remainders.sort_unstable();
@@ -124,9 +120,80 @@ impl Openings {
     }
 }
 
+impl Opening {
+    fn of(
+        asking: &Asking<'_>,
+        turns: &[Said],
+        word: &str,
+        scene: Scene,
+        mode: Mode,
+    ) -> Option<Opening> {
+        let prompt = asking.prompt(scene, mode).ok()?;
+        let mut header = prompt.tail().to_owned();
+        // After a tool's answer some templates begin one kind of turn and go on with another: the
+        // text says where the turn begins.
+        let turns = match scene {
+            Scene::AfterTool => &turns[..1],
+            Scene::Question | Scene::SecondQuestion => turns,
+        };
+        let tails = turns.iter().map(|said| asking.turn(scene, said, mode).ok());
+        let tails: Vec<_> = tails.collect();
+        for turn in tails.iter().flatten() {
+            header.truncate(common_prefix(&header, turn.tail()));
+        }
+        let same = |header: String| Opening {
+            scene,
+            mode,
+            in_prompt: header.clone(),
+            header,
+        };
+        // A prompt that says something else before the turn has only the end in common.
+        let text = tails
+            .first()?
+            .as_ref()
+            .and_then(|turn| turn.tail().split_once(word));
+        let Some((ahead, _)) = text else {
+            return Some(same(header));
+        };
+        let end = shared_end(ahead, prompt.tail());
+        let begins_alike = prompt.tail().len() - header.len() <= end.len();
+        if begins_alike || markers::markers(end).next().is_none() {
+            return Some(same(header));
+        }
+        Some(Opening {
+            scene,
+            mode,
+            header: ahead.to_owned(),
+            in_prompt: prompt.tail().to_owned(),
+        })
+    }
+}
+
+/// Cuts the headers of one scene to what they have in common: where thinking is off, all turns may
+/// begin with reasoning that is closed at once.
+fn cut_to_shortest(openings: &mut [Opening]) {
+    let shortest = openings.iter().map(|opening| opening.header.as_str());
+    let Some(shortest) = shortest
+        .min_by_key(|header| header.len())
+        .map(str::to_owned)
+    else {
+        return;
+    };
+    if shortest.trim().is_empty() {
+        return;
+    }
+    for opening in openings {
+        for header in [&mut opening.header, &mut opening.in_prompt] {
+            if let Some(at) = header.rfind(&shortest) {
+                header.truncate(at + shortest.len());
+            }
+        }
+    }
+}
+
 /// The part of what stands before a turn that belongs to the turn and not to the message before.
 fn own_header(asking: &Asking<'_>, opening: &Opening) -> String {
-    let header = opening.header.as_str();
+    let header = opening.in_prompt.as_str();
     let before = asking
         .no_prompt(opening.scene, opening.mode)
         .map(|turn| turn.tail().to_owned())
@@ -154,16 +221,17 @@ pub(crate) fn ends(asking: &Asking<'_>, said: &Said, word: &str) -> Vec<String> 
     let last = last.and_then(|turn| after(turn.tail())).unwrap_or_default();
     let past = asking.past_turn(Scene::Question, said, Mode::Unset).ok();
     let past = past.and_then(|turn| after(turn.tail())).unwrap_or_default();
-    let shared = match common_prefix(&last, &past) {
-        0 => past.as_str(),
-        shared if last[..shared].trim().is_empty() => past.as_str(),
-        shared => &past[..shared],
-    };
-    push_markers(&mut ends, &last);
-    let mut in_past = markers::markers(shared);
-    ends.extend(in_past.next().map(str::to_owned));
-    if ends.is_empty() && !last.trim().is_empty() {
-        ends.push(last.trim().to_owned());
+    let shared = shared_start(&last, &past);
+    if shared.trim().is_empty() {
+        // Each ends in its own way; the past one perhaps where the next message begins.
+        for tail in [&last, &past] {
+            ends.extend(markers::markers(tail).next().map(str::to_owned));
+        }
+        if ends.is_empty() {
+            push_markers(&mut ends, &last);
+        }
+    } else {
+        push_markers(&mut ends, shared);
     }
     dedup(&mut ends);
     ends

@@ -57,9 +57,15 @@ pub(super) enum ContentPlace {
 }
 
 /// A response template for findings, with some choices made.
-pub(super) fn draft(findings: &Findings, choices: &Choices, options: &DeriveOptions) -> Value {
+pub(super) fn draft(
+    findings: &Findings,
+    cut_markers: &[(String, String)],
+    choices: &Choices,
+    options: &DeriveOptions,
+) -> Value {
     let drafter = Drafter {
         findings,
+        cut_markers,
         choices,
         options,
     };
@@ -98,6 +104,8 @@ fn literals(literals: &[String]) -> Value {
 
 struct Drafter<'a> {
     findings: &'a Findings,
+    /// Markers, and what is left of them where a prompt ends like they begin.
+    cut_markers: &'a [(String, String)],
     choices: &'a Choices,
     options: &'a DeriveOptions,
 }
@@ -161,8 +169,8 @@ impl Drafter<'_> {
         };
         let mut alternatives = Vec::new();
         if !closers.is_empty() {
-            let exact: Vec<String> = longest_first(&closers).iter().map(|c| exact(c)).collect();
-            alternatives.push(format!("{}{space}", any_of(&exact)));
+            let loose: Vec<String> = longest_first(&closers).iter().map(|c| loose(c)).collect();
+            alternatives.push(format!("{}{space}", any_of(&loose)));
         }
         alternatives.extend(ahead);
         if !alternatives.is_empty() {
@@ -323,13 +331,12 @@ impl Drafter<'_> {
         if !self.choices.broken_markers {
             return Vec::new();
         }
-        let rests = self.findings.prompt_remainders.iter().filter_map(|rest| {
-            let shared = shared_start(rest.trim_start(), marker);
-            (shared > 0 && shared < marker.len()).then(|| marker[shared..].to_owned())
+        let cut = self.cut_markers.iter();
+        let rests = cut.filter_map(|(whole, rest)| {
+            let after = marker.strip_prefix(whole.as_str())?;
+            Some(format!("{rest}{after}"))
         });
-        let mut rests: Vec<String> = rests.collect();
-        dedup(&mut rests);
-        rests
+        rests.collect()
     }
 
     /// The markers that tell that a call begins.
@@ -471,11 +478,7 @@ impl Drafter<'_> {
     }
 
     fn tagged(&self, tagged: &Tagged) -> Object {
-        let between: Vec<String> = tagged
-            .between
-            .iter()
-            .map(|text| before_value(text))
-            .collect();
+        let between = variants(&tagged.between);
         let key = up_to(&tagged.between[0]);
         let close = tagged.close.trim_end();
         let value = match close.trim().is_empty() {
@@ -490,7 +493,7 @@ impl Drafter<'_> {
         let pattern = format!(
             "{}(?P<key>{key}+){}{value}",
             loose(tagged.open.trim_start()),
-            any_of(&between),
+            between,
         );
         let mut arguments = Object::from_iter([("tag_pattern", pattern)]);
         if self.options.guess_types {
@@ -516,7 +519,7 @@ impl Drafter<'_> {
             true => own,
             false => self.broken_start(first_text, &own),
         };
-        if lead_is_skipped || is_distinctive(first_text) {
+        if lead_is_skipped || opens_clearly(shape) {
             return own;
         }
         self.chained(shape, &slots)
@@ -644,8 +647,9 @@ impl Drafter<'_> {
             }
         } else {
             // What closes a call could as well stand in its arguments: what follows tells.
-            if !section.is_empty() {
-                ahead.push(format!("{}\\s*{}\\s*", loose(close), loose(section)));
+            if !section.is_empty() || !close.is_empty() {
+                let both = [loose(close), loose(section)].join("\\s*");
+                ahead.push(format!("{both}\\s*"));
             }
             ahead.extend(self.next_after(shape, close));
         }
@@ -664,7 +668,7 @@ impl Drafter<'_> {
     fn next_after(&self, shape: &CallShape, close: &str) -> Option<String> {
         if !shape.several
             || matches!(shape.body, CallBody::Array(..))
-            || !self.call_heads_at_calls(shape)
+            || opens_clearly(shape)
         {
             return None;
         }
@@ -682,14 +686,15 @@ impl Drafter<'_> {
         };
         Some(format!("{behind}(?={separator}{head})"))
     }
+}
 
-    /// Whether calls have nothing of their own to open them.
-    fn call_heads_at_calls(&self, shape: &CallShape) -> bool {
-        match shape.open.first() {
-            Some(Slot::Text(text)) => !is_distinctive(text),
-            _ => true,
-        }
-    }
+/// Whether what opens a call can't be taken for anything else.
+fn opens_clearly(shape: &CallShape) -> bool {
+    let mut texts = shape.open.iter().filter_map(|slot| match slot {
+        Slot::Text(text) => Some(text),
+        _ => None,
+    });
+    texts.any(|text| is_distinctive(text))
 }
 
 /// How a JSON object begins that is a call.
@@ -732,6 +737,30 @@ fn split_close(close: &str) -> (&str, &str) {
     };
     let length = pieces[..=first].iter().map(|piece| piece.len()).sum();
     close.split_at(length)
+}
+
+/// One of several texts, of which only the middle differs.
+fn variants(texts: &[String]) -> String {
+    let [first, second] = texts else {
+        return texts
+            .first()
+            .map_or_else(String::new, |text| before_value(text));
+    };
+    let start = first
+        .chars()
+        .zip(second.chars())
+        .take_while(|(a, b)| a == b);
+    let start: usize = start.map(|(a, _)| a.len_utf8()).sum();
+    let (a, b) = (&first[start..], &second[start..]);
+    let end = a
+        .chars()
+        .rev()
+        .zip(b.chars().rev())
+        .take_while(|(a, b)| a == b);
+    let end: usize = end.map(|(a, _)| a.len_utf8()).sum();
+    let middles = [&a[..a.len() - end], &b[..b.len() - end]].map(exact);
+    let (lead, trail) = (loose(&first[..start]), before_value(&a[a.len() - end..]));
+    format!("{lead}{}{trail}", any_of(&middles))
 }
 
 /// White space after a marker and before a value: what the format writes is not the value's.
@@ -797,12 +826,6 @@ fn call_of(name: &str, arguments: &str, with_id: bool) -> Object {
     }
     call.insert("function", function);
     call
-}
-
-/// The bytes that two texts have in common at their beginnings.
-fn shared_start(a: &str, b: &str) -> usize {
-    let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b);
-    same.map(|(a, _)| a.len_utf8()).sum()
 }
 
 /// Adds the markers of a text, or the text itself if it is not markers alone.

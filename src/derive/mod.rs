@@ -84,9 +84,10 @@ pub fn derive(template: &ChatTemplate, options: &DeriveOptions) -> Result<Deriva
     let base = with_tokens(template, &options.base);
     let Analysis {
         mut asking,
+        openings,
         findings,
     } = analyze(template, &prepared, base)?;
-    let samples = sample::take(&mut asking, &findings);
+    let samples = sample::take(&mut asking, &openings, &findings);
     let damaged = damage::all(&findings, &samples.all);
     let search = Search {
         findings: &findings,

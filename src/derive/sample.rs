@@ -2,7 +2,7 @@
 //! known.
 
 use crate::analysis::asking::{Asking, Called, Mode, Said, Scene};
-use crate::analysis::{Findings, markers};
+use crate::analysis::{Findings, Openings, markers};
 use crate::json;
 use crate::response::Tools;
 use crate::value::{Object, Value};
@@ -45,6 +45,8 @@ impl Sample {
 pub(super) struct Samples {
     pub(super) all: Vec<Sample>,
     pub(super) tools: Tools,
+    /// The markers that a prompt begins like, and what is left of them behind the prompt.
+    pub(super) cut_markers: Vec<(String, String)>,
     /// Why some could not be rendered: the name of the sample, and the template's words.
     pub(super) refused: Vec<(&'static str, String)>,
 }
@@ -71,7 +73,8 @@ pub(super) fn tools() -> Value {
                 "strict": {"type": "boolean", "description": "Whether all words must be there"},
                 "weight": {"type": "number", "description": "How much they count"},
                 "places": {"type": "array", "items": {"type": "string"}, "description": "Where"},
-                "with": {"type": "object", "description": "What else they need"}},
+                "with": {"type": "object", "description": "What else they need",
+                    "properties": {}, "additionalProperties": {"type": "string"}}},
                 "required": ["words"]}}},
         {"type": "function", "function": {"name": "save_note", "description": "Keeps a text",
             "parameters": {"type": "object", "properties": {
@@ -214,12 +217,13 @@ fn plans() -> Vec<Plan> {
 }
 
 /// Renders all samples.
-pub(super) fn take(asking: &mut Asking<'_>, findings: &Findings) -> Samples {
+pub(super) fn take(asking: &mut Asking<'_>, openings: &Openings, findings: &Findings) -> Samples {
     let tools = tools();
     let offered = tools.as_array().unwrap_or_default().to_vec();
     let mut samples = Samples {
         all: Vec::new(),
         tools: Tools::from_value(&tools),
+        cut_markers: Vec::new(),
         refused: Vec::new(),
     };
     for plan in plans() {
@@ -235,9 +239,10 @@ pub(super) fn take(asking: &mut Asking<'_>, findings: &Findings) -> Samples {
         let mut refusal = None;
         let before = samples.all.len();
         for &mode in modes {
-            match sample(asking, findings, &plan, mode) {
+            match sample(asking, openings, findings, &plan, mode) {
                 Ok(taken) => {
-                    for sample in taken {
+                    for (sample, cut) in taken {
+                        samples.cut_markers.extend(cut);
                         let is_new = samples.all[before..].iter().all(|other: &Sample| {
                             (&other.prefix, &other.output) != (&sample.prefix, &sample.output)
                         });
@@ -255,21 +260,25 @@ pub(super) fn take(asking: &mut Asking<'_>, findings: &Findings) -> Samples {
             samples.refused.push((plan.name, why));
         }
     }
+    samples.cut_markers.sort_unstable();
+    samples.cut_markers.dedup();
     samples
 }
 
 fn sample(
     asking: &Asking<'_>,
+    openings: &Openings,
     findings: &Findings,
     plan: &Plan,
     mode: Mode,
-) -> Result<Vec<Sample>, String> {
+) -> Result<Vec<(Sample, Option<(String, String)>)>, String> {
     let message = |error: crate::chat_template::RenderError| error.message().to_owned();
     let turn = asking.turn(plan.scene, &plan.said, mode).map_err(message)?;
     let full = turn.text();
     let prompt = asking.prompt(plan.scene, mode).map_err(message)?;
     let prompt = prompt.text();
     let make = |prefix: &str, output: &str, thought: Option<&str>, is_whole: bool| {
+        let output = one_turn(output, &plan.said, &findings.turn.ends);
         let mut said = plan.said.clone();
         if said.reasoning.is_none() {
             said.reasoning = thought.map(str::to_owned);
@@ -284,13 +293,16 @@ fn sample(
         }
     };
     if let Some(output) = full.strip_prefix(prompt) {
-        return Ok(vec![make(prompt, output, None, true)]);
+        return Ok(vec![(make(prompt, output, None, true), None)]);
+    }
+    if openings.differ(plan.scene, mode) {
+        let body = openings.body(turn.tail(), plan.scene, mode);
+        return Ok(vec![(make(prompt, body, None, true), None)]);
     }
     let shared = shared_start(prompt, full);
     let start = turn.start.min(shared);
     let seam = start + markers::boundary(&full[start..], shared - start);
     let rest = &prompt[seam..];
-    let mut samples = Vec::new();
     let (open, close) = match &findings.reasoning {
         Some(shape) => (
             shape.open.as_deref().unwrap_or_default().trim(),
@@ -298,25 +310,55 @@ fn sample(
         ),
         None => ("", ""),
     };
-    if !open.is_empty() && rest.contains(open) && !rest.contains(close) {
-        // The prompt begins to think, and history leaves it out.
-        let thinks = |after: &str| format!("{THOUGHT}\n{close}\n\n{after}");
-        samples.push(make(prompt, &thinks(&full[seam..]), Some(THOUGHT), true));
-        if seam < shared {
-            samples.push(make(prompt, &thinks(&full[shared..]), Some(THOUGHT), false));
+    let at = |from: usize, is_whole| {
+        if !open.is_empty() && rest.contains(open) && !rest.contains(close) {
+            // The prompt begins to think, and history leaves it out.
+            let thinks = format!("{THOUGHT}\n{close}\n\n{}", &full[from..]);
+            make(prompt, &thinks, Some(THOUGHT), is_whole)
+        } else if !close.is_empty() && rest.contains(close) {
+            make(prompt, &full[from..], None, is_whole)
+        } else {
+            make(&full[..from], &full[from..], None, is_whole)
         }
-    } else if !close.is_empty() && rest.contains(close) {
-        samples.push(make(prompt, &full[seam..], None, true));
-        if seam < shared {
-            samples.push(make(prompt, &full[shared..], None, false));
-        }
-    } else {
-        samples.push(make(&full[..seam], &full[seam..], None, true));
-        if seam < shared {
-            samples.push(make(&full[..shared], &full[shared..], None, false));
-        }
+    };
+    let mut samples = vec![(at(seam, true), None)];
+    if seam < shared {
+        let marker = markers::pieces(&full[seam..]).into_iter().next();
+        let cut = marker.map(|m| (m.to_owned(), m[shared - seam..].to_owned()));
+        samples.push((at(shared, false), cut));
     }
     Ok(samples)
+}
+
+/// The output up to the end of the turn: some templates go on with what comes next.
+fn one_turn<'a>(output: &'a str, said: &Said, ends: &[String]) -> &'a str {
+    let texts = said
+        .reasoning
+        .iter()
+        .chain(&said.content)
+        .map(|text| text.trim());
+    let names = said.calls.iter().map(|called| called.name.as_str());
+    let last = texts
+        .chain(names)
+        .filter_map(|text| Some(output.rfind(text)? + text.len()))
+        .max();
+    let Some(last) = last else {
+        return output;
+    };
+    let end = ends
+        .iter()
+        .filter_map(|end| Some(last + output[last..].find(end.as_str())? + end.len()));
+    let Some(end) = end.min() else {
+        return output;
+    };
+    // Further markers and white space may belong to the end; words don't.
+    match markers::pieces(&output[end..])
+        .iter()
+        .all(|piece| markers::is_marker(piece) || piece.trim().is_empty())
+    {
+        true => output,
+        false => &output[..end],
+    }
 }
 
 fn shared_start(a: &str, b: &str) -> usize {

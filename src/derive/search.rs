@@ -71,7 +71,7 @@ impl Search<'_> {
                 None => break,
             }
         }
-        let value = draft(self.findings, &best, self.options);
+        let value = self.draft(&best);
         let template = ResponseTemplate::from_value(&value).map_err(|error| error.to_string())?;
         let score = best_score.ok_or("no draft is a valid response template")?;
         Ok(Chosen {
@@ -138,9 +138,18 @@ impl Search<'_> {
         all
     }
 
+    fn draft(&self, choices: &Choices) -> Value {
+        draft(
+            self.findings,
+            &self.samples.cut_markers,
+            choices,
+            self.options,
+        )
+    }
+
     /// Tries a draft on everything; `None` if it is no valid template.
     fn score(&self, choices: &Choices) -> Option<Score> {
-        let value = draft(self.findings, choices, self.options);
+        let value = self.draft(choices);
         let template = ResponseTemplate::from_value(&value).ok()?;
         let field = self.options.reasoning_field.as_str();
         let mut score = Score {
