@@ -178,9 +178,15 @@ impl<'t> Asking<'t> {
     ) -> Result<Asking<'t>, RenderError> {
         let mut prober = Prober::new(template, prepared.renderer()?, base);
         prober.try_question()?;
+        let asked = Probe::of([message("user", &prober.word("asked"))]).prompt();
+        let tells = |name: &str| {
+            let with = |value: bool| prober.render(&asked.clone().variable(name, value)).ok();
+            matches!((with(true), with(false)), (Some(on), Some(off)) if on != off)
+        };
         let switches = variables::find(&prober, prepared.variables())
             .into_iter()
-            .filter(|variable| variable.switch.is_some())
+            // Some don't show at the end of a prompt, but in its instructions.
+            .filter(|v| v.switch.is_some() || (v.name.contains("think") && tells(&v.name)))
             .map(|variable| variable.name)
             .collect();
         let word = |meaning| prober.word(meaning);

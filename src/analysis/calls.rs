@@ -187,12 +187,20 @@ pub(crate) fn ask(
     asking.offer(words.tools());
     let one = Said::calls([words.call(0, &[(0, words.string(0))])]);
     let must = [&words.names[0], &words.keys[0], &words.values[0]].map(String::as_str);
-    let found = asking.find_manner(Scene::Question, &one, &must);
-    if found.is_err() && asking.prompt(Scene::Question, Mode::Unset).is_err() {
-        // Tools are more than the template can take.
+    let mut found = asking.find_manner(Scene::Question, &one, &must);
+    if !matches!(found, Ok(true)) {
+        // Tools may be more than the template can take, or nothing to it.
         asking.offer(Vec::new());
+        if matches!(asking.find_manner(Scene::Question, &one, &must), Ok(true)) {
+            found = Ok(true);
+        }
     }
     Ok(found?.then_some(Question { words, one }))
+}
+
+/// Tools that a template may describe.
+pub(crate) fn tools(asking: &Asking<'_>) -> Vec<Value> {
+    Words::new(asking).tools()
 }
 
 /// A turn with a call, which the template is known to write.

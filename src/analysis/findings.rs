@@ -5,6 +5,7 @@ use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderIn
 use super::asking::{Asking, Mode, Said, Scene};
 use super::calls::{self, Around, CallShape};
 use super::content::{self, ContentShape};
+use super::hints;
 use super::markers;
 use super::reasoning::{self, Found, ReasoningShape};
 use super::turn::{self, Openings, TurnShape};
@@ -121,7 +122,7 @@ pub(crate) fn analyze<'t>(
         (&thoughtful, &thought),
     );
 
-    let (content, after_content) = content::find(
+    let (mut content, after_content) = content::find(
         &asking,
         &openings,
         &plain,
@@ -129,12 +130,28 @@ pub(crate) fn analyze<'t>(
         reasoning.as_ref(),
         beside_text.as_ref(),
     );
+    if reasoning.as_ref().is_some_and(|shape| !shape.seen)
+        && let Some(told) = hints::reasoning(&asking)
+    {
+        content.beside_reasoning.extend(told.others);
+    }
     let around = Around {
         openings: &openings,
         after_content: &after_content,
         reasoning_close: reasoning.as_ref().map(|reasoning| reasoning.close.as_str()),
     };
-    let calls = question.and_then(|question| calls::find(&asking, question, &around));
+    let calls = match question {
+        Some(question) => calls::find(&asking, question, &around),
+        None => {
+            let tools = calls::tools(&asking);
+            hints::calls(
+                &mut asking,
+                tools,
+                &template.source,
+                &template.special_tokens,
+            )
+        }
+    };
     let mut ends = turn::ends(&asking, &plain, &word);
     ends.extend(eos);
     turn::dedup(&mut ends);
@@ -174,7 +191,9 @@ fn reasoning_shape(
         }
         None => {
             let remainders = openings.prompt_remainders(asking, &[Scene::Question]);
-            reasoning::infer(asking, &template.source, &remainders)?
+            let inferred = reasoning::infer(asking, &template.source, &remainders);
+            let instructed = || hints::reasoning(asking).map(|told| (Some(told.open), told.close));
+            inferred.or_else(instructed)?
         }
     };
     if let Some(open) = open.as_deref() {

@@ -10,6 +10,7 @@ mod calls;
 mod capabilities;
 mod content;
 mod findings;
+mod hints;
 pub(crate) mod markers;
 mod probe;
 mod reasoning;

@@ -666,10 +666,7 @@ impl Drafter<'_> {
 
     /// What closes a call when another follows and nothing clear stands between.
     fn next_after(&self, shape: &CallShape, close: &str) -> Option<String> {
-        if !shape.several
-            || matches!(shape.body, CallBody::Array(..))
-            || opens_clearly(shape)
-        {
+        if !shape.several || matches!(shape.body, CallBody::Array(..)) || opens_clearly(shape) {
             return None;
         }
         let head = match &shape.body {

@@ -226,8 +226,10 @@ pub(super) fn take(asking: &mut Asking<'_>, openings: &Openings, findings: &Find
         cut_markers: Vec::new(),
         refused: Vec::new(),
     };
+    asking.offer(offered.clone());
+    let takes_tools = asking.prompt(Scene::Question, Mode::Unset).is_ok();
     for plan in plans() {
-        asking.offer(if plan.tools {
+        asking.offer(if plan.tools && takes_tools {
             offered.clone()
         } else {
             Vec::new()

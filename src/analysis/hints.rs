@@ -1,0 +1,154 @@
+//! What instructions and special tokens tell of what is never rendered.
+
+use crate::value::Value;
+
+use super::asking::{Asking, Mode, Scene};
+use super::calls::{CallBody, CallKeys, CallShape, Dialect, Slot};
+use super::markers::{self, core, is_pair};
+
+/// Reasoning as instructions describe it: its markers, and other pairs of markers beside them.
+pub(crate) struct Instructed {
+    pub(crate) open: String,
+    pub(crate) close: String,
+    pub(crate) others: Vec<String>,
+}
+
+/// Looks for reasoning in what a prompt says when thinking is on and not when it is off, and in
+/// what it always says if a marker's name leaves no doubt.
+pub(crate) fn reasoning(asking: &Asking<'_>) -> Option<Instructed> {
+    let text = |mode| asking.prompt(Scene::Question, mode).ok();
+    let on = text(Mode::On)?;
+    let off = text(Mode::Off).map_or_else(String::new, |turn| turn.text().to_owned());
+    let told = on.text().strip_suffix(on.tail()).unwrap_or_default();
+    let thinks = |marker: &str| {
+        let name = core(marker);
+        ["think", "thought", "reason"]
+            .iter()
+            .any(|word| name.contains(word))
+    };
+    let pairs = pairs(told);
+    let is_new = |marker: &str| !off.contains(marker);
+    let (open, close) = pairs
+        .iter()
+        .find(|(open, _)| is_new(open) || thinks(open))?;
+    let others = pairs
+        .iter()
+        .filter(|(other, _)| other != open && is_new(other));
+    Some(Instructed {
+        open: (*open).to_owned(),
+        close: (*close).to_owned(),
+        others: others
+            .flat_map(|(open, close)| [*open, *close])
+            .map(str::to_owned)
+            .collect(),
+    })
+}
+
+/// Each marker of a text with the next one that closes it.
+fn pairs(text: &str) -> Vec<(&str, &str)> {
+    let found: Vec<&str> = markers::markers(text).collect();
+    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    for (at, open) in found.iter().enumerate() {
+        let close = found[at + 1..].iter().find(|close| is_pair(open, close));
+        if let Some(close) = close
+            && !pairs.iter().any(|(other, _)| other == open)
+        {
+            pairs.push((open, close));
+        }
+    }
+    pairs
+}
+
+/// Calls as instructions show them, or as the names of special tokens suggest.
+pub(crate) fn calls(
+    asking: &mut Asking<'_>,
+    tools: Vec<Value>,
+    source: &str,
+    special_tokens: &[String],
+) -> Option<CallShape> {
+    asking.offer(tools);
+    let told = asking.prompt(Scene::Question, Mode::Unset).ok();
+    asking.offer(Vec::new());
+    let told = told.as_ref().map_or("", |turn| turn.text());
+    if let Some((open, close)) = pairs(told).into_iter().find(|(open, _)| says_call(open)) {
+        let example = told.split_once(open).map_or("", |(_, rest)| rest);
+        let example = examples(example, open, close)
+            .into_iter()
+            .find(|text| text.contains('{'));
+        return Some(shape(open, close, example.unwrap_or_default()));
+    }
+    let tokens = special_tokens.join("");
+    let named = [tokens.as_str(), told, source]
+        .into_iter()
+        .find_map(|text| {
+            let open = markers::markers(text)
+                .find(|marker| says_call(marker) && !markers::says_end(marker))?;
+            let close = markers::markers(text).find(|close| is_pair(open, close));
+            Some((open.to_owned(), close.unwrap_or_default().to_owned()))
+        });
+    let (open, close) = named?;
+    Some(shape(&open, &close, "["))
+}
+
+/// Whether a marker's name says that a call is in it, and not what comes of one.
+fn says_call(marker: &str) -> bool {
+    let name = core(marker);
+    let is = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    is(&["call", "action"]) && !is(&["response", "result", "output", "id"])
+}
+
+/// What stands between pairs of markers.
+fn examples<'t>(text: &'t str, open: &str, close: &str) -> Vec<&'t str> {
+    text.split(open)
+        .filter_map(|part| part.split_once(close))
+        .map(|(inside, _)| inside)
+        .collect()
+}
+
+/// A call in markers, with the keys of an example.
+fn shape(open: &str, close: &str, example: &str) -> CallShape {
+    let keys: Vec<&str> = quoted_keys(example);
+    let find = |words: &[&str], otherwise: &str| {
+        let found = keys
+            .iter()
+            .find(|key| words.iter().any(|word| key.contains(word)));
+        found.map_or_else(|| otherwise.to_owned(), |key| (*key).to_owned())
+    };
+    let name = find(&["name"], "name");
+    let arguments = find(&["arg", "param", "input"], "arguments");
+    let keys = CallKeys {
+        all: vec![name.clone(), arguments.clone()],
+        name: vec![name],
+        arguments: vec![arguments],
+        id: None,
+        arguments_as_text: false,
+    };
+    let body = match example.trim_start().starts_with('[') {
+        true => CallBody::Array(keys, Dialect::default()),
+        false => CallBody::Object(keys, Dialect::default()),
+    };
+    CallShape {
+        seen: false,
+        section_open: String::new(),
+        section_close: String::new(),
+        separator: String::new(),
+        open: vec![Slot::Text(open.to_owned())],
+        body,
+        close: close.to_owned(),
+        several: true,
+    }
+}
+
+/// The words in quotes that a colon follows.
+fn quoted_keys(text: &str) -> Vec<&str> {
+    let parts: Vec<&str> = text.split('"').collect();
+    let pairs = parts
+        .iter()
+        .skip(1)
+        .step_by(2)
+        .zip(parts.iter().skip(2).step_by(2));
+    pairs
+        .filter(|(_, after)| after.trim_start().starts_with(':'))
+        .map(|(key, _)| *key)
+        .collect()
+}
