@@ -56,9 +56,9 @@ mod value;
 
 #[cfg(feature = "chat-template")]
 pub use analysis::{
-    Answer, CallBody, CallKeys, CallShape, Capabilities, ContentShape, Dialect, Findings,
-    GenerationPrompt, Outcome, ReasoningShape, Slot, Switch, Tagged, Thinking, Topic, TurnShape,
-    Variable,
+    Answer, CallBody, CallKeys, CallShape, Capabilities, Certainty, ContentShape, Dialect,
+    Evidence, Findings, GenerationPrompt, Outcome, ReasoningShape, Slot, Statement, Subject,
+    Switch, Tagged, Thinking, Topic, TurnShape, Variable,
 };
 #[cfg(feature = "chat-template")]
 pub use chat_template::{
@@ -66,7 +66,7 @@ pub use chat_template::{
     Origins, PreparedTemplate, RenderError, RenderInput, Renderer, Rendering, Source,
 };
 #[cfg(feature = "chat-template")]
-pub use derive::{Derivation, DeriveError, DeriveOptions, Row, derive};
+pub use derive::{DamageRow, Derivation, DeriveError, DeriveOptions, Recovery, Row, derive};
 pub use response::{
     Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, Opening, OwnedEvent, ParseError,
     ParserOptions, RegionError, ResponseParser, ResponseTemplate, TemplateError, Tools, parse,

@@ -308,13 +308,6 @@ impl<'t> Asking<'t> {
         Ok(turn)
     }
 
-    /// What is rendered when there is another message of the user where an answer was expected.
-    pub(crate) fn system_text(&self, tools: &[Value], mode: Mode) -> Result<String, RenderError> {
-        let question = message("user", &self.words.question);
-        let probe = self.probe_with(vec![question], tools, mode).prompt();
-        self.prober.render(&probe)
-    }
-
     fn rendered(&self, probe: &Probe, scene: Scene) -> Result<Turn, RenderError> {
         let text = self.prober.render(probe)?;
         let word = match scene {

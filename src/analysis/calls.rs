@@ -11,14 +11,15 @@ use super::markers::{
     ID_SLOT, INDEX_SLOT, NAME_SLOT, common_prefix, common_suffix, is_slot, markers, pieces,
 };
 use super::probe::{object, tool};
+use super::statement::Certainty;
 use super::turn::Openings;
 
 /// How a call of a tool is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallShape {
-    /// Whether it was seen rendered, or is inferred from instructions and special tokens.
-    pub seen: bool,
+    /// How sure it is.
+    pub certainty: Certainty,
     /// What opens a turn's calls.
     pub section_open: String,
     /// What closes them.
@@ -196,6 +197,20 @@ pub(crate) fn ask(
         }
     }
     Ok(found?.then_some(Question { words, one }))
+}
+
+/// Turns with calls to show to people: one call, a call of another tool, and two.
+pub(super) fn examples() -> [Said; 3] {
+    let call = |name, key: &str, value: &str| Called::new(name, [(key.to_owned(), value.into())]);
+    let (one, other) = (
+        call("first_tool", "key", "value"),
+        call("other_tool", "key", "value"),
+    );
+    [
+        Said::calls([one.clone()]),
+        Said::calls([other.clone()]),
+        Said::calls([one, other]),
+    ]
 }
 
 /// Tools that a template may describe.
@@ -469,7 +484,7 @@ fn with_surroundings(samples: &Samples, core: Core, around: &Around<'_>) -> Call
         None => String::new(),
     };
     CallShape {
-        seen: true,
+        certainty: Certainty::Seen,
         section_open: before[..before.len() - open.len().min(before.len())].to_owned(),
         section_close: rest,
         separator,

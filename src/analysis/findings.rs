@@ -5,9 +5,11 @@ use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderIn
 use super::asking::{Asking, Mode, Said, Scene};
 use super::calls::{self, Around, CallShape};
 use super::content::{self, ContentShape};
+use super::evidence::Evidence;
 use super::hints;
 use super::markers;
 use super::reasoning::{self, Found, ReasoningShape};
+use super::statement::Certainty;
 use super::turn::{self, Openings, TurnShape};
 
 /// How a model writes its turn, as far as its chat template tells.
@@ -52,6 +54,21 @@ impl Findings {
     pub fn of(template: &ChatTemplate, base: &RenderInput) -> Result<Findings, RenderError> {
         let prepared = template.prepare();
         Ok(analyze(template, &prepared, with_tokens(template, base))?.findings)
+    }
+
+    /// The findings, and the renderings that show them.
+    ///
+    /// # Errors
+    ///
+    /// As [`of`](Self::of).
+    pub fn with_evidence(
+        template: &ChatTemplate,
+        base: &RenderInput,
+    ) -> Result<(Findings, Vec<Evidence>), RenderError> {
+        let prepared = template.prepare();
+        let analysis = analyze(template, &prepared, with_tokens(template, base))?;
+        let evidence = analysis.evidence();
+        Ok((analysis.findings, evidence))
     }
 }
 
@@ -130,7 +147,9 @@ pub(crate) fn analyze<'t>(
         reasoning.as_ref(),
         beside_text.as_ref(),
     );
-    if reasoning.as_ref().is_some_and(|shape| !shape.seen)
+    if reasoning
+        .as_ref()
+        .is_some_and(|shape| shape.certainty != Certainty::Seen)
         && let Some(told) = hints::reasoning(&asking)
     {
         content.beside_reasoning.extend(told.others);
@@ -182,18 +201,23 @@ fn reasoning_shape(
     (said, thought): (&Said, &str),
 ) -> Option<ReasoningShape> {
     let seen = beside_text.or(beside_calls);
-    let (open, close) = match seen {
+    let (open, close, certainty) = match seen {
         Some(found) => {
             let close = reasoning::closing_marker(&found.after)?;
             let open = found.before.trim_start();
             let open = (!open.trim().is_empty()).then(|| open.to_owned());
-            (open.or_else(|| opener_in_header(openings, &close)), close)
+            let open = open.or_else(|| opener_in_header(openings, &close));
+            (open, close, Certainty::Seen)
         }
         None => {
             let remainders = openings.prompt_remainders(asking, &[Scene::Question]);
-            let inferred = reasoning::infer(asking, &template.source, &remainders);
-            let instructed = || hints::reasoning(asking).map(|told| (Some(told.open), told.close));
-            inferred.or_else(instructed)?
+            match reasoning::infer(asking, &template.source, &remainders) {
+                Some((open, close)) => (open, close, Certainty::Inferred),
+                None => {
+                    let told = hints::reasoning(asking)?;
+                    (Some(told.open), told.close, Certainty::Guessed)
+                }
+            }
         }
     };
     if let Some(open) = open.as_deref() {
@@ -207,7 +231,7 @@ fn reasoning_shape(
     let closes = |rest: &String| rest.contains(close.trim());
     let past = asking.past_turn(Scene::Question, said, Mode::On);
     Some(ReasoningShape {
-        seen: seen.is_some(),
+        certainty,
         in_last_turn: beside_text.is_some(),
         in_past_turns: past.is_ok_and(|turn| turn.tail().contains(thought)),
         beside_calls: beside_calls.is_some(),

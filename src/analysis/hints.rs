@@ -5,6 +5,7 @@ use crate::value::Value;
 use super::asking::{Asking, Mode, Scene};
 use super::calls::{CallBody, CallKeys, CallShape, Dialect, Slot};
 use super::markers::{self, core, is_pair};
+use super::statement::Certainty;
 
 /// Reasoning as instructions describe it: its markers, and other pairs of markers beside them.
 pub(crate) struct Instructed {
@@ -128,7 +129,7 @@ fn shape(open: &str, close: &str, example: &str) -> CallShape {
         false => CallBody::Object(keys, Dialect::default()),
     };
     CallShape {
-        seen: false,
+        certainty: Certainty::Guessed,
         section_open: String::new(),
         section_close: String::new(),
         separator: String::new(),

@@ -2,6 +2,7 @@
 
 use super::asking::{Asking, Mode, Said, Scene};
 use super::markers::{self, is_pair, mirrored, pieces};
+use super::statement::Certainty;
 use super::turn::Openings;
 
 /// How reasoning is written.
@@ -12,8 +13,8 @@ pub struct ReasoningShape {
     pub open: Option<String>,
     /// What closes it.
     pub close: String,
-    /// Whether it was seen rendered, or is inferred from what prompts and the template hold.
-    pub seen: bool,
+    /// How sure it is.
+    pub certainty: Certainty,
     /// Whether it is rendered in the turn that comes last, in past ones, and beside calls.
     pub in_last_turn: bool,
     /// Whether it is rendered in turns that another question follows.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use clap::ValueEnum;
 
-use unjinja::{Capabilities, Outcome, RenderInput, Topic, json};
+use unjinja::{Capabilities, Outcome, Topic, json};
 
 use super::Failure;
 use super::source::SourceArgs;
@@ -39,10 +39,7 @@ enum Format {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let template = args.source.load()?;
-    let base = RenderInput {
-        now: args.source.now,
-        ..RenderInput::default()
-    };
+    let base = args.source.options.base();
     let capabilities = Capabilities::of(&template, &base).map_err(|error| {
         Failure::Wrong(format!(
             "{}: not even a question can be rendered: {error}",

@@ -1,59 +1,340 @@
 //! `unjinja derive`: from a chat template to a response template.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
-use unjinja::{DeriveOptions, RenderInput, derive, json};
+use clap::ValueEnum;
+use similar::TextDiff;
 
-use super::Failure;
-use super::source::SourceArgs;
+use unjinja::{ChatTemplate, Derivation, DeriveOptions, Source, Value, derive, json};
 
-/// Work out the response template of a chat template
+use super::source::SourceOptions;
+use super::{Failure, input, output, report};
+
+/// Work out the response template of a chat template, and prove it by round trips
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  The response template on standard output, the report beside it:
+    unjinja derive chat_template.jinja > response_template.json
+
+  Into the tokenizer_config.json of a model's folder, next to the chat template it is made for:
+    unjinja derive model/ --write
+
+  What would change in one that has a response template already:
+    unjinja derive model/ --diff
+
+  Many at once, each into a file of its own:
+    unjinja derive templates/*.jinja -o derived/
+
+The chat template renders conversations, and the renderings are compared. Drafts are tried on all
+of them, whole and damaged as models damage them, and the best one is printed.
+
+Exit codes:
+  0  all that the chat template writes is recovered
+  1  some of it can't be: the report says what, and the template is printed all the same
+  2  no template could be derived, or the input can't be read")]
 pub(crate) struct Args {
+    /// The chat templates: .jinja files, tokenizer_config.json files, models' folders, GGUF files,
+    /// model ids such as org/name[@revision], or `-` for standard input
+    #[arg(value_name = "SOURCE", required = true)]
+    sources: Vec<String>,
+
     #[command(flatten)]
-    source: SourceArgs,
+    options: SourceOptions,
+
+    /// Write the response template to a file; with several sources, to files in this folder
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["write", "diff"])]
+    output: Option<PathBuf>,
+
+    /// Put it as `response_template` into the tokenizer_config.json that the chat template came
+    /// from, or that stands beside it
+    #[arg(long, conflicts_with = "diff")]
+    write: bool,
+
+    /// With `--write`: replace one that is there already
+    #[arg(long, requires = "write")]
+    force: bool,
+
+    /// Show how it differs from the one that comes with the chat template
     #[arg(long)]
-    format: Option<String>,
+    diff: bool,
+
+    /// The field for reasoning. Serving engines expect the default
+    #[arg(long, value_name = "NAME", default_value = "thinking")]
+    reasoning_field: String,
+
+    /// Keep the ids of calls, where the format carries any
+    #[arg(long)]
+    ids: bool,
+
+    /// What becomes of values that the format writes raw, where no tool tells their type
+    #[arg(long, value_name = "HOW", default_value = "text")]
+    untyped: Untyped,
+
+    /// How to print the response template
+    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    format: Format,
+
+    /// Print no report
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What becomes of raw values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Untyped {
+    /// They stay text
+    Text,
+    /// They are read as JSON where they are JSON
+    Guess,
+}
+
+/// How to print the response template.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    /// As JSON, indented
+    Json,
+    /// As JSON on one line
+    Compact,
+}
+
+/// A source, and what came of it.
+struct Outcome<'a> {
+    source: &'a str,
+    result: Result<(ChatTemplate, Derivation), Failure>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let template = args.source.load()?;
-    let mut options = DeriveOptions::default();
-    options.base = RenderInput {
-        now: args.source.now,
-        ..RenderInput::default()
+    if args.sources.len() > 1
+        && let Some(folder) = args.output.as_deref().filter(|path| !path.is_dir())
+    {
+        return Err(Failure::Input(format!(
+            "{}: with several sources `-o` names a folder: create it first",
+            folder.display()
+        )));
+    }
+    let outcomes = derive_all(args);
+    let mut result = Ok(());
+    for outcome in &outcomes {
+        // What is worse is told by the exit code: nothing derived, then not all recovered.
+        result = worse(result, hand_out(args, outcome));
+    }
+    if outcomes.len() > 1 {
+        let derived = outcomes.iter().filter_map(|outcome| {
+            let (_, derivation) = outcome.result.as_ref().ok()?;
+            Some((outcome.source, derivation))
+        });
+        if args.output.is_none() && !args.write && !args.diff {
+            let all = derived
+                .clone()
+                .map(|(source, d)| (source, d.template.clone()));
+            let all: Value = all.collect::<unjinja::Object>().into();
+            print(&all, args.format)?;
+        }
+        if !args.quiet {
+            let failed = outcomes.iter().filter_map(|outcome| {
+                let failure = outcome.result.as_ref().err()?;
+                Some((outcome.source, failure.to_string()))
+            });
+            eprint!("{}", report::table(derived, failed));
+        }
+    }
+    result
+}
+
+fn worse(one: Result<(), Failure>, other: Result<(), Failure>) -> Result<(), Failure> {
+    let rank = |result: &Result<(), Failure>| match result {
+        Ok(()) => 0,
+        Err(failure) => failure.exit_code() + 1,
     };
-    let derivation = derive(&template, &options).map_err(|e| Failure::Input(e.to_string()))?;
-    let mut text = String::new();
-    json::write_into(&mut text, &derivation.template, &json::Style::pretty(2));
+    if rank(&other) > rank(&one) {
+        other
+    } else {
+        one
+    }
+}
+
+/// Derives from all sources on all cores.
+fn derive_all(args: &Args) -> Vec<Outcome<'_>> {
+    let count = args.sources.len();
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let outcomes = Mutex::new(Vec::with_capacity(count));
+    let shows_progress = count > 1 && !args.quiet && io::stderr().is_terminal();
+    thread::scope(|scope| {
+        for _ in 0..cores.min(count) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(source) = args.sources.get(index) else {
+                        break;
+                    };
+                    let result = derive_one(args, source);
+                    let outcome = (index, Outcome { source, result });
+                    outcomes
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(outcome);
+                    let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                    if shows_progress {
+                        eprint!("\r{}", report::progress(done, count));
+                    }
+                }
+            });
+        }
+    });
+    if shows_progress {
+        eprint!("\r{}\r", " ".repeat(report::progress(count, count).len()));
+    }
+    let mut outcomes = outcomes
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    outcomes.sort_by_key(|(index, _)| *index);
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+fn derive_one(args: &Args, source: &str) -> Result<(ChatTemplate, Derivation), Failure> {
+    let template = args.options.load(source)?;
+    let mut options = DeriveOptions::default();
+    options.base = args.options.base();
+    options.reasoning_field.clone_from(&args.reasoning_field);
+    options.ids = args.ids;
+    options.guess_types = args.untyped == Untyped::Guess;
+    let derivation = derive(&template, &options)
+        .map_err(|error| Failure::Input(format!("{}: {error}", template.name)))?;
+    Ok((template, derivation))
+}
+
+/// Prints, writes or compares what was derived from one source, and reports on it.
+fn hand_out(args: &Args, outcome: &Outcome<'_>) -> Result<(), Failure> {
+    let is_alone = args.sources.len() == 1;
+    let (template, derivation) = match &outcome.result {
+        Ok(derived) => derived,
+        Err(failure) if is_alone => return Err(failure.again()),
+        // The table tells why.
+        Err(failure) => return Err(failure.again().told()),
+    };
+    if args.write {
+        write_into_config(outcome.source, template, &derivation.template, args.force)?;
+    } else if let Some(path) = &args.output {
+        let path = if is_alone {
+            path.clone()
+        } else {
+            path.join(file_name(outcome.source))
+        };
+        output::write_whole(&path, &written(&derivation.template, args.format))?;
+    } else if args.diff {
+        show_difference(template, &derivation.template)?;
+    } else if is_alone {
+        print(&derivation.template, args.format)?;
+    }
+    if is_alone && !args.quiet {
+        eprint!("{}", report::derivation(&template.name, derivation));
+    }
+    match derivation.is_whole() {
+        true => Ok(()),
+        false => Err(Failure::Wrong(format!(
+            "{}: not all that the chat template writes can be recovered",
+            template.name
+        ))
+        .told()),
+    }
+}
+
+fn written(template: &Value, format: Format) -> String {
+    let style = match format {
+        Format::Json => json::Style::pretty(2),
+        Format::Compact => json::Style::default(),
+    };
+    let mut text = json::write_styled(template, &style);
     text.push('\n');
+    text
+}
+
+fn print(template: &Value, format: Format) -> Result<(), Failure> {
+    let text = written(template, format);
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).map_err(Failure::printing)
+}
+
+/// The name of the file for a source, among others in a folder.
+fn file_name(source: &str) -> String {
+    let path = Path::new(source);
+    let stem = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned());
+    let stem = stem.unwrap_or_else(|| source.replace(['/', '\\'], "-"));
+    format!("{stem}.json")
+}
+
+/// The tokenizer_config.json that a chat template came from, or that stands beside it.
+fn config_path(source: &str) -> Result<PathBuf, Failure> {
+    let Ok(Source::Path(path)) = Source::parse(source) else {
+        return Err(Failure::Input(format!(
+            "{source}: `--write` needs a file or a folder to write into: use `-o FILE`"
+        )));
+    };
+    let is_json = path
+        .extension()
+        .is_some_and(|extension| extension == "json");
+    let config = match (path.is_dir(), is_json) {
+        (true, _) => path.join("tokenizer_config.json"),
+        (false, true) => path,
+        (false, false) => path.with_file_name("tokenizer_config.json"),
+    };
+    if !config.is_file() {
+        return Err(Failure::Input(format!(
+            "{}: there is no such file to write into: use `-o FILE`",
+            config.display()
+        )));
+    }
+    Ok(config)
+}
+
+fn write_into_config(
+    source: &str,
+    template: &ChatTemplate,
+    response_template: &Value,
+    force: bool,
+) -> Result<(), Failure> {
+    let path = config_path(source)?;
+    let text = input::read_text(&path)?;
+    let wrong = |error: json::EditError| Failure::Input(format!("{}: {error}", path.display()));
+    let present = json::get_key(&text, "response_template").map_err(wrong)?;
+    if present.is_some_and(|value| !value.is_null()) && !force {
+        return Err(Failure::Input(format!(
+            "{}: there is a `response_template` already: look at the difference with `--diff`, \
+             and replace it with `--force`",
+            path.display()
+        )));
+    }
+    let edited = json::set_key(&text, "response_template", response_template).map_err(wrong)?;
+    output::write_whole(&path, &edited)?;
+    eprintln!("{}: written into {}", template.name, path.display());
+    Ok(())
+}
+
+fn show_difference(template: &ChatTemplate, derived: &Value) -> Result<(), Failure> {
+    let Some(present) = &template.response_template else {
+        return Err(Failure::Input(format!(
+            "{}: no response template comes with it, so there is nothing to compare",
+            template.name
+        )));
+    };
+    let style = json::Style::pretty(2);
+    let [old, new] = [present, derived].map(|value| json::write_styled(value, &style) + "\n");
+    let diff = TextDiff::from_lines(&old, &new);
+    let origin = template.origins.response_template.as_deref();
+    let text = diff
+        .unified_diff()
+        .header(origin.unwrap_or("response_template"), "derived")
+        .to_string();
+    let text = report::painted_diff(&text, io::stdout().is_terminal());
     io::stdout()
         .lock()
         .write_all(text.as_bytes())
-        .map_err(Failure::printing)?;
-    for row in &derivation.proof {
-        if let Some(wrong) = &row.wrong {
-            eprintln!(
-                "WRONG {}: {wrong}\n   prefix …{:?}\n   output {:?}",
-                row.name,
-                row.prefix
-                    .chars()
-                    .rev()
-                    .take(60)
-                    .collect::<Vec<_>>()
-                    .into_iter()
-                    .rev()
-                    .collect::<String>(),
-                row.output
-            );
-        }
-    }
-    for (name, why) in &derivation.refused {
-        eprintln!("refused {name}: {why}");
-    }
-    for (how, ok, n) in &derivation.damage {
-        eprintln!("damage {ok}/{n} {how}");
-    }
-    eprintln!("drafts {}", derivation.drafts);
-    Ok(())
+        .map_err(Failure::printing)
 }

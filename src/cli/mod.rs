@@ -1,5 +1,6 @@
 //! The doors to the library: one file a subcommand.
 
+mod analyze;
 mod caps;
 mod derive;
 mod input;
@@ -7,6 +8,7 @@ mod jsonl;
 mod output;
 mod parse;
 mod render;
+mod report;
 mod source;
 
 use std::io;
@@ -39,6 +41,7 @@ enum Command {
     Parse(parse::Args),
     Render(render::Args),
     Caps(caps::Args),
+    Analyze(analyze::Args),
     Derive(derive::Args),
 }
 
@@ -51,18 +54,37 @@ pub(crate) enum Failure {
     /// The command or its input is.
     #[error("{0}")]
     Input(String),
+    /// One of these that has been told already, with its exit code.
+    #[error("told already")]
+    Told(u8),
     /// The reader of the output has gone, and nobody is left to be told.
     #[error("the output is closed")]
     Closed,
 }
 
 impl Failure {
-    fn exit_code(&self) -> u8 {
+    pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Closed => 0,
             Failure::Wrong(_) => 1,
             Failure::Input(_) => 2,
+            Failure::Told(code) => *code,
         }
+    }
+
+    /// The same, for another to tell.
+    pub(crate) fn again(&self) -> Failure {
+        match self {
+            Failure::Wrong(why) => Failure::Wrong(why.clone()),
+            Failure::Input(why) => Failure::Input(why.clone()),
+            Failure::Told(code) => Failure::Told(*code),
+            Failure::Closed => Failure::Closed,
+        }
+    }
+
+    /// The same, of which nothing is left to be told.
+    pub(crate) fn told(&self) -> Failure {
+        Failure::Told(self.exit_code())
     }
 
     /// What comes of an error while printing.
@@ -79,12 +101,13 @@ pub(crate) fn main() -> ExitCode {
         Command::Parse(args) => parse::run(&args),
         Command::Render(args) => render::run(&args),
         Command::Caps(args) => caps::run(&args),
+        Command::Analyze(args) => analyze::run(&args),
         Command::Derive(args) => derive::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if !matches!(failure, Failure::Closed) {
+            if !matches!(failure, Failure::Closed | Failure::Told(_)) {
                 eprintln!("error: {failure}");
             }
             ExitCode::from(failure.exit_code())

@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         },
         add_generation_prompt: args.add_generation_prompt,
         variables: variables(&args.variables)?,
-        now: source.now,
+        now: source.options.now,
         ..RenderInput::default()
     };
     let rendering = template

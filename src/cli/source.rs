@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use jiff::civil::DateTime;
 
-use unjinja::{ChatTemplate, LoadOptions, Source};
+use unjinja::{ChatTemplate, LoadOptions, RenderInput, Source};
 
 use super::Failure;
 
@@ -16,6 +16,13 @@ pub(crate) struct SourceArgs {
     #[arg(value_name = "SOURCE")]
     pub(crate) source: String,
 
+    #[command(flatten)]
+    pub(crate) options: SourceOptions,
+}
+
+/// How chat templates are to be loaded and rendered.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SourceOptions {
     /// Which of several templates to take, such as tool_use
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
@@ -40,7 +47,14 @@ pub(crate) struct SourceArgs {
 impl SourceArgs {
     /// Loads the template.
     pub(crate) fn load(&self) -> Result<ChatTemplate, Failure> {
-        let source = Source::parse(&self.source).map_err(|e| Failure::Input(e.to_string()))?;
+        self.options.load(&self.source)
+    }
+}
+
+impl SourceOptions {
+    /// Loads a template.
+    pub(crate) fn load(&self, source: &str) -> Result<ChatTemplate, Failure> {
+        let source = Source::parse(source).map_err(|e| Failure::Input(e.to_string()))?;
         let is_terminal = io::stderr().is_terminal();
         let progress = |line: &str| {
             if is_terminal {
@@ -60,5 +74,13 @@ impl SourceArgs {
             template.eos_token = Some(token.clone());
         }
         Ok(template)
+    }
+
+    /// What all renderings of probes have in common.
+    pub(crate) fn base(&self) -> RenderInput {
+        RenderInput {
+            now: self.now,
+            ..RenderInput::default()
+        }
     }
 }

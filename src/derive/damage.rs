@@ -3,7 +3,7 @@
 use crate::analysis::asking::Said;
 use crate::analysis::{Findings, Slot, markers};
 
-use super::sample::Sample;
+use super::sample::{Origin, Sample};
 use super::trial::Expected;
 
 /// A damaged text, and what it still means.
@@ -18,7 +18,7 @@ pub(super) struct Damaged {
 /// Damages samples in all ways that leave no doubt about what was meant.
 pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
     let mut damaged = Vec::new();
-    for sample in samples.iter().filter(|sample| sample.is_whole) {
+    for sample in samples.iter().filter(|sample| sample.origin != Origin::Cut) {
         let damager = Damager { findings, sample };
         damager.white_space(&mut damaged);
         damager.openers(&mut damaged);

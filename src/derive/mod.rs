@@ -6,6 +6,7 @@
 
 mod damage;
 mod draft;
+mod proof;
 mod regex;
 mod sample;
 mod search;
@@ -16,6 +17,8 @@ use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 use crate::value::Value;
 
 use search::Search;
+
+pub use proof::{DamageRow, Recovery, Row};
 
 /// How a response template is to be derived.
 #[derive(Debug, Clone)]
@@ -52,33 +55,58 @@ pub struct Derivation {
     pub findings: Findings,
     /// What it makes of the chat template's own renderings.
     pub proof: Vec<Row>,
-    /// Scenes that the chat template refuses, and why.
+    /// The conversations that the chat template refuses, and why.
     pub refused: Vec<(String, String)>,
-    /// How many damaged texts it recovers, of how many.
-    pub damaged: (usize, usize),
-    /// Of each kind of damage: how many texts it recovers, of how many.
-    pub damage: Vec<(String, usize, usize)>,
+    /// What it makes of damaged renderings.
+    pub damage: Vec<DamageRow>,
     /// How many drafts were tried.
     pub drafts: usize,
 }
 
-/// What a response template makes of a rendering.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Row {
-    /// What the conversation is about.
-    pub name: String,
-    /// The prompt.
-    pub prefix: String,
-    /// What the model would write.
-    pub output: String,
-    /// What the chat template itself leaves out.
-    pub lost: Vec<String>,
-    /// What is wrong with the message; `None` if it is recovered.
-    pub wrong: Option<String>,
+impl Derivation {
+    /// Whether all that the chat template writes is recovered.
+    pub fn is_whole(&self) -> bool {
+        let missed = |row: &Row| matches!(row.recovery, Recovery::NotExpressed(_));
+        !self.proof.iter().any(missed)
+    }
+
+    /// How many renderings are recovered, as far as they were written.
+    pub fn recovered(&self) -> usize {
+        let missed = |row: &&Row| matches!(row.recovery, Recovery::NotExpressed(_));
+        self.proof.len() - self.proof.iter().filter(missed).count()
+    }
 }
 
 /// Works out the response template of a chat template.
+///
+/// The chat template renders probe conversations, and what comes out tells how the model writes
+/// its turn. What that leaves open is decided by trials: every draft is run over all renderings,
+/// and over what models do to such texts.
+///
+/// ```
+/// use unjinja::{ChatTemplate, DeriveOptions, ParserOptions, ResponseTemplate, derive, parse};
+///
+/// let template = ChatTemplate::from_source(
+///     "{% for m in messages %}<{{ m.role }}>\
+///      {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}\
+///      {{ m.content }}<end>{% endfor %}\
+///      {% if add_generation_prompt %}<assistant>{% endif %}",
+/// );
+/// let derived = derive(&template, &DeriveOptions::default())?;
+/// assert!(derived.is_whole());
+///
+/// let template = ResponseTemplate::from_value(&derived.template)?;
+/// let output = "<think>Be kind.</think>Hello!<end>";
+/// let message = parse(&template, "<user>Hi<end><assistant>", output, ParserOptions::default())?;
+/// assert_eq!(message.get("thinking").and_then(|t| t.as_str()), Some("Be kind."));
+/// assert_eq!(message.get("content").and_then(|t| t.as_str()), Some("Hello!"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If the chat template is not valid or does not even render a question, and if nothing that could
+/// be drafted is a valid response template.
 pub fn derive(template: &ChatTemplate, options: &DeriveOptions) -> Result<Derivation, DeriveError> {
     let prepared = template.prepare();
     let base = with_tokens(template, &options.base);
@@ -97,50 +125,14 @@ pub fn derive(template: &ChatTemplate, options: &DeriveOptions) -> Result<Deriva
     };
     let chosen = search.best().map_err(DeriveError::NoDraft)?;
     let field = options.reasoning_field.as_str();
-    let proof = samples.all.iter().map(|sample| Row {
-        name: sample.name.to_owned(),
-        prefix: sample.prefix.clone(),
-        output: sample.output.clone(),
-        lost: sample.lost().into_iter().map(str::to_owned).collect(),
-        wrong: trial::differs(
-            &chosen.template,
-            field,
-            &samples,
-            &sample.prefix,
-            &sample.output,
-            &trial::expected(sample),
-        ),
-    });
-    let mut kinds: Vec<(String, usize, usize)> = Vec::new();
-    for damaged in &damaged {
-        let wrong = trial::differs(
-            &chosen.template,
-            field,
-            &samples,
-            &damaged.prefix,
-            &damaged.output,
-            &damaged.expected,
-        );
-        let at = kinds
-            .iter()
-            .position(|(how, ..)| how == damaged.how)
-            .unwrap_or_else(|| {
-                kinds.push((damaged.how.to_owned(), 0, 0));
-                kinds.len() - 1
-            });
-        kinds[at].1 += usize::from(wrong.is_none());
-        kinds[at].2 += 1;
-    }
+    let refused = samples.refused.iter();
     Ok(Derivation {
-        proof: proof.collect(),
-        template: chosen.value,
-        refused: samples
-            .refused
-            .iter()
+        proof: proof::rows(&chosen, field, &samples),
+        damage: proof::damage_rows(&chosen, field, &samples, &damaged),
+        refused: refused
             .map(|(name, why)| ((*name).to_owned(), why.clone()))
             .collect(),
-        damaged: (chosen.score.damaged, damaged.len()),
-        damage: kinds,
+        template: chosen.value,
         drafts: chosen.tried,
         findings,
     })

@@ -2,7 +2,7 @@
 //! known.
 
 use crate::analysis::asking::{Asking, Called, Mode, Said, Scene};
-use crate::analysis::{Findings, Openings, markers};
+use crate::analysis::{CallBody, CallShape, Certainty, Findings, Openings, Slot, markers};
 use crate::json;
 use crate::response::Tools;
 use crate::value::{Object, Value};
@@ -20,8 +20,19 @@ pub(super) struct Sample {
     pub(super) said: Said,
     /// What of it the chat template has written.
     pub(super) written: Said,
-    /// Whether the text is as the chat template wrote it, and not cut at an odd place.
-    pub(super) is_whole: bool,
+    /// Where it comes from.
+    pub(super) origin: Origin,
+}
+
+/// Where a text comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The chat template wrote it.
+    Rendered,
+    /// The chat template wrote it, and the prompt has taken the beginning of a marker.
+    Cut,
+    /// It was put together from findings, because the chat template never writes such a thing.
+    MadeUp,
 }
 
 impl Sample {
@@ -262,6 +273,7 @@ pub(super) fn take(asking: &mut Asking<'_>, openings: &Openings, findings: &Find
             samples.refused.push((plan.name, why));
         }
     }
+    made_up(findings, &mut samples.all);
     samples.cut_markers.sort_unstable();
     samples.cut_markers.dedup();
     samples
@@ -279,7 +291,7 @@ fn sample(
     let full = turn.text();
     let prompt = asking.prompt(plan.scene, mode).map_err(message)?;
     let prompt = prompt.text();
-    let make = |prefix: &str, output: &str, thought: Option<&str>, is_whole: bool| {
+    let make = |prefix: &str, output: &str, thought: Option<&str>, origin: Origin| {
         let output = one_turn(output, &plan.said, &findings.turn.ends);
         let mut said = plan.said.clone();
         if said.reasoning.is_none() {
@@ -291,15 +303,15 @@ fn sample(
             output: output.to_owned(),
             written: written(&said, output),
             said,
-            is_whole,
+            origin,
         }
     };
     if let Some(output) = full.strip_prefix(prompt) {
-        return Ok(vec![(make(prompt, output, None, true), None)]);
+        return Ok(vec![(make(prompt, output, None, Origin::Rendered), None)]);
     }
     if openings.differ(plan.scene, mode) {
         let body = openings.body(turn.tail(), plan.scene, mode);
-        return Ok(vec![(make(prompt, body, None, true), None)]);
+        return Ok(vec![(make(prompt, body, None, Origin::Rendered), None)]);
     }
     let shared = shared_start(prompt, full);
     let start = turn.start.min(shared);
@@ -312,24 +324,96 @@ fn sample(
         ),
         None => ("", ""),
     };
-    let at = |from: usize, is_whole| {
+    let at = |from: usize, origin| {
         if !open.is_empty() && rest.contains(open) && !rest.contains(close) {
             // The prompt begins to think, and history leaves it out.
             let thinks = format!("{THOUGHT}\n{close}\n\n{}", &full[from..]);
-            make(prompt, &thinks, Some(THOUGHT), is_whole)
+            make(prompt, &thinks, Some(THOUGHT), origin)
         } else if !close.is_empty() && rest.contains(close) {
-            make(prompt, &full[from..], None, is_whole)
+            make(prompt, &full[from..], None, origin)
         } else {
-            make(&full[..from], &full[from..], None, is_whole)
+            make(&full[..from], &full[from..], None, origin)
         }
     };
-    let mut samples = vec![(at(seam, true), None)];
+    let mut samples = vec![(at(seam, Origin::Rendered), None)];
     if seam < shared {
         let marker = markers::pieces(&full[seam..]).into_iter().next();
         let cut = marker.map(|m| (m.to_owned(), m[shared - seam..].to_owned()));
-        samples.push((at(shared, false), cut));
+        samples.push((at(shared, Origin::Cut), cut));
     }
     Ok(samples)
+}
+
+/// Puts texts together with reasoning and calls that the chat template never writes.
+fn made_up(findings: &Findings, samples: &mut Vec<Sample>) {
+    let thinks = samples
+        .iter()
+        .any(|sample| sample.written.reasoning.is_some());
+    let answers = samples
+        .iter()
+        .find(|sample| sample.said == Said::content(ANSWER));
+    let Some(answer) = answers
+        .filter(|sample| sample.origin == Origin::Rendered)
+        .cloned()
+    else {
+        return;
+    };
+    let mut make = |name, lead: &str, said: Said| {
+        let output = match said.content {
+            Some(_) => format!("{lead}{}", answer.output),
+            None => answer.output.replacen(ANSWER, lead, 1),
+        };
+        samples.push(Sample {
+            name,
+            prefix: answer.prefix.clone(),
+            output,
+            written: said.clone(),
+            said,
+            origin: Origin::MadeUp,
+        });
+    };
+    let thought = match &findings.reasoning {
+        Some(shape) if !thinks && shape.open.is_some() => {
+            let open = shape.open.as_deref().unwrap_or_default();
+            format!("{open}\n{THOUGHT}\n{}\n\n", shape.close)
+        }
+        _ => String::new(),
+    };
+    if !thought.is_empty() && !answer.prefix.ends_with(&thought) {
+        let said = Said::content(ANSWER).reasoning(THOUGHT);
+        make("a thought and an answer, made up", &thought, said);
+    }
+    let Some(call) = findings.calls.as_ref().and_then(written_call) else {
+        return;
+    };
+    make("a call, made up", &call, Said::calls([tide()]));
+}
+
+/// A call as findings have it, if it was never seen.
+fn written_call(shape: &CallShape) -> Option<String> {
+    let (keys, list) = match &shape.body {
+        CallBody::Object(keys, _) => (keys, false),
+        CallBody::Array(keys, _) => (keys, true),
+        _ => return None,
+    };
+    if shape.certainty == Certainty::Seen {
+        return None;
+    }
+    let tide = tide();
+    let mut call = Object::new();
+    call.insert(keys.name.first()?.as_str(), tide.name);
+    call.insert(keys.arguments.first()?.as_str(), tide.arguments);
+    let call = json::write(&call.into());
+    let call = if list { format!("[{call}]") } else { call };
+    let open: String = shape
+        .open
+        .iter()
+        .filter_map(|slot| match slot {
+            Slot::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    Some(format!("{open}\n{call}\n{}", shape.close))
 }
 
 /// The output up to the end of the turn: some templates go on with what comes next.

@@ -9,7 +9,7 @@ use crate::value::Value;
 use super::DeriveOptions;
 use super::damage::Damaged;
 use super::draft::{Choices, ContentPlace, ThinkingEnd, ThinkingOpen, draft};
-use super::sample::Samples;
+use super::sample::{Origin, Samples};
 use super::trial::{differs, expected};
 
 /// How good a draft is; more is better.
@@ -17,7 +17,7 @@ use super::trial::{differs, expected};
 pub(super) struct Score {
     /// How many renderings it recovers.
     pub(super) recovered: usize,
-    /// How many of those that are cut at an odd place.
+    /// How many of the other texts that are not damaged.
     pub(super) cut: usize,
     /// How many damaged texts.
     pub(super) damaged: usize,
@@ -31,7 +31,6 @@ pub(super) struct Score {
 pub(super) struct Chosen {
     pub(super) value: Value,
     pub(super) template: ResponseTemplate,
-    pub(super) score: Score,
     pub(super) tried: usize,
 }
 
@@ -73,11 +72,10 @@ impl Search<'_> {
         }
         let value = self.draft(&best);
         let template = ResponseTemplate::from_value(&value).map_err(|error| error.to_string())?;
-        let score = best_score.ok_or("no draft is a valid response template")?;
+        best_score.ok_or("no draft is a valid response template")?;
         Ok(Chosen {
             value,
             template,
-            score,
             tried: scores.len(),
         })
     }
@@ -168,9 +166,9 @@ impl Search<'_> {
                 &sample.output,
                 &expected(sample),
             );
-            let count = match sample.is_whole {
-                true => &mut score.recovered,
-                false => &mut score.cut,
+            let count = match sample.origin {
+                Origin::Rendered => &mut score.recovered,
+                Origin::Cut | Origin::MadeUp => &mut score.cut,
             };
             *count += usize::from(wrong.is_none());
         }

@@ -1,0 +1,387 @@
+//! Findings in words, for people, and as JSON, for programs.
+
+use crate::value::{Object, Value};
+
+use super::calls::{CallBody, CallKeys, CallShape, Dialect, Slot};
+use super::findings::Findings;
+use super::probe::object;
+use super::reasoning::ReasoningShape;
+
+/// How sure a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Certainty {
+    /// Only instructions or the names of special tokens hint at it.
+    Guessed,
+    /// It is never rendered, but prompts begin it, or the template takes it out of what it is given.
+    Inferred,
+    /// It was seen in renderings.
+    Seen,
+}
+
+impl Certainty {
+    /// A name for programs.
+    pub fn key(self) -> &'static str {
+        match self {
+            Certainty::Guessed => "guessed",
+            Certainty::Inferred => "inferred",
+            Certainty::Seen => "seen",
+        }
+    }
+}
+
+/// What a finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Subject {
+    /// Where a turn begins and ends.
+    Turn,
+    /// How reasoning is written.
+    Reasoning,
+    /// How text is written.
+    Content,
+    /// How calls are written.
+    Calls,
+}
+
+impl Subject {
+    /// A name for programs.
+    pub fn key(self) -> &'static str {
+        match self {
+            Subject::Turn => "turn",
+            Subject::Reasoning => "reasoning",
+            Subject::Content => "content",
+            Subject::Calls => "calls",
+        }
+    }
+}
+
+/// A finding in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Statement {
+    /// What it is about.
+    pub subject: Subject,
+    /// What was found.
+    pub text: String,
+    /// How sure it is.
+    pub certainty: Certainty,
+}
+
+/// A text with its white space made visible, in quotes of its own.
+fn shown(text: &str) -> String {
+    let visible = text.replace('\n', "⏎").replace('\t', "→");
+    format!("`{visible}`")
+}
+
+fn all_shown(texts: &[String]) -> String {
+    let shown: Vec<String> = texts.iter().map(|text| shown(text)).collect();
+    shown.join(", ")
+}
+
+impl Findings {
+    /// The findings in words.
+    ///
+    /// ```
+    /// use unjinja::{ChatTemplate, Findings, RenderInput};
+    ///
+    /// let template = ChatTemplate::from_source(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let found = Findings::of(&template, &RenderInput::default())?;
+    /// assert_eq!(found.statements()[0].text, "begins after `<assistant>`, ends with `<end>`");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn statements(&self) -> Vec<Statement> {
+        let mut all = Vec::new();
+        let mut say = |subject, certainty, text: String| {
+            all.push(Statement {
+                subject,
+                text,
+                certainty,
+            });
+        };
+        let begins = match self.turn.headers.as_slice() {
+            [] => "nothing tells where it begins".to_owned(),
+            headers => format!("begins after {}", all_shown(headers)),
+        };
+        let ends = match self.turn.ends.as_slice() {
+            [] => "nothing tells where it ends".to_owned(),
+            ends => format!("ends with {}", all_shown(ends)),
+        };
+        say(Subject::Turn, Certainty::Seen, format!("{begins}, {ends}"));
+        match &self.reasoning {
+            None => say(Subject::Reasoning, Certainty::Seen, "none".to_owned()),
+            Some(shape) => {
+                for text in of_reasoning(shape) {
+                    say(Subject::Reasoning, shape.certainty, text);
+                }
+            }
+        }
+        let content = match &self.content.open {
+            Some(open) => format!(
+                "between {} and {}",
+                shown(open),
+                all_shown(&self.content.close)
+            ),
+            None => "bare".to_owned(),
+        };
+        say(Subject::Content, Certainty::Seen, content);
+        if !self.content.beside_reasoning.is_empty() {
+            let around = all_shown(&self.content.beside_reasoning);
+            let certainty = self
+                .reasoning
+                .as_ref()
+                .map_or(Certainty::Seen, |r| r.certainty);
+            say(
+                Subject::Content,
+                certainty,
+                format!("beside reasoning also {around}"),
+            );
+        }
+        match (&self.calls, &self.calls_refused) {
+            (Some(shape), _) => {
+                for text in of_calls(shape) {
+                    say(Subject::Calls, shape.certainty, text);
+                }
+            }
+            (None, Some(why)) => say(Subject::Calls, Certainty::Seen, format!("refused: {why}")),
+            (None, None) => say(Subject::Calls, Certainty::Seen, "none".to_owned()),
+        }
+        all
+    }
+
+    /// All of it for programs.
+    pub fn to_value(&self) -> Value {
+        let texts = |texts: &[String]| -> Value {
+            texts
+                .iter()
+                .map(|text| Value::from(text.as_str()))
+                .collect::<Vec<_>>()
+                .into()
+        };
+        let turn = object([
+            ("headers", texts(&self.turn.headers)),
+            ("ends", texts(&self.turn.ends)),
+            ("prompts", texts(&self.prompt_remainders)),
+        ]);
+        let content = object([
+            ("open", optional(self.content.open.as_deref())),
+            ("close", texts(&self.content.close)),
+            ("beside_reasoning", texts(&self.content.beside_reasoning)),
+        ]);
+        let reasoning = self.reasoning.as_ref().map(reasoning_value);
+        let calls = self.calls.as_ref().map(calls_value);
+        object([
+            ("turn", turn),
+            ("reasoning", reasoning.unwrap_or_default()),
+            ("content", content),
+            ("calls", calls.unwrap_or_default()),
+            ("calls_refused", optional(self.calls_refused.as_deref())),
+        ])
+    }
+}
+
+fn optional(text: Option<&str>) -> Value {
+    text.map_or(Value::Null, Value::from)
+}
+
+fn of_reasoning(shape: &ReasoningShape) -> Vec<String> {
+    let markers = match &shape.open {
+        Some(open) => format!("between {} and {}", shown(open), shown(&shape.close)),
+        None => format!("from the start of the turn up to {}", shown(&shape.close)),
+    };
+    let mut places = Vec::new();
+    for (is, place) in [
+        (shape.in_last_turn, "in the last turn"),
+        (shape.in_past_turns, "in past turns"),
+        (shape.beside_calls, "beside calls"),
+    ] {
+        if is {
+            places.push(place);
+        }
+    }
+    let mut all = vec![markers];
+    all.push(match places.is_empty() {
+        true => "never rendered".to_owned(),
+        false => format!("rendered {}", places.join(", ")),
+    });
+    if shape.opened_by_prompt {
+        all.push("a prompt opens it".to_owned());
+    }
+    if shape.closed_by_prompt {
+        all.push("a prompt closes it at once when thinking is off".to_owned());
+    }
+    all
+}
+
+fn of_calls(shape: &CallShape) -> Vec<String> {
+    let mut all = vec![match &shape.body {
+        CallBody::Object(keys, dialect) => {
+            format!(
+                "each a JSON object{}: {}",
+                of_dialect(dialect),
+                of_keys(keys)
+            )
+        }
+        CallBody::Array(keys, dialect) => {
+            format!(
+                "one JSON array for all{}: {}",
+                of_dialect(dialect),
+                of_keys(keys)
+            )
+        }
+        CallBody::Arguments(dialect) => format!(
+            "the name in what opens a call, the arguments a JSON object{}",
+            of_dialect(dialect)
+        ),
+        CallBody::Tagged(tagged) => format!(
+            "each argument as {}",
+            shown(&format!(
+                "{}KEY{}VALUE{}",
+                tagged.open,
+                tagged.between.join("|"),
+                tagged.close
+            ))
+        ),
+        CallBody::Python => "written as calls in Python".to_owned(),
+    }];
+    let slots = shape.open.iter().map(|slot| match slot {
+        Slot::Text(text) => text.as_str(),
+        Slot::Name => "NAME",
+        Slot::Id => "ID",
+        Slot::Index => "NUMBER",
+    });
+    let open: String = slots.collect();
+    let body = match &shape.body {
+        CallBody::Object(..) => "{…}",
+        CallBody::Array(..) => "[…]",
+        _ => "ARGUMENTS",
+    };
+    all.push(format!(
+        "a call is {}",
+        shown(&format!("{open}{body}{}", shape.close))
+    ));
+    if !shape.section_open.trim().is_empty() || !shape.section_close.trim().is_empty() {
+        all.push(format!(
+            "all calls of a turn are between {} and {}",
+            shown(&shape.section_open),
+            shown(&shape.section_close)
+        ));
+    }
+    all.push(match (shape.several, shape.separator.is_empty()) {
+        (false, _) => "one call a turn".to_owned(),
+        (true, true) => "several calls a turn".to_owned(),
+        (true, false) => format!(
+            "several calls a turn, with {} between them",
+            shown(&shape.separator)
+        ),
+    });
+    all
+}
+
+fn of_dialect(dialect: &Dialect) -> String {
+    let mut parts = Vec::new();
+    if dialect.unquoted_keys {
+        parts.push("keys without quotes".to_owned());
+    }
+    if let Some((open, close)) = &dialect.string_delimiters {
+        parts.push(format!(
+            "strings between {} and {}",
+            shown(open),
+            shown(close)
+        ));
+    }
+    if dialect.python_literals {
+        parts.push("literals as in Python".to_owned());
+    }
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!(" with {}", parts.join(", ")),
+    }
+}
+
+fn of_keys(keys: &CallKeys) -> String {
+    let mut text = format!(
+        "name under {}, arguments under {}",
+        shown(&keys.name.join(".")),
+        shown(&keys.arguments.join("."))
+    );
+    if keys.arguments_as_text {
+        text.push_str(" as text");
+    }
+    if let Some(id) = &keys.id {
+        text.push_str(&format!(", id under {}", shown(&id.join("."))));
+    }
+    text
+}
+
+fn reasoning_value(shape: &ReasoningShape) -> Value {
+    object([
+        ("certainty", shape.certainty.key().into()),
+        ("open", optional(shape.open.as_deref())),
+        ("close", shape.close.as_str().into()),
+        ("in_last_turn", shape.in_last_turn.into()),
+        ("in_past_turns", shape.in_past_turns.into()),
+        ("beside_calls", shape.beside_calls.into()),
+        ("opened_by_prompt", shape.opened_by_prompt.into()),
+        ("closed_by_prompt", shape.closed_by_prompt.into()),
+    ])
+}
+
+fn calls_value(shape: &CallShape) -> Value {
+    let slots = shape.open.iter().map(|slot| match slot {
+        Slot::Text(text) => object([("text", text.as_str().into())]),
+        Slot::Name => object([("slot", "name".into())]),
+        Slot::Id => object([("slot", "id".into())]),
+        Slot::Index => object([("slot", "index".into())]),
+    });
+    object([
+        ("certainty", shape.certainty.key().into()),
+        ("section_open", shape.section_open.as_str().into()),
+        ("section_close", shape.section_close.as_str().into()),
+        ("separator", shape.separator.as_str().into()),
+        ("open", slots.collect::<Vec<_>>().into()),
+        ("body", body_value(&shape.body)),
+        ("close", shape.close.as_str().into()),
+        ("several", shape.several.into()),
+    ])
+}
+
+fn body_value(body: &CallBody) -> Value {
+    let mut told = Object::new();
+    let (kind, keys, dialect) = match body {
+        CallBody::Object(keys, dialect) => ("object", Some(keys), Some(dialect)),
+        CallBody::Array(keys, dialect) => ("array", Some(keys), Some(dialect)),
+        CallBody::Arguments(dialect) => ("arguments", None, Some(dialect)),
+        CallBody::Tagged(_) => ("tagged", None, None),
+        CallBody::Python => ("python", None, None),
+    };
+    told.insert("kind", kind);
+    if let Some(keys) = keys {
+        told.insert("name", keys.name.join("."));
+        told.insert("arguments", keys.arguments.join("."));
+        told.insert(
+            "id",
+            optional(keys.id.as_ref().map(|id| id.join(".")).as_deref()),
+        );
+        told.insert("arguments_as_text", keys.arguments_as_text);
+    }
+    if let Some(dialect) = dialect {
+        told.insert("unquoted_keys", dialect.unquoted_keys);
+        told.insert("python_literals", dialect.python_literals);
+        let delimiters = dialect.string_delimiters.as_ref().map(|(open, close)| {
+            Value::from(vec![Value::from(open.as_str()), close.as_str().into()])
+        });
+        told.insert("string_delimiters", delimiters.unwrap_or_default());
+    }
+    if let CallBody::Tagged(tagged) = body {
+        told.insert("open", tagged.open.as_str());
+        let between = tagged.between.iter().map(|text| Value::from(text.as_str()));
+        told.insert("between", between.collect::<Vec<_>>());
+        told.insert("close", tagged.close.as_str());
+        told.insert("separator", tagged.separator.as_str());
+    }
+    told.into()
+}

@@ -1,0 +1,114 @@
+//! `unjinja analyze`: what a chat template tells of a format.
+
+use std::io::{self, IsTerminal, Write};
+
+use clap::ValueEnum;
+
+use unjinja::{Evidence, Findings, Object, Subject, Value, json};
+
+use super::source::SourceArgs;
+use super::{Failure, report};
+
+/// Show how a model writes its turn, as far as its chat template tells
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  Where a turn begins and ends, how reasoning, text and calls are written:
+    unjinja analyze chat_template.jinja
+
+  With the two renderings that show each finding, and their difference:
+    unjinja analyze model/ --evidence
+
+  For programs, such as jq:
+    unjinja analyze model/ --format json | jq .findings.reasoning
+
+A finding that was seen rendered is sure. One that is marked `inferred` is never rendered, but a
+prompt begins it or the template cuts it out; one marked `guessed` only shows in instructions or
+in the names of special tokens.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    source: SourceArgs,
+
+    /// Show the renderings that the findings were made from
+    #[arg(long)]
+    evidence: bool,
+
+    /// How to print the findings
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+}
+
+/// How to print the findings.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    /// Lines for people
+    Human,
+    /// A JSON object
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let template = args.source.load()?;
+    let found = Findings::with_evidence(&template, &args.source.options.base());
+    let (findings, evidence) = found.map_err(|error| {
+        Failure::Input(format!(
+            "{}: not even a question can be rendered: {error}",
+            template.name
+        ))
+    })?;
+    let evidence = if args.evidence { evidence } else { Vec::new() };
+    let text = match args.format {
+        Format::Human => for_people(&template.name, &findings, &evidence),
+        Format::Json => for_programs(&template.name, &findings, &evidence),
+    };
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).map_err(Failure::printing)
+}
+
+fn for_people(name: &str, findings: &Findings, evidence: &[Evidence]) -> String {
+    let mut out = format!("{name}\n{}", report::findings(findings));
+    let painted = io::stdout().is_terminal();
+    for subject in [
+        Subject::Turn,
+        Subject::Reasoning,
+        Subject::Content,
+        Subject::Calls,
+    ] {
+        let shown = report::evidence(evidence, subject, painted);
+        if !shown.is_empty() {
+            out.push_str(&format!("\n  {}\n{shown}", subject.key()));
+        }
+    }
+    out
+}
+
+fn for_programs(name: &str, findings: &Findings, evidence: &[Evidence]) -> String {
+    let rendering = |(what, text): &(String, String)| -> Value {
+        Object::from_iter([
+            ("conversation", what.as_str()),
+            ("rendering", text.as_str()),
+        ])
+        .into()
+    };
+    let mut told = Object::new();
+    told.insert("source", name);
+    told.insert("findings", findings.to_value());
+    let statements = findings.statements().into_iter().map(|statement| -> Value {
+        Object::from_iter([
+            ("subject", statement.subject.key()),
+            ("certainty", statement.certainty.key()),
+            ("text", statement.text.as_str()),
+        ])
+        .into()
+    });
+    told.insert("statements", statements.collect::<Vec<Value>>());
+    if !evidence.is_empty() {
+        let all = evidence.iter().map(|evidence| -> Value {
+            let mut pair = Object::from_iter([("subject", evidence.subject.key())]);
+            pair.insert("without", rendering(&evidence.without));
+            pair.insert("with", rendering(&evidence.with));
+            pair.into()
+        });
+        told.insert("evidence", all.collect::<Vec<Value>>());
+    }
+    json::write_styled(&told.into(), &json::Style::pretty(2)) + "\n"
+}

@@ -1,0 +1,274 @@
+//! What commands tell people about a derivation.
+
+use std::env;
+
+use unjinja::{Certainty, Derivation, Evidence, Findings, Recovery, Subject};
+
+/// How much of a text is shown in a report.
+const SHOWN: usize = 160;
+
+/// The report on one derivation.
+pub(crate) fn derivation(name: &str, derivation: &Derivation) -> String {
+    let mut out = format!("{name}\n");
+    out.push_str(&findings(&derivation.findings));
+    let total = derivation.proof.len();
+    line(
+        &mut out,
+        "proof",
+        &format!(
+            "{} of {total} renderings recovered, {} drafts tried",
+            derivation.recovered(),
+            derivation.drafts
+        ),
+    );
+    for (lost, names) in lost(derivation) {
+        line(
+            &mut out,
+            "",
+            &format!("the chat template leaves out {lost}: {names}"),
+        );
+    }
+    for row in &derivation.proof {
+        if let Recovery::NotExpressed(why) = &row.recovery {
+            line(
+                &mut out,
+                "",
+                &format!("not expressible: {}: {why}", row.name),
+            );
+            line(
+                &mut out,
+                "",
+                &format!("  the prompt ends  {}", end_of(&row.prefix)),
+            );
+            line(
+                &mut out,
+                "",
+                &format!("  the output is    {}", start_of(&row.output)),
+            );
+        }
+    }
+    let (recovered, damaged) = damage(derivation);
+    line(
+        &mut out,
+        "damaged",
+        &format!("{recovered} of {damaged} damaged texts recovered"),
+    );
+    for row in derivation
+        .damage
+        .iter()
+        .filter(|row| row.recovered < row.total)
+    {
+        line(
+            &mut out,
+            "",
+            &format!("{} of {}: {}", row.recovered, row.total, row.damage),
+        );
+    }
+    for (why, names) in refused(derivation) {
+        line(&mut out, "refused", &format!("{names}: {why}"));
+    }
+    out
+}
+
+fn line(out: &mut String, label: &str, text: &str) {
+    let line = format!("  {label:<10} {text}");
+    out.push_str(line.trim_end());
+    out.push('\n');
+}
+
+/// The names of the conversations of which the same is lost.
+fn lost(derivation: &Derivation) -> Vec<(String, String)> {
+    grouped(
+        derivation
+            .proof
+            .iter()
+            .filter_map(|row| match &row.recovery {
+                Recovery::LostByTemplate(lost) => Some((lost.join(" and "), row.name.clone())),
+                _ => None,
+            }),
+    )
+}
+
+/// The names of the conversations that are refused for the same reason.
+fn refused(derivation: &Derivation) -> Vec<(String, String)> {
+    grouped(
+        derivation
+            .refused
+            .iter()
+            .map(|(name, why)| (one_line(why), name.clone())),
+    )
+}
+
+fn grouped(pairs: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for (key, name) in pairs {
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => groups.push((key, vec![name])),
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(key, names)| (key, names.join(", ")))
+        .collect()
+}
+
+fn damage(derivation: &Derivation) -> (usize, usize) {
+    let rows = derivation.damage.iter();
+    rows.fold((0, 0), |(recovered, total), row| {
+        (recovered + row.recovered, total + row.total)
+    })
+}
+
+/// The findings, one a line.
+pub(crate) fn findings(findings: &Findings) -> String {
+    let mut out = String::new();
+    let mut before = None;
+    for statement in findings.statements() {
+        let label = match before == Some(statement.subject) {
+            true => "",
+            false => statement.subject.key(),
+        };
+        before = Some(statement.subject);
+        let sure = match statement.certainty {
+            Certainty::Seen => String::new(),
+            other => format!("  ({})", other.key()),
+        };
+        line(
+            &mut out,
+            label,
+            &format!("{}{sure}", one_line(&statement.text)),
+        );
+    }
+    out
+}
+
+/// Two renderings a finding, and their difference.
+pub(crate) fn evidence(all: &[Evidence], subject: Subject, painted: bool) -> String {
+    let mut out = String::new();
+    for evidence in all.iter().filter(|evidence| evidence.subject == subject) {
+        let ((without, before), (with, after)) = (&evidence.without, &evidence.with);
+        let diff = similar::TextDiff::from_lines(before.as_str(), after.as_str());
+        let text = diff
+            .unified_diff()
+            .context_radius(2)
+            .header(without, with)
+            .to_string();
+        let shown = painted_diff(&text, painted);
+        for line in shown.lines() {
+            out.push_str(&format!("      {line}\n"));
+        }
+    }
+    out
+}
+
+/// A difference with colours, where they are wanted.
+pub(crate) fn painted_diff(diff: &str, terminal: bool) -> String {
+    if !terminal || env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+        return diff.to_owned();
+    }
+    let mut out = String::new();
+    for line in diff.split_inclusive('\n') {
+        let (text, end) = match line.strip_suffix('\n') {
+            Some(text) => (text, "\n"),
+            None => (line, ""),
+        };
+        let colour = match text.as_bytes().first() {
+            Some(b'+') => "\u{1b}[32m",
+            Some(b'-') => "\u{1b}[31m",
+            Some(b'@') => "\u{1b}[36m",
+            _ => {
+                out.push_str(line);
+                continue;
+            }
+        };
+        out.push_str(&format!("{colour}{text}\u{1b}[0m{end}"));
+    }
+    out
+}
+
+/// One line for each source.
+pub(crate) fn table<'a>(
+    derived: impl Iterator<Item = (&'a str, &'a Derivation)>,
+    failed: impl Iterator<Item = (&'a str, String)>,
+) -> String {
+    let rows: Vec<[String; 5]> = derived
+        .map(|(source, derivation)| {
+            let (recovered, damaged) = damage(derivation);
+            let findings = &derivation.findings;
+            let found = |certainty: Option<Certainty>| match certainty {
+                None => "-".to_owned(),
+                Some(certainty) => certainty.key().to_owned(),
+            };
+            [
+                source.to_owned(),
+                found(findings.reasoning.as_ref().map(|shape| shape.certainty)),
+                found(findings.calls.as_ref().map(|shape| shape.certainty)),
+                format!("{}/{}", derivation.recovered(), derivation.proof.len()),
+                format!("{recovered}/{damaged}"),
+            ]
+        })
+        .collect();
+    let titles = ["source", "reasoning", "calls", "recovered", "damaged"].map(str::to_owned);
+    let all: Vec<[String; 5]> = std::iter::once(titles).chain(rows).collect();
+    let mut out = String::new();
+    let width = |column: usize| {
+        all.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..5).map(width).collect();
+    for row in &all {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
+        out.push_str(cells.join("  ").trim_end());
+        out.push('\n');
+    }
+    for (source, why) in failed {
+        out.push_str(&format!("{source}: {why}\n"));
+    }
+    out
+}
+
+/// How far many sources are.
+pub(crate) fn progress(done: usize, count: usize) -> String {
+    let width = 30;
+    let filled = width * done / count.max(1);
+    format!(
+        "[{}{}] {done}/{count}",
+        "#".repeat(filled),
+        "-".repeat(width - filled)
+    )
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+/// The end of a text, in quotes.
+fn end_of(text: &str) -> String {
+    let from = text
+        .char_indices()
+        .rev()
+        .nth(SHOWN / 2)
+        .map_or(0, |(at, _)| at);
+    format!("{}{:?}", if from > 0 { "…" } else { "" }, &text[from..])
+}
+
+/// The start of a text, in quotes.
+fn start_of(text: &str) -> String {
+    let to = text
+        .char_indices()
+        .nth(SHOWN)
+        .map_or(text.len(), |(at, _)| at);
+    format!(
+        "{:?}{}",
+        &text[..to],
+        if to < text.len() { "…" } else { "" }
+    )
+}

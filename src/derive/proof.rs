@@ -1,0 +1,116 @@
+//! What a derived template makes of the chat template's own renderings, and of damaged ones.
+
+use super::damage::Damaged;
+use super::sample::{Origin, Samples};
+use super::search::Chosen;
+use super::trial::{differs, expected};
+
+/// What a response template makes of a rendering.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Row {
+    /// What the conversation is about.
+    pub name: String,
+    /// The prompt.
+    pub prefix: String,
+    /// What the model would write.
+    pub output: String,
+    /// What came back of what was said.
+    pub recovery: Recovery,
+}
+
+/// What came back of what was said in a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Recovery {
+    /// All of it.
+    Whole,
+    /// All that the chat template has written: it has left these out.
+    LostByTemplate(Vec<String>),
+    /// Not all that was written, and how the message differs. No draft could express the format
+    /// any better.
+    NotExpressed(String),
+}
+
+impl Recovery {
+    /// A name for programs.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Recovery::Whole => "recovered",
+            Recovery::LostByTemplate(_) => "lost by the chat template",
+            Recovery::NotExpressed(_) => "not expressible",
+        }
+    }
+}
+
+/// How many texts with one kind of damage are recovered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DamageRow {
+    /// What was done to the texts.
+    pub damage: String,
+    /// How many are recovered.
+    pub recovered: usize,
+    /// How many there are.
+    pub total: usize,
+}
+
+pub(super) fn rows(chosen: &Chosen, field: &str, samples: &Samples) -> Vec<Row> {
+    let rendered = samples
+        .all
+        .iter()
+        .filter(|sample| sample.origin != Origin::MadeUp);
+    let rows = rendered.map(|sample| {
+        let wrong = differs(
+            &chosen.template,
+            field,
+            samples,
+            &sample.prefix,
+            &sample.output,
+            &expected(sample),
+        );
+        let lost = sample.lost();
+        Row {
+            name: sample.name.to_owned(),
+            prefix: sample.prefix.clone(),
+            output: sample.output.clone(),
+            recovery: match wrong {
+                Some(wrong) => Recovery::NotExpressed(wrong),
+                None if lost.is_empty() => Recovery::Whole,
+                None => Recovery::LostByTemplate(lost.into_iter().map(str::to_owned).collect()),
+            },
+        }
+    });
+    rows.collect()
+}
+
+pub(super) fn damage_rows(
+    chosen: &Chosen,
+    field: &str,
+    samples: &Samples,
+    damaged: &[Damaged],
+) -> Vec<DamageRow> {
+    let mut rows: Vec<DamageRow> = Vec::new();
+    for text in damaged {
+        let wrong = differs(
+            &chosen.template,
+            field,
+            samples,
+            &text.prefix,
+            &text.output,
+            &text.expected,
+        );
+        let at = rows.iter().position(|row| row.damage == text.how);
+        let at = at.unwrap_or_else(|| {
+            rows.push(DamageRow {
+                damage: text.how.to_owned(),
+                recovered: 0,
+                total: 0,
+            });
+            rows.len() - 1
+        });
+        rows[at].recovered += usize::from(wrong.is_none());
+        rows[at].total += 1;
+    }
+    rows
+}
