@@ -458,35 +458,33 @@ fn path(value: &Value, is: &dyn Fn(&Value) -> bool) -> Option<Vec<String>> {
 /// Tells what stands around the calls from a turn with one and a turn with two.
 fn with_surroundings(samples: &Samples, core: Core, around: &Around<'_>) -> CallShape {
     let before = numbered(&samples.one[..core.range.start]);
-    let after = numbered(&samples.one[core.range.end..]);
-    let single = matches!(core.body, CallBody::Array(..));
-    let between = (!single)
-        .then(|| between_calls(samples, &core, &before, &after))
-        .flatten();
-    let before = match around
-        .reasoning_close
-        .and_then(|close| before.rfind(close).map(|at| at + close.len()))
-    {
-        Some(end) => &before[end..],
-        None => before.as_str(),
+    let reasoning_end = around.reasoning_close.and_then(|close| {
+        let at = before.rfind(close)?;
+        Some(at + close.len())
+    });
+    let before = &before[reasoning_end.unwrap_or(0)..];
+    let pair = match core.body {
+        CallBody::Array(..) => None,
+        _ => between_calls(samples, &core),
+    };
+    let after = match &pair {
+        Some((_, after)) => after.clone(),
+        None => numbered(&samples.one[core.range.end..]),
     };
     let turn_end = common_suffix(&after, around.after_content);
-    let (open, close, separator) = match &between {
+    let (open, close, separator) = match &pair {
         None => {
             let close = up_to_turn_end(&after[..after.len() - turn_end], around.after_content);
             (before.to_owned(), close.to_owned(), String::new())
         }
-        Some(between) => split_between(before, &after, between),
+        Some((between, _)) => split_between(before, &after, between),
     };
-    let rest = after[close.len()..].to_owned();
-    let rest = match rest.len().checked_sub(turn_end) {
-        Some(end) => rest[..end].to_owned(),
-        None => String::new(),
-    };
+    let rest = &after[close.len()..];
+    let section_close = &rest[..rest.len().saturating_sub(turn_end)];
     CallShape {
         certainty: Certainty::Seen,
         section_open: before[..before.len() - open.len().min(before.len())].to_owned(),
-        section_close: rest,
+        section_close: section_close.to_owned(),
         separator,
         open: slots(&open),
         body: core.body,
@@ -511,8 +509,8 @@ fn numbered(text: &str) -> String {
     masked.collect()
 }
 
-/// What stands between the bodies of two calls.
-fn between_calls(samples: &Samples, core: &Core, before: &str, after: &str) -> Option<String> {
+/// What stands between the bodies of two calls, and after the second.
+fn between_calls(samples: &Samples, core: &Core) -> Option<(String, String)> {
     let two = samples.two.as_deref()?;
     let words = &samples.words;
     let first = spot(two, &words.keys[0], &words.values[0])?;
@@ -522,8 +520,8 @@ fn between_calls(samples: &Samples, core: &Core, before: &str, after: &str) -> O
     let lead = alone.key.start - core.range.start;
     let trail = core.range.end - alone.value.end;
     let between = two.get(first.value.end + trail..second.key.start.checked_sub(lead)?)?;
-    let _ = (before, after);
-    Some(numbered(between))
+    let after = two.get(second.value.end + trail..)?;
+    Some((numbered(between), numbered(after)))
 }
 
 /// Splits what stands between two calls into what closes the first, what separates them, and what

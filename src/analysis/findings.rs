@@ -171,7 +171,7 @@ pub(crate) fn analyze<'t>(
             )
         }
     };
-    let mut ends = turn::ends(&asking, &plain, &word);
+    let mut ends = turn::ends(&asking, &plain, &word, &content.close);
     ends.extend(eos);
     turn::dedup(&mut ends);
     let findings = Findings {

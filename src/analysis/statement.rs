@@ -263,12 +263,16 @@ fn of_calls(shape: &CallShape) -> Vec<String> {
         "a call is {}",
         shown(&format!("{open}{body}{}", shape.close))
     ));
-    if !shape.section_open.trim().is_empty() || !shape.section_close.trim().is_empty() {
-        all.push(format!(
+    let (open, close) = (&shape.section_open, &shape.section_close);
+    match (open.trim().is_empty(), close.trim().is_empty()) {
+        (true, true) => {}
+        (false, true) => all.push(format!("{} stands before all calls of a turn", shown(open))),
+        (true, false) => all.push(format!("{} stands after all calls of a turn", shown(close))),
+        (false, false) => all.push(format!(
             "all calls of a turn are between {} and {}",
-            shown(&shape.section_open),
-            shown(&shape.section_close)
-        ));
+            shown(open),
+            shown(close)
+        )),
     }
     all.push(match (shape.several, shape.separator.is_empty()) {
         (false, _) => "one call a turn".to_owned(),

@@ -211,7 +211,12 @@ fn own_header(asking: &Asking<'_>, opening: &Opening) -> String {
 }
 
 /// The markers that end a turn, from the turn that comes last and from one in the past.
-pub(crate) fn ends(asking: &Asking<'_>, said: &Said, word: &str) -> Vec<String> {
+pub(crate) fn ends(
+    asking: &Asking<'_>,
+    said: &Said,
+    word: &str,
+    content_close: &[String],
+) -> Vec<String> {
     let mut ends = Vec::new();
     let after = |text: &str| {
         text.rfind(word)
@@ -234,6 +239,10 @@ pub(crate) fn ends(asking: &Asking<'_>, said: &Said, word: &str) -> Vec<String> 
         push_markers(&mut ends, shared);
     }
     dedup(&mut ends);
+    if ends.len() > 1 {
+        // What closes the content comes before what ends the turn.
+        ends.retain(|end| !content_close.contains(end));
+    }
     ends
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Choices {
     pub(super) calls_close_content: bool,
     /// Whether what stands between a name and the arguments may be anything.
     pub(super) loose_header: bool,
+    /// Whether the first of several markers that open a call may be left out.
+    pub(super) optional_lead: bool,
     /// Whether markers are also known without their beginnings, which a prompt may have taken.
     pub(super) broken_markers: bool,
 }
@@ -520,7 +522,10 @@ impl Drafter<'_> {
             false => self.broken_start(first_text, &own),
         };
         if lead_is_skipped || opens_clearly(shape) {
-            return own;
+            return match self.choices.optional_lead {
+                true => with_optional_lead(first_text, own),
+                false => own,
+            };
         }
         self.chained(shape, &slots)
     }
@@ -654,6 +659,7 @@ impl Drafter<'_> {
             ahead.extend(self.next_after(shape, close));
         }
         closers.extend(self.turn_ends());
+        closers.extend(markers::markers(&shape.separator).map(str::to_owned));
         if self.choices.next_call_closes {
             let heads: Vec<String> = self.call_heads().iter().map(|head| exact(head)).collect();
             if !heads.is_empty() {
@@ -682,6 +688,20 @@ impl Drafter<'_> {
             false => loose(&shape.separator),
         };
         Some(format!("{behind}(?={separator}{head})"))
+    }
+}
+
+/// The expression, which begins with a marker, also without it if another one follows.
+fn with_optional_lead(text: &str, own: String) -> String {
+    let text = text.trim_start();
+    let first = markers::pieces(text).into_iter().next().unwrap_or_default();
+    if !markers::is_marker(first) || markers::markers(text).count() < 2 {
+        return own;
+    }
+    let lead = loose(first);
+    match own.strip_prefix(lead.as_str()) {
+        Some(rest) => format!("(?:{lead})?{rest}"),
+        None => own,
     }
 }
 

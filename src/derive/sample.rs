@@ -324,22 +324,28 @@ fn sample(
         ),
         None => ("", ""),
     };
+    // Where thoughts are written, the prompt must not have closed them.
+    let thinks = plan
+        .said
+        .reasoning
+        .as_ref()
+        .is_some_and(|thought| full[seam..].contains(thought.as_str()));
     let at = |from: usize, origin| {
         if !open.is_empty() && rest.contains(open) && !rest.contains(close) {
             // The prompt begins to think, and history leaves it out.
             let thinks = format!("{THOUGHT}\n{close}\n\n{}", &full[from..]);
             make(prompt, &thinks, Some(THOUGHT), origin)
-        } else if !close.is_empty() && rest.contains(close) {
+        } else if !close.is_empty() && rest.contains(close) && !thinks {
             make(prompt, &full[from..], None, origin)
         } else {
             make(&full[..from], &full[from..], None, origin)
         }
     };
     let mut samples = vec![(at(seam, Origin::Rendered), None)];
-    if seam < shared {
-        let marker = markers::pieces(&full[seam..]).into_iter().next();
-        let cut = marker.map(|m| (m.to_owned(), m[shared - seam..].to_owned()));
-        samples.push((at(shared, Origin::Cut), cut));
+    let piece = markers::pieces(&full[seam..]).into_iter().next();
+    if let Some(marker) = piece.filter(|piece| seam < shared && markers::is_marker(piece)) {
+        let cut = (marker.to_owned(), marker[shared - seam..].to_owned());
+        samples.push((at(shared, Origin::Cut), Some(cut)));
     }
     Ok(samples)
 }

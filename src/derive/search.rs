@@ -131,6 +131,7 @@ impl Search<'_> {
         if self.findings.calls.is_some() {
             add(&|choices| choices.next_call_closes = !choices.next_call_closes);
             add(&|choices| choices.loose_header = !choices.loose_header);
+            add(&|choices| choices.optional_lead = !choices.optional_lead);
             add(&|choices| choices.broken_markers = !choices.broken_markers);
         }
         all
