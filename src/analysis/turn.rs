@@ -14,6 +14,15 @@ pub struct TurnShape {
     pub ends: Vec<String>,
 }
 
+impl TurnShape {
+    /// The part of a prompt that stands after the last header.
+    pub(crate) fn begun<'p>(&self, prompt: &'p str) -> &'p str {
+        let headers = self.headers.iter();
+        let ends = headers.filter_map(|header| Some(prompt.rfind(header)? + header.len()));
+        &prompt[ends.max().unwrap_or(0)..]
+    }
+}
+
 /// What stands between the message before a turn and the turn, in a scene and a mode.
 #[derive(Debug, Clone)]
 struct Opening {

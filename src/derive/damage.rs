@@ -10,7 +10,7 @@ use super::trial::Expected;
 #[derive(Debug, Clone)]
 pub(super) struct Damaged {
     pub(super) how: &'static str,
-    pub(super) prefix: String,
+    pub(super) begun: String,
     pub(super) output: String,
     pub(super) expected: Expected,
 }
@@ -45,7 +45,7 @@ impl Damager<'_> {
         if output != self.sample.output {
             into.push(Damaged {
                 how,
-                prefix: self.sample.prefix.clone(),
+                begun: self.sample.begun.clone(),
                 output,
                 expected: Expected {
                     said,

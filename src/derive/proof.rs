@@ -96,7 +96,7 @@ pub(super) fn damage_rows(
             &chosen.template,
             field,
             samples,
-            &text.prefix,
+            &text.begun,
             &text.output,
             &text.expected,
         );

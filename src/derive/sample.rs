@@ -2,7 +2,9 @@
 //! known.
 
 use crate::analysis::asking::{Asking, Called, Mode, Said, Scene};
-use crate::analysis::{CallBody, CallShape, Certainty, Findings, Openings, Slot, markers};
+use crate::analysis::{
+    CallBody, CallShape, Certainty, Findings, Openings, Slot, TurnShape, markers,
+};
 use crate::json;
 use crate::response::Tools;
 use crate::value::{Object, Value};
@@ -14,6 +16,8 @@ pub(super) struct Sample {
     pub(super) name: &'static str,
     /// The prompt.
     pub(super) prefix: String,
+    /// The part of the prompt that belongs to the turn.
+    pub(super) begun: String,
     /// What the model writes.
     pub(super) output: String,
     /// What was said.
@@ -292,7 +296,7 @@ fn sample(
     let prompt = asking.prompt(plan.scene, mode).map_err(message)?;
     let prompt = prompt.text();
     let make = |prefix: &str, output: &str, thought: Option<&str>, origin: Origin| {
-        let output = one_turn(output, &plan.said, &findings.turn.ends);
+        let output = one_turn(output, &plan.said, &findings.turn);
         let mut said = plan.said.clone();
         if said.reasoning.is_none() {
             said.reasoning = thought.map(str::to_owned);
@@ -300,6 +304,7 @@ fn sample(
         Sample {
             name: plan.name,
             prefix: prefix.to_owned(),
+            begun: findings.turn.begun(prefix).to_owned(),
             output: output.to_owned(),
             written: written(&said, output),
             said,
@@ -372,6 +377,7 @@ fn made_up(findings: &Findings, samples: &mut Vec<Sample>) {
         samples.push(Sample {
             name,
             prefix: answer.prefix.clone(),
+            begun: answer.begun.clone(),
             output,
             written: said.clone(),
             said,
@@ -423,7 +429,7 @@ fn written_call(shape: &CallShape) -> Option<String> {
 }
 
 /// The output up to the end of the turn: some templates go on with what comes next.
-fn one_turn<'a>(output: &'a str, said: &Said, ends: &[String]) -> &'a str {
+fn one_turn<'a>(output: &'a str, said: &Said, turn: &TurnShape) -> &'a str {
     let texts = said
         .reasoning
         .iter()
@@ -437,17 +443,22 @@ fn one_turn<'a>(output: &'a str, said: &Said, ends: &[String]) -> &'a str {
     let Some(last) = last else {
         return output;
     };
-    let end = ends
+    let end = turn
+        .ends
         .iter()
         .filter_map(|end| Some(last + output[last..].find(end.as_str())? + end.len()));
     let Some(end) = end.min() else {
         return output;
     };
-    // Further markers and white space may belong to the end; words don't.
-    match markers::pieces(&output[end..])
+    // Further markers and white space may belong to the end; words don't, nor what begins a turn.
+    let rest = &output[end..];
+    let goes_on = turn
+        .headers
         .iter()
-        .all(|piece| markers::is_marker(piece) || piece.trim().is_empty())
-    {
+        .any(|header| rest.contains(header.trim()));
+    let pieces = markers::pieces(rest);
+    let belongs = |piece: &&str| markers::is_marker(piece) || piece.trim().is_empty();
+    match pieces.iter().all(belongs) && !goes_on {
         true => output,
         false => &output[..end],
     }

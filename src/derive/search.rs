@@ -163,7 +163,7 @@ impl Search<'_> {
                 &template,
                 field,
                 self.samples,
-                &sample.prefix,
+                &sample.begun,
                 &sample.output,
                 &expected(sample),
             );
@@ -178,7 +178,7 @@ impl Search<'_> {
                 &template,
                 field,
                 self.samples,
-                &damaged.prefix,
+                &damaged.begun,
                 &damaged.output,
                 &damaged.expected,
             );
