@@ -117,12 +117,7 @@ pub fn derive(template: &ChatTemplate, options: &DeriveOptions) -> Result<Deriva
     } = analyze(template, &prepared, base)?;
     let samples = sample::take(&mut asking, &openings, &findings);
     let damaged = damage::all(&findings, &samples.all);
-    let search = Search {
-        findings: &findings,
-        options,
-        samples: &samples,
-        damaged: &damaged,
-    };
+    let search = Search::new(&findings, options, &samples, &damaged);
     let chosen = search.best().map_err(DeriveError::NoDraft)?;
     let field = options.reasoning_field.as_str();
     let refused = samples.refused.iter();

@@ -1,8 +1,9 @@
 //! Choosing among drafts by trying them.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use crate::analysis::Findings;
+use crate::json;
 use crate::response::ResponseTemplate;
 use crate::value::Value;
 
@@ -10,21 +11,29 @@ use super::DeriveOptions;
 use super::damage::Damaged;
 use super::draft::{Choices, ContentPlace, ThinkingEnd, ThinkingOpen, draft};
 use super::sample::{Origin, Samples};
-use super::trial::{differs, expected};
+use super::trial::{Expected, differs, expected};
+
+/// How many kinds of texts there are: those that the chat template wrote, those that were cut or
+/// made up, and damaged ones. A text of one kind counts more than all of the next.
+const KINDS: usize = 3;
 
 /// How good a draft is; more is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Score {
-    /// How many renderings it recovers.
-    pub(super) recovered: usize,
-    /// How many of the other texts that are not damaged.
-    pub(super) cut: usize,
-    /// How many damaged texts.
-    pub(super) damaged: usize,
+struct Score {
+    /// How many texts of each kind it recovers.
+    recovered: [usize; KINDS],
     /// How little it looks ahead, which holds text back.
     streams: isize,
     /// How short it is.
     simple: isize,
+}
+
+/// A text that drafts are tried on.
+struct Trial<'a> {
+    kind: usize,
+    begun: &'a str,
+    output: &'a str,
+    expected: Expected,
 }
 
 /// The template that was chosen.
@@ -35,49 +44,83 @@ pub(super) struct Chosen {
 }
 
 pub(super) struct Search<'a> {
-    pub(super) findings: &'a Findings,
-    pub(super) options: &'a DeriveOptions,
-    pub(super) samples: &'a Samples,
-    pub(super) damaged: &'a [Damaged],
+    findings: &'a Findings,
+    options: &'a DeriveOptions,
+    samples: &'a Samples,
+    trials: Vec<Trial<'a>>,
+    /// How many trials there are of each kind.
+    totals: [usize; KINDS],
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    pub(super) fn new(
+        findings: &'a Findings,
+        options: &'a DeriveOptions,
+        samples: &'a Samples,
+        damaged: &'a [Damaged],
+    ) -> Search<'a> {
+        let whole = samples.all.iter().map(|sample| Trial {
+            kind: match sample.origin {
+                Origin::Rendered => 0,
+                Origin::Cut | Origin::MadeUp => 1,
+            },
+            begun: &sample.begun,
+            output: &sample.output,
+            expected: expected(sample),
+        });
+        let damaged = damaged.iter().map(|damaged| Trial {
+            kind: 2,
+            begun: &damaged.begun,
+            output: &damaged.output,
+            expected: damaged.expected.clone(),
+        });
+        let mut trials: Vec<Trial<'_>> = whole.chain(damaged).collect();
+        // Many conversations end in the same text.
+        let mut seen = HashSet::new();
+        trials.retain(|trial| seen.insert((trial.kind, trial.begun, trial.output)));
+        trials.sort_by_key(|trial| trial.kind);
+        let mut totals = [0; KINDS];
+        for trial in &trials {
+            totals[trial.kind] += 1;
+        }
+        Search {
+            findings,
+            options,
+            samples,
+            trials,
+            totals,
+        }
+    }
+
     /// Goes from the simplest draft to better ones, one choice at a time, until none is better.
     pub(super) fn best(&self) -> Result<Chosen, String> {
-        let mut scores: HashMap<Choices, Option<Score>> = HashMap::new();
-        let mut best = Choices::default();
-        let mut best_score = None;
-        for start in self.starts() {
-            let score = self.score(&start);
-            scores.insert(start.clone(), score);
-            if score > best_score {
-                (best, best_score) = (start, score);
-            }
-        }
+        let mut tried: HashSet<Choices> = HashSet::new();
+        let mut best: Option<(Choices, Score)> = None;
+        let mut next = self.starts();
         loop {
-            let mut better = None;
-            for next in self.neighbours(&best) {
-                let score = *scores
-                    .entry(next.clone())
-                    .or_insert_with(|| self.score(&next));
-                if score > best_score {
-                    best_score = score;
-                    better = Some(next);
+            let before = best.as_ref().map(|(_, score)| *score);
+            for choices in next {
+                if tried.insert(choices.clone()) {
+                    let to_beat = best.as_ref().map(|(_, score)| *score);
+                    if let Some(score) = self.better(&choices, to_beat) {
+                        best = Some((choices, score));
+                    }
                 }
             }
-            match better {
-                Some(next) => best = next,
-                None => break,
+            let Some((choices, score)) = &best else {
+                return Err("each has a fault".to_owned());
+            };
+            if before == Some(*score) {
+                let value = self.draft(choices);
+                let template = ResponseTemplate::from_value(&value);
+                return Ok(Chosen {
+                    template: template.map_err(|error| error.to_string())?,
+                    value,
+                    tried: tried.len(),
+                });
             }
+            next = self.neighbours(choices);
         }
-        let value = self.draft(&best);
-        let template = ResponseTemplate::from_value(&value).map_err(|error| error.to_string())?;
-        best_score.ok_or("no draft is a valid response template")?;
-        Ok(Chosen {
-            value,
-            template,
-            tried: scores.len(),
-        })
     }
 
     /// Where to begin: text may stand in markers, or be what is left over.
@@ -146,53 +189,49 @@ impl Search<'_> {
         )
     }
 
-    /// Tries a draft on everything; `None` if it is no valid template.
-    fn score(&self, choices: &Choices) -> Option<Score> {
+    /// The score of a draft, if it is a valid template and beats another score. What can't beat it
+    /// any more is not tried to the end.
+    fn better(&self, choices: &Choices, to_beat: Option<Score>) -> Option<Score> {
         let value = self.draft(choices);
         let template = ResponseTemplate::from_value(&value).ok()?;
         let field = self.options.reasoning_field.as_str();
+        // As if all were recovered, until shown otherwise.
         let mut score = Score {
-            recovered: 0,
-            cut: 0,
-            damaged: 0,
-            streams: 0,
-            simple: -(crate::json::write(&value).len() as isize),
+            recovered: self.totals,
+            streams: streams(&template),
+            simple: -isize::try_from(json::write(&value).len()).unwrap_or(isize::MAX),
         };
-        for sample in &self.samples.all {
-            let wrong = differs(
-                &template,
-                field,
-                self.samples,
-                &sample.begun,
-                &sample.output,
-                &expected(sample),
-            );
-            let count = match sample.origin {
-                Origin::Rendered => &mut score.recovered,
-                Origin::Cut | Origin::MadeUp => &mut score.cut,
-            };
-            *count += usize::from(wrong.is_none());
-        }
-        for damaged in self.damaged {
-            let wrong = differs(
-                &template,
-                field,
-                self.samples,
-                &damaged.begun,
-                &damaged.output,
-                &damaged.expected,
-            );
-            score.damaged += usize::from(wrong.is_none());
-        }
-        for field in template.fields() {
-            for delimiter in [field.open(), field.close()].into_iter().flatten() {
-                score.streams -= match (delimiter.literals(), delimiter.is_steady()) {
-                    (Some(_), _) => 0,
-                    (None, Some(true)) => 1,
-                    (None, _) => 10,
-                };
+        let beats = |score: &Score| to_beat.is_none_or(|to_beat| *score > to_beat);
+        for trial in &self.trials {
+            if !beats(&score) {
+                return None;
             }
+            let wrong = differs(
+                &template,
+                field,
+                self.samples,
+                trial.begun,
+                trial.output,
+                &trial.expected,
+            );
+            score.recovered[trial.kind] -= usize::from(wrong.is_some());
         }
-        Some(score)
+        beats(&score).then_some(score)
     }
+}
+
+/// How soon a template lets text out: literals before patterns, patterns before those that look
+/// ahead.
+fn streams(template: &ResponseTemplate) -> isize {
+    let mut streams = 0;
+    for field in template.fields() {
+        for delimiter in [field.open(), field.close()].into_iter().flatten() {
+            streams -= match (delimiter.literals(), delimiter.is_steady()) {
+                (Some(_), _) => 0,
+                (None, Some(true)) => 1,
+                (None, _) => 10,
+            };
+        }
+    }
+    streams
 }
