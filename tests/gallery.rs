@@ -1,0 +1,379 @@
+//! The gallery: each chat template in `chat_templates/`, and in `derived/` what is derived from it.
+//!
+//! `UNJINJA_UPDATE=1 cargo test --test gallery` writes `derived/` anew.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use unjinja::{ParserOptions, ResponseTemplate, Tools, Value, json, parse};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The names of the chat templates.
+fn gallery() -> Vec<String> {
+    let folder = root().join("chat_templates");
+    let mut names: Vec<String> = fs::read_dir(&folder)
+        .unwrap()
+        .filter_map(|entry| {
+            let path = entry.unwrap().path();
+            let is_template = path
+                .extension()
+                .is_some_and(|extension| extension == "jinja");
+            is_template.then(|| path.file_stem().unwrap().to_string_lossy().into_owned())
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+/// Runs the binary on one chat template: what it prints, its report, and how it ends.
+fn derive(name: &str) -> (String, String, Option<i32>) {
+    let out = Command::new(env!("CARGO_BIN_EXE_unjinja"))
+        .arg("derive")
+        .arg(format!("chat_templates/{name}.jinja"))
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(out.stdout), text(out.stderr), out.status.code())
+}
+
+/// Does something for all of them, on all cores, and gives the faults back in order.
+fn for_all<T: Sync>(all: &[T], check: impl Fn(&T) -> Vec<String> + Sync) -> Vec<String> {
+    let next = AtomicUsize::new(0);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let mut faults: Vec<(usize, Vec<String>)> = thread::scope(|scope| {
+        let work = || {
+            let mut found = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(one) = all.get(index) else {
+                    return found;
+                };
+                found.push((index, check(one)));
+            }
+        };
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    faults.sort();
+    faults.into_iter().flat_map(|(_, faults)| faults).collect()
+}
+
+#[test]
+fn derived_holds_what_derive_makes_of_the_gallery() {
+    let names = gallery();
+    assert!(
+        names.len() >= 24,
+        "the gallery has only {} families",
+        names.len()
+    );
+    let update = std::env::var_os("UNJINJA_UPDATE").is_some();
+    let faults = for_all(&names, |name| {
+        let (template, report, code) = derive(name);
+        let mut faults = Vec::new();
+        for (extension, text) in [("json", template), ("txt", report)] {
+            let path = root().join("derived").join(format!("{name}.{extension}"));
+            if update {
+                fs::write(&path, text).unwrap();
+            } else if fs::read_to_string(&path).ok().as_deref() != Some(text.as_str()) {
+                faults.push(format!(
+                    "{} is not what is derived now:\n{text}",
+                    path.display()
+                ));
+            }
+        }
+        // The one format that the language of response templates can't express wholly.
+        let expected = if name == "python-dict-calls" { 1 } else { 0 };
+        if code != Some(expected) {
+            faults.push(format!("{name}: exit code {code:?}"));
+        }
+        faults
+    });
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let derived = fs::read_dir(root().join("derived")).unwrap();
+    let stale: Vec<PathBuf> = derived
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+            stem != "README" && !names.contains(&stem)
+        })
+        .collect();
+    assert!(
+        stale.is_empty(),
+        "nothing in the gallery belongs to {stale:?}"
+    );
+}
+
+/// Which family of recorded round trips is written in the format of which chat template.
+const FAMILIES: &[(&str, &str)] = &[
+    ("chatml-json-calls", "Qwen-Qwen2.5-7B-Instruct"),
+    ("chatml-think-json-calls", "Qwen-Qwen3-0.6B"),
+    ("chatml-opened-think", "Qwen-QwQ-32B"),
+    ("xml-calls", "Qwen3-Coder"),
+    ("xml-calls-opened-think", "Qwen3.5-4B"),
+    ("key-value-pairs", "GLM-4.6"),
+    ("key-value-pairs-compact", "GLM-4.7-Flash"),
+    ("invoke-section", "MiniMax-M2"),
+    ("invoke-string-attribute", "deepseek-ai-DeepSeek-V4"),
+    ("json-lines-section", "MiniMax-M1"),
+    (
+        "fenced-json-calls",
+        "deepseek-ai-DeepSeek-R1-Distill-Qwen-32B",
+    ),
+    ("separator-json-calls", "deepseek-ai-DeepSeek-V3.1"),
+    ("numbered-call-ids", "moonshotai-Kimi-K2"),
+    (
+        "call-array-with-ids",
+        "mistralai-Mistral-Nemo-Instruct-2407",
+    ),
+    ("name-then-args", "unsloth-mistral-Devstral-Small-2507"),
+    (
+        "name-then-args-think",
+        "mistralai-Ministral-3-14B-Reasoning-2512",
+    ),
+    (
+        "action-list",
+        "CohereForAI-c4ai-command-r7b-12-2024-tool_use",
+    ),
+    ("bare-json-call", "meta-llama-Llama-3.2-3B-Instruct"),
+    ("function-tag-json", "meetkai-functionary-medium-v3.1"),
+    ("name-as-key", "Apertus-8B-Instruct"),
+    ("marker-phrase-think", "Apriel-1.6-15b-Thinker-fixed"),
+    ("unquoted-keys", "google-gemma-4-31B-it"),
+    ("channels", "openai-gpt-oss-120b"),
+    ("recipients", "muse-glimmer"),
+    ("role-separators", "GigaChat3-10B-A1.8B"),
+    ("plain-turns", "google-gemma-2-2b-it"),
+    ("user-assistant-text", "llama-cpp-rwkv-world"),
+    ("calls-only-in-instructions", "HuggingFaceTB-SmolLM3-3B"),
+];
+
+#[test]
+fn derived_templates_recover_the_round_trips_of_their_families() {
+    let path = root().join("../shared/cases/roundtrip.jsonl");
+    let Ok(recorded) = fs::read_to_string(&path) else {
+        println!("skipped: there is no ../shared/cases/roundtrip.jsonl");
+        return;
+    };
+    let cases: Vec<Value> = recorded
+        .lines()
+        .map(|line| json::read(line).unwrap())
+        .collect();
+    let mut read = 0;
+    let mut wrong = Vec::new();
+    for (name, family) in FAMILIES {
+        let template = root().join("derived").join(format!("{name}.json"));
+        let template = ResponseTemplate::from_json(&fs::read_to_string(template).unwrap()).unwrap();
+        for case in cases
+            .iter()
+            .filter(|case| text(case, "template") == *family)
+        {
+            read += 1;
+            if let Some(why) = misread(&template, case) {
+                wrong.push(format!("{name}: {}: {why}", text(case, "id")));
+            }
+        }
+    }
+    println!(
+        "{} of {read} recorded round trips recovered",
+        read - wrong.len()
+    );
+    // What stands beside a call is written as reasoning is, so nothing can tell them apart.
+    wrong.retain(|fault| !fault.starts_with("channels: openai-gpt-oss-120b/content_call"));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// What is wrong with what is read out of a recorded text.
+fn misread(template: &ResponseTemplate, case: &Value) -> Option<String> {
+    let options = ParserOptions {
+        tools: case.get("tools").map(Tools::from_value).unwrap_or_default(),
+        ..ParserOptions::default()
+    };
+    let message = match parse(
+        template,
+        text(case, "prefix"),
+        text(case, "output"),
+        options,
+    ) {
+        Ok(message) => Value::from(message),
+        Err(error) => return Some(error.to_string()),
+    };
+    let expected = case.get("expect").unwrap();
+    for (key, field) in [("reasoning", "thinking"), ("content", "content")] {
+        let (want, got) = (text(expected, key).trim(), text(&message, field).trim());
+        if want != got {
+            return Some(format!("{field} is {got:?}, not {want:?}"));
+        }
+    }
+    let list = |value: &Value| {
+        value
+            .get("tool_calls")
+            .and_then(Value::as_array)
+            .unwrap_or_default()
+            .to_vec()
+    };
+    let part = |call: &Value, key: &str| call.get(key).cloned().unwrap_or_default();
+    let pairs = |calls: Vec<Value>| {
+        calls
+            .iter()
+            .map(|c| (part(c, "name"), part(c, "arguments")))
+            .collect::<Vec<_>>()
+    };
+    let got = list(&message)
+        .iter()
+        .map(|call| part(call, "function"))
+        .collect();
+    let (want, got) = (pairs(list(expected)), pairs(got));
+    (want != got).then(|| format!("the calls are {got:?}, not {want:?}"))
+}
+
+/// Words of names that are words of the language as well.
+const COMMON: &[&str] = &[
+    "base",
+    "calls",
+    "channels",
+    "chat",
+    "command",
+    "compact",
+    "distill",
+    "fixed",
+    "flash",
+    "instruct",
+    "instructions",
+    "large",
+    "medium",
+    "mini",
+    "opened",
+    "pairs",
+    "plain",
+    "reasoning",
+    "recipients",
+    "role",
+    "separators",
+    "small",
+    "text",
+    "think",
+    "thinker",
+    "thinking",
+    "tool",
+    "tool_use",
+    "turns",
+    "user",
+    "world",
+    "world",
+    "xml",
+    "json",
+    "array",
+    "bare",
+    "call",
+    "action",
+    "list",
+    "action",
+    "tagged",
+    "nested",
+    "function",
+    "python",
+    "dict",
+    "lines",
+    "wrapped",
+    "response",
+    "recipient",
+    "name",
+    "then",
+    "args",
+    "key",
+    "keys",
+    "unquoted",
+    "with",
+    "ids",
+    "numbered",
+    "separator",
+    "section",
+    "invoke",
+    "string",
+    "attribute",
+    "fenced",
+    "marker",
+    "phrase",
+    "meta",
+    "plus",
+    "value",
+    "assistant",
+    "only",
+    "chatml",
+    "coder",
+    "nano",
+];
+
+#[test]
+fn no_code_names_a_model_or_a_template() {
+    let mut names = gallery();
+    match fs::read_dir(root().join("../shared/templates")) {
+        Ok(entries) => names.extend(entries.map(|entry| {
+            let path = entry.unwrap().path();
+            path.file_stem().unwrap().to_string_lossy().into_owned()
+        })),
+        Err(_) => {
+            println!("only the gallery's names are looked for: there is no ../shared/templates")
+        }
+    }
+    let mut words: Vec<String> = names
+        .iter()
+        .flat_map(|name| name.split('-').map(str::to_lowercase))
+        .filter(|word| word.len() >= 4 && word.chars().any(char::is_alphabetic))
+        .map(|word| {
+            word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+                .to_owned()
+        })
+        .filter(|word| word.len() >= 4 && !COMMON.contains(&word.as_str()))
+        .collect();
+    words.extend(
+        names
+            .iter()
+            .filter(|name| name.contains('-'))
+            .map(|name| name.to_lowercase()),
+    );
+    words.sort();
+    words.dedup();
+    let mut sources = Vec::new();
+    collect(&root().join("src"), &mut sources);
+    assert!(sources.len() > 50);
+    let mut found = Vec::new();
+    for path in sources {
+        let source = fs::read_to_string(&path).unwrap().to_lowercase();
+        let in_source: Vec<&str> = source.split(|c: char| !c.is_alphabetic()).collect();
+        for word in &words {
+            let is_there = match word.contains('-') {
+                true => source.contains(word.as_str()),
+                false => in_source.contains(&word.as_str()),
+            };
+            if is_there {
+                found.push(format!("{}: {word}", path.display()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => collect(&path, files),
+            false => files.push(path),
+        }
+    }
+}
