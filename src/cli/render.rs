@@ -5,15 +5,11 @@ use std::path::PathBuf;
 
 use unjinja::{ChatTemplate, Object, RenderInput, Value, json};
 
-use super::source::SourceArgs;
+use super::source::SourceOptions;
 use super::{Failure, input, jsonl};
 
 /// Render messages with a chat template
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("source", |arg| arg
-    .required(false)
-    .required_unless_present("jsonl")
-    .conflicts_with("jsonl")))]
 #[command(after_help = "Examples:
   What a model would be given:
     unjinja render chat_template.jinja --messages messages.json --add-generation-prompt
@@ -27,8 +23,17 @@ use super::{Failure, input, jsonl};
   Many at once, one JSON object a line, each with `id`, `chat_template` and `messages`:
     unjinja render --jsonl conversations.jsonl > prompts.jsonl")]
 pub(crate) struct Args {
+    /// The chat template: a .jinja file, a tokenizer_config.json, a model's folder, a GGUF file,
+    /// a model id such as org/name[@revision], or `-` for standard input
+    #[arg(
+        value_name = "SOURCE",
+        required_unless_present = "jsonl",
+        conflicts_with = "jsonl"
+    )]
+    source: Option<String>,
+
     #[command(flatten)]
-    source: Option<SourceArgs>,
+    options: SourceOptions,
 
     /// The conversation: a JSON list of messages, or a request with `messages` and `tools`
     #[arg(
@@ -71,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "give a chat template and `--messages`, or a batch with `--jsonl`".into(),
         ));
     };
-    let template = source.load()?;
+    let template = args.options.load(source)?;
     let given = input::read_json(messages)?;
     let input = RenderInput {
         messages: input::list(&given, messages, "messages")?,
@@ -82,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         },
         add_generation_prompt: args.add_generation_prompt,
         variables: variables(&args.variables)?,
-        now: source.options.now,
+        now: args.options.now,
         ..RenderInput::default()
     };
     let rendering = template
