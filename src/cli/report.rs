@@ -144,28 +144,91 @@ pub(crate) fn findings(findings: &Findings) -> String {
     out
 }
 
-/// Two renderings a finding, and their difference.
-pub(crate) fn evidence(all: &[Evidence], subject: Subject, painted: bool) -> String {
+/// Two renderings a finding, in one: what only the first has in brackets, what only the second has
+/// in braces.
+pub(crate) fn evidence(all: &[Evidence], subject: Subject, terminal: bool) -> String {
     let mut out = String::new();
     for evidence in all.iter().filter(|evidence| evidence.subject == subject) {
         let ((without, before), (with, after)) = (&evidence.without, &evidence.with);
-        let diff = similar::TextDiff::from_lines(before.as_str(), after.as_str());
-        let text = diff
-            .unified_diff()
-            .context_radius(2)
-            .header(without, with)
-            .to_string();
-        let shown = painted_diff(&text, painted);
-        for line in shown.lines() {
-            out.push_str(&format!("      {line}\n"));
+        out.push_str(&format!("      {without} / {with}\n"));
+        for line in difference(before, after, wants_colours(terminal)).split('\n') {
+            out.push_str(&format!("        {line}").trim_end().to_owned());
+            out.push('\n');
         }
     }
     out
 }
 
+fn difference(before: &str, after: &str, colours: bool) -> String {
+    let (old, new) = (words(before), words(after));
+    let changes = similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new);
+    let mut out = String::new();
+    for (at, change) in changes.iter().enumerate() {
+        let [removed, added] =
+            [&old[change.old_range()], &new[change.new_range()]].map(<[&str]>::concat);
+        if change.tag() == similar::DiffTag::Equal {
+            let (first, last) = (at == 0, at + 1 == changes.len());
+            out.push_str(&shortened(&added, first, last));
+            continue;
+        }
+        for (text, [open, close], colour) in [
+            (removed, ["[-", "-]"], "\u{1b}[31m"),
+            (added, ["{+", "+}"], "\u{1b}[32m"),
+        ] {
+            if text.is_empty() {
+                continue;
+            }
+            match colours {
+                true => out.push_str(&format!("{colour}{open}{text}{close}\u{1b}[0m")),
+                false => out.push_str(&format!("{open}{text}{close}")),
+            }
+        }
+    }
+    out
+}
+
+/// The words of a text, its tags, and each other character by itself.
+fn words(text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let run = |is: &dyn Fn(char) -> bool| rest.find(|c| !is(c)).unwrap_or(rest.len());
+        let tag = run(&|c| c != '>' && !c.is_whitespace());
+        let length = match first {
+            '<' if rest[tag..].starts_with('>') => tag + 1,
+            c if c.is_alphanumeric() => run(&char::is_alphanumeric),
+            c => c.len_utf8(),
+        };
+        let (word, after) = rest.split_at(length);
+        words.push(word);
+        rest = after;
+    }
+    words
+}
+
+/// As much of a text that both renderings have as is needed around what differs.
+fn shortened(text: &str, first: bool, last: bool) -> String {
+    let from = |count: usize| text.char_indices().rev().nth(count).map_or(0, |(at, _)| at);
+    let to = |count: usize| {
+        text.char_indices()
+            .nth(count)
+            .map_or(text.len(), |(at, _)| at)
+    };
+    let mark = |is_cut: bool| if is_cut { "…" } else { "" };
+    match (first, last) {
+        (true, _) => format!("{}{}", mark(from(SHOWN) > 0), &text[from(SHOWN)..]),
+        (_, true) => format!("{}{}", &text[..to(SHOWN)], mark(to(SHOWN) < text.len())),
+        _ => text.to_owned(),
+    }
+}
+
+fn wants_colours(terminal: bool) -> bool {
+    terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
 /// A difference with colours, where they are wanted.
 pub(crate) fn painted_diff(diff: &str, terminal: bool) -> String {
-    if !terminal || env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+    if !wants_colours(terminal) {
         return diff.to_owned();
     }
     let mut out = String::new();
