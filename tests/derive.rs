@@ -394,7 +394,7 @@ fn findings_are_json_for_programs() {
     let at = |pointer: &str| told.pointer(pointer).and_then(Value::as_str);
     assert_eq!(at("/findings/turn/headers/0"), Some("<assistant>"));
     assert_eq!(at("/findings/calls/body/kind"), Some("tagged"));
-    assert_eq!(at("/findings/calls/body/close"), Some("</arg>"));
+    assert_eq!(at("/findings/calls/body/close/0/text"), Some("</arg>"));
     assert_eq!(at("/findings/calls/certainty"), Some("seen"));
     assert_eq!(at("/evidence/0/without/conversation"), Some("a question"));
 }

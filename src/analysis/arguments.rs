@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::calls::{Samples, Spot, spot};
+use super::calls::{Samples, Slot, Spot, slots, spot};
 use super::markers::{NAME_SLOT, common_prefix, common_suffix};
 
 /// Arguments that stand raw between markers.
@@ -13,8 +13,8 @@ pub struct Tagged {
     pub open: String,
     /// What stands between key and value: one text, or several where it tells the value's type.
     pub between: Vec<String>,
-    /// What stands after a value.
-    pub close: String,
+    /// What stands after a value; some formats name the key there once more.
+    pub close: Vec<Slot>,
     /// What stands between two arguments.
     pub separator: String,
 }
@@ -184,7 +184,7 @@ pub(super) fn tagged(samples: &Samples, string: &Spot) -> Option<(Tagged, Range<
     let tagged = Tagged {
         open,
         between,
-        close,
+        close: slots(&close),
         separator,
     };
     Some((tagged, range))

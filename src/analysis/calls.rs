@@ -8,7 +8,8 @@ use crate::value::Value;
 use super::arguments::{self, Quoting, Tagged};
 use super::asking::{Asking, Called, Ids, Mode, Said, Scene};
 use super::markers::{
-    ID_SLOT, INDEX_SLOT, NAME_SLOT, common_prefix, common_suffix, is_slot, markers, pieces,
+    ID_SLOT, INDEX_SLOT, KEY_SLOT, NAME_SLOT, common_prefix, common_suffix, is_slot, markers,
+    pieces,
 };
 use super::probe::{object, tool};
 use super::statement::Certainty;
@@ -48,6 +49,8 @@ pub enum Slot {
     Id,
     /// The number of the call.
     Index,
+    /// The key of an argument.
+    Key,
 }
 
 /// What a call consists of.
@@ -291,6 +294,19 @@ fn masked(text: &str, words: &Words, ids: Ids) -> String {
     }
     for name in &words.names {
         text = text.replace(name, &NAME_SLOT.to_string());
+    }
+    let [first, second] = &words.keys;
+    let number = words.number.to_string();
+    for (key, value) in [
+        (first, &words.values[0]),
+        (first, &number),
+        (second, &words.values[1]),
+    ] {
+        // What closes an argument may name it once more.
+        if let Some((before, after)) = text.split_once(value.as_str()) {
+            let after = after.replace(key, &KEY_SLOT.to_string());
+            text = format!("{before}{value}{after}");
+        }
     }
     text
 }
@@ -543,7 +559,7 @@ fn split_between(before: &str, after: &str, between: &str) -> (String, String, S
     )
 }
 
-fn slots(text: &str) -> Vec<Slot> {
+pub(super) fn slots(text: &str) -> Vec<Slot> {
     let mut slots = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(is_slot) {
@@ -554,6 +570,7 @@ fn slots(text: &str) -> Vec<Slot> {
         slots.push(match slot {
             ID_SLOT => Slot::Id,
             INDEX_SLOT => Slot::Index,
+            KEY_SLOT => Slot::Key,
             _ => Slot::Name,
         });
         rest = &rest[at + slot.len_utf8()..];

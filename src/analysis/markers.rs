@@ -19,9 +19,10 @@ const LONGEST: usize = 96;
 pub(crate) const NAME_SLOT: char = '\u{E000}';
 pub(crate) const ID_SLOT: char = '\u{E001}';
 pub(crate) const INDEX_SLOT: char = '\u{E002}';
+pub(crate) const KEY_SLOT: char = '\u{E003}';
 
 pub(crate) fn is_slot(c: char) -> bool {
-    matches!(c, NAME_SLOT | ID_SLOT | INDEX_SLOT)
+    matches!(c, NAME_SLOT | ID_SLOT | INDEX_SLOT | KEY_SLOT)
 }
 
 /// The pieces of a text: markers in brackets, words, runs of a sign, single characters.

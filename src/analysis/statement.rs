@@ -242,18 +242,11 @@ fn of_calls(shape: &CallShape) -> Vec<String> {
                 "{}KEY{}VALUE{}",
                 tagged.open,
                 tagged.between.join("|"),
-                tagged.close
+                in_words(&tagged.close)
             ))
         ),
         CallBody::Python => "written as calls in Python".to_owned(),
     }];
-    let slots = shape.open.iter().map(|slot| match slot {
-        Slot::Text(text) => text.as_str(),
-        Slot::Name => "NAME",
-        Slot::Id => "ID",
-        Slot::Index => "NUMBER",
-    });
-    let open: String = slots.collect();
     let body = match &shape.body {
         CallBody::Object(..) => "{…}",
         CallBody::Array(..) => "[…]",
@@ -261,7 +254,7 @@ fn of_calls(shape: &CallShape) -> Vec<String> {
     };
     all.push(format!(
         "a call is {}",
-        shown(&format!("{open}{body}{}", shape.close))
+        shown(&format!("{}{body}{}", in_words(&shape.open), shape.close))
     ));
     let (open, close) = (&shape.section_open, &shape.section_close);
     match (open.trim().is_empty(), close.trim().is_empty()) {
@@ -283,6 +276,29 @@ fn of_calls(shape: &CallShape) -> Vec<String> {
         ),
     });
     all
+}
+
+/// Slots as words in a text.
+fn in_words(slots: &[Slot]) -> String {
+    let words = slots.iter().map(|slot| match slot {
+        Slot::Text(text) => text.as_str(),
+        Slot::Name => "NAME",
+        Slot::Id => "ID",
+        Slot::Index => "NUMBER",
+        Slot::Key => "KEY",
+    });
+    words.collect()
+}
+
+fn slots_value(slots: &[Slot]) -> Value {
+    let values = slots.iter().map(|slot| match slot {
+        Slot::Text(text) => object([("text", text.as_str().into())]),
+        Slot::Name => object([("slot", "name".into())]),
+        Slot::Id => object([("slot", "id".into())]),
+        Slot::Index => object([("slot", "index".into())]),
+        Slot::Key => object([("slot", "key".into())]),
+    });
+    values.collect::<Vec<Value>>().into()
 }
 
 fn of_dialect(dialect: &Dialect) -> String {
@@ -335,18 +351,12 @@ fn reasoning_value(shape: &ReasoningShape) -> Value {
 }
 
 fn calls_value(shape: &CallShape) -> Value {
-    let slots = shape.open.iter().map(|slot| match slot {
-        Slot::Text(text) => object([("text", text.as_str().into())]),
-        Slot::Name => object([("slot", "name".into())]),
-        Slot::Id => object([("slot", "id".into())]),
-        Slot::Index => object([("slot", "index".into())]),
-    });
     object([
         ("certainty", shape.certainty.key().into()),
         ("section_open", shape.section_open.as_str().into()),
         ("section_close", shape.section_close.as_str().into()),
         ("separator", shape.separator.as_str().into()),
-        ("open", slots.collect::<Vec<_>>().into()),
+        ("open", slots_value(&shape.open)),
         ("body", body_value(&shape.body)),
         ("close", shape.close.as_str().into()),
         ("several", shape.several.into()),
@@ -384,7 +394,7 @@ fn body_value(body: &CallBody) -> Value {
         told.insert("open", tagged.open.as_str());
         let between = tagged.between.iter().map(|text| Value::from(text.as_str()));
         told.insert("between", between.collect::<Vec<_>>());
-        told.insert("close", tagged.close.as_str());
+        told.insert("close", slots_value(&tagged.close));
         told.insert("separator", tagged.separator.as_str());
     }
     told.into()

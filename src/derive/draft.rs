@@ -15,6 +15,8 @@ pub(super) struct Choices {
     pub(super) content: ContentPlace,
     /// Whether a call that nothing closes ends where the next begins.
     pub(super) next_call_closes: bool,
+    /// Whether calls that nothing clear opens may begin within a text.
+    pub(super) calls_anywhere: bool,
     /// Whether calls close a text that nothing else has closed.
     pub(super) calls_close_content: bool,
     /// Whether what stands between a name and the arguments may be anything.
@@ -482,15 +484,21 @@ impl Drafter<'_> {
     fn tagged(&self, tagged: &Tagged) -> Object {
         let between = variants(&tagged.between);
         let key = up_to(&tagged.between[0]);
-        let close = tagged.close.trim_end();
-        let value = match close.trim().is_empty() {
+        let value = match tagged.close.is_empty() {
             // Nothing but a separator tells where a value ends.
-            true => {
-                let separator = tagged.separator.trim();
-                let stop = separator.chars().next().unwrap_or('\n');
-                format!("(?P<value>[^{}\\n]*)", exact(&stop.to_string()))
+            true => match tagged.separator.trim().chars().next() {
+                Some(stop) => format!("(?P<value>[^{}\\n]*)", exact(&stop.to_string())),
+                None => "(?P<value>[^\\n]*)".to_owned(),
+            },
+            false => {
+                let slots = tagged.close.iter().enumerate();
+                let close = slots.map(|(at, slot)| match slot {
+                    Slot::Text(text) if at == 0 => after_value(text.trim_end()),
+                    Slot::Text(text) => loose(text.trim_end()),
+                    _ => format!("{key}+"),
+                });
+                format!("(?P<value>.*?){}", close.collect::<String>())
             }
-            false => format!("(?P<value>.*?){}", after_value(close)),
         };
         let pattern = format!(
             "{}(?P<key>{key}+){}{value}",
@@ -576,6 +584,7 @@ impl Drafter<'_> {
                 }
                 Slot::Id => out.push_str(&format!("{}*", up_to(next))),
                 Slot::Index => out.push_str("\\d+"),
+                Slot::Key => out.push_str(&format!("{}+", up_to(next))),
             }
         }
         out
@@ -618,10 +627,12 @@ impl Drafter<'_> {
             (CallBody::Arguments(_), _) => format!("{}(?=\\{{)", self.opening(slots, true)),
             _ => self.opening(slots, true),
         };
-        let start = match section.is_empty() {
-            true => "\\A\\s*".to_owned(),
-            false => format!("{}\\s*", loose(section)),
+        let start = match (section.is_empty(), self.choices.calls_anywhere) {
+            (true, true) => String::new(),
+            (true, false) => "\\A\\s*".to_owned(),
+            (false, _) => format!("{}\\s*", loose(section)),
         };
+
         if !shape.several || matches!(shape.body, CallBody::Array(..)) {
             return format!("{start}{own}");
         }
@@ -652,9 +663,13 @@ impl Drafter<'_> {
             }
         } else {
             // What closes a call could as well stand in its arguments: what follows tells.
-            if !section.is_empty() || !close.is_empty() {
+            if !section.is_empty() {
                 let both = [loose(close), loose(section)].join("\\s*");
                 ahead.push(format!("{both}\\s*"));
+            } else if !close.is_empty() {
+                let ends: Vec<String> = self.turn_ends().iter().map(|end| exact(end)).collect();
+                let end = any_of(&[&ends[..], &["\\Z".to_owned()]].concat());
+                ahead.push(format!("{}\\s*(?={end})", loose(close)));
             }
             ahead.extend(self.next_after(shape, close));
         }
@@ -663,6 +678,10 @@ impl Drafter<'_> {
         if self.choices.next_call_closes {
             let heads: Vec<String> = self.call_heads().iter().map(|head| exact(head)).collect();
             if !heads.is_empty() {
+                let separator = shape.separator.trim();
+                if !separator.is_empty() && !is_distinctive(separator) {
+                    ahead.push(format!("{}\\s*(?={})", loose(separator), any_of(&heads)));
+                }
                 ahead.push(format!("(?={})", any_of(&heads)));
             }
         }

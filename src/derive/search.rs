@@ -173,6 +173,7 @@ impl<'a> Search<'a> {
         }
         if self.findings.calls.is_some() {
             add(&|choices| choices.next_call_closes = !choices.next_call_closes);
+            add(&|choices| choices.calls_anywhere = !choices.calls_anywhere);
             add(&|choices| choices.loose_header = !choices.loose_header);
             add(&|choices| choices.optional_lead = !choices.optional_lead);
             add(&|choices| choices.broken_markers = !choices.broken_markers);
