@@ -110,8 +110,8 @@ pub(crate) fn is_distinctive(text: &str) -> bool {
         return false;
     }
     let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
-    let signs =
-        |c: &char| !c.is_whitespace() && !"{}[]()\"',:;".contains(*c) && !MARKDOWN.contains(*c);
+    let common = |c: char| "{}[]()\"',:;".contains(c) || MARKDOWN.contains(c);
+    let signs = |c: &char| !c.is_alphanumeric() && !c.is_whitespace() && !common(*c);
     letters >= 4 || text.chars().filter(signs).count() >= 3
 }
 
