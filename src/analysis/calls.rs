@@ -495,14 +495,23 @@ fn with_surroundings(samples: &Samples, core: Core, around: &Around<'_>) -> Call
         }
         Some((between, _)) => split_between(before, &after, between),
     };
+    // White space before a call belongs to what stands there.
+    let space = &open[..open.len() - open.trim_start().len()];
+    let section_open = before[..before.len() - open.len().min(before.len())].to_owned() + space;
+    let separator = if pair.is_some() {
+        separator + space
+    } else {
+        separator
+    };
+    let open = open.trim_start();
     let rest = &after[close.len()..];
     let section_close = &rest[..rest.len().saturating_sub(turn_end)];
     CallShape {
         certainty: Certainty::Seen,
-        section_open: before[..before.len() - open.len().min(before.len())].to_owned(),
+        section_open,
         section_close: section_close.to_owned(),
         separator,
-        open: slots(&open),
+        open: slots(open),
         body: core.body,
         close,
         several: samples.two.is_some(),

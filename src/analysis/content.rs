@@ -1,9 +1,9 @@
 //! How a turn's text is written.
 
 use super::asking::{Asking, Mode, Said, Scene};
-use super::markers;
+use super::markers::{self, common_suffix};
 use super::reasoning::{Found, ReasoningShape, closing_marker};
-use super::turn::{MODES, Openings, shared_end};
+use super::turn::{self, MODES, Openings, shared_end};
 
 /// How the text of a turn is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,17 +64,20 @@ pub(crate) fn find(
         );
     }
     let beside_reasoning = beside.map_or_else(Vec::new, |found| {
-        let mut between = found.after.as_str();
-        if let Some(open) = &open {
-            between = between.strip_suffix(open.as_str()).unwrap_or(between);
-        }
         let own = reasoning.map_or("", |reasoning| reasoning.close.as_str());
-        let around = markers::markers(between).chain(markers::markers(&found.end));
-        let around = around.filter(|marker| !own.contains(marker) && !header.contains(marker));
+        let between = found
+            .after
+            .split_once(own)
+            .map_or("", |(_, between)| between);
+        let open = open.as_deref().unwrap_or_default();
+        let between = between.strip_suffix(open).unwrap_or(between);
+        let end = &found.end[..found.end.len() - common_suffix(&found.end, &after)];
+        let mut around = Vec::new();
+        for text in [between, end] {
+            turn::push_markers(&mut around, text);
+        }
+        around.retain(|marker| !header.contains(marker.as_str()) && !own.contains(marker.as_str()));
         around
-            .filter(|marker| !after.contains(marker))
-            .map(str::to_owned)
-            .collect()
     });
     let shape = ContentShape {
         open,

@@ -203,7 +203,11 @@ fn reasoning_shape(
     let seen = beside_text.or(beside_calls);
     let (open, close, certainty) = match seen {
         Some(found) => {
-            let close = reasoning::closing_marker(&found.after)?;
+            // Before text and before a call it is closed alike.
+            let both = beside_text.zip(beside_calls);
+            let shared = both.map(|(text, calls)| turn::shared_start(&text.after, &calls.after));
+            let shared = shared.filter(|shared| !shared.trim().is_empty());
+            let close = reasoning::closing_marker(shared.unwrap_or(&found.after))?;
             let open = found.before.trim_start();
             let open = (!open.trim().is_empty()).then(|| open.to_owned());
             let open = open.or_else(|| opener_in_header(openings, &close));

@@ -41,7 +41,7 @@ fn piece_length(rest: &str) -> usize {
     let Some(first) = rest.chars().next() else {
         return 0;
     };
-    if let Some(length) = bracketed(rest, first) {
+    if let Some(length) = bracketed(rest, first).or_else(|| between_runs(rest, first)) {
         return length;
     }
     let run = |same: &dyn Fn(char) -> bool| rest.find(|c| !same(c)).unwrap_or(rest.len());
@@ -57,6 +57,19 @@ fn piece_length(rest: &str) -> usize {
     } else {
         run(&|c| c == first)
     }
+}
+
+/// The length of a marker such as `@@NAME@@`, whose name stands between two runs of a sign.
+fn between_runs(rest: &str, sign: char) -> Option<usize> {
+    // These make words bold, or code.
+    if is_word(sign) || "*_~`.".contains(sign) || sign.is_whitespace() || !sign.is_ascii() {
+        return None;
+    }
+    let run = rest.len() - rest.trim_start_matches(sign).len();
+    let name = &rest[run..];
+    let end = name.find(|c: char| !is_word(c) && !matches!(c, '/' | '-' | ':') && !is_slot(c))?;
+    let closes = name[end..].starts_with(&rest[..run]);
+    (run > 1 && end > 0 && end <= LONGEST && closes).then_some(run + end + run)
 }
 
 fn is_word(c: char) -> bool {
@@ -97,8 +110,10 @@ pub(crate) fn is_marker(piece: &str) -> bool {
     };
     let count = piece.chars().count();
     let bracketed = BRACKETS.iter().any(|(open, _)| *open == first);
-    let is_run = || piece.chars().all(|c| c == first) && !is_word(first) && !first.is_whitespace();
-    count > 2 && (bracketed || (is_run() && !MARKDOWN.contains(first)))
+    let is_sign = !is_word(first) && !first.is_whitespace();
+    let is_run = || is_sign && piece.chars().all(|c| c == first) && !MARKDOWN.contains(first);
+    let has_name = || is_sign && piece.ends_with(first) && piece.contains(is_word);
+    count > 2 && (bracketed || is_run() || has_name())
 }
 
 /// Whether a text has something in it that can be told from a model's prose and from JSON.

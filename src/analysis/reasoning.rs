@@ -64,17 +64,19 @@ pub(crate) fn look(
     None
 }
 
-/// The first marker of a text, or all of it without the white space around.
+/// What closes something, at the beginning of what follows it: a marker, or the words of a line.
 pub(crate) fn closing_marker(after: &str) -> Option<String> {
-    let pieces = pieces(after);
-    let marker = pieces.iter().position(|piece| markers::is_marker(piece));
-    let text = match marker {
-        // Words before a marker belong to it.
-        Some(at) => pieces[..=at].concat(),
-        None => after.to_owned(),
-    };
-    let text = text.trim();
-    (!text.is_empty()).then(|| text.to_owned())
+    let after = after.trim_start();
+    let first = pieces(after).into_iter().next()?;
+    if markers::is_marker(first) {
+        return Some(first.to_owned());
+    }
+    let line = after.split('\n').next().unwrap_or_default();
+    let marker = markers::markers(line)
+        .next()
+        .and_then(|marker| line.find(marker));
+    let words = line[..marker.unwrap_or(line.len())].trim();
+    (!words.is_empty()).then(|| words.to_owned())
 }
 
 /// The markers of reasoning that is never rendered: what a prompt opens, or what the template cuts
@@ -103,9 +105,22 @@ pub(crate) fn infer(
             let opener = known.iter().find(|other| is_pair(other, open));
             return Some((opener.map(|o| (*o).to_owned()), open.to_owned()));
         }
-        let close = known.iter().find(|close| is_pair(open, close));
+        let named = known.iter().find(|close| is_pair(open, close));
+        let closes = |close: &&&str| markers::says_end(close) && cuts_off(asking, close);
+        let close = named.or_else(|| known.iter().find(closes));
         let close = close.map(|close| (*close).to_owned());
         return Some((Some(open.to_owned()), close.or_else(|| mirrored(open))?));
+    }
+    if let Some(open) = remainders
+        .iter()
+        .map(|rest| rest.trim())
+        .find(|rest| !rest.is_empty())
+    {
+        // The prompt opens it with words; which words close it shows when content holds them.
+        let close = quoted(source)
+            .into_iter()
+            .find(|text| *text != open && cuts_off(asking, text))?;
+        return Some((Some(open.to_owned()), close.to_owned()));
     }
     known.iter().find_map(|close| {
         let closes = markers::says_end(close) && cuts_off(asking, close);
@@ -115,6 +130,25 @@ pub(crate) fn infer(
         };
         closes.then(|| (Some(open()), (*close).to_owned()))
     })
+}
+
+/// The texts that stand in quotes in the source of a template.
+fn quoted(source: &str) -> Vec<&str> {
+    let mut texts: Vec<&str> = Vec::new();
+    for quote in ['\'', '"'] {
+        let parts = source
+            .split('\n')
+            .flat_map(|line| line.split(quote).skip(1).step_by(2));
+        texts.extend(parts.map(|text| {
+            text.trim()
+                .trim_end_matches("\\n")
+                .trim_start_matches("\\n")
+        }));
+    }
+    texts.retain(|text| text.len() > 2);
+    texts.sort_unstable();
+    texts.dedup();
+    texts
 }
 
 /// Whether a template drops what stands before a marker in the content of a past turn, and only

@@ -5,7 +5,7 @@ use crate::analysis::{CallBody, CallKeys, CallShape, Dialect, Findings, Slot, Ta
 use crate::value::{Object, Value};
 
 use super::DeriveOptions;
-use super::regex::{any_of, exact, loose, up_to};
+use super::regex::{any_of, exact, loose, up_to, up_to_either};
 
 /// What findings leave open, and trials decide.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -591,10 +591,15 @@ impl Drafter<'_> {
     }
 
     fn name_class(&self, next: &str) -> String {
-        let body = self.findings.calls.as_ref().map(|shape| &shape.body);
-        match (next.is_empty(), body) {
-            // The body follows at once.
-            (true, Some(CallBody::Tagged(tagged))) => up_to(&tagged.open),
+        let shape = self.findings.calls.as_ref();
+        match (
+            next.is_empty(),
+            shape.map(|shape| (&shape.body, &shape.close)),
+        ) {
+            // The body follows at once; where there are no arguments, what closes the call.
+            (true, Some((CallBody::Tagged(tagged), close))) => {
+                up_to_either(&tagged.open, split_close(close).0)
+            }
             (true, _) => "[^\\s{<]".to_owned(),
             (false, _) => up_to(next),
         }
@@ -663,13 +668,13 @@ impl Drafter<'_> {
             }
         } else {
             // What closes a call could as well stand in its arguments: what follows tells.
-            if !section.is_empty() {
-                let both = [loose(close), loose(section)].join("\\s*");
+            let both = [loose(close), loose(section)].join("\\s*");
+            if is_distinctive(section) {
                 ahead.push(format!("{both}\\s*"));
-            } else if !close.is_empty() {
+            } else if !close.is_empty() || !section.is_empty() {
                 let ends: Vec<String> = self.turn_ends().iter().map(|end| exact(end)).collect();
                 let end = any_of(&[&ends[..], &["\\Z".to_owned()]].concat());
-                ahead.push(format!("{}\\s*(?={end})", loose(close)));
+                ahead.push(format!("{both}\\s*(?={end})"));
             }
             ahead.extend(self.next_after(shape, close));
         }
@@ -842,13 +847,13 @@ fn json_or_text() -> Object {
     parser
 }
 
-/// Arguments as Python writes them: strings in either quotes, and JSON.
+/// Arguments as Python writes them: strings in either quotes, and whatever else goes on to the
+/// next key.
 fn python_arguments() -> Object {
     let string = r#""(?:[^"\\]|\\.)*""#;
     let single = r"(?<=')(?:[^'\\]|\\.)*(?=')";
-    let nested = r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]|\{(?:[^{}]|\{[^{}]*\})*\}";
-    let pattern =
-        format!("(?P<key>\\w+)\\s*=\\s*(?:')?(?P<value>{single}|{string}|{nested}|[^,)\\s]+)");
+    let other = r".*?(?=\s*,\s*\w+\s*=|\s*\Z)";
+    let pattern = format!("(?P<key>\\w+)\\s*=\\s*'?(?P<value>{single}|{string}|{other})");
     let mut arguments = Object::from_iter([("tag_pattern", pattern)]);
     arguments.insert("value_parser", json_or_text());
     arguments

@@ -40,19 +40,27 @@ pub(super) fn any_of(alternatives: &[String]) -> String {
     }
 }
 
-/// Some characters, but white space and the one that the text after them begins with.
+/// A character that is no white space, and not the one that the text after it begins with.
 pub(super) fn up_to(next: &str) -> String {
-    match next.chars().find(|c| !c.is_whitespace()) {
-        Some(c) if next.starts_with(c) => format!("[^\\s{}]", in_class(c)),
-        // Where white space ends it, what stands behind must not be taken for it either.
-        Some(c) if !c.is_alphanumeric() => format!("[^\\s{}]", in_class(c)),
-        _ => "[^\\s]".to_owned(),
-    }
+    up_to_either(next, "")
 }
 
-fn in_class(c: char) -> String {
-    match c {
-        '\\' | ']' | '[' | '^' | '-' | '&' | '~' | '|' => format!("\\{c}"),
-        _ => c.to_string(),
+/// The same with two texts, either of which may follow.
+pub(super) fn up_to_either(next: &str, other: &str) -> String {
+    let mut class = String::from("[^\\s");
+    let mut seen = Vec::new();
+    for text in [next, other] {
+        // Where white space ends it, what stands behind must not be taken for it either.
+        let first = text.chars().find(|c| !c.is_whitespace());
+        let first = first.filter(|c| text.starts_with(*c) || !c.is_alphanumeric());
+        if let Some(c) = first.filter(|c| !seen.contains(c)) {
+            seen.push(c);
+            if "\\][^-&~|".contains(c) {
+                class.push('\\');
+            }
+            class.push(c);
+        }
     }
+    class.push(']');
+    class
 }
