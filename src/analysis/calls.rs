@@ -504,6 +504,19 @@ fn with_surroundings(samples: &Samples, core: Core, around: &Around<'_>) -> Call
         separator
     };
     let open = open.trim_start();
+    // So does white space after it.
+    let close = close.trim_end().to_owned();
+    let space = match &pair {
+        Some((between, _)) => {
+            let rest = between.get(close.len()..).unwrap_or_default();
+            &rest[..rest.len() - rest.trim_start().len()]
+        }
+        None => "",
+    };
+    let separator = match separator.starts_with(space) {
+        true => separator,
+        false => format!("{space}{separator}"),
+    };
     let rest = &after[close.len()..];
     let section_close = &rest[..rest.len().saturating_sub(turn_end)];
     CallShape {

@@ -121,9 +121,8 @@ pub(crate) fn is_distinctive(text: &str) -> bool {
     if pieces(text).into_iter().any(is_marker) {
         return true;
     }
-    if text.contains(['"', '\'']) {
-        return false;
-    }
+    // Where JSON begins there is nothing distinctive any more.
+    let text = text.split(['{', '[', '"', '\'']).next().unwrap_or_default();
     let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
     let common = |c: char| "{}[]()\"',:;".contains(c) || MARKDOWN.contains(c);
     let signs = |c: &char| !c.is_alphanumeric() && !c.is_whitespace() && !common(*c);

@@ -647,8 +647,8 @@ impl Drafter<'_> {
             (false, true) => format!("(?<=\\A.*[}})]){separator}"),
             (false, false) => format!("(?<={}.*){separator}", loose(section)),
         };
-        // White space alone must not be left out, or calls would begin anywhere.
-        let next = match shape.separator.trim().is_empty() {
+        // A call that is opened by nothing at all must not begin where another just has.
+        let next = match slots.is_empty() && shape.separator.trim().is_empty() {
             true => next.replace("\\s*", "\\s+"),
             false => next,
         };

@@ -196,6 +196,11 @@ fn plans() -> Vec<Plan> {
         ),
         question("two calls", calls(&[tide(), pages()]), true),
         question(
+            "a text and two calls",
+            calls(&[pages(), tide()]).with_content(LEAD),
+            true,
+        ),
+        question(
             "three calls",
             calls(&[pages(), called("knock", &[]), tide()]),
             true,
