@@ -1454,6 +1454,12 @@ fn the_readme_tells_the_truth() {
             };
             let outcome = unjinja_with(arguments, stdin);
             assert_eq!(outcome.stdout, expected, "{command}");
+            // Reports are shown as well.
+            assert!(
+                readme.contains(&outcome.stderr),
+                "{command}: {}",
+                outcome.stderr
+            );
             shown += 1;
         }
     }

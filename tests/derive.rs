@@ -106,8 +106,8 @@ fn the_template_is_printed_and_the_report_beside_it() {
       calls      each a JSON object: name under `name`, arguments under `arguments`
                  a call is `<call>{…}</call>`
                  several calls a turn
-      proof      17 of 17 renderings recovered, 20 drafts tried
-      damaged    54 of 54 damaged texts recovered
+      proof      18 of 18 renderings recovered, 23 drafts tried
+      damaged    56 of 56 damaged texts recovered
     exit 0
     "#);
 }
@@ -186,8 +186,8 @@ fn several_sources_end_with_a_table() {
     let outcome = unjinja(&folder, &sources);
     assert_snapshot!(outcome.stderr, @"
     source        reasoning  calls  recovered  damaged
-    chat.jinja    seen       seen   17/17      54/54
-    tagged.jinja  -          seen   17/17      33/33
+    chat.jinja    seen       seen   18/18      56/56
+    tagged.jinja  -          seen   18/18      35/35
     broken.jinja: broken.jinja: not even a question can be rendered: unexpected end of block, expected in (line 1 of the template)
        |
      1 | {% for %}
@@ -232,17 +232,21 @@ fn what_can_not_be_recovered_is_told() {
       calls      each a JSON object: name under `name`, arguments under `arguments`
                  a call is `<call>{…}</call>`
                  several calls a turn
-      proof      15 of 17 renderings recovered, 20 drafts tried
+      proof      15 of 18 renderings recovered, 23 drafts tried
                  not expressible: a text and a call: thinking is "One moment, I look it up.", not ""
                    the prompt ends  "<user>zq004question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\"harbour\": \"Brest\", \"scale\": \"metres\"}}</call><end>"
                  not expressible: a thought, a text and a call: thinking is "One moment, I look it up.", not "They ask about the tide.\n\nA table would tell, so I look there."
                    the prompt ends  "<user>zq004question<end><assistant>"
                    the output is    "<think>They ask about the tide.\n\nA table would tell, so I look there.</think><think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\""…
-      damaged    49 of 54 damaged texts recovered
-                 15 of 17: the turn's end missing
+                 not expressible: a text and two calls: thinking is "One moment, I look it up.", not ""
+                   the prompt ends  "<user>zq004question<end><assistant>"
+                   the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"find_pages\", \"arguments\": {\"words\": \"spring tide\", \"most\": 3}}</call><call>{\"name\": \"read_tide\", \"argume"…
+      damaged    49 of 56 damaged texts recovered
+                 15 of 18: the turn's end missing
                  8 of 10: white space added
                  1 of 2: a call within reasoning
+                 2 of 3: a call's end missing before the next
     "#);
 }
 

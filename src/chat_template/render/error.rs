@@ -36,9 +36,15 @@ impl RenderError {
         source: &str,
         original: Option<&str>,
     ) -> RenderError {
-        let mut message = match error.detail() {
-            Some(detail) => detail.to_owned(),
-            None => error.kind().to_string(),
+        let mut message = match (error.detail(), error.kind()) {
+            (Some(detail), _) => detail.to_owned(),
+            (None, minijinja::ErrorKind::OutOfFuel) => {
+                format!(
+                    "the template takes more than {} steps",
+                    super::budget::MAX_STEPS
+                )
+            }
+            (None, kind) => kind.to_string(),
         };
         let mut cause = std::error::Error::source(error);
         while let Some(error) = cause {
