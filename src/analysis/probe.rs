@@ -1,6 +1,7 @@
 //! Probe conversations, and the words in them.
 
 use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput, Renderer};
 use crate::value::{Object, Value};
@@ -102,6 +103,13 @@ impl Probe {
     }
 }
 
+/// How long the renderings of one template's probes may take together. Ordinary templates take some
+/// milliseconds; one that loops could take most of a second for each probe.
+const MAX_PROBING: Duration = Duration::from_secs(5);
+
+/// How long a rendering may be to be worth looking at, in bytes.
+const MAX_RENDERING: usize = 1 << 18;
+
 /// Renders probes with a template.
 pub(super) struct Prober<'t> {
     renderer: Renderer<'t>,
@@ -110,6 +118,8 @@ pub(super) struct Prober<'t> {
     words: Cell<usize>,
     /// What is given for tools where a probe has none.
     no_tools: Value,
+    /// How long all renderings so far have taken.
+    spent: Cell<Duration>,
 }
 
 impl<'t> Prober<'t> {
@@ -125,6 +135,7 @@ impl<'t> Prober<'t> {
             stem,
             words: Cell::new(0),
             no_tools: Value::Null,
+            spent: Cell::new(Duration::ZERO),
         }
     }
 
@@ -167,6 +178,20 @@ impl<'t> Prober<'t> {
             variables,
             ..self.base.clone()
         };
-        self.renderer.render(&input).map(|rendering| rendering.text)
+        if self.spent.get() > MAX_PROBING {
+            return Err(RenderError::given_up(
+                "the renderings so far have taken too long to go on",
+            ));
+        }
+        let start = Instant::now();
+        let rendering = self.renderer.render(&input);
+        self.spent.set(self.spent.get() + start.elapsed());
+        let text = rendering?.text;
+        if text.len() > MAX_RENDERING {
+            return Err(RenderError::given_up(format!(
+                "the rendering of a few short messages is longer than {MAX_RENDERING} bytes"
+            )));
+        }
+        Ok(text)
     }
 }

@@ -152,7 +152,7 @@ pub(crate) fn evidence(all: &[Evidence], subject: Subject, terminal: bool) -> St
         let ((without, before), (with, after)) = (&evidence.without, &evidence.with);
         out.push_str(&format!("      {without} / {with}\n"));
         for line in difference(before, after, wants_colours(terminal)).split('\n') {
-            out.push_str(&format!("        {line}").trim_end().to_owned());
+            out.push_str(format!("        {line}").trim_end());
             out.push('\n');
         }
     }

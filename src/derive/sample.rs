@@ -147,6 +147,9 @@ fn note(title: &str, body: &str) -> Called {
     )
 }
 
+/// A sample, and the marker that the prompt has cut, with what is left of it.
+type Taken = (Sample, Option<(String, String)>);
+
 struct Plan {
     name: &'static str,
     scene: Scene,
@@ -294,7 +297,7 @@ fn sample(
     findings: &Findings,
     plan: &Plan,
     mode: Mode,
-) -> Result<Vec<(Sample, Option<(String, String)>)>, String> {
+) -> Result<Vec<Taken>, String> {
     let message = |error: crate::chat_template::RenderError| error.message().to_owned();
     let turn = asking.turn(plan.scene, &plan.said, mode).map_err(message)?;
     let full = turn.text();

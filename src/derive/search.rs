@@ -1,6 +1,7 @@
 //! Choosing among drafts by trying them.
 
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 use crate::analysis::Findings;
 use crate::json;
@@ -16,6 +17,10 @@ use super::trial::{Expected, differs, expected};
 /// How many kinds of texts there are: those that the chat template wrote, those that were cut or
 /// made up, and damaged ones. A text of one kind counts more than all of the next.
 const KINDS: usize = 3;
+
+/// How long drafts are tried. Ordinary formats take some milliseconds; what a stranger's template
+/// writes can make every trial slow.
+const MAX_TRYING: Duration = Duration::from_secs(5);
 
 /// How good a draft is; more is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,9 +102,13 @@ impl<'a> Search<'a> {
         let mut tried: HashSet<Choices> = HashSet::new();
         let mut best: Option<(Choices, Score)> = None;
         let mut next = self.starts();
+        let start = Instant::now();
         loop {
             let before = best.as_ref().map(|(_, score)| *score);
             for choices in next {
+                if best.is_some() && start.elapsed() > MAX_TRYING {
+                    break;
+                }
                 if tried.insert(choices.clone()) {
                     let to_beat = best.as_ref().map(|(_, score)| *score);
                     if let Some(score) = self.better(&choices, to_beat) {

@@ -92,11 +92,6 @@ impl Pair {
             format!("{space}{}", self.close),
         )
     }
-
-    /// Whether its markers are words on lines of their own.
-    pub fn is_words(&self) -> bool {
-        self.close.starts_with("\nEND_")
-    }
 }
 
 /// Makes up words and markers, none of them twice.

@@ -63,6 +63,16 @@ impl RenderError {
         }
     }
 
+    /// A rendering that is not worth going on with.
+    pub(crate) fn given_up(why: impl Into<String>) -> RenderError {
+        RenderError {
+            message: why.into(),
+            line: None,
+            excerpt: None,
+            raised: false,
+        }
+    }
+
     /// What went wrong.
     pub fn message(&self) -> &str {
         &self.message
