@@ -1,6 +1,7 @@
 //! Choosing among drafts by trying them.
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crate::analysis::Findings;
@@ -55,6 +56,8 @@ pub(super) struct Search<'a> {
     trials: Vec<Trial<'a>>,
     /// How many trials there are of each kind.
     totals: [usize; KINDS],
+    /// How soon each pattern lets text out, which takes a while to find out.
+    patterns: RefCell<HashMap<String, isize>>,
 }
 
 impl<'a> Search<'a> {
@@ -94,6 +97,7 @@ impl<'a> Search<'a> {
             samples,
             trials,
             totals,
+            patterns: RefCell::default(),
         }
     }
 
@@ -208,7 +212,7 @@ impl<'a> Search<'a> {
         // As if all were recovered, until shown otherwise.
         let mut score = Score {
             recovered: self.totals,
-            streams: streams(&template),
+            streams: self.streams(&template),
             simple: -isize::try_from(json::write(&value).len()).unwrap_or(isize::MAX),
         };
         let beats = |score: &Score| to_beat.is_none_or(|to_beat| *score > to_beat);
@@ -228,20 +232,28 @@ impl<'a> Search<'a> {
         }
         beats(&score).then_some(score)
     }
-}
 
-/// How soon a template lets text out: literals before patterns, patterns before those that look
-/// ahead.
-fn streams(template: &ResponseTemplate) -> isize {
-    let mut streams = 0;
-    for field in template.fields() {
-        for delimiter in [field.open(), field.close()].into_iter().flatten() {
-            streams -= match (delimiter.literals(), delimiter.is_steady()) {
-                (Some(_), _) => 0,
-                (None, Some(true)) => 1,
-                (None, _) => 10,
-            };
-        }
+    /// How soon a template lets text out: literals before patterns, patterns before those that
+    /// look ahead.
+    fn streams(&self, template: &ResponseTemplate) -> isize {
+        let mut known = self.patterns.borrow_mut();
+        let delimiters = template
+            .fields()
+            .iter()
+            .flat_map(|field| [field.open(), field.close()]);
+        let costs = delimiters.flatten().filter_map(|delimiter| {
+            let pattern = delimiter.pattern()?;
+            let cost = known.get(pattern).copied().unwrap_or_else(|| {
+                let cost = if delimiter.is_steady() == Some(true) {
+                    1
+                } else {
+                    10
+                };
+                known.insert(pattern.to_owned(), cost);
+                cost
+            });
+            Some(cost)
+        });
+        -costs.sum::<isize>()
     }
-    streams
 }
