@@ -7,6 +7,9 @@ use crate::value::{Object, Value};
 use super::probe::{Probe, Prober, call, message, object, result, with};
 use super::variables;
 
+/// How long a turn may be to be worth looking at, in bytes: those of probes are a few words.
+const MAX_TURN: usize = 1 << 14;
+
 /// What the assistant says in a turn.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Said {
@@ -315,6 +318,11 @@ impl<'t> Asking<'t> {
             Scene::Question | Scene::SecondQuestion => &self.words.question,
         };
         let start = text.rfind(word).map_or(text.len(), |at| at + word.len());
+        if text.len() - start > MAX_TURN {
+            return Err(RenderError::given_up(format!(
+                "a turn of a few words is written with more than {MAX_TURN} bytes"
+            )));
+        }
         Ok(Turn {
             end: text.len(),
             text,

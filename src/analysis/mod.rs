@@ -27,8 +27,8 @@ pub use evidence::Evidence;
 pub use findings::Findings;
 pub use reasoning::ReasoningShape;
 pub use statement::{Certainty, Statement, Subject};
-pub(crate) use turn::Openings;
 pub use turn::TurnShape;
+pub(crate) use turn::{Openings, dedup};
 pub use variables::{Switch, Variable};
 
 pub(crate) use findings::{Analysis, analyze, with_tokens};

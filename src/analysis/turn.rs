@@ -1,5 +1,7 @@
 //! Where the assistant's turn begins, and what ends it.
 
+use std::collections::HashSet;
+
 use super::asking::{Asking, Mode, Said, Scene};
 use super::markers::{self, common_prefix, common_suffix};
 
@@ -272,14 +274,10 @@ pub(crate) fn push_markers(into: &mut Vec<String>, text: &str) {
     }
 }
 
-/// Drops what is there already.
+/// Drops what is empty, and what is there already.
 pub(crate) fn dedup(texts: &mut Vec<String>) {
-    let mut seen = Vec::new();
-    texts.retain(|text| {
-        let new = !text.is_empty() && !seen.contains(text);
-        seen.push(text.clone());
-        new
-    });
+    let mut seen = HashSet::new();
+    texts.retain(|text| !text.is_empty() && seen.insert(text.clone()));
 }
 
 /// What two texts have in common at their ends, in whole pieces.

@@ -1,7 +1,7 @@
 //! Writing a response template from findings.
 
 use crate::analysis::markers::{self, is_distinctive};
-use crate::analysis::{CallBody, CallKeys, CallShape, Dialect, Findings, Slot, Tagged};
+use crate::analysis::{CallBody, CallKeys, CallShape, Dialect, Findings, Slot, Tagged, dedup};
 use crate::value::{Object, Value};
 
 use super::DeriveOptions;
@@ -883,13 +883,4 @@ fn longest_first(texts: &[String]) -> Vec<String> {
     let mut sorted = texts.to_vec();
     sorted.sort_by_key(|text| std::cmp::Reverse(text.len()));
     sorted
-}
-
-fn dedup(texts: &mut Vec<String>) {
-    let mut seen = Vec::new();
-    texts.retain(|text| {
-        let new = !text.is_empty() && !seen.contains(text);
-        seen.push(text.clone());
-        new
-    });
 }

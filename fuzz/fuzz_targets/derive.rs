@@ -1,0 +1,22 @@
+//! Any text is taken for a chat template: what is derived from it is a response template that reads
+//! what the proof says, or there is a reason why nothing is.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use unjinja::{ChatTemplate, DeriveOptions, Findings, RenderInput, ResponseTemplate, derive};
+
+fuzz_target!(|source: &str| {
+    let template = ChatTemplate::from_source(source);
+    if let Ok(derived) = derive(&template, &DeriveOptions::default()) {
+        assert!(ResponseTemplate::from_value(&derived.template).is_ok());
+        assert!(derived.recovered() <= derived.proof.len());
+        assert_eq!(derived.is_whole(), derived.recovered() == derived.proof.len());
+    }
+    if let Ok((findings, evidence)) = Findings::with_evidence(&template, &RenderInput::default()) {
+        assert!(!findings.statements().is_empty());
+        for evidence in evidence {
+            assert_ne!(evidence.without.1, evidence.with.1);
+        }
+    }
+});
