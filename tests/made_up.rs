@@ -4,8 +4,8 @@
 //! Which formats are made up depends on nothing but a seed. These variables of the environment
 //! change what is tried:
 //!
-//! - `MADE_UP_FORMATS`: how many formats, 600 if not given;
-//! - `MADE_UP_SEED`: another seed, another six hundred formats;
+//! - `MADE_UP_FORMATS`: how many formats, 500 if not given;
+//! - `MADE_UP_SEED`: another seed, other formats;
 //! - `MADE_UP_ONLY`: the number of a single format, of which everything is printed;
 //! - `MADE_UP_SHOW`: how many failing formats are shown, 5 if not given. Each is made as simple as
 //!   it can be without losing its fault.
@@ -90,7 +90,7 @@ fn formats_that_nobody_has_thought_of() {
         println!("{}", described(&outcome));
         return;
     }
-    let count = asked("MADE_UP_FORMATS").unwrap_or(600);
+    let count = asked("MADE_UP_FORMATS").unwrap_or(500);
     let outcomes = try_all(seed, count);
     let failing: Vec<&Outcome> = outcomes.iter().filter(|o| !o.wrong.is_empty()).collect();
     let messages: usize = outcomes.iter().map(|o| o.tried).sum();
