@@ -1,0 +1,218 @@
+//! How the body of a call becomes a name and arguments.
+
+use crate::analysis::{CallBody, CallKeys, Dialect, Slot, Tagged};
+use crate::derive::regex::{any_of, exact, loose, up_to};
+use crate::value::{Object, Value};
+
+use super::{Drafter, literals};
+
+impl Drafter<'_> {
+    /// The field for calls.
+    pub(super) fn calls(&self) -> Option<Object> {
+        let shape = self.findings.calls.as_ref()?;
+        let mut field = Object::new();
+        match self.literal_open(shape) {
+            Some(open) => {
+                field.insert("open", literals(&self.with_broken(&open)));
+            }
+            None => {
+                field.insert("open_pattern", self.open_pattern(shape));
+            }
+        }
+        self.close_calls(shape, &mut field);
+        let is_array = matches!(shape.body, CallBody::Array(..));
+        if !is_array {
+            field.insert("repeats", true);
+        }
+        let with_id = self.captures_id(shape);
+        match &shape.body {
+            CallBody::Object(keys, dialect) => {
+                json_content(&mut field, dialect);
+                if let Some(transform) = self.transform(keys, "content.") {
+                    field.insert("transform", transform);
+                }
+            }
+            CallBody::Array(keys, dialect) => {
+                json_content(&mut field, dialect);
+                if let Some(transform) = self.transform(keys, "") {
+                    field.insert("transform", transform);
+                    field.insert("transform_each", true);
+                }
+            }
+            CallBody::Arguments(dialect) => {
+                json_content(&mut field, dialect);
+                field.insert("transform", call_of("{name}", "{content}", with_id));
+            }
+            CallBody::Tagged(tagged) => {
+                field.insert("content", "xml-inline");
+                field.insert("content_args", self.tagged(tagged));
+                field.insert("transform", call_of("{name}", "{content}", with_id));
+            }
+            CallBody::Python => {
+                field.insert("content", "xml-inline");
+                field.insert("content_args", python_arguments());
+                field.insert("transform", call_of("{name}", "{content}", with_id));
+            }
+        }
+        Some(field)
+    }
+
+    /// The shape of a call whose parts are under keys, unless it is in shape already.
+    fn transform(&self, keys: &CallKeys, root: &str) -> Option<Value> {
+        let is = |path: &[String], names: &[&str]| {
+            path.iter().map(String::as_str).eq(names.iter().copied())
+        };
+        let has_only = |names: &[&str]| keys.all.iter().all(|key| names.contains(&key.as_str()));
+        let nested = is(&keys.name, &["function", "name"])
+            && is(&keys.arguments, &["function", "arguments"]);
+        let keeps_id = keys.id.as_deref().is_some_and(|id| is(id, &["id"]));
+        if nested
+            && keys.all.iter().any(|key| key == "type")
+            && has_only(&["type", "function", "id"])
+            && (self.options.ids || !keeps_id)
+        {
+            return None;
+        }
+        let with_id = self.options.ids && keys.id.is_some();
+        if !root.is_empty()
+            && !with_id
+            && is(&keys.name, &["name"])
+            && is(&keys.arguments, &["arguments"])
+            && has_only(&["name", "arguments"])
+        {
+            let call = [("type", "function"), ("function", "{content}")];
+            return Some(Object::from_iter(call).into());
+        }
+        let place = |path: &[String]| format!("{{{root}{}}}", path.join("."));
+        let function = Object::from_iter([
+            ("name", place(&keys.name)),
+            ("arguments", place(&keys.arguments)),
+        ]);
+        let mut call = Object::from_iter([("type", "function")]);
+        if let (true, Some(id)) = (self.options.ids, &keys.id) {
+            call.insert("id", place(id));
+        }
+        call.insert("function", function);
+        Some(call.into())
+    }
+
+    fn tagged(&self, tagged: &Tagged) -> Object {
+        let between = variants(&tagged.between);
+        let key = up_to(&tagged.between[0]);
+        let value = match tagged.close.is_empty() {
+            // Nothing but a separator tells where a value ends.
+            true => match tagged.separator.trim().chars().next() {
+                Some(stop) => format!("(?P<value>[^{}\\n]*)", exact(&stop.to_string())),
+                None => "(?P<value>[^\\n]*)".to_owned(),
+            },
+            false => {
+                let slots = tagged.close.iter().enumerate();
+                let close = slots.map(|(at, slot)| match slot {
+                    Slot::Text(text) if at == 0 => after_value(text.trim_end()),
+                    Slot::Text(text) => loose(text.trim_end()),
+                    _ => format!("{key}+"),
+                });
+                format!("(?P<value>.*?){}", close.collect::<String>())
+            }
+        };
+        let pattern = format!(
+            "{}(?P<key>{key}+){}{value}",
+            loose(tagged.open.trim_start()),
+            between,
+        );
+        let mut arguments = Object::from_iter([("tag_pattern", pattern)]);
+        if self.options.guess_types {
+            arguments.insert("value_parser", json_or_text());
+        }
+        arguments
+    }
+}
+
+/// One of several texts, of which only the middle differs.
+fn variants(texts: &[String]) -> String {
+    let [first, second] = texts else {
+        return texts
+            .first()
+            .map_or_else(String::new, |text| before_value(text));
+    };
+    let start = first
+        .chars()
+        .zip(second.chars())
+        .take_while(|(a, b)| a == b);
+    let start: usize = start.map(|(a, _)| a.len_utf8()).sum();
+    let (a, b) = (&first[start..], &second[start..]);
+    let end = a
+        .chars()
+        .rev()
+        .zip(b.chars().rev())
+        .take_while(|(a, b)| a == b);
+    let end: usize = end.map(|(a, _)| a.len_utf8()).sum();
+    let middles = [&a[..a.len() - end], &b[..b.len() - end]].map(exact);
+    let (lead, trail) = (loose(&first[..start]), before_value(&a[a.len() - end..]));
+    format!("{lead}{}{trail}", any_of(&middles))
+}
+
+/// White space after a marker and before a value: what the format writes is not the value's.
+fn before_value(text: &str) -> String {
+    let marker = text.trim_end();
+    let space = &text[marker.len()..];
+    format!("{}{}", loose(marker), optional(space))
+}
+
+/// White space after a value and before a marker.
+fn after_value(text: &str) -> String {
+    let marker = text.trim_start();
+    let space = &text[..text.len() - marker.len()];
+    format!("{}{}", optional(space), loose(marker))
+}
+
+fn optional(space: &str) -> String {
+    match space.chars().count() {
+        0 => String::new(),
+        1 => format!("{}?", exact(space)),
+        _ => format!("(?:{})?", exact(space)),
+    }
+}
+
+fn json_content(field: &mut Object, dialect: &Dialect) {
+    field.insert("content", "json");
+    let mut arguments = Object::new();
+    if dialect.unquoted_keys {
+        arguments.insert("unquoted_keys", true);
+    }
+    if let Some((open, close)) = &dialect.string_delimiters {
+        let pair: Value = vec![open.as_str().into(), close.as_str().into()].into();
+        arguments.insert("string_delims", vec![pair]);
+    }
+    if !arguments.is_empty() {
+        field.insert("content_args", arguments);
+    }
+}
+
+fn json_or_text() -> Object {
+    let mut parser = Object::from_iter([("name", "json")]);
+    parser.insert("args", Object::from_iter([("allow_non_json", true)]));
+    parser
+}
+
+/// Arguments as Python writes them: strings in either quotes, and whatever else goes on to the
+/// next key.
+fn python_arguments() -> Object {
+    let string = r#""(?:[^"\\]|\\.)*""#;
+    let single = r"(?<=')(?:[^'\\]|\\.)*(?=')";
+    let other = r".*?(?=\s*,\s*\w+\s*=|\s*\Z)";
+    let pattern = format!("(?P<key>\\w+)\\s*=\\s*'?(?P<value>{single}|{string}|{other})");
+    let mut arguments = Object::from_iter([("tag_pattern", pattern)]);
+    arguments.insert("value_parser", json_or_text());
+    arguments
+}
+
+fn call_of(name: &str, arguments: &str, with_id: bool) -> Object {
+    let function = Object::from_iter([("name", name), ("arguments", arguments)]);
+    let mut call = Object::from_iter([("type", "function")]);
+    if with_id {
+        call.insert("id", "{id}");
+    }
+    call.insert("function", function);
+    call
+}

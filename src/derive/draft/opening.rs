@@ -1,0 +1,291 @@
+//! What opens a call.
+
+use crate::analysis::markers::{self, is_distinctive};
+use crate::analysis::{CallBody, CallKeys, CallShape, Slot, dedup};
+use crate::derive::regex::{any_of, exact, loose, up_to, up_to_either};
+
+use super::Drafter;
+use super::closing::split_close;
+
+impl Drafter<'_> {
+    /// The markers that tell that a call begins.
+    pub(super) fn call_heads(&self) -> Vec<String> {
+        let Some(shape) = &self.findings.calls else {
+            return Vec::new();
+        };
+        let mut heads = Vec::new();
+        let section = shape.section_open.trim();
+        if is_distinctive(section) {
+            heads.push(section.to_owned());
+        }
+        if let Some(Slot::Text(text)) = shape.open.first()
+            && is_distinctive(text)
+        {
+            let (lead, rest) = self.lead(shape);
+            heads.extend([lead, rest].map(|text| text.trim().to_owned()));
+        }
+        heads.retain(|head| !head.is_empty());
+        dedup(&mut heads);
+        heads
+    }
+
+    /// The text that opens a call, cut into the markers that may be left out, and the rest.
+    pub(super) fn lead<'s>(&self, shape: &'s CallShape) -> (&'s str, &'s str) {
+        let Some(Slot::Text(text)) = shape.open.first() else {
+            return ("", "");
+        };
+        if shape.open.len() == 1 {
+            return ("", text);
+        }
+        let pieces = markers::pieces(text);
+        let is_last = |piece: &&str| markers::is_marker(piece) || piece.starts_with('<');
+        let Some(last) = pieces.iter().rposition(is_last) else {
+            return ("", text);
+        };
+        let lead = &pieces[..last];
+        let bare = |piece: &&str| markers::is_marker(piece) || piece.trim().is_empty();
+        if !lead.iter().all(bare) {
+            return ("", text);
+        }
+        text.split_at(lead.iter().map(|piece| piece.len()).sum())
+    }
+
+    /// What opens a call, if it is the same text for all.
+    pub(super) fn literal_open(&self, shape: &CallShape) -> Option<String> {
+        match shape.open.as_slice() {
+            [Slot::Text(text)] if is_distinctive(text) => Some(text.trim().to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The expression that opens a call whose name stands in it, or that nothing clear opens.
+    pub(super) fn open_pattern(&self, shape: &CallShape) -> String {
+        let (lead, rest) = self.lead(shape);
+        let mut slots = shape.open.clone();
+        if let Some(Slot::Text(text)) = slots.first_mut() {
+            rest.clone_into(text);
+        }
+        let lead_is_skipped = !lead.is_empty();
+        let own = self.opening(&slots, true);
+        let first_text = match slots.first() {
+            Some(Slot::Text(text)) => text.as_str(),
+            _ => "",
+        };
+        let own = match first_text.is_empty() {
+            true => own,
+            false => self.broken_start(first_text, &own),
+        };
+        if lead_is_skipped || opens_clearly(shape) {
+            return match self.choices.optional_lead {
+                true => with_optional_lead(first_text, own),
+                false => own,
+            };
+        }
+        self.chained(shape, &slots)
+    }
+
+    /// The expression, which begins with a marker, also without what a prompt may have taken of it.
+    fn broken_start(&self, first: &str, own: &str) -> String {
+        let first = first.trim_start();
+        let marker = markers::pieces(first)
+            .into_iter()
+            .next()
+            .unwrap_or_default();
+        let rests = self.broken(marker);
+        match own.strip_prefix(loose(marker).as_str()) {
+            Some(rest) if !rests.is_empty() => {
+                let mut starts = vec![exact(marker)];
+                starts.extend(rests.iter().map(|rest| exact(rest)));
+                format!("{}{rest}", any_of(&starts))
+            }
+            _ => own.to_owned(),
+        }
+    }
+
+    /// The expression for slots in a row, with groups for name and id if they are to be captured.
+    pub(super) fn opening(&self, slots: &[Slot], named: bool) -> String {
+        let last_name = slots.iter().rposition(|slot| *slot == Slot::Name);
+        // Where calls are numbered, name and number make an id together.
+        let numbered = named && self.options.ids && !slots.contains(&Slot::Id);
+        let number = last_name.and_then(|name| {
+            let after = slots[name..].iter().position(|slot| *slot == Slot::Index)?;
+            numbered.then_some(name + after)
+        });
+        let mut out = String::new();
+        for (at, slot) in slots.iter().enumerate() {
+            let next = match slots.get(at + 1) {
+                Some(Slot::Text(text)) => text.as_str(),
+                _ => "",
+            };
+            let is_name = Some(at) == last_name;
+            match slot {
+                Slot::Text(text) => {
+                    let text = if at == 0 { text.trim_start() } else { text };
+                    let after_name = at > 0 && last_name.is_some_and(|name| name < at);
+                    if number.is_some() && Some(at + 1) == last_name {
+                        let (marker, own) = split_at_id(text);
+                        out.push_str(&format!("{}(?P<id>{}", loose(marker), loose(own)));
+                    } else {
+                        out.push_str(&self.between_name_and_body(text, after_name));
+                    }
+                }
+                Slot::Name if is_name && named => {
+                    if number.is_some() && at == 0 {
+                        out.push_str("(?P<id>");
+                    }
+                    out.push_str(&format!("(?P<name>{}+)", self.name_class(next)));
+                }
+                Slot::Name => out.push_str(&format!("{}+", self.name_class(next))),
+                Slot::Id if self.options.ids && named => {
+                    out.push_str(&format!("(?P<id>{}*)", up_to(next)));
+                }
+                Slot::Id => out.push_str(&format!("{}*", up_to(next))),
+                Slot::Index if Some(at) == number => out.push_str("\\d+)"),
+                Slot::Index => out.push_str("\\d+"),
+                Slot::Key => out.push_str(&format!("{}+", up_to(next))),
+            }
+        }
+        out
+    }
+
+    /// Whether the expression that opens calls captures an id.
+    pub(super) fn captures_id(&self, shape: &CallShape) -> bool {
+        let has = |slot: &Slot| shape.open.contains(slot);
+        let name = shape.open.iter().rposition(|slot| *slot == Slot::Name);
+        let index = shape.open.iter().rposition(|slot| *slot == Slot::Index);
+        self.options.ids && (has(&Slot::Id) || name.zip(index).is_some_and(|(name, at)| name < at))
+    }
+
+    fn name_class(&self, next: &str) -> String {
+        let shape = self.findings.calls.as_ref();
+        match (
+            next.is_empty(),
+            shape.map(|shape| (&shape.body, &shape.close)),
+        ) {
+            // The body follows at once; where there are no arguments, what closes the call.
+            (true, Some((CallBody::Tagged(tagged), close))) => {
+                up_to_either(&tagged.open, split_close(close).0)
+            }
+            (true, _) => "[^\\s{<]".to_owned(),
+            (false, _) => up_to(next),
+        }
+    }
+
+    fn between_name_and_body(&self, text: &str, after_name: bool) -> String {
+        let pieces = markers::pieces(text);
+        let last = pieces.iter().rposition(|piece| markers::is_marker(piece));
+        match last {
+            Some(last) if after_name && self.choices.loose_header && last > 0 => {
+                let marker: String = pieces[last..].concat();
+                format!("[^{{]*?{}", loose(&marker))
+            }
+            _ => loose(text),
+        }
+    }
+
+    /// The expression for calls that nothing clear opens: the first is told by what opens them
+    /// all, or by the start of the turn, and the next by standing behind it.
+    fn chained(&self, shape: &CallShape, slots: &[Slot]) -> String {
+        let section = shape.section_open.trim();
+        let own = match (&shape.body, slots.is_empty()) {
+            (CallBody::Object(keys, _) | CallBody::Array(keys, _), _) => {
+                format!(
+                    "{}(?={})",
+                    self.opening(slots, true),
+                    json_head(&shape.body, keys)
+                )
+            }
+            (CallBody::Arguments(_), _) => format!("{}(?=\\{{)", self.opening(slots, true)),
+            _ => self.opening(slots, true),
+        };
+        let start = match (section.is_empty(), self.choices.calls_anywhere) {
+            (true, true) => String::new(),
+            (true, false) => "\\A\\s*".to_owned(),
+            (false, _) => format!("{}\\s*", loose(section)),
+        };
+
+        if !shape.several || matches!(shape.body, CallBody::Array(..)) {
+            return format!("{start}{own}");
+        }
+        let separator = loose(&shape.separator);
+        let next = match (is_distinctive(&shape.separator), section.is_empty()) {
+            (true, _) => separator,
+            (false, true) => format!("(?<=\\A.*[}})]){separator}"),
+            (false, false) => format!("(?<={}.*){separator}", loose(section)),
+        };
+        // A call that is opened by nothing at all must not begin where another just has.
+        let next = match slots.is_empty() && shape.separator.trim().is_empty() {
+            true => next.replace("\\s*", "\\s+"),
+            false => next,
+        };
+        format!("(?:{start}|{next}){own}")
+    }
+}
+
+/// The expression, which begins with a marker, also without it if another one follows.
+fn with_optional_lead(text: &str, own: String) -> String {
+    let text = text.trim_start();
+    let first = markers::pieces(text).into_iter().next().unwrap_or_default();
+    if !markers::is_marker(first) || markers::markers(text).count() < 2 {
+        return own;
+    }
+    let lead = loose(first);
+    match own.strip_prefix(lead.as_str()) {
+        Some(rest) => format!("(?:{lead})?{rest}"),
+        None => own,
+    }
+}
+
+/// What stands before a name, cut where the last marker ends: what follows it is the id's.
+fn split_at_id(text: &str) -> (&str, &str) {
+    let pieces = markers::pieces(text);
+    let own = |piece: &&str| !markers::is_marker(piece) && !piece.trim().is_empty();
+    let count = pieces.iter().rev().take_while(|piece| own(piece)).count();
+    let length: usize = pieces
+        .iter()
+        .rev()
+        .take(count)
+        .map(|piece| piece.len())
+        .sum();
+    text.split_at(text.len() - length)
+}
+
+/// Whether what opens a call can't be taken for anything else.
+pub(super) fn opens_clearly(shape: &CallShape) -> bool {
+    let mut texts = shape.open.iter().filter_map(|slot| match slot {
+        Slot::Text(text) => Some(text),
+        _ => None,
+    });
+    texts.any(|text| is_distinctive(text))
+}
+
+/// How a JSON object begins that is a call.
+pub(super) fn json_head(body: &CallBody, keys: &CallKeys) -> String {
+    let (CallBody::Object(_, dialect) | CallBody::Array(_, dialect)) = body else {
+        return String::new();
+    };
+    let quote = match (&dialect.string_delimiters, dialect.unquoted_keys) {
+        (_, true) => "",
+        (Some((open, _)), false) if open == "'" => "'",
+        _ => "\"",
+    };
+    let key = |key: &str| format!("{quote}{}{quote}\\s*:\\s*", exact(key));
+    let mut head = String::new();
+    if matches!(body, CallBody::Array(..)) {
+        head.push_str("\\[\\s*");
+    }
+    head.push_str("\\{\\s*");
+    let flat = keys.name.len() == 1 && keys.arguments.len() == 1;
+    match keys.all.as_slice() {
+        [first, second, ..] if flat && *first == keys.name[0] && !quote.is_empty() => {
+            head.push_str(&key(first));
+            head.push_str(&format!(
+                "{quote}[^{quote}]*{quote}\\s*,\\s*{}",
+                key(second)
+            ));
+        }
+        [first, ..] => head.push_str(&key(first)),
+        [] => {}
+    }
+    head
+}
