@@ -93,7 +93,7 @@ fn the_template_is_printed_and_the_report_beside_it() {
           }
         },
         "content": {
-          "close_pattern": "(?:<assistant>|</think>|<end>)\\s*"
+          "close_pattern": "(?:<assistant>|</think>|</call>|<end>)\\s*"
         }
       }
     }
@@ -185,13 +185,14 @@ fn several_sources_end_with_a_table() {
     let sources = ["derive", "chat.jinja", "tagged.jinja", "broken.jinja"];
     let outcome = unjinja(&folder, &sources);
     assert_snapshot!(outcome.stderr, @"
-    source        reasoning  calls  recovered  damaged
-    chat.jinja    seen       seen   18/18      56/56
-    tagged.jinja  -          seen   18/18      35/35
-    broken.jinja: broken.jinja: not even a question can be rendered: unexpected end of block, expected in (line 1 of the template)
+    error: broken.jinja: not even a question can be rendered: unexpected end of block, expected in (line 1 of the template)
        |
      1 | {% for %}
        |        ^^
+    source        reasoning  calls  recovered  damaged
+    chat.jinja    seen       seen   18/18      56/56
+    tagged.jinja  -          seen   18/18      35/35
+    broken.jinja  -          -      failed     -
     ");
     assert_eq!(outcome.code, 2);
     let all = json::read(&outcome.stdout).unwrap();
@@ -308,7 +309,14 @@ fn the_difference_to_the_one_that_is_there_can_be_shown() {
     let folder = scratch("difference");
     let path = folder.join("tokenizer_config.json");
     fs::write(&path, config(PLAIN)).unwrap();
-    assert_eq!(unjinja(&folder, &["derive", ".", "--diff", "-q"]).code, 2);
+    // Where there is none, all of it is new.
+    let outcome = unjinja(&folder, &["derive", ".", "--diff", "-q"]);
+    assert_eq!(outcome.code, 0);
+    assert!(
+        outcome.stdout.contains("\n+  \"version\": 1,"),
+        "{}",
+        outcome.stdout
+    );
     unjinja(&folder, &["derive", ".", "--write", "-q"]);
     let outcome = unjinja(&folder, &["derive", ".", "--diff", "-q"]);
     assert_eq!((outcome.stdout.as_str(), outcome.code), ("", 0));
@@ -317,8 +325,8 @@ fn the_difference_to_the_one_that_is_there_can_be_shown() {
         .replace("(?:</call>|<end>|</s>)", "</call>");
     fs::write(&path, changed).unwrap();
     assert_snapshot!(unjinja(&folder, &["derive", ".", "--diff", "-q"]).stdout, @r#"
-    --- tokenizer_config.json
-    +++ derived
+    --- .: there
+    +++ .: derived
     @@ -11,7 +11,7 @@
          },
          "tool_calls": {
@@ -329,6 +337,87 @@ fn the_difference_to_the_one_that_is_there_can_be_shown() {
            "content": "json",
            "transform": {
     "#);
+}
+
+#[test]
+fn what_names_no_turn_is_no_template() {
+    for (test, template) in [
+        ("empty", ""),
+        ("constant", "always the same"),
+        (
+            "users_only",
+            "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}",
+        ),
+        (
+            "no_token",
+            "{% for m in messages %}{{ m.content }}{% if m.role == 'assistant' %}{{ eos_token + 'x' }}{% endif %}{% endfor %}",
+        ),
+    ] {
+        let folder = with_template(test, template);
+        let outcome = unjinja(&folder, &["derive", "chat.jinja"]);
+        assert_eq!((outcome.stdout.as_str(), outcome.code), ("", 2), "{test}");
+        assert_snapshot!(format!("no_turn_{test}"), outcome.stderr);
+    }
+}
+
+#[test]
+fn sources_that_would_share_a_file_are_refused() {
+    let folder = scratch("shared_file");
+    for model in ["a", "b"] {
+        fs::create_dir_all(folder.join(model)).unwrap();
+        fs::write(folder.join(model).join("one.jinja"), PLAIN).unwrap();
+        fs::write(folder.join(model).join("chat_template.jinja"), PLAIN).unwrap();
+    }
+    fs::create_dir(folder.join("out")).unwrap();
+    let outcome = unjinja(
+        &folder,
+        &["derive", "a/one.jinja", "b/one.jinja", "-o", "out"],
+    );
+    assert_eq!(outcome.code, 2);
+    assert_snapshot!(outcome.stderr, @"error: a/one.jinja and b/one.jinja would both be written to out/one.json: derive them one by one");
+    // What every model calls the same is named by its folder.
+    let both = [
+        "derive",
+        "a/chat_template.jinja",
+        "b/chat_template.jinja",
+        "-o",
+        "out",
+        "-q",
+    ];
+    assert_eq!(unjinja(&folder, &both).code, 0);
+    assert!(folder.join("out/a.json").is_file() && folder.join("out/b.json").is_file());
+}
+
+#[test]
+fn a_field_that_is_taken_is_refused() {
+    let folder = with_template("taken", PLAIN);
+    let outcome = unjinja(
+        &folder,
+        &["derive", "chat.jinja", "--reasoning-field", "content"],
+    );
+    assert_eq!(outcome.code, 2);
+    assert_snapshot!(outcome.stderr, @"error: chat.jinja: reasoning can't go to the field `content`, which is taken or empty: choose another name, such as `reasoning_content`");
+}
+
+#[test]
+fn calls_that_only_special_tokens_suggest_are_marked() {
+    let folder = scratch("guessed");
+    let template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}";
+    let config = format!(
+        "{{\"chat_template\": {}, \"additional_special_tokens\": [\"<|tool_call_start|>\", \"<|tool_call_end|>\"]}}",
+        json::write(&template.into())
+    );
+    fs::write(folder.join("tokenizer_config.json"), config).unwrap();
+    let outcome = unjinja(&folder, &["derive", "."]);
+    let derived = json::read(&outcome.stdout).unwrap();
+    let open = derived.pointer("/fields/tool_calls/open");
+    assert_eq!(open.and_then(Value::as_str), Some("<|tool_call_start|>"));
+    assert!(outcome.stderr.contains("(guessed)"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("nothing proves it"),
+        "{}",
+        outcome.stderr
+    );
 }
 
 #[test]

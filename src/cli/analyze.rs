@@ -23,7 +23,12 @@ use super::{Failure, report};
 
 A finding that was seen rendered is sure. One that is marked `inferred` is never rendered, but a
 prompt begins it or the template cuts it out; one marked `guessed` only shows in instructions or
-in the names of special tokens.")]
+in the names of special tokens.
+
+Exit codes:
+  0  the findings are printed
+  1  the chat template can't render even a question
+  2  the input can't be read")]
 pub(crate) struct Args {
     #[command(flatten)]
     source: SourceArgs,
@@ -50,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let template = args.source.load()?;
     let found = Findings::with_evidence(&template, &args.source.options.base());
     let (findings, evidence) = found.map_err(|error| {
-        Failure::Input(format!(
+        Failure::Wrong(format!(
             "{}: not even a question can be rendered: {error}",
             template.name
         ))

@@ -30,7 +30,9 @@ use super::{Failure, input, output, report};
     unjinja derive templates/*.jinja -o derived/
 
 The chat template renders conversations, and the renderings are compared. Drafts are tried on all
-of them, whole and damaged as models damage them, and the best one is printed.
+of them, whole and damaged as models damage them, and the best one is printed. With several
+sources what is printed is an object with a template for each, and a table takes the place of the
+reports.
 
 Exit codes:
   0  all that the chat template writes is recovered
@@ -45,7 +47,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     options: SourceOptions,
 
-    /// Write the response template to a file; with several sources, to files in this folder
+    /// Write the response template to a file, or to a file of its own in this folder
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["write", "diff"])]
     output: Option<PathBuf>,
 
@@ -58,7 +60,7 @@ pub(crate) struct Args {
     #[arg(long, requires = "write")]
     force: bool,
 
-    /// Show how it differs from the one that comes with the chat template
+    /// Show how it differs from the one that comes with the chat template, in place of printing it
     #[arg(long)]
     diff: bool,
 
@@ -78,7 +80,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
 
-    /// Print no report
+    /// Print no report; errors are told all the same
     #[arg(short, long)]
     quiet: bool,
 }
@@ -88,7 +90,8 @@ pub(crate) struct Args {
 enum Untyped {
     /// They stay text
     Text,
-    /// They are read as JSON where they are JSON
+    /// They are read as JSON where they are JSON: a text such as `40100` becomes a number, so the
+    /// proof is not whole
     Guess,
 }
 
@@ -108,19 +111,17 @@ struct Outcome<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    if args.sources.len() > 1
-        && let Some(folder) = args.output.as_deref().filter(|path| !path.is_dir())
-    {
-        return Err(Failure::Input(format!(
-            "{}: with several sources `-o` names a folder: create it first",
-            folder.display()
-        )));
-    }
-    let outcomes = derive_all(args);
+    let sources = distinct(&args.sources)?;
+    let places = match &args.output {
+        Some(path) => Some(places(path, &sources)?),
+        None => None,
+    };
+    let outcomes = derive_all(args, &sources);
     let mut result = Ok(());
-    for outcome in &outcomes {
+    for (index, outcome) in outcomes.iter().enumerate() {
+        let place = places.as_ref().map(|places| places[index].as_path());
         // What is worse is told by the exit code: nothing derived, then not all recovered.
-        result = worse(result, hand_out(args, outcome));
+        result = worse(result, hand_out(args, outcome, place, outcomes.len() == 1));
     }
     if outcomes.len() > 1 {
         let derived = outcomes.iter().filter_map(|outcome| {
@@ -128,21 +129,66 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             Some((outcome.source, derivation))
         });
         if args.output.is_none() && !args.write && !args.diff {
-            let all = derived
-                .clone()
-                .map(|(source, d)| (source, d.template.clone()));
+            let all = derived.map(|(source, d)| (source, d.template.clone()));
             let all: Value = all.collect::<unjinja::Object>().into();
             print(&all, args.format)?;
         }
         if !args.quiet {
-            let failed = outcomes.iter().filter_map(|outcome| {
-                let failure = outcome.result.as_ref().err()?;
-                Some((outcome.source, failure.to_string()))
+            let rows = outcomes.iter().map(|outcome| {
+                let derivation = outcome
+                    .result
+                    .as_ref()
+                    .ok()
+                    .map(|(_, derivation)| derivation);
+                (outcome.source, derivation)
             });
-            eprint!("{}", report::table(derived, failed));
+            super::tell(format_args!("{}", report::table(rows)));
         }
     }
     result
+}
+
+/// The sources, each once. Standard input can be read only once.
+fn distinct(sources: &[String]) -> Result<Vec<&str>, Failure> {
+    let mut distinct: Vec<&str> = Vec::new();
+    for source in sources {
+        if !distinct.contains(&source.as_str()) {
+            distinct.push(source);
+        } else if source == "-" {
+            return Err(Failure::Input(
+                "-: only one source can come from standard input".into(),
+            ));
+        }
+    }
+    Ok(distinct)
+}
+
+/// The file for each source: the one that was named, or one of its own in the folder.
+fn places(path: &Path, sources: &[&str]) -> Result<Vec<PathBuf>, Failure> {
+    if !path.is_dir() {
+        return match sources {
+            [_] => Ok(vec![path.to_owned()]),
+            _ => Err(Failure::Input(format!(
+                "{}: with several sources `-o` names a folder: create it first",
+                path.display()
+            ))),
+        };
+    }
+    let places: Vec<PathBuf> = sources
+        .iter()
+        .map(|source| path.join(file_name(source)))
+        .collect();
+    for (index, place) in places.iter().enumerate() {
+        if let Some(other) = places[..index].iter().position(|other| other == place) {
+            return Err(Failure::Input(format!(
+                "{} and {} would both be written to {}: derive them one by one",
+                sources[other],
+                sources[index],
+                place.display()
+            )));
+        }
+    }
+    Ok(places)
 }
 
 fn worse(one: Result<(), Failure>, other: Result<(), Failure>) -> Result<(), Failure> {
@@ -158,8 +204,8 @@ fn worse(one: Result<(), Failure>, other: Result<(), Failure>) -> Result<(), Fai
 }
 
 /// Derives from all sources on all cores.
-fn derive_all(args: &Args) -> Vec<Outcome<'_>> {
-    let count = args.sources.len();
+fn derive_all<'s>(args: &Args, sources: &[&'s str]) -> Vec<Outcome<'s>> {
+    let count = sources.len();
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let outcomes = Mutex::new(Vec::with_capacity(count));
@@ -169,7 +215,7 @@ fn derive_all(args: &Args) -> Vec<Outcome<'_>> {
             scope.spawn(|| {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(source) = args.sources.get(index) else {
+                    let Some(&source) = sources.get(index) else {
                         break;
                     };
                     let result = derive_one(args, source);
@@ -180,14 +226,17 @@ fn derive_all(args: &Args) -> Vec<Outcome<'_>> {
                         .push(outcome);
                     let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                     if shows_progress {
-                        eprint!("\r{}", report::progress(done, count));
+                        super::tell(format_args!("\r{}", report::progress(done, count)));
                     }
                 }
             });
         }
     });
     if shows_progress {
-        eprint!("\r{}\r", " ".repeat(report::progress(count, count).len()));
+        super::tell(format_args!(
+            "\r{}\r",
+            " ".repeat(report::progress(count, count).len())
+        ));
     }
     let mut outcomes = outcomes
         .into_inner()
@@ -209,38 +258,46 @@ fn derive_one(args: &Args, source: &str) -> Result<(ChatTemplate, Derivation), F
 }
 
 /// Prints, writes or compares what was derived from one source, and reports on it.
-fn hand_out(args: &Args, outcome: &Outcome<'_>) -> Result<(), Failure> {
-    let is_alone = args.sources.len() == 1;
+fn hand_out(
+    args: &Args,
+    outcome: &Outcome<'_>,
+    place: Option<&Path>,
+    is_alone: bool,
+) -> Result<(), Failure> {
     let (template, derivation) = match &outcome.result {
         Ok(derived) => derived,
-        Err(failure) if is_alone => return Err(failure.again()),
-        // The table tells why.
-        Err(failure) => return Err(failure.again().told()),
+        Err(failure) => {
+            super::tell(format_args!("error: {failure}\n"));
+            return Err(failure.told());
+        }
     };
-    if args.write {
-        write_into_config(outcome.source, template, &derivation.template, args.force)?;
-    } else if let Some(path) = &args.output {
-        let path = if is_alone {
-            path.clone()
-        } else {
-            path.join(file_name(outcome.source))
-        };
-        output::write_whole(&path, &written(&derivation.template, args.format))?;
+    let handed_out = if args.write {
+        write_into_config(outcome.source, template, &derivation.template, args.force)
+    } else if let Some(path) = place {
+        output::write_whole(path, &written(&derivation.template, args.format))
     } else if args.diff {
-        show_difference(template, &derivation.template)?;
+        show_difference(outcome.source, template, &derivation.template)
     } else if is_alone {
-        print(&derivation.template, args.format)?;
+        print(&derivation.template, args.format)
+    } else {
+        Ok(())
+    };
+    if let Err(failure) = handed_out {
+        if is_alone || matches!(failure, Failure::Closed) {
+            return Err(failure);
+        }
+        super::tell(format_args!("error: {failure}\n"));
+        return Err(failure.told());
     }
     if is_alone && !args.quiet {
-        eprint!("{}", report::derivation(&template.name, derivation));
+        super::tell(format_args!(
+            "{}",
+            report::derivation(&template.name, derivation)
+        ));
     }
     match derivation.is_whole() {
         true => Ok(()),
-        false => Err(Failure::Wrong(format!(
-            "{}: not all that the chat template writes can be recovered",
-            template.name
-        ))
-        .told()),
+        false => Err(Failure::Told(1)),
     }
 }
 
@@ -313,24 +370,33 @@ fn write_into_config(
     }
     let edited = json::set_key(&text, "response_template", response_template).map_err(wrong)?;
     output::write_whole(&path, &edited)?;
-    eprintln!("{}: written into {}", template.name, path.display());
+    super::tell(format_args!(
+        "{}: written into {}\n",
+        template.name,
+        path.display()
+    ));
     Ok(())
 }
 
-fn show_difference(template: &ChatTemplate, derived: &Value) -> Result<(), Failure> {
-    let Some(present) = &template.response_template else {
-        return Err(Failure::Input(format!(
-            "{}: no response template comes with it, so there is nothing to compare",
-            template.name
-        )));
-    };
+/// Shows what would change; where there is no response template yet, all of it is new.
+fn show_difference(source: &str, template: &ChatTemplate, derived: &Value) -> Result<(), Failure> {
     let style = json::Style::pretty(2);
-    let [old, new] = [present, derived].map(|value| json::write_styled(value, &style) + "\n");
+    let text = |value: &Value| json::write_styled(value, &style) + "\n";
+    let old = template
+        .response_template
+        .as_ref()
+        .map(text)
+        .unwrap_or_default();
+    let new = text(derived);
+    if old == new {
+        super::tell(format_args!(
+            "{source}: the one that is there is the same\n"
+        ));
+    }
     let diff = TextDiff::from_lines(&old, &new);
-    let origin = template.origins.response_template.as_deref();
     let text = diff
         .unified_diff()
-        .header(origin.unwrap_or("response_template"), "derived")
+        .header(&format!("{source}: there"), &format!("{source}: derived"))
         .to_string();
     let text = report::painted_diff(&text, io::stdout().is_terminal());
     io::stdout()

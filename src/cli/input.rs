@@ -118,7 +118,7 @@ pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, Failure> {
     let template = ResponseTemplate::from_json_at(&text, pointer)
         .map_err(|error| Failure::Input(error.in_file(name.as_str()).to_string()))?;
     for warning in template.warnings() {
-        eprintln!("warning: {name}:{warning}");
+        super::tell(format_args!("warning: {name}:{warning}\n"));
     }
     Ok(template)
 }

@@ -228,7 +228,7 @@ fn write_answers(
                 .map_err(Failure::printing)?;
             for fault in &answers.faults {
                 progress.clear();
-                eprintln!("error: {fault}");
+                super::tell(format_args!("error: {fault}\n"));
             }
             faults += answers.faults.len();
             progress.add(answers.lines);
@@ -266,14 +266,14 @@ impl Progress {
             .shown
             .is_none_or(|shown| shown.elapsed() >= Self::EVERY);
         if self.is_terminal && due {
-            eprint!("\r{} lines", self.lines);
+            super::tell(format_args!("\r{} lines", self.lines));
             self.shown = Some(Instant::now());
         }
     }
 
     fn clear(&mut self) {
         if self.shown.take().is_some() {
-            eprint!("\r\x1b[K");
+            super::tell(format_args!("\r\x1b[K"));
         }
     }
 }

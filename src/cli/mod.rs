@@ -11,7 +11,8 @@ mod render;
 mod report;
 mod source;
 
-use std::io;
+use std::fmt;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -26,9 +27,9 @@ use clap::{Parser, Subcommand};
     after_help = "Exit codes:\n  \
         0  all is well\n  \
         1  what was checked is wrong: an output that its template can't parse, a chat template\n     \
-        that can't be rendered\n  \
+        that can't be rendered, or whose turns can't all be read back\n  \
         2  wrong usage, or input that can't be read: a missing file, broken JSON,\n     \
-        a template that is refused\n\n\
+        a template that is refused, a chat template that nothing can be derived from\n\n\
         `unjinja COMMAND --help` shows examples."
 )]
 struct Cli {
@@ -72,16 +73,6 @@ impl Failure {
         }
     }
 
-    /// The same, for another to tell.
-    pub(crate) fn again(&self) -> Failure {
-        match self {
-            Failure::Wrong(why) => Failure::Wrong(why.clone()),
-            Failure::Input(why) => Failure::Input(why.clone()),
-            Failure::Told(code) => Failure::Told(*code),
-            Failure::Closed => Failure::Closed,
-        }
-    }
-
     /// The same, of which nothing is left to be told.
     pub(crate) fn told(&self) -> Failure {
         Failure::Told(self.exit_code())
@@ -96,6 +87,11 @@ impl Failure {
     }
 }
 
+/// Tells people something on the standard error. Where nobody listens, nothing is lost.
+pub(crate) fn tell(text: fmt::Arguments<'_>) {
+    let _nobody_listens = io::stderr().lock().write_fmt(text);
+}
+
 pub(crate) fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Parse(args) => parse::run(&args),
@@ -108,7 +104,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !matches!(failure, Failure::Closed | Failure::Told(_)) {
-                eprintln!("error: {failure}");
+                tell(format_args!("error: {failure}\n"));
             }
             ExitCode::from(failure.exit_code())
         }

@@ -132,11 +132,13 @@ fn warn_of_missing_anchor(template: &ResponseTemplate, prefix: &str) {
             .join(" or "),
         (None, pattern) => format!("{:?}", pattern.unwrap_or_default()),
     };
-    eprintln!(
-        "warning: the template's anchor, {anchor}, is not in the prefix, so all of it is parsed as part of the message"
-    );
+    super::tell(format_args!(
+        "warning: the template's anchor, {anchor}, is not in the prefix, so all of it is parsed as part of the message\n"
+    ));
     if prefix.contains("\r\n") {
-        eprintln!("warning: the prefix has Windows line ends, which may be why");
+        super::tell(format_args!(
+            "warning: the prefix has Windows line ends, which may be why\n"
+        ));
     }
 }
 
@@ -145,10 +147,10 @@ fn read_tools(path: &Path) -> Result<Tools, Failure> {
     let list = input::list(&value, path, "tools")?;
     let tools = Tools::from_value(&list);
     if tools.names().next().is_none() {
-        eprintln!(
-            "warning: {}: no tool is recognised; write each as {{\"function\": {{\"name\": …, \"parameters\": …}}}}",
+        super::tell(format_args!(
+            "warning: {}: no tool is recognised; write each as {{\"function\": {{\"name\": …, \"parameters\": …}}}}\n",
             path.display()
-        );
+        ));
     }
     Ok(tools)
 }
@@ -226,7 +228,7 @@ impl Args {
         }
         cutter.finish(&mut feed)?;
         if is_empty {
-            eprintln!("warning: the output is empty");
+            super::tell(format_args!("warning: the output is empty\n"));
         }
         let message = parser.finalize_with(|event| printer.event(&event));
         printer.flush()?;
@@ -336,12 +338,14 @@ impl<'t> Printer<'t> {
 
     fn warn_of_losses(&self) {
         for field in &self.replaced {
-            eprintln!(
-                "warning: `{field}` was closed more than once, and the last value counts: add `repeats`, or let its close take the white space after it"
-            );
+            super::tell(format_args!(
+                "warning: `{field}` was closed more than once, and the last value counts: add `repeats`, or let its close take the white space after it\n"
+            ));
         }
         for field in &self.malformed {
-            eprintln!("warning: a region of `{field}` could not be parsed; `--events` shows it");
+            super::tell(format_args!(
+                "warning: a region of `{field}` could not be parsed; `--events` shows it\n"
+            ));
         }
     }
 

@@ -16,11 +16,36 @@ pub(crate) fn derivation(name: &str, derivation: &Derivation) -> String {
         &mut out,
         "proof",
         &format!(
-            "{} of {total} renderings recovered, {} drafts tried",
+            "{} of {total} renderings recovered, {} {} tried",
             derivation.recovered(),
-            derivation.drafts
+            derivation.drafts,
+            if derivation.drafts == 1 {
+                "draft"
+            } else {
+                "drafts"
+            }
         ),
     );
+    if [
+        derivation
+            .findings
+            .reasoning
+            .as_ref()
+            .map(|shape| shape.certainty),
+        derivation
+            .findings
+            .calls
+            .as_ref()
+            .map(|shape| shape.certainty),
+    ]
+    .contains(&Some(Certainty::Guessed))
+    {
+        line(
+            &mut out,
+            "",
+            "what is guessed is in no rendering, so nothing proves it",
+        );
+    }
     for (lost, names) in lost(derivation) {
         line(
             &mut out,
@@ -110,7 +135,7 @@ fn grouped(pairs: impl Iterator<Item = (String, String)>) -> Vec<(String, String
     }
     groups
         .into_iter()
-        .map(|(key, names)| (key, names.join(", ")))
+        .map(|(key, names)| (key, names.join("; ")))
         .collect()
 }
 
@@ -253,47 +278,44 @@ pub(crate) fn painted_diff(diff: &str, terminal: bool) -> String {
 
 /// One line for each source.
 pub(crate) fn table<'a>(
-    derived: impl Iterator<Item = (&'a str, &'a Derivation)>,
-    failed: impl Iterator<Item = (&'a str, String)>,
+    sources: impl Iterator<Item = (&'a str, Option<&'a Derivation>)>,
 ) -> String {
-    let rows: Vec<[String; 5]> = derived
-        .map(|(source, derivation)| {
-            let (recovered, damaged) = damage(derivation);
-            let findings = &derivation.findings;
-            let found = |certainty: Option<Certainty>| match certainty {
-                None => "-".to_owned(),
-                Some(certainty) => certainty.key().to_owned(),
-            };
-            [
-                source.to_owned(),
-                found(findings.reasoning.as_ref().map(|shape| shape.certainty)),
-                found(findings.calls.as_ref().map(|shape| shape.certainty)),
-                format!("{}/{}", derivation.recovered(), derivation.proof.len()),
-                format!("{recovered}/{damaged}"),
-            ]
-        })
-        .collect();
+    let rows = sources.map(|(source, derivation)| {
+        let source = source.to_owned();
+        let Some(derivation) = derivation else {
+            let none = || "-".to_owned();
+            return [source, none(), none(), "failed".to_owned(), none()];
+        };
+        let (recovered, damaged) = damage(derivation);
+        let findings = &derivation.findings;
+        let found = |certainty: Option<Certainty>| {
+            certainty
+                .map_or("-", |certainty| certainty.key())
+                .to_owned()
+        };
+        [
+            source,
+            found(findings.reasoning.as_ref().map(|shape| shape.certainty)),
+            found(findings.calls.as_ref().map(|shape| shape.certainty)),
+            format!("{}/{}", derivation.recovered(), derivation.proof.len()),
+            format!("{recovered}/{damaged}"),
+        ]
+    });
     let titles = ["source", "reasoning", "calls", "recovered", "damaged"].map(str::to_owned);
     let all: Vec<[String; 5]> = std::iter::once(titles).chain(rows).collect();
-    let mut out = String::new();
     let width = |column: usize| {
-        all.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
+        let widths = all.iter().map(|row| row[column].chars().count());
+        widths.max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..5).map(width).collect();
+    let mut out = String::new();
     for row in &all {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(&widths)
+        let cells = row.iter().zip(&widths);
+        let cells: Vec<String> = cells
             .map(|(cell, width)| format!("{cell:<width$}"))
             .collect();
         out.push_str(cells.join("  ").trim_end());
         out.push('\n');
-    }
-    for (source, why) in failed {
-        out.push_str(&format!("{source}: {why}\n"));
     }
     out
 }

@@ -58,7 +58,7 @@ impl SourceOptions {
         let is_terminal = io::stderr().is_terminal();
         let progress = |line: &str| {
             if is_terminal {
-                eprintln!("{line}");
+                super::tell(format_args!("{line}\n"));
             }
         };
         let mut options = LoadOptions::default();

@@ -130,7 +130,7 @@ impl Drafter<'_> {
             shape.open.as_deref().map(str::trim),
         ) {
             (ThinkingOpen::Marker, Some(open)) => {
-                field.insert("open", literals(&self.with_broken(open)));
+                self.open(&mut field, &[open.to_owned()]);
             }
             (ThinkingOpen::MarkerIfClosed, Some(open)) => {
                 // The white space makes it as long as what would skip the marker.
@@ -193,9 +193,9 @@ impl Drafter<'_> {
         let shape = &self.findings.content;
         if let (ContentPlace::Marked, Some(open)) = (self.choices.content, &shape.open) {
             if is_distinctive(open) {
-                let mut opens = self.with_broken(open.trim());
+                let mut opens = vec![open.trim().to_owned()];
                 opens.extend(self.sisters(open.trim()));
-                field.insert("open", literals(&opens));
+                self.open(&mut field, &opens);
             } else {
                 field.insert(
                     "open_pattern",
@@ -211,7 +211,13 @@ impl Drafter<'_> {
                 .flatten();
             self.close(&mut field, &closers, ahead);
         } else {
-            self.close(&mut field, &self.skipped(), None);
+            let skipped = self.skipped();
+            let broken: Vec<String> = skipped
+                .iter()
+                .flat_map(|marker| self.broken(marker))
+                .collect();
+            let broken = (!broken.is_empty()).then(|| format!("{}\\s*", any_of(&broken)));
+            self.close(&mut field, &skipped, broken);
         }
         field
     }
@@ -305,11 +311,10 @@ impl Drafter<'_> {
                 push(&mut skipped, text);
             }
             push(&mut skipped, self.lead(shape).0);
-            push(&mut skipped, split_close(&shape.close).1);
-        }
-        let whole = skipped.clone();
-        for marker in &whole {
-            skipped.extend(self.broken(marker));
+            // Also the first, which has closed a call when it comes: some models write it twice.
+            let (first, rest) = split_close(&shape.close);
+            push(&mut skipped, first);
+            push(&mut skipped, rest);
         }
         dedup(&mut skipped);
         let opens = findings
@@ -330,21 +335,41 @@ impl Drafter<'_> {
         ends.filter(|end| end.chars().count() > 1).collect()
     }
 
-    /// A marker, and what may be left of it where a prompt ends like it begins.
-    fn with_broken(&self, marker: &str) -> Vec<String> {
-        let mut all = vec![marker.to_owned()];
-        all.extend(self.broken(marker));
-        all
+    /// Puts in what opens a region: a literal, or an expression if some prompt may have taken the
+    /// beginning of it.
+    fn open(&self, field: &mut Object, markers: &[String]) {
+        let broken: Vec<String> = markers
+            .iter()
+            .flat_map(|marker| self.broken(marker))
+            .collect();
+        if broken.is_empty() {
+            field.insert("open", literals(markers));
+            return;
+        }
+        let mut all: Vec<String> = markers.iter().map(|marker| exact(marker)).collect();
+        all.extend(broken);
+        field.insert("open_pattern", any_of(&all));
     }
 
+    /// What may be left of a marker where a prompt ends like it begins, as expressions: it is only
+    /// known at the start of the turn, and where reasoning has just been closed.
     fn broken(&self, marker: &str) -> Vec<String> {
         if !self.choices.broken_markers {
             return Vec::new();
         }
+        let close = self
+            .findings
+            .reasoning
+            .as_ref()
+            .map(|shape| exact(shape.close.trim()));
+        let behind = match close {
+            Some(close) => format!("(?<=(?:\\A|{close})\\s*)"),
+            None => "(?<=\\A\\s*)".to_owned(),
+        };
         let cut = self.cut_markers.iter();
         let rests = cut.filter_map(|(whole, rest)| {
             let after = marker.strip_prefix(whole.as_str())?;
-            Some(format!("{rest}{after}"))
+            Some(format!("{behind}{}", loose(&format!("{rest}{after}"))))
         });
         rests.collect()
     }

@@ -105,9 +105,10 @@ impl Derivation {
 ///
 /// # Errors
 ///
-/// If the chat template is not valid or does not even render a question, and if nothing that could
-/// be drafted is a valid response template.
+/// If the chat template is not valid, does not even render a question, or renders nothing of what
+/// the assistant says; and if nothing that could be drafted is a valid response template.
 pub fn derive(template: &ChatTemplate, options: &DeriveOptions) -> Result<Derivation, DeriveError> {
+    check_field(&options.reasoning_field)?;
     let prepared = template.prepare();
     let base = with_tokens(template, &options.base);
     let Analysis {
@@ -116,6 +117,9 @@ pub fn derive(template: &ChatTemplate, options: &DeriveOptions) -> Result<Deriva
         findings,
     } = analyze(template, &prepared, base)?;
     let samples = sample::take(&mut asking, &openings, &findings);
+    if !samples.hold_something() {
+        return Err(DeriveError::NoTurn(samples.refusal()));
+    }
     let damaged = damage::all(&findings, &samples.all);
     let search = Search::new(&findings, options, &samples, &damaged);
     let chosen = search.best().map_err(DeriveError::NoDraft)?;
@@ -133,6 +137,14 @@ pub fn derive(template: &ChatTemplate, options: &DeriveOptions) -> Result<Deriva
     })
 }
 
+/// Refuses a field for reasoning that is taken by something else.
+fn check_field(name: &str) -> Result<(), DeriveError> {
+    match name {
+        "" | "role" | "content" | "tool_calls" => Err(DeriveError::Field(name.to_owned())),
+        _ => Ok(()),
+    }
+}
+
 /// Why no response template could be derived.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -140,7 +152,36 @@ pub enum DeriveError {
     /// The chat template does not even render a question.
     #[error("not even a question can be rendered: {0}")]
     Render(#[from] RenderError),
+    /// The chat template renders no turn of the assistant, or nothing of what is said in it.
+    #[error("{}", no_turn(.0.as_deref()))]
+    NoTurn(Option<String>),
+    /// The field for reasoning can't have this name.
+    #[error(
+        "reasoning can't go to the field `{0}`, which is taken or empty: choose another name, such \
+         as `reasoning_content`"
+    )]
+    Field(String),
     /// Nothing that was drafted is a response template.
     #[error("nothing that was drafted is a response template: {0}")]
     NoDraft(String),
+}
+
+/// Says why no turn is rendered, and what may help.
+fn no_turn(refusal: Option<&str>) -> String {
+    let Some(why) = refusal else {
+        return "the assistant's turn is never rendered, not even its text: is this the template \
+                of a chat model?"
+            .to_owned();
+    };
+    let token = ["bos_token", "eos_token"]
+        .into_iter()
+        .find(|token| why.contains(token));
+    match token {
+        Some(token) => format!(
+            "no turn of the assistant can be rendered: {why}: give it with `--{}`, or put the \
+             model's tokenizer_config.json beside the template",
+            token.replace('_', "-")
+        ),
+        None => format!("no turn of the assistant can be rendered: {why}"),
+    }
 }

@@ -66,6 +66,20 @@ pub(super) struct Samples {
     pub(super) refused: Vec<(&'static str, String)>,
 }
 
+impl Samples {
+    /// Whether the chat template has written anything of what was said.
+    pub(super) fn hold_something(&self) -> bool {
+        self.all
+            .iter()
+            .any(|sample| sample.written != Said::default())
+    }
+
+    /// Why it has refused the first conversation that it refused.
+    pub(super) fn refusal(&self) -> Option<String> {
+        self.refused.first().map(|(_, why)| why.clone())
+    }
+}
+
 const THOUGHT: &str = "They ask about the tide.\n\nA table would tell, so I look there.";
 const ANSWER: &str = "High water is at noon.";
 const LEAD: &str = "One moment, I look it up.";

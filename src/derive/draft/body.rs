@@ -4,7 +4,7 @@ use crate::analysis::{CallBody, CallKeys, Dialect, Slot, Tagged};
 use crate::derive::regex::{any_of, exact, loose, up_to};
 use crate::value::{Object, Value};
 
-use super::{Drafter, literals};
+use super::Drafter;
 
 impl Drafter<'_> {
     /// The field for calls.
@@ -13,7 +13,7 @@ impl Drafter<'_> {
         let mut field = Object::new();
         match self.literal_open(shape) {
             Some(open) => {
-                field.insert("open", literals(&self.with_broken(&open)));
+                self.open(&mut field, &[open]);
             }
             None => {
                 field.insert("open_pattern", self.open_pattern(shape));

@@ -95,7 +95,7 @@ impl Drafter<'_> {
         match own.strip_prefix(loose(marker).as_str()) {
             Some(rest) if !rests.is_empty() => {
                 let mut starts = vec![exact(marker)];
-                starts.extend(rests.iter().map(|rest| exact(rest)));
+                starts.extend(rests);
                 format!("{}{rest}", any_of(&starts))
             }
             _ => own.to_owned(),
