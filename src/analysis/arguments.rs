@@ -17,6 +17,8 @@ pub struct Tagged {
     pub close: Vec<Slot>,
     /// What stands between two arguments.
     pub separator: String,
+    /// Whether all values are JSON, texts too.
+    pub json_values: bool,
 }
 
 /// How strings are quoted.
@@ -152,9 +154,15 @@ impl Quoting {
     }
 }
 
-/// How arguments stand between markers, and where they do in a turn with one.
-pub(super) fn tagged(samples: &Samples, string: &Spot) -> Option<(Tagged, Range<usize>)> {
+/// How arguments stand between markers, and where they do in a turn with one. If values have quotes
+/// there, the quotes are theirs.
+pub(super) fn tagged(
+    samples: &Samples,
+    string: &Spot,
+    quoting: Option<&Quoting>,
+) -> Option<(Tagged, Range<usize>)> {
     let text = samples.one.as_str();
+    let string = &widened(string, quoting)?;
     let name_end = |text: &str, before: usize| {
         let name = text[..before].rfind(NAME_SLOT);
         name.map_or(0, |at| at + NAME_SLOT.len_utf8())
@@ -165,7 +173,7 @@ pub(super) fn tagged(samples: &Samples, string: &Spot) -> Option<(Tagged, Range<
         let after_name = &empty[name_end(empty, empty.len())..];
         lead = &lead[common_prefix(lead, after_name)..];
     }
-    let (open, close, separator) = match pair(samples) {
+    let (open, close, separator) = match pair(samples, quoting) {
         Some(found) => found,
         None => (
             lead.to_owned(),
@@ -180,34 +188,49 @@ pub(super) fn tagged(samples: &Samples, string: &Spot) -> Option<(Tagged, Range<
             between.push(variant.to_owned());
         }
     }
-    let range = string.key.start - open.len()..string.value.end + close.len();
+    let start = string.key.start.checked_sub(open.len())?;
+    let range = start..string.value.end + close.len();
     let tagged = Tagged {
         open,
         between,
         close: slots(&close),
         separator,
+        json_values: quoting.is_some(),
     };
-    Some((tagged, range))
+    text.get(range.clone()).map(|_| (tagged, range))
+}
+
+/// The spot with the quotes around its value.
+fn widened(spot: &Spot, quoting: Option<&Quoting>) -> Option<Spot> {
+    let (open, close) = match quoting {
+        Some(quoting) => (quoting.open.len(), quoting.close.len()),
+        None => (0, 0),
+    };
+    Some(Spot {
+        key: spot.key.clone(),
+        value: spot.value.start.checked_sub(open)?..spot.value.end + close,
+    })
 }
 
 /// What opens, closes and separates arguments, from a call with two.
-fn pair(samples: &Samples) -> Option<(String, String, String)> {
+fn pair(samples: &Samples, quoting: Option<&Quoting>) -> Option<(String, String, String)> {
     let text = samples.pair.as_deref()?;
     let words = &samples.words;
     let first = spot(text, &words.keys[0], &words.values[0])?;
     let second = spot(text, &words.keys[1], &words.values[1])?;
     let (first, second) = match first.key.start < second.key.start {
-        true => (first, second),
-        false => (second, first),
+        true => (widened(&first, quoting)?, widened(&second, quoting)?),
+        false => (widened(&second, quoting)?, widened(&first, quoting)?),
     };
-    let between = &text[first.value.end..second.key.start];
+    let between = text.get(first.value.end..second.key.start)?;
     let name = text[..first.key.start].rfind(NAME_SLOT);
     let ahead = &text[name.map_or(0, |at| at + NAME_SLOT.len_utf8())..first.key.start];
     if between.trim().is_empty() {
         return Some((String::new(), String::new(), between.to_owned()));
     }
     let open = common_suffix(ahead, between);
-    let close = common_prefix(between, &text[second.value.end..]).min(between.len() - open);
+    let after = text.get(second.value.end..)?;
+    let close = common_prefix(between, after).min(between.len() - open);
     Some((
         between[between.len() - open..].to_owned(),
         between[..close].to_owned(),

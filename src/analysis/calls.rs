@@ -355,10 +355,15 @@ struct Core {
 
 fn shape(samples: &Samples, around: &Around<'_>) -> Option<CallShape> {
     let spot = samples.spot()?;
-    let core = match arguments::quoting(samples, &spot) {
-        Some(quoting) => quoted_core(samples, &spot, &quoting)?,
+    let quoting = arguments::quoting(samples, &spot);
+    let quoted = quoting
+        .as_ref()
+        .and_then(|quoting| quoted_core(samples, &spot, quoting));
+    let core = match quoted {
+        Some(core) => core,
+        // No object holds them: values stand between markers, be they raw or JSON.
         None => {
-            let (tagged, range) = arguments::tagged(samples, &spot)?;
+            let (tagged, range) = arguments::tagged(samples, &spot, quoting.as_ref())?;
             Core {
                 body: CallBody::Tagged(tagged),
                 range,

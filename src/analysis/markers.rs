@@ -79,6 +79,9 @@ fn is_word(c: char) -> bool {
 /// The length of a marker in brackets that begins here, also if a slot or the end cuts it short.
 fn bracketed(rest: &str, first: char) -> Option<usize> {
     let &(open, close) = BRACKETS.iter().find(|(open, _)| *open == first)?;
+    if let Some(length) = doubled(rest, open, close) {
+        return Some(length);
+    }
     let mut letters = false;
     for (at, c) in rest.char_indices().skip(1) {
         if c == close {
@@ -98,6 +101,31 @@ fn bracketed(rest: &str, first: char) -> Option<usize> {
         letters |= c.is_alphabetic();
     }
     (letters && open != '[').then_some(rest.len())
+}
+
+/// The length of a marker such as `<<NAME>>` or `[[NAME]]`.
+fn doubled(rest: &str, open: char, close: char) -> Option<usize> {
+    let run = rest.len() - rest.trim_start_matches(open).len();
+    let name = &rest[run..];
+    let belongs = |c: char| is_word(c) || is_slot(c) || "/=:- ".contains(c);
+    let end = name.find(|c| !belongs(c));
+    let letters = name[..end.unwrap_or(name.len())].contains(char::is_alphabetic);
+    if run < 2 * open.len_utf8() || !letters || end.unwrap_or(name.len()) > LONGEST {
+        return None;
+    }
+    let Some(end) = end else {
+        // A slot or the end cuts it short.
+        return Some(rest.len());
+    };
+    let count = run / open.len_utf8();
+    let closing: usize = close.len_utf8() * count;
+    let closes = name[end..]
+        .chars()
+        .take(count)
+        .filter(|c| *c == close)
+        .count()
+        == count;
+    closes.then_some(run + end + closing)
 }
 
 /// Runs of these signs are lines, lists and fences in what people and models write.

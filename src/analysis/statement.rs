@@ -237,13 +237,18 @@ fn of_calls(shape: &CallShape) -> Vec<String> {
             of_dialect(dialect)
         ),
         CallBody::Tagged(tagged) => format!(
-            "each argument as {}",
+            "each argument as {}{}",
             shown(&format!(
                 "{}KEY{}VALUE{}",
                 tagged.open,
                 tagged.between.join("|"),
                 in_words(&tagged.close)
-            ))
+            )),
+            if tagged.json_values {
+                ", the value as JSON"
+            } else {
+                ""
+            }
         ),
         CallBody::Python => "written as calls in Python".to_owned(),
     }];
@@ -396,6 +401,7 @@ fn body_value(body: &CallBody) -> Value {
         told.insert("between", between.collect::<Vec<_>>());
         told.insert("close", slots_value(&tagged.close));
         told.insert("separator", tagged.separator.as_str());
+        told.insert("json_values", tagged.json_values);
     }
     told.into()
 }

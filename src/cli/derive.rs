@@ -320,6 +320,14 @@ fn print(template: &Value, format: Format) -> Result<(), Failure> {
 /// The name of the file for a source, among others in a folder.
 fn file_name(source: &str) -> String {
     let path = Path::new(source);
+    // Models keep these in a folder of their own, which names them better.
+    let is_common = |name: &str| matches!(name, "chat_template.jinja" | "tokenizer_config.json");
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    let folder = path.parent().filter(|folder| folder.file_name().is_some());
+    let path = match folder {
+        Some(folder) if name.is_some_and(|name| is_common(&name)) => folder,
+        _ => path,
+    };
     let stem = path
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned());

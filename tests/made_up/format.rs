@@ -173,6 +173,8 @@ pub struct Tagged {
     pub separator: &'static str,
     /// Whether True and False are as in Python.
     pub literals: bool,
+    /// Whether texts are JSON, too.
+    pub quoted: bool,
 }
 
 /// Makes up a format.
@@ -215,7 +217,11 @@ impl Maker {
     fn roomy_bracket(&mut self) -> Bracket {
         loop {
             let bracket = self.bracket();
-            if !matches!(bracket, Bracket::At | Bracket::Equals | Bracket::Colon) {
+            let is_tight = matches!(
+                bracket,
+                Bracket::At | Bracket::Equals | Bracket::Percent | Bracket::Colon
+            );
+            if !is_tight {
                 return bracket;
             }
             self.main = self.with.bracket();
@@ -381,7 +387,7 @@ impl Maker {
         };
         let calls_end = self.chance(4) && !assistant.close.is_empty();
         let calls_end = calls_end.then(|| {
-            let marker = self.with.marker(bracket, &["eom", "await"]);
+            let marker = self.with.end(bracket, &["eom", "await"]);
             format!("{marker}{after_end}")
         });
         Turns {
@@ -494,14 +500,19 @@ impl Maker {
                 let keys = self.keys(matches!(json, Json::Dialect(_)));
                 let space = self.line(60);
                 let (section, each) = match self.with.random.below(100) {
-                    0..60 => (nothing(), self.pair(&["tool_call", "call"]).spaced(space)),
+                    0..6 => {
+                        // A fence, as Markdown has it.
+                        let word = self.with.word(&["tool_call", "call"]);
+                        (nothing(), Pair::new(format!("```{word}\n"), "\n```"))
+                    }
+                    6..60 => (nothing(), self.pair(&["tool_call", "call"]).spaced(space)),
                     60..82 => (
                         self.section(),
                         self.pair(&["tool_call", "call"]).spaced(space),
                     ),
                     _ => (self.pair(&["tool_calls", "calls"]).spaced("\n"), nothing()),
                 };
-                let separator = match each.open.is_empty() {
+                let separator = match each.open.is_empty() || each.open.starts_with('`') {
                     true => "\n",
                     false => self.line(70),
                 };
@@ -611,7 +622,7 @@ impl Maker {
                 let word = self.with.word(&["function", "invoke", "tool", "call"]);
                 let (open, shut) = in_marker(bracket);
                 let (word, quote) = match bracket {
-                    Bracket::Square => (word.to_uppercase(), ""),
+                    Bracket::Square | Bracket::DoubleSquare => (word.to_uppercase(), ""),
                     Bracket::Angle => (word, self.pick(&["", "", "\""])),
                     _ => (word, ""),
                 };
@@ -637,6 +648,37 @@ impl Maker {
                     false => "",
                 };
                 (parts, format!("{before}{close}"))
+            }
+            42..52 => {
+                // The name has markers of its own.
+                let bracket = self.roomy_bracket();
+                let pair = self.with.pair(bracket, &["tool_call", "call", "invoke"]);
+                let name = self.with.pair(bracket, &["name", "tool_name", "function"]);
+                let args = self
+                    .with
+                    .pair(bracket, &["args", "arguments", "parameters"]);
+                let space = self.line(50);
+                let parts = vec![
+                    Part::Text(format!("{}{space}{}", pair.open, name.open)),
+                    Part::Name,
+                    Part::Text(format!("{}{space}{}", name.close, args.open)),
+                ];
+                (parts, format!("{}{space}{}", args.close, pair.close))
+            }
+            52..58 if is_json && arguments != Arguments::Json(Json::Indented) => {
+                // Nothing but words on lines of their own.
+                let mut word = |sensible: &[&str]| {
+                    let mut word = self.with.word(sensible);
+                    word[..1].make_ascii_uppercase();
+                    word
+                };
+                let (name, args) = (word(&["action", "tool"]), word(&["input", "arguments"]));
+                let parts = vec![
+                    Part::Text(format!("{name}: ")),
+                    Part::Name,
+                    Part::Text(format!("\n{args}: ")),
+                ];
+                (parts, "\n".to_owned())
             }
             _ => {
                 // The name stands behind it.
@@ -722,9 +764,10 @@ impl Maker {
         let (open, shut) = in_marker(bracket);
         let around = self.line(40);
         let literals = self.chance(40);
+        let quoted = !literals && self.chance(8);
         let separator = self.line(65);
         let word = match bracket {
-            Bracket::Square => word.to_uppercase(),
+            Bracket::Square | Bracket::DoubleSquare => word.to_uppercase(),
             _ => word,
         };
         let close = match bracket {
@@ -761,6 +804,7 @@ impl Maker {
                     after_value: format!("{around}{}", value.close),
                     separator,
                     literals,
+                    quoted,
                 };
                 return tagged;
             }
@@ -768,6 +812,7 @@ impl Maker {
         Tagged {
             before_key,
             literals: literals && between.len() == 1,
+            quoted: quoted && between.len() == 1,
             between,
             after_value: close,
             separator,
@@ -786,7 +831,7 @@ pub fn begins_with_word(calls: &Calls) -> bool {
     };
     let texts = [calls.section.open.as_str(), calls.each.open.as_str(), head];
     let first = texts.into_iter().find(|text| !text.is_empty());
-    first.is_some_and(|text| text.starts_with(char::is_alphabetic))
+    first.is_some_and(|text| text.starts_with(|c: char| c.is_alphabetic() || c == '`'))
 }
 
 /// The brackets of a marker that holds more than a word.
@@ -800,6 +845,11 @@ fn in_marker(bracket: Bracket) -> (&'static str, &'static str) {
         Bracket::Half => ("<|", ">"),
         Bracket::At => ("@@", "@@"),
         Bracket::Equals => ("==", "=="),
+        Bracket::Percent => ("%%", "%%"),
+        Bracket::Double => ("<<", ">>"),
+        Bracket::DoubleSquare => ("[[", "]]"),
+        Bracket::Lenticular => ("【", "】"),
+        Bracket::Tilde => ("<~", "~>"),
         Bracket::Colon => ("", ":"),
     }
 }

@@ -527,6 +527,7 @@ fn arguments_in_tags(tagged: &Tagged, page: &mut Page) {
     }
     let text = Text::of(&tagged.before_key).and("key");
     let raw = match tagged.literals {
+        _ if tagged.quoted => "(value | tojson)".to_owned(),
         true => "(value | tojson if value is mapping or (value is sequence and value is not string) else value | string)".to_owned(),
         false => format!("(value if value is string else {scalar})"),
     };

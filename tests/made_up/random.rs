@@ -63,6 +63,16 @@ pub enum Bracket {
     At,
     /// `==word==`
     Equals,
+    /// `%%WORD%%`
+    Percent,
+    /// `<<word>>`
+    Double,
+    /// `[[WORD]]`
+    DoubleSquare,
+    /// `【word】`
+    Lenticular,
+    /// `<~word~>`
+    Tilde,
     /// `WORD:` and `END_WORD`, which need lines of their own
     Colon,
 }
@@ -149,6 +159,11 @@ impl Inventor {
             (8, Bracket::Half),
             (5, Bracket::At),
             (4, Bracket::Equals),
+            (2, Bracket::Percent),
+            (4, Bracket::Double),
+            (3, Bracket::DoubleSquare),
+            (3, Bracket::Lenticular),
+            (3, Bracket::Tilde),
             (5, Bracket::Colon),
         ])
     }
@@ -179,6 +194,11 @@ impl Inventor {
             Bracket::Triangle => format!("◁{word}▷"),
             Bracket::At => format!("@@{}@@", word.to_uppercase()),
             Bracket::Equals => format!("=={word}=="),
+            Bracket::Percent => format!("%%{}%%", word.to_uppercase()),
+            Bracket::Double => format!("<<{word}>>"),
+            Bracket::DoubleSquare => format!("[[{}]]", word.to_uppercase()),
+            Bracket::Lenticular => format!("【{word}】"),
+            Bracket::Tilde => format!("<~{word}~>"),
             Bracket::Colon => format!("{}:", word.to_uppercase()),
         }
     }
@@ -195,7 +215,7 @@ impl Inventor {
             _ => {}
         }
         let slash = match bracket {
-            Bracket::Angle | Bracket::Square | Bracket::Triangle => 85,
+            Bracket::Angle | Bracket::Square | Bracket::Triangle | Bracket::Double => 85,
             _ => 35,
         };
         if self.random.chance(slash) {

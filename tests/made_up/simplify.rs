@@ -129,7 +129,8 @@ fn simpler(format: &Format) -> Vec<Format> {
             put(&|c| c.each = alone.clone());
         }
     }
-    if has_marker {
+    let is_fence = calls.each.open.starts_with('`');
+    if has_marker && !is_fence {
         put(&|c| c.separator = "");
     }
     put(&|c| c.several = true);
@@ -203,6 +204,7 @@ fn simpler(format: &Format) -> Vec<Format> {
         } = &mut c.body
         {
             tagged.literals = false;
+            tagged.quoted = false;
         }
     });
     all

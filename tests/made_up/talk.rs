@@ -2,7 +2,7 @@
 
 use unjinja::{Object, Value, json};
 
-use crate::format::{Format, Ids};
+use crate::format::{Body, Calls, Format, Ids, Json, Keys};
 use crate::random::Random;
 
 /// What the assistant says at the end of a conversation.
@@ -45,6 +45,10 @@ pub fn tools() -> Value {
             "parameters": {"type": "object", "properties": {
                 "path": {"type": "string"},
                 "text": {"type": "string"}}, "required": ["path", "text"]}}},
+        {"type": "function", "function": {"name": "calendar.add_event", "description": "Adds a date",
+            "parameters": {"type": "object", "properties": {
+                "title": {"type": "string"},
+                "Day_Of_Month": {"type": "integer"}}, "required": ["title"]}}},
         {"type": "function", "function": {"name": "ping", "description": "Says hello",
             "parameters": {"type": "object", "properties": {}}}}
     ]"#;
@@ -60,12 +64,14 @@ const PLAIN: [&str; 5] = [
 ];
 
 /// Strings that a careless parser would stumble over.
-const AWKWARD: [&str; 16] = [
+const AWKWARD: [&str; 18] = [
     "She said \"hi\" and left.",
     "it's 'quoted'",
     "\"",
     "first line\nsecond line\n\n  fourth line",
     "ends with a line\n",
+    "\nbegins with one",
+    "  two spaces before, two after  ",
     "if a < b && c > d: pass",
     "<b>bold</b> and <br/>",
     "<div class=\"x\">\n  <p>text</p>\n</div>",
@@ -154,7 +160,8 @@ pub fn cases(format: &Format, random: &mut Random) -> Vec<Case> {
     };
     let simple = |random: &mut Random| {
         let word = random.pick(&PLAIN);
-        match random.below(3) {
+        // A name with a dot is no key without quotes.
+        match random.below(if names_are_keys(calls) { 3 } else { 4 }) {
             0 => ("look_up", object(&[("word", word.into())])),
             1 => {
                 let limit = random.pick(&[0_i64, 7, -12, 1_234_567]);
@@ -163,11 +170,18 @@ pub fn cases(format: &Format, random: &mut Random) -> Vec<Case> {
                     object(&[("word", word.into()), ("limit", limit.into())]),
                 )
             }
-            _ => {
+            2 => {
                 let text = random.pick(&ANSWERS);
                 (
                     "write_file2",
                     object(&[("path", word.into()), ("text", text.into())]),
+                )
+            }
+            _ => {
+                let day = random.pick(&[1_i64, 31]);
+                (
+                    "calendar.add_event",
+                    object(&[("title", word.into()), ("Day_Of_Month", day.into())]),
                 )
             }
         }
@@ -264,6 +278,14 @@ pub fn cases(format: &Format, random: &mut Random) -> Vec<Case> {
         add(name, b, t, l, three);
     }
     cases
+}
+
+/// Whether names are keys without quotes.
+fn names_are_keys(calls: &Calls) -> bool {
+    let Body::Object { keys, json, .. } = &calls.body else {
+        return false;
+    };
+    *keys == Keys::NameAsKey && matches!(json, Json::Dialect(_))
 }
 
 fn message(role: &str, content: &str) -> Object {

@@ -121,7 +121,7 @@ impl Drafter<'_> {
             between,
         );
         let mut arguments = Object::from_iter([("tag_pattern", pattern)]);
-        if self.options.guess_types {
+        if self.options.guess_types || tagged.json_values {
             arguments.insert("value_parser", json_or_text());
         }
         arguments

@@ -1,7 +1,7 @@
 //! What closes a call.
 
 use crate::analysis::markers::{self, is_distinctive};
-use crate::analysis::{CallBody, CallShape};
+use crate::analysis::{CallBody, CallShape, Slot};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
@@ -26,8 +26,17 @@ impl Drafter<'_> {
             if is_distinctive(section) {
                 ahead.push(format!("{both}\\s*"));
             } else if !close.is_empty() || !section.is_empty() {
-                let ends: Vec<String> = self.turn_ends().iter().map(|end| exact(end)).collect();
-                let end = any_of(&[&ends[..], &["\\Z".to_owned()]].concat());
+                let mut ends: Vec<String> = self.turn_ends().iter().map(|end| exact(end)).collect();
+                // The next call, even if what opens it is nothing special.
+                if let Some(Slot::Text(text)) = shape.open.first()
+                    && shape.several
+                    && !text.trim().is_empty()
+                    && section.is_empty()
+                {
+                    ends.push(loose(text.trim()));
+                }
+                ends.push("\\Z".to_owned());
+                let end = any_of(&ends);
                 ahead.push(format!("{both}\\s*(?={end})"));
             }
             ahead.extend(self.next_after(shape, close));
