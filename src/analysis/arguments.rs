@@ -5,6 +5,9 @@ use std::ops::Range;
 use super::calls::{Samples, Slot, Spot, slots, spot};
 use super::markers::{NAME_SLOT, common_prefix, common_suffix};
 
+/// How many brackets before the arguments are looked at.
+const MAX_DEPTH: usize = 24;
+
 /// Arguments that stand raw between markers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -75,12 +78,17 @@ impl Quoting {
 
     /// The objects and lists around a range, the outermost first.
     pub(super) fn containers(&self, text: &str, inner: &Range<usize>) -> Vec<Range<usize>> {
-        let starts = text[..inner.start].match_indices(['{', '[']);
-        let ranges = starts.filter_map(|(start, _)| {
-            let end = self.balanced(text, start)?;
-            (end >= inner.end).then_some(start..end)
-        });
-        ranges.collect()
+        let starts = text[..inner.start]
+            .rmatch_indices(['{', '['])
+            .take(MAX_DEPTH);
+        let mut ranges: Vec<Range<usize>> = starts
+            .filter_map(|(start, _)| {
+                let end = self.balanced(text, start)?;
+                (end >= inner.end).then_some(start..end)
+            })
+            .collect();
+        ranges.reverse();
+        ranges
     }
 
     /// Where the bracket closes that opens at a position.
@@ -188,7 +196,13 @@ pub(super) fn tagged(
             between.push(variant.to_owned());
         }
     }
-    let start = string.key.start.checked_sub(open.len())?;
+    // What two arguments have told must hold for one as well.
+    let is_there = text[..string.key.start].ends_with(&open)
+        && text.get(string.value.end..)?.starts_with(&close);
+    if !is_there {
+        return None;
+    }
+    let start = string.key.start - open.len();
     let range = start..string.value.end + close.len();
     let tagged = Tagged {
         open,

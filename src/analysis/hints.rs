@@ -1,5 +1,7 @@
 //! What instructions and special tokens tell of what is never rendered.
 
+use std::collections::HashSet;
+
 use crate::value::Value;
 
 use super::asking::{Asking, Mode, Scene};
@@ -45,19 +47,23 @@ pub(crate) fn reasoning(asking: &Asking<'_>) -> Option<Instructed> {
     })
 }
 
-/// Each marker of a text with the next one that closes it.
+/// How many different markers of a text are looked at.
+const MAX_MARKERS: usize = 200;
+
+/// Each marker of a text with one that stands after it and closes it.
 fn pairs(text: &str) -> Vec<(&str, &str)> {
-    let found: Vec<&str> = markers::markers(text).collect();
-    let mut pairs: Vec<(&str, &str)> = Vec::new();
-    for (at, open) in found.iter().enumerate() {
-        let close = found[at + 1..].iter().find(|close| is_pair(open, close));
-        if let Some(close) = close
-            && !pairs.iter().any(|(other, _)| other == open)
-        {
-            pairs.push((open, close));
+    let mut found: Vec<&str> = Vec::new();
+    let mut seen = HashSet::new();
+    for marker in markers::markers(text) {
+        if found.len() < MAX_MARKERS && seen.insert(marker) {
+            found.push(marker);
         }
     }
-    pairs
+    let pairs = found.iter().enumerate().filter_map(|(at, open)| {
+        let close = found[at + 1..].iter().find(|close| is_pair(open, close))?;
+        Some((*open, *close))
+    });
+    pairs.collect()
 }
 
 /// Calls as instructions show them, or as the names of special tokens suggest.

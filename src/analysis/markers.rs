@@ -61,15 +61,22 @@ fn piece_length(rest: &str) -> usize {
 
 /// The length of a marker such as `@@NAME@@`, whose name stands between two runs of a sign.
 fn between_runs(rest: &str, sign: char) -> Option<usize> {
-    // These make words bold, or code.
-    if is_word(sign) || "*_~`.".contains(sign) || sign.is_whitespace() || !sign.is_ascii() {
+    // These make words bold, or code, or belong to JSON.
+    let common = "*_~`.{}[]()<>\"',:;".contains(sign);
+    if common || is_word(sign) || sign.is_whitespace() || !sign.is_ascii() {
         return None;
     }
     let run = rest.len() - rest.trim_start_matches(sign).len();
     let name = &rest[run..];
-    let end = name.find(|c: char| !is_word(c) && !matches!(c, '/' | '-' | ':') && !is_slot(c))?;
-    let closes = name[end..].starts_with(&rest[..run]);
-    (run > 1 && end > 0 && end <= LONGEST && closes).then_some(run + end + run)
+    let belongs = |c: &char| is_word(*c) || matches!(c, '/' | '-' | ':') || is_slot(*c);
+    let end: usize = name
+        .chars()
+        .take(LONGEST)
+        .take_while(belongs)
+        .map(char::len_utf8)
+        .sum();
+    let closes = run > 1 && run <= LONGEST && name[end..].starts_with(&rest[..run]);
+    (end > 0 && closes).then_some(run + end + run)
 }
 
 fn is_word(c: char) -> bool {
@@ -106,9 +113,20 @@ fn bracketed(rest: &str, first: char) -> Option<usize> {
 /// The length of a marker such as `<<NAME>>` or `[[NAME]]`.
 fn doubled(rest: &str, open: char, close: char) -> Option<usize> {
     let run = rest.len() - rest.trim_start_matches(open).len();
+    if run > LONGEST {
+        return None;
+    }
     let name = &rest[run..];
     let belongs = |c: char| is_word(c) || is_slot(c) || "/=:- ".contains(c);
-    let end = name.find(|c| !belongs(c));
+    let end = name
+        .char_indices()
+        .take(LONGEST + 1)
+        .find(|(_, c)| !belongs(*c));
+    let end = match end {
+        Some((at, _)) => Some(at),
+        None if name.chars().nth(LONGEST + 1).is_some() => return None,
+        None => None,
+    };
     let letters = name[..end.unwrap_or(name.len())].contains(char::is_alphabetic);
     if run < 2 * open.len_utf8() || !letters || end.unwrap_or(name.len()) > LONGEST {
         return None;
@@ -131,6 +149,11 @@ fn doubled(rest: &str, open: char, close: char) -> Option<usize> {
 /// Runs of these signs are lines, lists and fences in what people and models write.
 const MARKDOWN: &str = "`-=*_~.#";
 
+/// What people and models write into fences.
+const LANGUAGES: &[&str] = &[
+    "", "json", "python", "py", "xml", "yaml", "text", "sh", "bash",
+];
+
 /// Whether a piece is a marker, and not just text between markers.
 pub(crate) fn is_marker(piece: &str) -> bool {
     let Some(first) = piece.chars().next() else {
@@ -149,12 +172,22 @@ pub(crate) fn is_distinctive(text: &str) -> bool {
     if pieces(text).into_iter().any(is_marker) {
         return true;
     }
-    // Where JSON begins there is nothing distinctive any more.
-    let text = text.split(['{', '[', '"', '\'']).next().unwrap_or_default();
+    // Where JSON begins there is nothing distinctive any more, and some fences are everywhere.
+    let text = text.split(['{', '"', '\'']).next().unwrap_or_default();
+    let fence = text.trim().strip_prefix("```");
+    if fence.is_some_and(|language| LANGUAGES.contains(&language.trim())) {
+        return false;
+    }
     let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
     let common = |c: char| "{}[]()\"',:;".contains(c) || MARKDOWN.contains(c);
     let signs = |c: &char| !c.is_alphanumeric() && !c.is_whitespace() && !common(*c);
     letters >= 4 || text.chars().filter(signs).count() >= 3
+}
+
+/// Whether a text is such as people write as well: words, and no sign of being a marker.
+pub(crate) fn is_wordy(text: &str) -> bool {
+    let has_marker = pieces(text).into_iter().any(is_marker);
+    !has_marker && !text.contains('_') && text.contains(char::is_lowercase)
 }
 
 /// How many bytes of two texts are the same from their beginnings, in whole pieces.

@@ -55,6 +55,10 @@ pub(crate) fn look(
             continue;
         };
         let (after, end) = rest.split_once(next).unwrap_or((rest, ""));
+        // What comes before it may be just what it was thought to come before.
+        let before = before
+            .rsplit_once(next)
+            .map_or(before, |(_, before)| before);
         return Some(Found {
             before: before.to_owned(),
             after: after.to_owned(),
@@ -63,6 +67,9 @@ pub(crate) fn look(
     }
     None
 }
+
+/// How many different markers of a template are looked at.
+const MAX_MARKERS: usize = 300;
 
 /// What closes something, at the beginning of what follows it: a marker, or the words of a line.
 pub(crate) fn closing_marker(after: &str) -> Option<String> {
@@ -87,7 +94,7 @@ pub(crate) fn infer(
     remainders: &[String],
 ) -> Option<(Option<String>, String)> {
     for rest in remainders {
-        let found: Vec<&str> = markers::markers(rest).collect();
+        let found: Vec<&str> = markers::markers(rest).take(MAX_MARKERS).collect();
         for (at, open) in found.iter().enumerate() {
             if let Some(close) = found[at + 1..].iter().find(|close| is_pair(open, close)) {
                 return Some((Some((*open).to_owned()), (*close).to_owned()));
@@ -97,6 +104,7 @@ pub(crate) fn infer(
     let mut known: Vec<&str> = markers::markers(source).collect();
     known.sort_unstable();
     known.dedup();
+    known.truncate(MAX_MARKERS);
     for rest in remainders {
         let Some(open) = markers::markers(rest).last() else {
             continue;

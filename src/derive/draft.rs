@@ -288,11 +288,15 @@ impl Drafter<'_> {
     fn skipped(&self) -> Vec<String> {
         let findings = self.findings;
         let mut skipped = self.turn_ends();
-        for header in &findings.turn.headers {
+        // A header of mere words may as well stand in what a model says.
+        let headers = findings.turn.headers.iter();
+        for header in headers.filter(|header| !markers::is_wordy(header)) {
             push(&mut skipped, header);
         }
         if let Some(shape) = &findings.reasoning {
-            push(&mut skipped, &shape.close);
+            if !markers::is_wordy(&shape.close) {
+                push(&mut skipped, &shape.close);
+            }
             if self.choices.thinking_open != ThinkingOpen::Marker {
                 push(&mut skipped, shape.open.as_deref().unwrap_or_default());
             }

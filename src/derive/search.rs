@@ -115,7 +115,7 @@ impl<'a> Search<'a> {
                 }
                 if tried.insert(choices.clone()) {
                     let to_beat = best.as_ref().map(|(_, score)| *score);
-                    if let Some(score) = self.better(&choices, to_beat) {
+                    if let Some(score) = self.better(&choices, to_beat, start) {
                         best = Some((choices, score));
                     }
                 }
@@ -205,7 +205,7 @@ impl<'a> Search<'a> {
 
     /// The score of a draft, if it is a valid template and beats another score. What can't beat it
     /// any more is not tried to the end.
-    fn better(&self, choices: &Choices, to_beat: Option<Score>) -> Option<Score> {
+    fn better(&self, choices: &Choices, to_beat: Option<Score>, start: Instant) -> Option<Score> {
         let value = self.draft(choices);
         let template = ResponseTemplate::from_value(&value).ok()?;
         let field = self.options.reasoning_field.as_str();
@@ -217,7 +217,8 @@ impl<'a> Search<'a> {
         };
         let beats = |score: &Score| to_beat.is_none_or(|to_beat| *score > to_beat);
         for trial in &self.trials {
-            if !beats(&score) {
+            let is_late = to_beat.is_some() && start.elapsed() > MAX_TRYING;
+            if is_late || !beats(&score) {
                 return None;
             }
             let wrong = differs(

@@ -1,7 +1,7 @@
 //! What closes a call.
 
 use crate::analysis::markers::{self, is_distinctive};
-use crate::analysis::{CallBody, CallShape, Slot};
+use crate::analysis::{CallBody, CallShape};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
@@ -22,19 +22,14 @@ impl Drafter<'_> {
             }
         } else {
             // What closes a call could as well stand in its arguments: what follows tells.
-            let both = [loose(close), loose(section)].join("\\s*");
+            let both = match section {
+                "" => loose(close),
+                section => format!("{}\\s*{}", loose(close), loose(section)),
+            };
             if is_distinctive(section) {
                 ahead.push(format!("{both}\\s*"));
             } else if !close.is_empty() || !section.is_empty() {
                 let mut ends: Vec<String> = self.turn_ends().iter().map(|end| exact(end)).collect();
-                // The next call, even if what opens it is nothing special.
-                if let Some(Slot::Text(text)) = shape.open.first()
-                    && shape.several
-                    && !text.trim().is_empty()
-                    && section.is_empty()
-                {
-                    ends.push(loose(text.trim()));
-                }
                 ends.push("\\Z".to_owned());
                 let end = any_of(&ends);
                 ahead.push(format!("{both}\\s*(?={end})"));
@@ -42,15 +37,32 @@ impl Drafter<'_> {
             ahead.extend(self.next_after(shape, close));
         }
         closers.extend(self.turn_ends());
-        closers.extend(markers::markers(&shape.separator).map(str::to_owned));
+        if opens_clearly(shape) {
+            closers.extend(markers::markers(&shape.separator).map(str::to_owned));
+        }
         if self.choices.next_call_closes {
             let heads: Vec<String> = self.call_heads().iter().map(|head| exact(head)).collect();
             if !heads.is_empty() {
+                let heads = any_of(&heads);
+                // What closes a call and separates it from the next goes along, if it is there.
+                let own = if is_distinctive(close) { "" } else { close };
                 let separator = shape.separator.trim();
-                if !separator.is_empty() && !is_distinctive(separator) {
-                    ahead.push(format!("{}\\s*(?={})", loose(separator), any_of(&heads)));
+                let separator = if is_distinctive(separator) {
+                    ""
+                } else {
+                    separator
+                };
+                for parts in [[own, separator], [own, ""], ["", separator]] {
+                    let between: Vec<String> = parts
+                        .iter()
+                        .filter(|part| !part.is_empty())
+                        .map(|part| loose(part))
+                        .collect();
+                    if !between.is_empty() {
+                        ahead.push(format!("{}\\s*(?={heads})", between.join("\\s*")));
+                    }
                 }
-                ahead.push(format!("(?={})", any_of(&heads)));
+                ahead.push(format!("(?={heads})"));
             }
         }
         let ahead = (!ahead.is_empty()).then(|| ahead.join("|"));
@@ -59,22 +71,28 @@ impl Drafter<'_> {
 
     /// What closes a call when another follows and nothing clear stands between.
     fn next_after(&self, shape: &CallShape, close: &str) -> Option<String> {
-        if !shape.several || matches!(shape.body, CallBody::Array(..)) || opens_clearly(shape) {
+        let is_clear = close.is_empty() && opens_clearly(shape);
+        if !shape.several || is_clear || matches!(shape.body, CallBody::Array(..)) {
             return None;
         }
-        let head = match &shape.body {
-            CallBody::Object(keys, _) | CallBody::Array(keys, _) => json_head(&shape.body, keys),
-            _ => self.opening(&shape.open, false),
-        };
+        let mut head = self.opening(&shape.open, false);
+        if let CallBody::Object(keys, _) = &shape.body {
+            head.push_str(&json_head(&shape.body, keys));
+        }
         let behind = match close.is_empty() {
             true => "(?<=[}\\])])".to_owned(),
             false => loose(close),
         };
-        let separator = match shape.separator.trim().is_empty() {
-            true => "\\s+".to_owned(),
-            false => loose(&shape.separator),
-        };
-        Some(format!("{behind}(?={separator}{head})"))
+        let separator = loose(&shape.separator);
+        Some(
+            match (shape.separator.trim().is_empty(), shape.open.is_empty()) {
+                // Where nothing at all opens a call, it must not end where it begins.
+                (true, true) if !separator.is_empty() => format!("{behind}(?=\\s+{head})"),
+                // White space goes along, unless the next call wants to see it.
+                (true, _) if opens_clearly(shape) => format!("{behind}\\s*(?={head})"),
+                _ => format!("{behind}(?={separator}{head})"),
+            },
+        )
     }
 }
 

@@ -198,12 +198,13 @@ impl Drafter<'_> {
             (CallBody::Arguments(_), _) => format!("{}(?=\\{{)", self.opening(slots, true)),
             _ => self.opening(slots, true),
         };
-        let start = match (section.is_empty(), self.choices.calls_anywhere) {
-            (true, true) => String::new(),
+        // Only what looks ahead for all of a call's keys may begin anywhere.
+        let is_keyed = matches!(shape.body, CallBody::Object(..) | CallBody::Array(..));
+        let start = match (section.is_empty(), self.choices.calls_anywhere && is_keyed) {
+            (true, true) => return own,
             (true, false) => "\\A\\s*".to_owned(),
             (false, _) => format!("{}\\s*", loose(section)),
         };
-
         if !shape.several || matches!(shape.body, CallBody::Array(..)) {
             return format!("{start}{own}");
         }
@@ -214,7 +215,8 @@ impl Drafter<'_> {
             (false, false) => format!("(?<={}.*){separator}", loose(section)),
         };
         // A call that is opened by nothing at all must not begin where another just has.
-        let next = match slots.is_empty() && shape.separator.trim().is_empty() {
+        let is_space = !shape.separator.is_empty() && shape.separator.trim().is_empty();
+        let next = match slots.is_empty() && is_space {
             true => next.replace("\\s*", "\\s+"),
             false => next,
         };
