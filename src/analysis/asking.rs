@@ -223,6 +223,11 @@ impl<'t> Asking<'t> {
         self.prober.word(meaning)
     }
 
+    /// Whether words of probes have got into a finding.
+    pub(crate) fn leaks(&self, finding: &Value) -> bool {
+        json::write(finding).contains(self.prober.stem())
+    }
+
     pub(crate) fn manner(&self) -> Manner {
         self.manner
     }

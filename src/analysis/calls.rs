@@ -9,7 +9,6 @@ use super::arguments::{self, Quoting, Tagged};
 use super::asking::{Asking, Called, Ids, Mode, Said, Scene};
 use super::markers::{
     ID_SLOT, INDEX_SLOT, KEY_SLOT, NAME_SLOT, common_prefix, common_suffix, is_slot, markers,
-    pieces,
 };
 use super::probe::{object, tool};
 use super::statement::Certainty;
@@ -31,8 +30,8 @@ pub struct CallShape {
     pub open: Vec<Slot>,
     /// What a call consists of.
     pub body: CallBody,
-    /// What closes a call.
-    pub close: String,
+    /// What closes a call; some formats name it or its id there.
+    pub close: Vec<Slot>,
     /// Whether a turn may hold several calls.
     pub several: bool,
 }
@@ -311,6 +310,21 @@ fn masked(text: &str, words: &Words, ids: Ids) -> String {
     text
 }
 
+/// Slots as a text, in which characters for private use stand for what is not text.
+pub(crate) fn slotted(slots: &[Slot]) -> String {
+    let mut text = String::new();
+    for slot in slots {
+        match slot {
+            Slot::Text(part) => text.push_str(part),
+            Slot::Name => text.push(NAME_SLOT),
+            Slot::Id => text.push(ID_SLOT),
+            Slot::Index => text.push(INDEX_SLOT),
+            Slot::Key => text.push(KEY_SLOT),
+        }
+    }
+    text
+}
+
 /// Where an argument stands.
 pub(super) struct Spot {
     pub(super) key: Range<usize>,
@@ -370,7 +384,10 @@ fn shape(samples: &Samples, around: &Around<'_>) -> Option<CallShape> {
             }
         }
     };
-    Some(with_surroundings(samples, core, around))
+    let shape = with_surroundings(samples, core, around);
+    // A name that stands elsewhere than before the arguments can't be captured.
+    let needs_name = !matches!(shape.body, CallBody::Object(..) | CallBody::Array(..));
+    (shape.open.contains(&Slot::Name) || !needs_name).then_some(shape)
 }
 
 fn quoted_core(samples: &Samples, spot: &Spot, quoting: &Quoting) -> Option<Core> {
@@ -531,7 +548,7 @@ fn with_surroundings(samples: &Samples, core: Core, around: &Around<'_>) -> Call
         separator,
         open: slots(open),
         body: core.body,
-        close,
+        close: slots(&close),
         several: samples.two.is_some(),
     }
 }
@@ -542,14 +559,22 @@ fn up_to_turn_end<'a>(after: &'a str, after_content: &str) -> &'a str {
     &after[..ends.min().unwrap_or(after.len())]
 }
 
-/// The text with slots in place of the numbers of calls.
+/// The text with slots in place of the numbers of calls, which count from nought or one.
 fn numbered(text: &str) -> String {
-    let pieces = pieces(text).into_iter();
-    let masked = pieces.map(|piece| match piece {
-        "0" | "1" => INDEX_SLOT.to_string(),
-        other => other.to_owned(),
-    });
-    masked.collect()
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let joins = |other: char| other.is_alphanumeric() || other == '_' || other == '.';
+        let alone = !joins(before) && !chars.peek().is_some_and(|next| joins(*next));
+        out.push(if matches!(c, '0'..='2') && alone {
+            INDEX_SLOT
+        } else {
+            c
+        });
+        before = c;
+    }
+    out
 }
 
 /// What stands between the bodies of two calls, and after the second.

@@ -9,7 +9,7 @@ use super::evidence::Evidence;
 use super::hints;
 use super::markers;
 use super::reasoning::{self, Found, ReasoningShape};
-use super::statement::Certainty;
+use super::statement::{self, Certainty};
 use super::turn::{self, Openings, TurnShape};
 
 /// How a model writes its turn, as far as its chat template tells.
@@ -106,7 +106,7 @@ pub(crate) fn analyze<'t>(
     let plain = Said::content(&word);
     let thoughtful = plain.clone().reasoning(&thought);
 
-    let (question, calls_refused) = match calls::ask(&mut asking) {
+    let (question, mut calls_refused) = match calls::ask(&mut asking) {
         Ok(question) => (question, None),
         Err(refusal) => (None, Some(refusal.message().to_owned())),
     };
@@ -138,6 +138,7 @@ pub(crate) fn analyze<'t>(
         beside_calls.as_ref(),
         (&thoughtful, &thought),
     );
+    let reasoning = reasoning.filter(|shape| !asking.leaks(&statement::reasoning_value(shape)));
 
     let (mut content, after_content) = content::find(
         &asking,
@@ -160,7 +161,16 @@ pub(crate) fn analyze<'t>(
         reasoning_close: reasoning.as_ref().map(|reasoning| reasoning.close.as_str()),
     };
     let calls = match question {
-        Some(question) => calls::find(&asking, question, &around),
+        Some(question) => {
+            let found = calls::find(&asking, question, &around);
+            // What holds a word of a probe has been misunderstood.
+            let found = found.filter(|shape| !asking.leaks(&statement::calls_value(shape)));
+            if found.is_none() {
+                calls_refused =
+                    Some("calls are rendered, but not in a way that is understood".into());
+            }
+            found
+        }
         None => {
             let tools = calls::tools(&asking);
             hints::calls(

@@ -141,7 +141,7 @@ fn shape(open: &str, close: &str, example: &str) -> CallShape {
         separator: String::new(),
         open: vec![Slot::Text(open.to_owned())],
         body,
-        close: close.to_owned(),
+        close: vec![Slot::Text(close.to_owned())],
         several: true,
     }
 }

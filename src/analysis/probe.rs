@@ -158,6 +158,11 @@ impl<'t> Prober<'t> {
         first.map(|_| ())
     }
 
+    /// What all words begin with.
+    pub(super) fn stem(&self) -> &str {
+        &self.stem
+    }
+
     /// A word that occurs nowhere else.
     pub(super) fn word(&self, meaning: &str) -> String {
         let number = self.words.replace(self.words.get() + 1);

@@ -68,9 +68,18 @@ pub struct Statement {
     pub certainty: Certainty,
 }
 
-/// A text with its white space made visible, in quotes of its own.
+/// A text with its white space made visible, in quotes of its own. What would move a cursor is
+/// written out.
 fn shown(text: &str) -> String {
-    let visible = text.replace('\n', "⏎").replace('\t', "→");
+    let visible: String = text
+        .chars()
+        .map(|c| match c {
+            '\n' => "⏎".to_owned(),
+            '\t' => "→".to_owned(),
+            c if c.is_control() => c.escape_default().to_string(),
+            c => c.to_string(),
+        })
+        .collect();
     format!("`{visible}`")
 }
 
@@ -146,7 +155,7 @@ impl Findings {
                     say(Subject::Calls, shape.certainty, text);
                 }
             }
-            (None, Some(why)) => say(Subject::Calls, Certainty::Seen, format!("refused: {why}")),
+            (None, Some(why)) => say(Subject::Calls, Certainty::Seen, format!("none: {why}")),
             (None, None) => say(Subject::Calls, Certainty::Seen, "none".to_owned()),
         }
         all
@@ -259,7 +268,11 @@ fn of_calls(shape: &CallShape) -> Vec<String> {
     };
     all.push(format!(
         "a call is {}",
-        shown(&format!("{}{body}{}", in_words(&shape.open), shape.close))
+        shown(&format!(
+            "{}{body}{}",
+            in_words(&shape.open),
+            in_words(&shape.close)
+        ))
     ));
     let (open, close) = (&shape.section_open, &shape.section_close);
     match (open.trim().is_empty(), close.trim().is_empty()) {
@@ -342,7 +355,7 @@ fn of_keys(keys: &CallKeys) -> String {
     text
 }
 
-fn reasoning_value(shape: &ReasoningShape) -> Value {
+pub(super) fn reasoning_value(shape: &ReasoningShape) -> Value {
     object([
         ("certainty", shape.certainty.key().into()),
         ("open", optional(shape.open.as_deref())),
@@ -355,7 +368,7 @@ fn reasoning_value(shape: &ReasoningShape) -> Value {
     ])
 }
 
-fn calls_value(shape: &CallShape) -> Value {
+pub(super) fn calls_value(shape: &CallShape) -> Value {
     object([
         ("certainty", shape.certainty.key().into()),
         ("section_open", shape.section_open.as_str().into()),
@@ -363,7 +376,7 @@ fn calls_value(shape: &CallShape) -> Value {
         ("separator", shape.separator.as_str().into()),
         ("open", slots_value(&shape.open)),
         ("body", body_value(&shape.body)),
-        ("close", shape.close.as_str().into()),
+        ("close", slots_value(&shape.close)),
         ("several", shape.several.into()),
     ])
 }

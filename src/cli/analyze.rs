@@ -53,14 +53,17 @@ enum Format {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let template = args.source.load()?;
-    let found = Findings::with_evidence(&template, &args.source.options.base());
+    let base = args.source.options.base();
+    let found = match args.evidence {
+        true => Findings::with_evidence(&template, &base),
+        false => Findings::of(&template, &base).map(|findings| (findings, Vec::new())),
+    };
     let (findings, evidence) = found.map_err(|error| {
         Failure::Wrong(format!(
             "{}: not even a question can be rendered: {error}",
             template.name
         ))
     })?;
-    let evidence = if args.evidence { evidence } else { Vec::new() };
     let text = match args.format {
         Format::Human => for_people(&template.name, &findings, &evidence),
         Format::Json => for_programs(&template.name, &findings, &evidence),

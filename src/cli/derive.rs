@@ -1,6 +1,7 @@
 //! `unjinja derive`: from a chat template to a response template.
 
 use std::io::{self, IsTerminal, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -218,7 +219,13 @@ fn derive_all<'s>(args: &Args, sources: &[&'s str]) -> Vec<Outcome<'s>> {
                     let Some(&source) = sources.get(index) else {
                         break;
                     };
-                    let result = derive_one(args, source);
+                    // Whatever is wrong with one template, the others are not lost.
+                    let attempt = || derive_one(args, source);
+                    let result = catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|_| {
+                        Err(Failure::Input(format!(
+                            "{source}: this template makes unjinja fail: please report it"
+                        )))
+                    });
                     let outcome = (index, Outcome { source, result });
                     outcomes
                         .lock()

@@ -185,7 +185,8 @@ pub(crate) fn evidence(all: &[Evidence], subject: Subject, terminal: bool) -> St
 }
 
 fn difference(before: &str, after: &str, colours: bool) -> String {
-    let (old, new) = (words(before), words(after));
+    let (before, after) = (printable(before), printable(after));
+    let (old, new) = (words(&before), words(&after));
     let changes = similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new);
     let mut out = String::new();
     for (at, change) in changes.iter().enumerate() {
@@ -212,15 +213,25 @@ fn difference(before: &str, after: &str, colours: bool) -> String {
     out
 }
 
+/// The text without what would move a cursor.
+fn printable(text: &str) -> String {
+    let shown = text.chars().map(|c| match c {
+        '\n' | '\t' => c.to_string(),
+        c if c.is_control() => c.escape_default().to_string(),
+        c => c.to_string(),
+    });
+    shown.collect()
+}
+
 /// The words of a text, its tags, and each other character by itself.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let run = |is: &dyn Fn(char) -> bool| rest.find(|c| !is(c)).unwrap_or(rest.len());
-        let tag = run(&|c| c != '>' && !c.is_whitespace());
+        let tag = || run(&|c| c != '>' && !c.is_whitespace());
         let length = match first {
-            '<' if rest[tag..].starts_with('>') => tag + 1,
+            '<' if rest[tag()..].starts_with('>') => tag() + 1,
             c if c.is_alphanumeric() => run(&char::is_alphanumeric),
             c => c.len_utf8(),
         };

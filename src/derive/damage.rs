@@ -1,7 +1,7 @@
 //! What models do to the texts that they should write.
 
 use crate::analysis::asking::Said;
-use crate::analysis::{Findings, Slot, markers};
+use crate::analysis::{Findings, Slot, markers, slotted};
 
 use super::sample::{Origin, Sample};
 use super::trial::Expected;
@@ -88,7 +88,7 @@ impl Damager<'_> {
                 && let Some(Slot::Text(text)) = shape.open.first()
             {
                 texts.push(text.clone());
-                texts.push(shape.close.clone());
+                texts.push(slotted(&shape.close));
             }
         }
         texts.retain(|text| markers::markers(text).next().is_some());
@@ -143,10 +143,11 @@ impl Damager<'_> {
         let written = &self.sample.written;
         if written.calls.len() == 1 && written.content.is_none() {
             let section = shape.section_close.trim();
+            let close = slotted(&shape.close);
             let bare = bare.strip_suffix(section).unwrap_or(&bare).trim_end();
             if let Some(bare) = bare
-                .strip_suffix(shape.close.trim())
-                .filter(|_| shape.close.trim().len() > 3)
+                .strip_suffix(close.trim())
+                .filter(|_| close.trim().len() > 3)
             {
                 self.put(into, "a call's end missing", bare.to_owned());
             }
@@ -158,14 +159,15 @@ impl Damager<'_> {
         let Some(shape) = &self.findings.calls else {
             return;
         };
-        if self.sample.written.calls.len() < 2 || shape.close.trim().len() < 4 {
+        let close = slotted(&shape.close);
+        if self.sample.written.calls.len() < 2 || close.trim().len() < 4 {
             return;
         }
-        let output = self.sample.output.replacen(shape.close.trim(), "", 1);
+        let output = self.sample.output.replacen(close.trim(), "", 1);
         self.put(into, "a call's end missing before the next", output);
         if !shape.separator.is_empty() && !shape.open.is_empty() {
-            let joined = format!("{}{}", shape.close, shape.separator);
-            let output = self.sample.output.replace(&joined, &shape.close);
+            let joined = format!("{close}{}", shape.separator);
+            let output = self.sample.output.replace(&joined, &close);
             self.put(into, "nothing between two calls", output);
         }
     }

@@ -5,7 +5,7 @@ mod closing;
 mod opening;
 
 use crate::analysis::markers::{self, is_distinctive};
-use crate::analysis::{Findings, Slot, dedup};
+use crate::analysis::{Findings, Slot, dedup, slotted};
 use crate::value::{Object, Value};
 
 use super::DeriveOptions;
@@ -167,7 +167,10 @@ impl Drafter<'_> {
     fn close(&self, field: &mut Object, closers: &[String], ahead: Option<String>) {
         let mut closers = closers.to_vec();
         dedup(&mut closers);
-        if self.choices.content == ContentPlace::Marked && ahead.is_none() {
+        let has_slots = closers
+            .iter()
+            .any(|closer| closer.contains(markers::is_slot));
+        if self.choices.content == ContentPlace::Marked && ahead.is_none() && !has_slots {
             if !closers.is_empty() {
                 field.insert("close", literals(&closers));
             }
@@ -315,8 +318,9 @@ impl Drafter<'_> {
                 push(&mut skipped, text);
             }
             push(&mut skipped, self.lead(shape).0);
+            let close = slotted(&shape.close);
             // Also the first, which has closed a call when it comes: some models write it twice.
-            let (first, rest) = split_close(&shape.close);
+            let (first, rest) = split_close(&close);
             push(&mut skipped, first);
             push(&mut skipped, rest);
         }

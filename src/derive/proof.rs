@@ -27,8 +27,8 @@ pub enum Recovery {
     Whole,
     /// All that the chat template has written: it has left these out.
     LostByTemplate(Vec<String>),
-    /// Not all that was written, and how the message differs. No draft could express the format
-    /// any better.
+    /// Not all that was written, and how the message differs. None of the drafts that were tried
+    /// has done better.
     NotExpressed(String),
 }
 
@@ -59,7 +59,7 @@ pub(super) fn rows(chosen: &Chosen, field: &str, samples: &Samples) -> Vec<Row> 
     let rendered = samples
         .all
         .iter()
-        .filter(|sample| sample.origin != Origin::MadeUp);
+        .filter(|sample| sample.origin == Origin::Rendered);
     let rows = rendered.map(|sample| {
         let wrong = differs(
             &chosen.template,

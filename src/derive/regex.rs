@@ -1,5 +1,10 @@
 //! Writing regular expressions that every engine reads alike.
 
+use crate::analysis::markers::is_slot;
+
+/// The expression for a slot whose value does not matter.
+const SLOT: &str = r"[^\s<>]*?";
+
 /// The expression that matches a text and nothing else.
 pub(super) fn exact(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
@@ -12,7 +17,10 @@ pub(super) fn exact(text: &str) -> String {
                 if "\\.^$*+?{}[]|()".contains(c) {
                     out.push('\\');
                 }
-                out.push(c);
+                match is_slot(c) {
+                    true => out.push_str(SLOT),
+                    false => out.push(c),
+                }
             }
         }
     }

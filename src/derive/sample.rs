@@ -3,7 +3,7 @@
 
 use crate::analysis::asking::{Asking, Called, Mode, Said, Scene};
 use crate::analysis::{
-    CallBody, CallShape, Certainty, Findings, Openings, Slot, TurnShape, markers,
+    CallBody, CallShape, Certainty, Findings, Openings, Slot, TurnShape, markers, slotted,
 };
 use crate::json;
 use crate::response::Tools;
@@ -340,7 +340,14 @@ fn sample(
         let body = openings.body(turn.tail(), plan.scene, mode);
         return Ok(vec![(make(prompt, body, None, Origin::Rendered), None)]);
     }
-    let shared = shared_start(prompt, full);
+    let shared = shared_characters(prompt, full);
+    if shared < turn.start {
+        // Even what comes before the turn is written otherwise in a prompt.
+        return Ok(vec![(
+            make(prompt, turn.tail(), None, Origin::Rendered),
+            None,
+        )]);
+    }
     let start = turn.start.min(shared);
     let seam = start + markers::boundary(&full[start..], shared - start);
     let rest = &prompt[seam..];
@@ -447,7 +454,7 @@ fn written_call(shape: &CallShape) -> Option<String> {
             _ => None,
         })
         .collect();
-    Some(format!("{open}\n{call}\n{}", shape.close))
+    Some(format!("{open}\n{call}\n{}", slotted(&shape.close)))
 }
 
 /// The output up to the end of the turn: some templates go on with what comes next.
@@ -486,7 +493,8 @@ fn one_turn<'a>(output: &'a str, said: &Said, turn: &TurnShape) -> &'a str {
     }
 }
 
-fn shared_start(a: &str, b: &str) -> usize {
+/// How many bytes of two texts are the same from their beginnings.
+fn shared_characters(a: &str, b: &str) -> usize {
     let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b);
     same.map(|(a, _)| a.len_utf8()).sum()
 }

@@ -98,7 +98,11 @@ impl Drafter<'_> {
 
     fn tagged(&self, tagged: &Tagged) -> Object {
         let between = variants(&tagged.between);
-        let key = up_to(&tagged.between[0]);
+        let key = match tagged.between[0].chars().next() {
+            // Between quotes a key may have white space in it.
+            Some(quote @ ('"' | '\'')) => format!("[^{quote}]"),
+            _ => up_to(&tagged.between[0]),
+        };
         let value = match tagged.close.is_empty() {
             // Nothing but a separator tells where a value ends.
             true => match tagged.separator.trim().chars().next() {
@@ -140,6 +144,8 @@ fn variants(texts: &[String]) -> String {
         .zip(second.chars())
         .take_while(|(a, b)| a == b);
     let start: usize = start.map(|(a, _)| a.len_utf8()).sum();
+    // Words are not cut.
+    let start = first[..start].trim_end_matches(char::is_alphanumeric).len();
     let (a, b) = (&first[start..], &second[start..]);
     let end = a
         .chars()
@@ -147,6 +153,9 @@ fn variants(texts: &[String]) -> String {
         .zip(b.chars().rev())
         .take_while(|(a, b)| a == b);
     let end: usize = end.map(|(a, _)| a.len_utf8()).sum();
+    let end = a[a.len() - end..]
+        .trim_start_matches(char::is_alphanumeric)
+        .len();
     let middles = [&a[..a.len() - end], &b[..b.len() - end]].map(exact);
     let (lead, trail) = (loose(&first[..start]), before_value(&a[a.len() - end..]));
     format!("{lead}{}{trail}", any_of(&middles))

@@ -1,7 +1,7 @@
 //! What closes a call.
 
 use crate::analysis::markers::{self, is_distinctive};
-use crate::analysis::{CallBody, CallShape};
+use crate::analysis::{CallBody, CallShape, slotted};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
@@ -10,7 +10,8 @@ use super::{Drafter, push};
 
 impl Drafter<'_> {
     pub(super) fn close_calls(&self, shape: &CallShape, field: &mut Object) {
-        let (close, _) = split_close(&shape.close);
+        let close = slotted(&shape.close);
+        let (close, _) = split_close(&close);
         let close = close.trim();
         let section = shape.section_close.trim();
         let mut closers = Vec::new();

@@ -1,7 +1,7 @@
 //! What opens a call.
 
 use crate::analysis::markers::{self, is_distinctive};
-use crate::analysis::{CallBody, CallKeys, CallShape, Slot, dedup};
+use crate::analysis::{CallBody, CallKeys, CallShape, Slot, dedup, slotted};
 use crate::derive::regex::{any_of, exact, loose, up_to, up_to_either};
 
 use super::Drafter;
@@ -158,13 +158,10 @@ impl Drafter<'_> {
 
     fn name_class(&self, next: &str) -> String {
         let shape = self.findings.calls.as_ref();
-        match (
-            next.is_empty(),
-            shape.map(|shape| (&shape.body, &shape.close)),
-        ) {
+        match (next.is_empty(), shape.map(|shape| (&shape.body, shape))) {
             // The body follows at once; where there are no arguments, what closes the call.
-            (true, Some((CallBody::Tagged(tagged), close))) => {
-                up_to_either(&tagged.open, split_close(close).0)
+            (true, Some((CallBody::Tagged(tagged), shape))) => {
+                up_to_either(&tagged.open, split_close(&slotted(&shape.close)).0)
             }
             (true, _) => "[^\\s{<]".to_owned(),
             (false, _) => up_to(next),
