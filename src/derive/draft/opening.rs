@@ -180,6 +180,14 @@ impl Drafter<'_> {
         }
     }
 
+    /// Where a turn begins, apart from reasoning.
+    fn turn_start(&self) -> String {
+        match &self.findings.reasoning {
+            Some(shape) => format!("(?:\\A|(?<={}\\s*))\\s*", exact(shape.close.trim())),
+            None => "\\A\\s*".to_owned(),
+        }
+    }
+
     /// The expression for calls that nothing clear opens: the first is told by what opens them
     /// all, or by the start of the turn, and the next by standing behind it.
     fn chained(&self, shape: &CallShape, slots: &[Slot]) -> String {
@@ -199,7 +207,7 @@ impl Drafter<'_> {
         let is_keyed = matches!(shape.body, CallBody::Object(..) | CallBody::Array(..));
         let start = match (section.is_empty(), self.choices.calls_anywhere && is_keyed) {
             (true, true) => return own,
-            (true, false) => "\\A\\s*".to_owned(),
+            (true, false) => self.turn_start(),
             (false, _) => format!("{}\\s*", loose(section)),
         };
         if !shape.several || matches!(shape.body, CallBody::Array(..)) {
