@@ -3,7 +3,7 @@
 use super::asking::{Asking, Mode, Said, Scene};
 use super::markers::{self, common_suffix};
 use super::reasoning::{Found, ReasoningShape, closing_marker};
-use super::turn::{self, MODES, Openings, shared_end};
+use super::turn::{MODES, Openings, shared_end};
 
 /// How the text of a turn is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,10 +72,8 @@ pub(crate) fn find(
         let open = open.as_deref().unwrap_or_default();
         let between = between.strip_suffix(open).unwrap_or(between);
         let end = &found.end[..found.end.len() - common_suffix(&found.end, &after)];
-        let mut around = Vec::new();
-        for text in [between, end] {
-            turn::push_markers(&mut around, text);
-        }
+        let units = [between, end].into_iter().flat_map(markers::units);
+        let mut around: Vec<String> = units.map(str::to_owned).collect();
         around.retain(|marker| !header.contains(marker.as_str()) && !own.contains(marker.as_str()));
         around
     });

@@ -3,7 +3,7 @@
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput};
 
 use super::asking::{Asking, Mode, Said, Scene};
-use super::calls::{self, Around, CallShape};
+use super::calls::{self, Around, CallShape, Question};
 use super::content::{self, ContentShape};
 use super::evidence::Evidence;
 use super::hints;
@@ -94,6 +94,29 @@ pub(crate) struct Analysis<'t> {
     pub(crate) findings: Findings,
 }
 
+/// What is said in the turns that findings are made from.
+struct Sayings {
+    /// The word that is all the text.
+    word: String,
+    /// The word that is all the reasoning.
+    thought: String,
+    plain: Said,
+    thoughtful: Said,
+}
+
+impl Sayings {
+    fn new(asking: &Asking<'_>) -> Sayings {
+        let (word, thought) = (asking.word("content"), asking.word("thought"));
+        let plain = Said::content(&word);
+        Sayings {
+            thoughtful: plain.clone().reasoning(&thought),
+            plain,
+            word,
+            thought,
+        }
+    }
+}
+
 /// Finds out how a model writes its turn.
 pub(crate) fn analyze<'t>(
     template: &ChatTemplate,
@@ -102,55 +125,40 @@ pub(crate) fn analyze<'t>(
 ) -> Result<Analysis<'t>, RenderError> {
     let eos = base.eos_token.clone();
     let mut asking = Asking::new(template, prepared, base)?;
-    let (word, thought) = (asking.word("content"), asking.word("thought"));
-    let plain = Said::content(&word);
-    let thoughtful = plain.clone().reasoning(&thought);
-
-    let (question, mut calls_refused) = match calls::ask(&mut asking) {
+    let sayings = Sayings::new(&asking);
+    let (question, calls_refused) = match calls::ask(&mut asking) {
         Ok(question) => (question, None),
         Err(refusal) => (None, Some(refusal.message().to_owned())),
     };
-    let in_last_turn = asking.find_manner(Scene::Question, &thoughtful, &[&thought, &word]);
-    let in_last_turn = matches!(in_last_turn, Ok(true));
-
-    let mut turns = vec![plain.clone(), thoughtful.clone()];
-    if let Some(question) = &question {
-        turns.push(question.one.clone());
-        turns.push(question.one.clone().reasoning(&thought));
-    }
-    let mut openings = Openings::of(&asking, &turns, &word);
-
-    // Reasoning as it stands beside text, and if there is none, as it stands beside calls.
-    let beside_text = in_last_turn
-        .then(|| reasoning::look(&asking, &openings, &thoughtful, &thought, &word))
+    let words = [sayings.thought.as_str(), &sayings.word];
+    let thinks = asking.find_manner(Scene::Question, &sayings.thoughtful, &words);
+    let mut openings = Openings::of(&asking, &turns(&sayings, question.as_ref()), &sayings.word);
+    let beside_text = matches!(thinks, Ok(true))
+        .then(|| beside_text(&asking, &openings, &sayings))
         .flatten();
-    let beside_calls = question.as_ref().and_then(|question| {
-        let said = question.one.clone().reasoning(&thought);
-        let turn = asking.turn(Scene::Question, &said, Mode::On).ok()?;
-        let next = question.first_word(turn.tail()).to_owned();
-        reasoning::look(&asking, &openings, &said, &thought, &next)
-    });
+    let beside_calls = question
+        .as_ref()
+        .and_then(|question| beside_calls(&asking, &openings, &sayings, question));
     let reasoning = reasoning_shape(
         &asking,
         template,
         &mut openings,
         beside_text.as_ref(),
         beside_calls.as_ref(),
-        (&thoughtful, &thought),
+        &sayings,
     );
+    // What holds a word of a probe has been misunderstood.
     let reasoning = reasoning.filter(|shape| !asking.leaks(&statement::reasoning_value(shape)));
-
     let (mut content, after_content) = content::find(
         &asking,
         &openings,
-        &plain,
-        &word,
+        &sayings.plain,
+        &sayings.word,
         reasoning.as_ref(),
         beside_text.as_ref(),
     );
-    if reasoning
-        .as_ref()
-        .is_some_and(|shape| shape.certainty != Certainty::Seen)
+    let is_seen = |shape: &ReasoningShape| shape.certainty == Certainty::Seen;
+    if !reasoning.as_ref().is_none_or(is_seen)
         && let Some(told) = hints::reasoning(&asking)
     {
         content.beside_reasoning.extend(told.others);
@@ -160,28 +168,8 @@ pub(crate) fn analyze<'t>(
         after_content: &after_content,
         reasoning_close: reasoning.as_ref().map(|reasoning| reasoning.close.as_str()),
     };
-    let calls = match question {
-        Some(question) => {
-            let found = calls::find(&asking, question, &around);
-            // What holds a word of a probe has been misunderstood.
-            let found = found.filter(|shape| !asking.leaks(&statement::calls_value(shape)));
-            if found.is_none() {
-                calls_refused =
-                    Some("calls are rendered, but not in a way that is understood".into());
-            }
-            found
-        }
-        None => {
-            let tools = calls::tools(&asking);
-            hints::calls(
-                &mut asking,
-                tools,
-                &template.source,
-                &template.special_tokens,
-            )
-        }
-    };
-    let mut ends = turn::ends(&asking, &plain, &word, &content.close);
+    let (calls, not_understood) = call_shape(&mut asking, template, question, &around);
+    let mut ends = turn::ends(&asking, &sayings.plain, &sayings.word, &content.close);
     ends.extend(eos);
     turn::dedup(&mut ends);
     let findings = Findings {
@@ -193,7 +181,7 @@ pub(crate) fn analyze<'t>(
         reasoning,
         content,
         calls,
-        calls_refused,
+        calls_refused: calls_refused.or(not_understood),
     };
     Ok(Analysis {
         asking,
@@ -202,13 +190,69 @@ pub(crate) fn analyze<'t>(
     })
 }
 
+/// The turns by which it is told where a turn begins.
+fn turns(sayings: &Sayings, question: Option<&Question>) -> Vec<Said> {
+    let mut turns = vec![sayings.plain.clone(), sayings.thoughtful.clone()];
+    if let Some(question) = question {
+        turns.push(question.one.clone());
+        turns.push(question.one.clone().reasoning(&sayings.thought));
+    }
+    turns
+}
+
+/// Reasoning as it stands before text.
+fn beside_text(asking: &Asking<'_>, openings: &Openings, sayings: &Sayings) -> Option<Found> {
+    reasoning::look(
+        asking,
+        openings,
+        &sayings.thoughtful,
+        &sayings.thought,
+        &sayings.word,
+    )
+}
+
+/// Reasoning as it stands before a call.
+fn beside_calls(
+    asking: &Asking<'_>,
+    openings: &Openings,
+    sayings: &Sayings,
+    question: &Question,
+) -> Option<Found> {
+    let said = question.one.clone().reasoning(&sayings.thought);
+    let turn = asking.turn(Scene::Question, &said, Mode::On).ok()?;
+    let next = question.first_word(turn.tail()).to_owned();
+    reasoning::look(asking, openings, &said, &sayings.thought, &next)
+}
+
+/// How calls are written, or that they can't be understood.
+fn call_shape(
+    asking: &mut Asking<'_>,
+    template: &ChatTemplate,
+    question: Option<Question>,
+    around: &Around<'_>,
+) -> (Option<CallShape>, Option<String>) {
+    let Some(question) = question else {
+        let tools = calls::tools(asking);
+        let hinted = hints::calls(asking, tools, &template.source, &template.special_tokens);
+        return (hinted, None);
+    };
+    let found = calls::find(asking, question, around);
+    match found.filter(|shape| !asking.leaks(&statement::calls_value(shape))) {
+        Some(shape) => (Some(shape), None),
+        None => (
+            None,
+            Some("calls are rendered, but not in a way that is understood".to_owned()),
+        ),
+    }
+}
+
 fn reasoning_shape(
     asking: &Asking<'_>,
     template: &ChatTemplate,
     openings: &mut Openings,
     beside_text: Option<&Found>,
     beside_calls: Option<&Found>,
-    (said, thought): (&Said, &str),
+    sayings: &Sayings,
 ) -> Option<ReasoningShape> {
     let seen = beside_text.or(beside_calls);
     let (open, close, certainty) = match seen {
@@ -243,11 +287,11 @@ fn reasoning_shape(
             .is_some_and(|open| rest.contains(open.trim()))
     };
     let closes = |rest: &String| rest.contains(close.trim());
-    let past = asking.past_turn(Scene::Question, said, Mode::On);
+    let past = asking.past_turn(Scene::Question, &sayings.thoughtful, Mode::On);
     Some(ReasoningShape {
         certainty,
         in_last_turn: beside_text.is_some(),
-        in_past_turns: past.is_ok_and(|turn| turn.tail().contains(thought)),
+        in_past_turns: past.is_ok_and(|turn| turn.tail().contains(&sayings.thought)),
         beside_calls: beside_calls.is_some(),
         opened_by_prompt: remainders.iter().any(|rest| opens(rest) && !closes(rest)),
         closed_by_prompt: remainders.iter().any(closes),

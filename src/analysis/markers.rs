@@ -220,6 +220,27 @@ pub(crate) fn markers(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).into_iter().filter(|piece| is_marker(piece))
 }
 
+/// The markers of a text, if it has nothing else but white space; or else the text as one.
+pub(crate) fn units(text: &str) -> Vec<&str> {
+    let found: Vec<&str> = markers(text).collect();
+    let length: usize = found.iter().map(|marker| marker.len()).sum();
+    let solid = text.chars().filter(|c| !c.is_whitespace());
+    match text.trim() {
+        "" => Vec::new(),
+        // Markers may have white space in them.
+        _ if found
+            .concat()
+            .chars()
+            .filter(|c| !c.is_whitespace())
+            .eq(solid)
+            && length > 0 =>
+        {
+            found
+        }
+        whole => vec![whole],
+    }
+}
+
 /// What is left of a marker's name when brackets and what says "begin" or "end" are gone.
 pub(crate) fn core(marker: &str) -> String {
     let words = marker.split(|c: char| !c.is_alphanumeric());

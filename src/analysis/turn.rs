@@ -255,23 +255,13 @@ pub(crate) fn ends(
             ends.extend(markers::markers(tail).next().map(str::to_owned));
         }
         if ends.is_empty() {
-            push_markers(&mut ends, &last);
+            ends.extend(markers::units(&last).into_iter().map(str::to_owned));
         }
     } else {
-        push_markers(&mut ends, shared);
+        ends.extend(markers::units(shared).into_iter().map(str::to_owned));
     }
     dedup(&mut ends);
     ends
-}
-
-/// All markers of a text; the text itself if it is none but not blank.
-pub(crate) fn push_markers(into: &mut Vec<String>, text: &str) {
-    let found: Vec<&str> = markers::markers(text).collect();
-    if found.concat() == text.split_whitespace().collect::<String>() {
-        into.extend(found.into_iter().map(str::to_owned));
-    } else if !text.trim().is_empty() {
-        into.push(text.trim().to_owned());
-    }
 }
 
 /// Drops what is empty, and what is there already.

@@ -383,14 +383,13 @@ impl Drafter<'_> {
     }
 }
 
-/// Adds the markers of a text, or the text itself if it is not markers alone.
+/// Adds the markers of a text, or the text itself if it is not markers alone, unless it could as
+/// well be prose or JSON.
 fn push(into: &mut Vec<String>, text: &str) {
-    let found: Vec<&str> = markers::markers(text).collect();
-    if !found.is_empty() && found.concat() == text.split_whitespace().collect::<String>() {
-        into.extend(found.into_iter().map(str::to_owned));
-    } else if is_distinctive(text) {
-        into.push(text.trim().to_owned());
-    }
+    let units = markers::units(text)
+        .into_iter()
+        .filter(|unit| is_distinctive(unit));
+    into.extend(units.map(str::to_owned));
 }
 
 fn longest_first(texts: &[String]) -> Vec<String> {

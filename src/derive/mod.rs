@@ -4,6 +4,7 @@
 //! draft, and every draft is run, by the real parser, over all renderings of probes and over what
 //! models do to such texts.
 
+mod conversations;
 mod damage;
 mod draft;
 mod proof;
