@@ -41,6 +41,13 @@ const ODD: &[&str] = &[
     "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ '<a>' * 20000 }}{% endfor %}",
     "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ '[' * 3000 }}\
      {{ c.function | tojson }}{{ ']' * 3000 }}{% endfor %}{% endfor %}",
+    "{% for m in messages %}{{ m.role }}{{ m.content }}{{ '/-' * 8000 }}{% endfor %}",
+    "{% for m in messages %}{{ m.role }}{{ m.content }}{{ '(' * 16000 }}{% endfor %}",
+    "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ '{' * 8000 }}\
+     {{ c.function | tojson }}{% endfor %}{% endfor %}",
+    "{{ '<ab>' * 30000 }}{% for m in messages %}{{ m.role }}{{ m.content }}{% endfor %}",
+    "{% for m in messages %}{{ m.role }}{{ m.content }}{% endfor %}{{ '<ab>' * 4000 }}",
+    "{% for m in messages %}{{ '@@' * 4000 }}{{ m.content }}{{ '<<' * 4000 }}{% endfor %}",
     "{% for i in range(3000000) %}{% endfor %}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}",
     "{% for m in messages %}{{ m.role }}\u{e000}\u{e001}{{ m.content }}\u{e003}{% for c in m.tool_calls or [] %}\
      \u{e002}{{ c.function.name }}\u{e000}{{ c.function.arguments | tojson }}{% endfor %}{% endfor %}",

@@ -5,7 +5,7 @@ mod closing;
 mod opening;
 
 use crate::analysis::markers::{self, is_distinctive};
-use crate::analysis::{Findings, Slot, dedup, slotted};
+use crate::analysis::{CallBody, Findings, Slot, dedup, slotted};
 use crate::value::{Object, Value};
 
 use super::DeriveOptions;
@@ -22,6 +22,9 @@ pub(super) struct Choices {
     pub(super) next_call_closes: bool,
     /// Whether calls that nothing clear opens may begin within a text.
     pub(super) calls_anywhere: bool,
+    /// Whether a call that is a bare JSON object is cut into its name and its arguments, so that
+    /// one may follow the other with nothing between.
+    pub(super) split_objects: bool,
     /// Whether calls close a text that nothing else has closed.
     pub(super) calls_close_content: bool,
     /// Whether what stands between a name and the arguments may be anything.
@@ -72,6 +75,8 @@ pub(super) fn draft(
     choices: &Choices,
     options: &DeriveOptions,
 ) -> Value {
+    let split = choices.split_objects.then(|| split_objects(findings));
+    let findings = split.as_ref().unwrap_or(findings);
     let drafter = Drafter {
         findings,
         cut_markers,
@@ -98,6 +103,32 @@ pub(super) fn draft(
     fields.insert("content", drafter.content());
     template.insert("fields", fields);
     template.into()
+}
+
+/// The findings as if what stands around the arguments in a call's JSON were markers.
+fn split_objects(findings: &Findings) -> Findings {
+    let mut split = findings.clone();
+    let Some(shape) = &mut split.calls else {
+        return split;
+    };
+    if let CallBody::Object(keys, dialect) = &shape.body
+        && let ([name], [arguments], 2) = (
+            keys.name.as_slice(),
+            keys.arguments.as_slice(),
+            keys.all.len(),
+        )
+        && keys.all.first() == Some(name)
+        && dialect.is_json()
+    {
+        shape.open.extend([
+            Slot::Text(format!("{{\"{name}\": \"")),
+            Slot::Name,
+            Slot::Text(format!("\", \"{arguments}\": ")),
+        ]);
+        shape.close.insert(0, Slot::Text("}".to_owned()));
+        shape.body = CallBody::Arguments(dialect.clone());
+    }
+    split
 }
 
 fn texts(texts: &[String]) -> Vec<Value> {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use crate::analysis::Findings;
+use crate::analysis::{CallBody, Findings};
 use crate::json;
 use crate::response::ResponseTemplate;
 use crate::value::Value;
@@ -187,6 +187,11 @@ impl<'a> Search<'a> {
         if self.findings.calls.is_some() {
             add(&|choices| choices.next_call_closes = !choices.next_call_closes);
             add(&|choices| choices.calls_anywhere = !choices.calls_anywhere);
+            if self.has_bare_objects() {
+                add(&|choices| choices.split_objects = !choices.split_objects);
+                // Neither helps where calls follow upon a text, and upon each other.
+                add(&|choices| (choices.split_objects, choices.calls_anywhere) = (true, true));
+            }
             add(&|choices| choices.loose_header = !choices.loose_header);
             add(&|choices| choices.optional_lead = !choices.optional_lead);
             add(&|choices| choices.broken_markers = !choices.broken_markers);
@@ -232,6 +237,14 @@ impl<'a> Search<'a> {
             score.recovered[trial.kind] -= usize::from(wrong.is_some());
         }
         beats(&score).then_some(score)
+    }
+
+    /// Whether calls are JSON objects and nothing else.
+    fn has_bare_objects(&self) -> bool {
+        let calls = self.findings.calls.as_ref();
+        calls.is_some_and(|shape| {
+            shape.open.is_empty() && matches!(shape.body, CallBody::Object(..))
+        })
     }
 
     /// How soon a template lets text out: literals before patterns, patterns before those that

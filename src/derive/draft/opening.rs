@@ -204,7 +204,8 @@ impl Drafter<'_> {
             _ => self.opening(slots, true),
         };
         // Only what looks ahead for all of a call's keys may begin anywhere.
-        let is_keyed = matches!(shape.body, CallBody::Object(..) | CallBody::Array(..));
+        let is_keyed = self.choices.split_objects
+            || matches!(shape.body, CallBody::Object(..) | CallBody::Array(..));
         let start = match (section.is_empty(), self.choices.calls_anywhere && is_keyed) {
             (true, true) => return own,
             (true, false) => self.turn_start(),
