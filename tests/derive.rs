@@ -102,6 +102,7 @@ fn the_template_is_printed_and_the_report_beside_it() {
       turn       begins after `<assistant>`, ends with `<end>`
       reasoning  between `<think>` and `</think>`
                  rendered in the last turn, in past turns, beside calls
+                 read from `reasoning_content`
       content    bare
       calls      each a JSON object: name under `name`, arguments under `arguments`
                  a call is `<call>{…}</call>`
@@ -229,6 +230,7 @@ fn what_can_not_be_recovered_is_told() {
       turn       begins after `<assistant>`, ends with `<end>`
       reasoning  between `<think>` and `</think>`
                  rendered in the last turn, in past turns, beside calls
+                 read from `reasoning_content`
       content    bare
       calls      each a JSON object: name under `name`, arguments under `arguments`
                  a call is `<call>{…}</call>`
@@ -452,6 +454,7 @@ fn findings_come_with_their_evidence_on_demand() {
       turn       begins after `<assistant>`, ends with `<end>`
       reasoning  between `<think>` and `</think>`
                  rendered in the last turn, in past turns, beside calls
+                 read from `reasoning_content`
       content    bare
       calls      each a JSON object: name under `name`, arguments under `arguments`
                  a call is `<call>{…}</call>`

@@ -11,7 +11,10 @@ fuzz_target!(|source: &str| {
     if let Ok(derived) = derive(&template, &DeriveOptions::default()) {
         assert!(ResponseTemplate::from_value(&derived.template).is_ok());
         assert!(derived.recovered() <= derived.proof.len());
-        assert_eq!(derived.is_whole(), derived.recovered() == derived.proof.len());
+        assert_eq!(
+            derived.is_whole(),
+            derived.recovered() == derived.proof.len()
+        );
     }
     if let Ok((findings, evidence)) = Findings::with_evidence(&template, &RenderInput::default()) {
         assert!(!findings.statements().is_empty());

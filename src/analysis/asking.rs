@@ -275,6 +275,25 @@ impl<'t> Asking<'t> {
         self.rendered(&probe, scene)
     }
 
+    /// Under which names the template reads reasoning, when it gets only one of them at a time.
+    pub(crate) fn reasoning_keys(&self, said: &Said, thought: &str) -> Vec<String> {
+        if self.manner.reasoning == ReasoningKey::Part {
+            return vec!["content".to_owned()];
+        }
+        let mut bare = said.clone();
+        bare.reasoning = None;
+        let reads = |key: &str| {
+            let mut messages = self.before(Scene::Question);
+            messages.push(with(self.message(&bare), key, thought));
+            let probe = self.probe(messages, Mode::On).without_aliases();
+            self.prober
+                .render(&probe)
+                .is_ok_and(|text| text.contains(thought))
+        };
+        let keys = ["reasoning_content", "thinking", "reasoning"].into_iter();
+        keys.filter(|key| reads(key)).map(str::to_owned).collect()
+    }
+
     /// The conversation before the turn, without the beginning of an answer.
     pub(crate) fn no_prompt(&self, scene: Scene, mode: Mode) -> Result<Turn, RenderError> {
         let probe = self.probe(self.before(scene), mode);

@@ -146,6 +146,7 @@ pub(crate) fn analyze<'t>(
         beside_text.as_ref(),
         beside_calls.as_ref(),
         &sayings,
+        question.as_ref(),
     );
     // What holds a word of a probe has been misunderstood.
     let reasoning = reasoning.filter(|shape| !asking.leaks(&statement::reasoning_value(shape)));
@@ -253,6 +254,7 @@ fn reasoning_shape(
     beside_text: Option<&Found>,
     beside_calls: Option<&Found>,
     sayings: &Sayings,
+    question: Option<&Question>,
 ) -> Option<ReasoningShape> {
     let seen = beside_text.or(beside_calls);
     let (open, close, certainty) = match seen {
@@ -288,8 +290,19 @@ fn reasoning_shape(
     };
     let closes = |rest: &String| rest.contains(close.trim());
     let past = asking.past_turn(Scene::Question, &sayings.thoughtful, Mode::On);
+    let mut keys = Vec::new();
+    if beside_text.is_some() {
+        keys = asking.reasoning_keys(&sayings.thoughtful, &sayings.thought);
+    } else if beside_calls.is_some() {
+        let said = question
+            .map(|question| question.one.clone())
+            .unwrap_or_default();
+        keys = asking.reasoning_keys(&said, &sayings.thought);
+    }
     Some(ReasoningShape {
         certainty,
+        keys,
+        cut_from_content: reasoning::cuts_off(asking, close.trim()),
         in_last_turn: beside_text.is_some(),
         in_past_turns: past.is_ok_and(|turn| turn.tail().contains(&sayings.thought)),
         beside_calls: beside_calls.is_some(),

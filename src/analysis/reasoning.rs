@@ -9,6 +9,9 @@ use super::turn::Openings;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReasoningShape {
+    /// The keys of a message under which the template reads it; `content` says that it is a part of
+    /// the content.
+    pub keys: Vec<String>,
     /// What opens it; `None` if the turn just begins with it.
     pub open: Option<String>,
     /// What closes it.
@@ -21,6 +24,8 @@ pub struct ReasoningShape {
     pub in_past_turns: bool,
     /// Whether it is rendered beside calls.
     pub beside_calls: bool,
+    /// Whether the template cuts it out of the content of past turns.
+    pub cut_from_content: bool,
     /// Whether a prompt opens it.
     pub opened_by_prompt: bool,
     /// Whether a prompt opens it and closes it at once, to switch thinking off.
@@ -161,7 +166,7 @@ fn quoted(source: &str) -> Vec<&str> {
 
 /// Whether a template drops what stands before a marker in the content of a past turn, and only
 /// because of the marker.
-fn cuts_off(asking: &Asking<'_>, marker: &str) -> bool {
+pub(crate) fn cuts_off(asking: &Asking<'_>, marker: &str) -> bool {
     let (before, after) = (asking.word("before"), asking.word("after"));
     let keeps = |between: &str, word: &str| {
         let said = Said::content(&format!("{before}{between}{after}"));

@@ -212,10 +212,17 @@ fn of_reasoning(shape: &ReasoningShape) -> Vec<String> {
         }
     }
     let mut all = vec![markers];
-    all.push(match places.is_empty() {
-        true => "never rendered".to_owned(),
-        false => format!("rendered {}", places.join(", ")),
+    all.push(match places.as_slice() {
+        [] => "never rendered".to_owned(),
+        ["beside calls"] => "rendered only beside calls".to_owned(),
+        places => format!("rendered {}", places.join(", ")),
     });
+    if !shape.keys.is_empty() {
+        all.push(format!("read from {}", all_shown(&shape.keys)));
+    }
+    if shape.cut_from_content {
+        all.push("cut out of the content of past turns".to_owned());
+    }
     if shape.opened_by_prompt {
         all.push("a prompt opens it".to_owned());
     }
@@ -358,8 +365,18 @@ fn of_keys(keys: &CallKeys) -> String {
 pub(super) fn reasoning_value(shape: &ReasoningShape) -> Value {
     object([
         ("certainty", shape.certainty.key().into()),
+        (
+            "keys",
+            shape
+                .keys
+                .iter()
+                .map(|key| Value::from(key.as_str()))
+                .collect::<Vec<_>>()
+                .into(),
+        ),
         ("open", optional(shape.open.as_deref())),
         ("close", shape.close.as_str().into()),
+        ("cut_from_content", shape.cut_from_content.into()),
         ("in_last_turn", shape.in_last_turn.into()),
         ("in_past_turns", shape.in_past_turns.into()),
         ("beside_calls", shape.beside_calls.into()),

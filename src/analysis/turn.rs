@@ -233,21 +233,20 @@ pub(crate) fn ends(
         text.rfind(word)
             .map(|at| text[at + word.len()..].to_owned())
     };
-    // What closes the content comes before what ends the turn.
-    let after_close = |text: String| {
-        let rest = content_close
-            .iter()
-            .find_map(|close| text.trim_start().strip_prefix(close.as_str()));
-        match rest.filter(|rest| !rest.trim().is_empty()) {
-            Some(rest) => rest.to_owned(),
-            None => text,
-        }
-    };
     let last = asking.turn(Scene::Question, said, Mode::Unset).ok();
-    let last = last.and_then(|turn| after(turn.tail())).map(after_close);
+    let last = last.and_then(|turn| after(turn.tail())).unwrap_or_default();
     let past = asking.past_turn(Scene::Question, said, Mode::Unset).ok();
-    let past = past.and_then(|turn| after(turn.tail())).map(after_close);
-    let (last, past) = (last.unwrap_or_default(), past.unwrap_or_default());
+    let past = past.and_then(|turn| after(turn.tail())).unwrap_or_default();
+    // What closes the content comes before what ends the turn, if anything else ends it.
+    let close = content_close.iter().find(|close| {
+        let rest = last.trim_start().strip_prefix(close.as_str());
+        rest.is_some_and(|rest| !rest.trim().is_empty())
+    });
+    let beyond = |text: String| {
+        let rest = close.and_then(|close| text.trim_start().strip_prefix(close.as_str()));
+        rest.map_or_else(|| text.clone(), str::to_owned)
+    };
+    let (last, past) = (beyond(last), beyond(past));
     let shared = shared_start(&last, &past);
     if shared.trim().is_empty() {
         // Each ends in its own way; the past one perhaps where the next message begins.
