@@ -31,13 +31,14 @@
 //! ```
 //!
 //! With the feature `chat-template`, `ChatTemplate` loads the other half of a model's format from
-//! wherever models keep it, renders it as the transformers library does, and `Capabilities` tells
-//! what it can do.
+//! wherever models keep it, and renders it as the transformers library does; `Capabilities` tells
+//! what it can do, and `Findings` how its model writes a turn. From all of this `derive` works out
+//! the response template, and proves it by round trips.
 //!
 //! # Features
 //!
 //! - none: the streaming parser alone, and [`json`];
-//! - `chat-template`: chat templates;
+//! - `chat-template`: chat templates, and response templates derived from them;
 //! - `hub`: chat templates from the Hugging Face hub, too;
 //! - `cli` (default): the command line, which brings `chat-template` along.
 #![warn(missing_docs)]
