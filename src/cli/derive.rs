@@ -53,7 +53,7 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 
     /// Put it as `response_template` into the tokenizer_config.json that the chat template came
-    /// from, or that stands beside it
+    /// from, or that stands beside it; also if it does not recover everything
     #[arg(long, conflicts_with = "diff")]
     write: bool,
 
