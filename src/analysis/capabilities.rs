@@ -4,6 +4,7 @@ use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 use crate::json;
 use crate::value::{Object, Value};
 
+use super::findings::with_tokens;
 use super::probe::{Probe, Prober, call, message, object, result, tool, with};
 use super::variables::{self, Variable};
 
@@ -170,17 +171,7 @@ impl Capabilities {
     /// If the template is not valid, or does not even render a question of the user.
     pub fn of(template: &ChatTemplate, base: &RenderInput) -> Result<Capabilities, RenderError> {
         let prepared = template.prepare();
-        let base = RenderInput {
-            bos_token: base
-                .bos_token
-                .clone()
-                .or_else(|| template.bos_token.clone()),
-            eos_token: base
-                .eos_token
-                .clone()
-                .or_else(|| template.eos_token.clone()),
-            ..base.clone()
-        };
+        let base = with_tokens(template, base);
         let mut prober = Prober::new(template, prepared.renderer()?, base);
         prober.try_question()?;
         Ok(Capabilities {
