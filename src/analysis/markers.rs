@@ -15,7 +15,8 @@ const BRACKETS: [(char, char); 8] = [
 /// A marker is not longer than this many bytes.
 const LONGEST: usize = 96;
 
-/// Stands in a text where a slot has been taken out. Private use: no template writes it.
+/// Stands in a text where a slot has been taken out. These are for private use: a template that
+/// writes one itself is misread, and no more.
 pub(crate) const NAME_SLOT: char = '\u{E000}';
 pub(crate) const ID_SLOT: char = '\u{E001}';
 pub(crate) const INDEX_SLOT: char = '\u{E002}';

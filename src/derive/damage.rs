@@ -4,7 +4,6 @@ use crate::analysis::asking::Said;
 use crate::analysis::{Findings, Slot, markers, slotted};
 
 use super::sample::{Origin, Sample};
-use super::trial::Expected;
 
 /// A damaged text, and what it still means.
 #[derive(Debug, Clone)]
@@ -12,7 +11,7 @@ pub(super) struct Damaged {
     pub(super) how: &'static str,
     pub(super) begun: String,
     pub(super) output: String,
-    pub(super) expected: Expected,
+    pub(super) expected: Said,
 }
 
 /// Damages samples in all ways that leave no doubt about what was meant.
@@ -47,10 +46,7 @@ impl Damager<'_> {
                 how,
                 begun: self.sample.begun.clone(),
                 output,
-                expected: Expected {
-                    said,
-                    content_counts: true,
-                },
+                expected: said,
             });
         }
     }

@@ -3,7 +3,7 @@
 use super::damage::Damaged;
 use super::sample::{Origin, Samples};
 use super::search::Chosen;
-use super::trial::{differs, expected};
+use super::trial::differs;
 
 /// What a response template makes of a rendering.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub(super) fn rows(chosen: &Chosen, field: &str, samples: &Samples) -> Vec<Row> 
             samples,
             &sample.prefix,
             &sample.output,
-            &expected(sample),
+            &sample.written,
         );
         let lost = sample.lost();
         Row {

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use crate::analysis::asking::Said;
 use crate::analysis::{CallBody, Findings};
 use crate::json;
 use crate::response::ResponseTemplate;
@@ -13,7 +14,7 @@ use super::DeriveOptions;
 use super::damage::Damaged;
 use super::draft::{Choices, ContentPlace, ThinkingEnd, ThinkingOpen, draft};
 use super::sample::{Origin, Samples};
-use super::trial::{Expected, differs, expected};
+use super::trial::differs;
 
 /// How many kinds of texts there are: those that the chat template wrote, those that were cut or
 /// made up, and damaged ones. A text of one kind counts more than all of the next.
@@ -39,7 +40,7 @@ struct Trial<'a> {
     kind: usize,
     begun: &'a str,
     output: &'a str,
-    expected: Expected,
+    expected: &'a Said,
 }
 
 /// The template that was chosen.
@@ -74,13 +75,13 @@ impl<'a> Search<'a> {
             },
             begun: &sample.begun,
             output: &sample.output,
-            expected: expected(sample),
+            expected: &sample.written,
         });
         let damaged = damaged.iter().map(|damaged| Trial {
             kind: 2,
             begun: &damaged.begun,
             output: &damaged.output,
-            expected: damaged.expected.clone(),
+            expected: &damaged.expected,
         });
         let mut trials: Vec<Trial<'_>> = whole.chain(damaged).collect();
         // Many conversations end in the same text.
@@ -232,7 +233,7 @@ impl<'a> Search<'a> {
                 self.samples,
                 trial.begun,
                 trial.output,
-                &trial.expected,
+                trial.expected,
             );
             score.recovered[trial.kind] -= usize::from(wrong.is_some());
         }

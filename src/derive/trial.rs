@@ -5,15 +5,7 @@ use crate::json;
 use crate::response::{ParserOptions, ResponseTemplate, parse};
 use crate::value::{Object, Value};
 
-use super::sample::{Sample, Samples};
-
-/// What a text must be read as.
-#[derive(Debug, Clone)]
-pub(super) struct Expected {
-    pub(super) said: Said,
-    /// Whether what there is of content is looked at.
-    pub(super) content_counts: bool,
-}
+use super::sample::Samples;
 
 /// Reads a text, and tells what is wrong with what comes of it.
 pub(super) fn differs(
@@ -22,7 +14,7 @@ pub(super) fn differs(
     samples: &Samples,
     prefix: &str,
     output: &str,
-    expected: &Expected,
+    expected: &Said,
 ) -> Option<String> {
     let options = ParserOptions {
         tools: samples.tools.clone(),
@@ -35,7 +27,7 @@ pub(super) fn differs(
     difference(&message, field, expected)
 }
 
-fn difference(message: &Object, field: &str, expected: &Expected) -> Option<String> {
+fn difference(message: &Object, field: &str, expected: &Said) -> Option<String> {
     let text = |key: &str| {
         message
             .get(key)
@@ -44,12 +36,12 @@ fn difference(message: &Object, field: &str, expected: &Expected) -> Option<Stri
             .trim()
     };
     let said = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
-    let reasoning = said(&expected.said.reasoning);
+    let reasoning = said(&expected.reasoning);
     if text(field) != reasoning {
         return Some(format!("{field} is {:?}, not {reasoning:?}", text(field)));
     }
-    let content = said(&expected.said.content);
-    if expected.content_counts && text("content") != content {
+    let content = said(&expected.content);
+    if text("content") != content {
         return Some(format!("content is {:?}, not {content:?}", text("content")));
     }
     let calls = message
@@ -57,7 +49,7 @@ fn difference(message: &Object, field: &str, expected: &Expected) -> Option<Stri
         .and_then(Value::as_array)
         .unwrap_or_default();
     let calls: Vec<Called> = calls.iter().map(called).collect();
-    (calls != expected.said.calls).then(|| {
+    (calls != expected.calls).then(|| {
         let calls: Vec<String> = calls
             .iter()
             .map(|c| format!("{}({})", c.name, json::write(&c.arguments.clone().into())))
@@ -84,13 +76,5 @@ fn called(call: &Value) -> Called {
     Called {
         name: name.unwrap_or_default().to_owned(),
         arguments,
-    }
-}
-
-/// What a sample must be read as.
-pub(super) fn expected(sample: &Sample) -> Expected {
-    Expected {
-        said: sample.written.clone(),
-        content_counts: true,
     }
 }
