@@ -122,7 +122,8 @@ impl<'a> Search<'a> {
                 }
             }
             let Some((choices, score)) = &best else {
-                return Err("each has a fault".to_owned());
+                let plainest = ResponseTemplate::from_value(&self.draft(&Choices::default()));
+                return Err(plainest.map_or_else(|error| error.to_string(), |_| String::new()));
             };
             if before == Some(*score) {
                 let value = self.draft(choices);
