@@ -108,7 +108,7 @@ fn the_template_is_printed_and_the_report_beside_it() {
                  a call is `<call>{…}</call>`
                  several calls a turn
       proof      18 of 18 renderings recovered, 23 drafts tried
-      damaged    56 of 56 damaged texts recovered
+      damaged    64 of 64 damaged texts recovered
     exit 0
     "#);
 }
@@ -191,8 +191,8 @@ fn several_sources_end_with_a_table() {
      1 | {% for %}
        |        ^^
     source        reasoning  calls  recovered  damaged
-    chat.jinja    seen       seen   18/18      56/56
-    tagged.jinja  -          seen   18/18      35/35
+    chat.jinja    seen       seen   18/18      64/64
+    tagged.jinja  -          seen   18/18      43/43
     broken.jinja  -          -      failed     -
     ");
     assert_eq!(outcome.code, 2);
@@ -245,7 +245,7 @@ fn what_can_not_be_recovered_is_told() {
                  not expressible: a text and two calls: thinking is "One moment, I look it up.", not ""
                    the prompt ends  "<user>zq004question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"find_pages\", \"arguments\": {\"words\": \"spring tide\", \"most\": 3}}</call><call>{\"name\": \"read_tide\", \"argume"…
-      damaged    49 of 56 damaged texts recovered
+      damaged    57 of 64 damaged texts recovered
                  15 of 18: the turn's end missing
                  8 of 10: white space added
                  1 of 2: a call within reasoning

@@ -24,6 +24,8 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
         damager.ends(&mut damaged);
         damager.between_calls(&mut damaged);
         damager.text_before_calls(&mut damaged);
+        damager.text_between_calls(&mut damaged);
+        damager.cut_text(&mut damaged);
         damager.header(&mut damaged);
         damager.reasoning(&mut damaged);
     }
@@ -168,6 +170,52 @@ impl Damager<'_> {
         }
     }
 
+    /// A text stands between two calls that have markers of their own; it is the last that counts.
+    fn text_between_calls(&self, into: &mut Vec<Damaged>) {
+        let said = &self.sample.written;
+        let (Some(shape), [_, second]) = (&self.findings.calls, said.calls.as_slice()) else {
+            return;
+        };
+        let Some(Slot::Text(text)) = shape.open.first() else {
+            return;
+        };
+        let has_marker = markers::markers(text).next().is_some();
+        if said.content.is_some() || self.findings.content.open.is_some() || !has_marker {
+            return;
+        }
+        let output = &self.sample.output;
+        let name = output.rfind(&second.name);
+        let Some(at) = name.and_then(|name| output[..name].rfind(text.trim())) else {
+            return;
+        };
+        let mut output = output.clone();
+        output.insert_str(at, "And now this.\n");
+        let said = said.clone().with_content("And now this.");
+        self.put_as(into, "a text between two calls", output, said);
+    }
+
+    /// The text is cut off.
+    fn cut_text(&self, into: &mut Vec<Damaged>) {
+        let said = &self.sample.written;
+        let Some(content) = said.content.as_deref().filter(|_| said.calls.is_empty()) else {
+            return;
+        };
+        let output = &self.sample.output;
+        let words = content.match_indices(' ').map(|(at, _)| at);
+        let Some(half) = words.take(2).last() else {
+            return;
+        };
+        if let Some(at) = output.find(content) {
+            let said = said.clone().with_content(&content[..half]);
+            self.put_as(
+                into,
+                "cut off amid text",
+                output[..at + half].to_owned(),
+                said,
+            );
+        }
+    }
+
     /// A text stands before the calls, though the template would not write one.
     fn text_before_calls(&self, into: &mut Vec<Damaged>) {
         let sample = self.sample;
@@ -258,6 +306,20 @@ impl Damager<'_> {
                 let output = format!("{}{turn_end}", &output[..end]);
                 self.put_as(into, "the turn ends amid reasoning", output, said);
             }
+        }
+        if self
+            .findings
+            .turn
+            .begun(&self.sample.prefix)
+            .contains(shape.open.as_deref().unwrap_or("\n").trim())
+            && opened
+        {
+            let said = Said {
+                reasoning: None,
+                ..self.sample.written.clone()
+            };
+            let output = format!("{}{}", &output[..at], output[end..].trim_start());
+            self.put_as(into, "reasoning left out", output, said);
         }
         let Some(start) = self.calls_start(&output[end..]).map(|start| end + start) else {
             return;
