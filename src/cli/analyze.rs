@@ -2,12 +2,11 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use clap::ValueEnum;
-
 use unjinja::{Evidence, Findings, Object, Subject, Value, json};
 
+use super::Failure;
+use super::report::{self, Format};
 use super::source::SourceArgs;
-use super::{Failure, report};
 
 /// Show how a model writes its turn, as far as its chat template tells
 #[derive(Debug, clap::Args)]
@@ -40,15 +39,6 @@ pub(crate) struct Args {
     /// How to print the findings
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
-}
-
-/// How to print the findings.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
-    /// Lines for people
-    Human,
-    /// A JSON object
-    Json,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {

@@ -2,11 +2,10 @@
 
 use std::io::{self, Write};
 
-use clap::ValueEnum;
-
 use unjinja::{Capabilities, Outcome, Topic, json};
 
 use super::Failure;
+use super::report::Format;
 use super::source::SourceArgs;
 
 /// Tell what a chat template renders, refuses, or silently drops
@@ -28,15 +27,6 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// How to print what was found.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
-    /// A table
-    Human,
-    /// A JSON object
-    Json,
-}
-
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let template = args.source.load()?;
     let base = args.source.options.base();
@@ -49,10 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let text = match args.format {
         Format::Human => table(&capabilities),
         Format::Json => {
-            let mut text = String::new();
-            json::write_into(&mut text, &capabilities.to_value(), &json::Style::pretty(2));
-            text.push('\n');
-            text
+            json::write_styled(&capabilities.to_value(), &json::Style::pretty(2)) + "\n"
         }
     };
     io::stdout()

@@ -1,11 +1,22 @@
-//! What commands tell people about a derivation.
+//! How commands tell what they found.
 
 use std::env;
+
+use clap::ValueEnum;
 
 use unjinja::{Certainty, Derivation, Evidence, Findings, Recovery, Subject};
 
 /// How much of a text is shown in a report.
 const SHOWN: usize = 160;
+
+/// How a command prints what it found.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Format {
+    /// Lines for people
+    Human,
+    /// A JSON object
+    Json,
+}
 
 /// The report on one derivation.
 pub(crate) fn derivation(name: &str, derivation: &Derivation) -> String {
