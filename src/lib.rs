@@ -48,6 +48,8 @@
 mod analysis;
 #[cfg(feature = "chat-template")]
 mod chat_template;
+#[cfg(feature = "check")]
+pub mod check;
 #[cfg(feature = "chat-template")]
 mod derive;
 pub mod json;

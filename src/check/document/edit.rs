@@ -1,0 +1,381 @@
+//! Changing values in a document, and leaving all the rest of it as it is.
+
+use std::ops::Range;
+
+use crate::json::{self, Style};
+use crate::value::{Object, Value, pointer_index, pointer_tokens};
+
+use super::write::{self, STEP};
+use super::{Content, Document, Entry, Language, Node};
+
+/// A value to be put somewhere. Its key may be a new one.
+#[derive(Debug, Clone)]
+pub(in crate::check) struct Change {
+    /// JSON pointer to the map that it is put into.
+    pub(in crate::check) pointer: String,
+    pub(in crate::check) key: &'static str,
+    pub(in crate::check) value: Value,
+}
+
+/// Why a document can't be changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("it can't be changed in place: {0}")]
+pub(in crate::check) struct EditError(pub(in crate::check) &'static str);
+
+/// A part of the text, and what stands there instead.
+struct Edit {
+    range: Range<usize>,
+    text: String,
+}
+
+impl Document {
+    /// The text with all of these changes.
+    ///
+    /// As little is written anew as possible, so that comments stay, and the order of keys. What
+    /// has been written is read back; if it doesn't say what it should, it is not given away.
+    pub(in crate::check) fn changed(&self, changes: &[Change]) -> Result<String, EditError> {
+        let mut expected = self.root.to_value();
+        for change in changes {
+            let object = at_pointer(&mut expected, &change.pointer).and_then(Value::as_object_mut);
+            let object = object.ok_or(EditError("the place has gone"))?;
+            object.insert(change.key, change.value.clone());
+        }
+        for whole in [false, true] {
+            let text = self.edited(changes, whole)?;
+            let read = Document::read(text, self.language);
+            if let Some(read) = read
+                .ok()
+                .filter(|read| same(&read.root.to_value(), &expected))
+            {
+                return Ok(read.text);
+            }
+        }
+        Err(EditError("change it by hand"))
+    }
+
+    fn edited(&self, changes: &[Change], whole: bool) -> Result<String, EditError> {
+        let mut edits = Edits {
+            document: self,
+            whole,
+            edits: Vec::new(),
+        };
+        for change in changes {
+            let map = self
+                .node_at(&change.pointer)
+                .ok_or(EditError("the place has gone"))?;
+            if map.is_alias {
+                return Err(EditError("it stands for what is written elsewhere"));
+            }
+            edits.set(map, change.key, &change.value);
+        }
+        let mut edits = edits.edits;
+        edits.sort_by_key(|edit| edit.range.start);
+        let mut out = String::with_capacity(self.text.len());
+        let mut at = 0;
+        for edit in edits {
+            out.push_str(&self.text[at.min(edit.range.start)..edit.range.start]);
+            match self.text.contains("\r\n") {
+                true => out.push_str(&edit.text.replace('\n', "\r\n")),
+                false => out.push_str(&edit.text),
+            }
+            at = edit.range.end;
+        }
+        out.push_str(&self.text[at..]);
+        Ok(out)
+    }
+
+    fn node_at(&self, pointer: &str) -> Option<&Node> {
+        pointer_tokens(pointer)?.try_fold(&self.root, |node, step| match &node.content {
+            Content::Map(_) => node.get(&step),
+            Content::List(nodes) => nodes.get(pointer_index(&step)?),
+            Content::Scalar(_) => None,
+        })
+    }
+}
+
+fn at_pointer<'v>(value: &'v mut Value, pointer: &str) -> Option<&'v mut Value> {
+    pointer_tokens(pointer)?.try_fold(value, |value, step| match value {
+        Value::Object(object) => object.get_mut(&step),
+        Value::Array(items) => items.get_mut(pointer_index(&step)?),
+        _ => None,
+    })
+}
+
+/// Whether two values say the same, whatever the order of their keys.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) => {
+            let has = |(key, value): (&_, &Value)| b.get_text(key).is_some_and(|b| same(value, b));
+            a.len() == b.len() && a.iter().all(has)
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (a, b) => json::write(a) == json::write(b),
+    }
+}
+
+/// Where a value stands in what holds it.
+#[derive(Clone, Copy)]
+enum Place {
+    /// Behind the colon of a key, both of which end at `end`. The key stands at an indent.
+    Key { end: usize, indent: usize },
+    /// Behind the dash of an item.
+    Dash { end: usize, indent: usize },
+    /// Within brackets.
+    Flow,
+}
+
+/// Collects what has to be written anew.
+struct Edits<'d> {
+    document: &'d Document,
+    /// Whether what differs is written anew as a whole.
+    whole: bool,
+    edits: Vec<Edit>,
+}
+
+impl Edits<'_> {
+    fn set(&mut self, map: &Node, key: &str, value: &Value) {
+        let Some(entries) = map.entries() else {
+            return;
+        };
+        match entries.iter().find(|entry| entry.key == key) {
+            Some(entry) => {
+                let place = self.place_of(map, entry);
+                self.change(&entry.value, value, place);
+            }
+            None => self.insert(map, key, value),
+        }
+    }
+
+    fn is_block(&self, node: &Node) -> bool {
+        let starts = |signs: [char; 2]| self.document.text[node.span.start..].starts_with(signs);
+        self.document.language == Language::Yaml && !starts(['{', '[']) && !node.is_alias
+    }
+
+    fn place_of(&self, map: &Node, entry: &Entry) -> Place {
+        let rest = &self.document.text[entry.key_span.end..];
+        let end = entry.key_span.end + rest.find(':').map_or(0, |at| at + 1);
+        match self.is_block(map) {
+            true => Place::Key {
+                end,
+                indent: self.column(entry.key_span.start),
+            },
+            false => Place::Flow,
+        }
+    }
+
+    /// Where an offset stands in its line.
+    fn column(&self, offset: usize) -> usize {
+        let before = &self.document.text[..offset];
+        before[before.rfind('\n').map_or(0, |at| at + 1)..]
+            .chars()
+            .count()
+    }
+
+    /// Where the line ends that an offset stands in.
+    fn line_end(&self, offset: usize) -> usize {
+        let rest = &self.document.text[offset..];
+        let end = rest
+            .find('\n')
+            .map_or(self.document.text.len(), |at| offset + at);
+        end - usize::from(self.document.text[..end].ends_with('\r'))
+    }
+
+    /// Makes an old value say what a new one does.
+    fn change(&mut self, old: &Node, new: &Value, place: Place) {
+        if same(&old.to_value(), new) {
+            return;
+        }
+        let went_in = !self.whole
+            && !old.is_alias
+            && match (&old.content, new) {
+                (Content::Map(entries), Value::Object(object)) => {
+                    self.change_map(old, entries, object)
+                }
+                (Content::List(nodes), Value::Array(items)) => self.change_list(old, nodes, items),
+                _ => false,
+            };
+        if !went_in {
+            self.replace(old, new, place);
+        }
+    }
+
+    /// Changes the values of a map one by one, if that can be done.
+    fn change_map(&mut self, map: &Node, entries: &[Entry], object: &Object) -> bool {
+        let has = |key: &str| entries.iter().any(|entry| entry.key == *key);
+        if entries.iter().any(|entry| object.get(&entry.key).is_none()) {
+            return self.is_block(map) && self.remove_and_change(map, entries, object);
+        }
+        for entry in entries {
+            if let Some(value) = object.get(&entry.key) {
+                let place = self.place_of(map, entry);
+                self.change(&entry.value, value, place);
+            }
+        }
+        for (key, value) in object {
+            let key = key.to_string_lossy();
+            if !has(&key) {
+                self.insert(map, &key, value);
+            }
+        }
+        true
+    }
+
+    /// Changes a map of which some keys go. The first one stays, since what stands before it
+    /// belongs to the map.
+    fn remove_and_change(&mut self, map: &Node, entries: &[Entry], object: &Object) -> bool {
+        let stays = |entry: &Entry| object.get(&entry.key).is_some();
+        let adds = object
+            .iter()
+            .any(|(key, _)| map.get(&key.to_string_lossy()).is_none());
+        if adds || !entries.first().is_some_and(stays) {
+            return false;
+        }
+        for entry in entries {
+            match object.get(&entry.key) {
+                Some(value) => {
+                    let place = self.place_of(map, entry);
+                    self.change(&entry.value, value, place);
+                }
+                None => {
+                    let before = self.document.text[..entry.key_span.start].trim_end();
+                    let end = self.line_end(entry.value.span.end.max(entry.key_span.end));
+                    self.push(before.len()..end, String::new());
+                }
+            }
+        }
+        true
+    }
+
+    /// Changes the items of a list one by one, if that can be done.
+    fn change_list(&mut self, list: &Node, nodes: &[Node], items: &[Value]) -> bool {
+        let is_block = self.is_block(list);
+        if items.len() < nodes.len()
+            || (items.len() > nodes.len() && (!is_block || nodes.is_empty()))
+        {
+            return false;
+        }
+        let indent = self.column(list.span.start);
+        for (node, item) in nodes.iter().zip(items) {
+            let place = match is_block {
+                true => Place::Dash {
+                    end: self.dash_before(node.span.start),
+                    indent,
+                },
+                false => Place::Flow,
+            };
+            self.change(node, item, place);
+        }
+        if let Some(last) = nodes.last() {
+            let at = self.line_end(last.span.end);
+            for item in &items[nodes.len()..] {
+                let mut text = format!("\n{}-", " ".repeat(indent));
+                write::after_dash(&mut text, item, indent);
+                self.push(at..at, text);
+            }
+        }
+        true
+    }
+
+    /// Where the dash ends that stands before an item.
+    fn dash_before(&self, start: usize) -> usize {
+        let before = &self.document.text[..start];
+        before.rfind('-').map_or(start, |at| at + 1)
+    }
+
+    /// Adds a key at the end of a map.
+    fn insert(&mut self, map: &Node, key: &str, value: &Value) {
+        let Some(last) = map.entries().and_then(<[Entry]>::last) else {
+            let mut object = Object::new();
+            object.insert(key, value.clone());
+            return self.replace(map, &object.into(), Place::Flow);
+        };
+        let mut text = String::new();
+        if self.is_block(map) {
+            let indent = self.column(last.key_span.start);
+            text.push_str(&format!("\n{}", " ".repeat(indent)));
+            write::push_entry(&mut text, key, value, indent);
+            let at = self.line_end(last.value.span.end.max(last.key_span.end));
+            return self.push(at..at, text);
+        }
+        let before = &self.document.text[..last.key_span.start];
+        let space = &before[before.trim_end().len()..];
+        let space = match space.contains('\n') {
+            true => space.replace('\r', ""),
+            false => " ".into(),
+        };
+        text.push_str(&format!(",{space}"));
+        json::write_str(&mut text, key, false);
+        text.push_str(": ");
+        text.push_str(&self.flow(value, last.key_span.start));
+        self.push(last.value.span.end..last.value.span.end, text);
+    }
+
+    fn replace(&mut self, old: &Node, new: &Value, place: Place) {
+        let mut text = String::new();
+        let end = old.span.end;
+        let range = match place {
+            Place::Flow => {
+                text.push_str(&self.flow(new, old.span.start));
+                old.span.clone()
+            }
+            // Comments may stand between a key and the lines below it.
+            Place::Key {
+                end: key_end,
+                indent,
+            } if write::has_parts(new) && self.starts_line_after(key_end, old) => {
+                let column = self.column(old.span.start).max(indent);
+                write::block(&mut text, new, column);
+                old.span.clone()
+            }
+            Place::Key {
+                end: key_end,
+                indent,
+            } => {
+                write::after_colon(&mut text, new, indent);
+                key_end..end.max(key_end)
+            }
+            Place::Dash {
+                end: dash_end,
+                indent,
+            } => {
+                write::after_dash(&mut text, new, indent);
+                dash_end..end.max(dash_end)
+            }
+        };
+        self.push(range, text);
+    }
+
+    /// Whether a value begins on a line below its key, and is a list or a map.
+    fn starts_line_after(&self, key_end: usize, node: &Node) -> bool {
+        let between = &self.document.text[key_end..node.span.start.max(key_end)];
+        between.contains('\n') && !matches!(node.content, Content::Scalar(_)) && self.is_block(node)
+    }
+
+    /// A value within brackets: in JSON over several lines, where the document is.
+    fn flow(&self, value: &Value, at: usize) -> String {
+        let mut text = String::new();
+        if self.document.language == Language::Yaml {
+            write::flow(&mut text, value);
+            return text;
+        }
+        if !self.document.text.trim().contains('\n') {
+            let style = Style {
+                item_separator: ", ".into(),
+                key_separator: ": ".into(),
+                ..Style::COMPACT
+            };
+            return json::write_styled(value, &style);
+        }
+        let before = &self.document.text[..at];
+        let line = &before[before.rfind('\n').map_or(0, |at| at + 1)..];
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let pretty = json::write_styled(value, &Style::pretty(STEP));
+        pretty.replace('\n', &format!("\n{indent}"))
+    }
+
+    fn push(&mut self, range: Range<usize>, text: String) {
+        self.edits.push(Edit { range, text });
+    }
+}

@@ -1,0 +1,2 @@
+//! Fixtures.
+mod document;
