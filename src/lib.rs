@@ -55,6 +55,7 @@ mod derive;
 pub mod json;
 mod number;
 mod response;
+mod spelling;
 mod value;
 
 #[cfg(feature = "chat-template")]
@@ -69,7 +70,9 @@ pub use chat_template::{
     Origins, PreparedTemplate, RenderError, RenderInput, Renderer, Rendering, Source,
 };
 #[cfg(feature = "chat-template")]
-pub use derive::{DamageRow, Derivation, DeriveError, DeriveOptions, Recovery, Row, derive};
+pub use derive::{
+    DamageRow, DamagedText, Derivation, DeriveError, DeriveOptions, Recovery, Row, derive,
+};
 pub use response::{
     Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, Opening, OwnedEvent, ParseError,
     ParserOptions, RegionError, ResponseParser, ResponseTemplate, TemplateError, Tools, parse,

@@ -49,6 +49,25 @@ impl Said {
         self.content = Some(text.to_owned());
         self
     }
+
+    /// What was said as a message, with the reasoning in a field of this name.
+    pub(crate) fn message(&self, reasoning_field: &str) -> Object {
+        let mut message = Object::new();
+        let texts = [
+            (reasoning_field, &self.reasoning),
+            ("content", &self.content),
+        ];
+        for (field, text) in texts {
+            if let Some(text) = text {
+                message.insert(field, text.as_str());
+            }
+        }
+        if !self.calls.is_empty() {
+            let calls = self.calls.iter().map(Called::to_value);
+            message.insert("tool_calls", calls.collect::<Vec<Value>>());
+        }
+        message
+    }
 }
 
 impl Called {
@@ -57,6 +76,17 @@ impl Called {
             name: name.to_owned(),
             arguments: arguments.into_iter().collect(),
         }
+    }
+
+    fn to_value(&self) -> Value {
+        let mut function = Object::new();
+        function.insert("name", self.name.as_str());
+        function.insert("arguments", self.arguments.clone());
+        let pairs = [
+            ("type", Value::from("function")),
+            ("function", function.into()),
+        ];
+        pairs.into_iter().collect::<Object>().into()
     }
 }
 

@@ -1,2 +1,27 @@
-//! Fixtures.
+//! Fixtures: files that say what a response template makes of texts, and whether it does.
+//!
+//! A [`Fixture`] is a file of YAML or JSON that people write in an editor. [`check`] runs all cases
+//! of many of them on all cores, each cut into pieces in several ways, and [`update`] makes a file
+//! expect what comes out.
+
+mod case;
+mod cuts;
 mod document;
+mod files;
+mod first;
+mod fixture;
+mod regions;
+mod run;
+mod shrink;
+mod story;
+mod update;
+
+pub use case::Failure;
+pub use cuts::Cut;
+pub use files::find;
+pub use first::FirstFixture;
+pub use fixture::{Case, Expected, Fixture, FixtureError};
+pub use regions::{Region, RegionKind, regions};
+pub use run::{CaseReport, FileReport, Options, Report, check};
+pub use story::Story;
+pub use update::{Update, Updated, update};

@@ -91,31 +91,7 @@ pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, Failure> {
     let path = if path.is_dir() { &in_folder } else { path };
     let text = read_json_text(path)?;
     let name = path.display().to_string();
-    let document = json::read(&text).ok();
-    if document.is_none() && text.contains("{%") {
-        return Err(Failure::Input(format!(
-            "{name}: this looks like a chat template, where a response template was expected"
-        )));
-    }
-    let has = |key| document.as_ref().is_some_and(|d| d.get(key).is_some());
-    let template = document.as_ref().and_then(|d| d.get("response_template"));
-    let of_tokenizers = [
-        "tokenizer_class",
-        "added_tokens_decoder",
-        "chat_template",
-        "bos_token",
-        "eos_token",
-    ];
-    let pointer = if template.is_some_and(|template| !template.is_null()) {
-        "/response_template"
-    } else if template.is_some() || of_tokenizers.into_iter().any(has) {
-        return Err(Failure::Input(format!(
-            "{name}: this tokenizer configuration has no `response_template`"
-        )));
-    } else {
-        ""
-    };
-    let template = ResponseTemplate::from_json_at(&text, pointer)
+    let template = ResponseTemplate::from_config(&text)
         .map_err(|error| Failure::Input(error.in_file(name.as_str()).to_string()))?;
     for warning in template.warnings() {
         super::tell(format_args!("warning: {name}:{warning}\n"));

@@ -90,7 +90,7 @@ pub(crate) fn derivation(name: &str, derivation: &Derivation) -> String {
         &format!("{recovered} of {damaged} damaged texts recovered"),
     );
     for row in derivation
-        .damage
+        .damage()
         .iter()
         .filter(|row| row.recovered < row.total)
     {
@@ -151,10 +151,9 @@ fn grouped(pairs: impl Iterator<Item = (String, String)>) -> Vec<(String, String
 }
 
 fn damage(derivation: &Derivation) -> (usize, usize) {
-    let rows = derivation.damage.iter();
-    rows.fold((0, 0), |(recovered, total), row| {
-        (recovered + row.recovered, total + row.total)
-    })
+    let texts = derivation.damaged.iter();
+    let recovered = texts.filter(|text| text.is_recovered).count();
+    (recovered, derivation.damaged.len())
 }
 
 /// The findings, one a line.

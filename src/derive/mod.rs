@@ -19,7 +19,7 @@ use crate::value::Value;
 
 use search::Search;
 
-pub use proof::{DamageRow, Recovery, Row};
+pub use proof::{DamageRow, DamagedText, Recovery, Row};
 
 /// How a response template is to be derived.
 #[derive(Debug, Clone)]
@@ -59,7 +59,9 @@ pub struct Derivation {
     /// The conversations that the chat template refuses, and why.
     pub refused: Vec<(String, String)>,
     /// What it makes of damaged renderings.
-    pub damage: Vec<DamageRow>,
+    pub damaged: Vec<DamagedText>,
+    /// The tools that the calls in all of these are calls of.
+    pub tools: Value,
     /// How many drafts were tried.
     pub drafts: usize,
 }
@@ -69,6 +71,11 @@ impl Derivation {
     pub fn is_whole(&self) -> bool {
         let missed = |row: &Row| matches!(row.recovery, Recovery::NotExpressed(_));
         !self.proof.iter().any(missed)
+    }
+
+    /// How many damaged renderings are recovered, for each kind of damage.
+    pub fn damage(&self) -> Vec<DamageRow> {
+        proof::damage_rows(&self.damaged)
     }
 
     /// How many renderings are recovered, as far as they were written.
@@ -128,7 +135,8 @@ pub fn derive(template: &ChatTemplate, options: &DeriveOptions) -> Result<Deriva
     let refused = samples.refused.iter();
     Ok(Derivation {
         proof: proof::rows(&chosen, field, &samples),
-        damage: proof::damage_rows(&chosen, field, &samples, &damaged),
+        damaged: proof::damaged_texts(&chosen, field, &samples, &damaged),
+        tools: conversations::tools(),
         refused: refused
             .map(|(name, why)| ((*name).to_owned(), why.clone()))
             .collect(),

@@ -1,12 +1,14 @@
 //! What a derived template makes of the chat template's own renderings, and of damaged ones.
 
+use crate::value::Object;
+
 use super::damage::Damaged;
 use super::sample::{Origin, Samples};
 use super::search::Chosen;
 use super::trial::differs;
 
 /// What a response template makes of a rendering.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Row {
     /// What the conversation is about.
@@ -15,7 +17,9 @@ pub struct Row {
     pub prefix: String,
     /// What the model would write.
     pub output: String,
-    /// What came back of what was said.
+    /// What was said, as far as the chat template has written it, as a message.
+    pub message: Object,
+    /// What came back of it.
     pub recovery: Recovery,
 }
 
@@ -41,6 +45,20 @@ impl Recovery {
             Recovery::NotExpressed(_) => "not expressible",
         }
     }
+}
+
+/// What a response template makes of a damaged rendering.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DamagedText {
+    /// What was done to it.
+    pub damage: String,
+    /// The part of the prompt that belongs to the turn.
+    pub prefix: String,
+    /// What the model would write.
+    pub output: String,
+    /// Whether all that is left of what was said came back.
+    pub is_recovered: bool,
 }
 
 /// How many texts with one kind of damage are recovered.
@@ -74,6 +92,7 @@ pub(super) fn rows(chosen: &Chosen, field: &str, samples: &Samples) -> Vec<Row> 
             name: sample.name.to_owned(),
             prefix: sample.prefix.clone(),
             output: sample.output.clone(),
+            message: sample.written.message(field),
             recovery: match wrong {
                 Some(wrong) => Recovery::NotExpressed(wrong),
                 None if lost.is_empty() => Recovery::Whole,
@@ -84,14 +103,13 @@ pub(super) fn rows(chosen: &Chosen, field: &str, samples: &Samples) -> Vec<Row> 
     rows.collect()
 }
 
-pub(super) fn damage_rows(
+pub(super) fn damaged_texts(
     chosen: &Chosen,
     field: &str,
     samples: &Samples,
     damaged: &[Damaged],
-) -> Vec<DamageRow> {
-    let mut rows: Vec<DamageRow> = Vec::new();
-    for text in damaged {
+) -> Vec<DamagedText> {
+    let texts = damaged.iter().map(|text| {
         let wrong = differs(
             &chosen.template,
             field,
@@ -100,16 +118,30 @@ pub(super) fn damage_rows(
             &text.output,
             &text.expected,
         );
-        let at = rows.iter().position(|row| row.damage == text.how);
+        DamagedText {
+            damage: text.how.to_owned(),
+            prefix: text.begun.clone(),
+            output: text.output.clone(),
+            is_recovered: wrong.is_none(),
+        }
+    });
+    texts.collect()
+}
+
+/// The texts counted by what was done to them.
+pub(super) fn damage_rows(texts: &[DamagedText]) -> Vec<DamageRow> {
+    let mut rows: Vec<DamageRow> = Vec::new();
+    for text in texts {
+        let at = rows.iter().position(|row| row.damage == text.damage);
         let at = at.unwrap_or_else(|| {
             rows.push(DamageRow {
-                damage: text.how.to_owned(),
+                damage: text.damage.clone(),
                 recovered: 0,
                 total: 0,
             });
             rows.len() - 1
         });
-        rows[at].recovered += usize::from(wrong.is_none());
+        rows[at].recovered += usize::from(text.is_recovered);
         rows[at].total += 1;
     }
     rows

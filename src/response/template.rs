@@ -86,6 +86,25 @@ impl ResponseTemplate {
         load::from_json_at(text, pointer)
     }
 
+    /// Reads a template from a JSON document that is one, or that holds one under
+    /// `response_template`, as a `tokenizer_config.json` does.
+    ///
+    /// ```
+    /// use unjinja::ResponseTemplate;
+    ///
+    /// let template = r#"{"start_anchor": "A:", "fields": {"content": {}}}"#;
+    /// let config = format!(r#"{{"eos_token": "<end>", "response_template": {template}}}"#);
+    /// for document in [template, &config] {
+    ///     assert!(ResponseTemplate::from_config(document).is_ok());
+    /// }
+    /// let error = ResponseTemplate::from_config(r#"{"eos_token": "<end>"}"#).unwrap_err();
+    /// assert_eq!(error.to_string(), "this tokenizer configuration has no `response_template`");
+    /// # Ok::<(), unjinja::TemplateError>(())
+    /// ```
+    pub fn from_config(text: &str) -> Result<ResponseTemplate, TemplateError> {
+        load::from_config(text)
+    }
+
     /// Reads a template from a value.
     pub fn from_value(value: &Value) -> Result<ResponseTemplate, TemplateError> {
         load::from_value(value)

@@ -1,10 +1,12 @@
 //! Typing the arguments of tool calls by the schemas of the tools.
 
+use std::sync::Arc;
+
 use crate::json;
 use crate::number;
 use crate::value::{Number, Object, Text, Value};
 
-/// What the parameters of some tools are declared to be.
+/// What the parameters of some tools are declared to be. Clones share it.
 ///
 /// Many models write all arguments as plain text. Given the tools that a prompt offered, in the
 /// form that chat templates take, a parser turns the arguments of each call into the types that
@@ -35,7 +37,7 @@ use crate::value::{Number, Object, Text, Value};
 #[derive(Debug, Clone, Default)]
 pub struct Tools {
     /// The properties of each tool's parameters, by the tool's name.
-    properties: Object,
+    properties: Arc<Object>,
 }
 
 /// A type that a schema declares.
@@ -76,7 +78,9 @@ impl Tools {
                 .and_then(Value::as_object);
             properties.insert(name.clone(), declared.cloned().unwrap_or_default());
         }
-        Tools { properties }
+        Tools {
+            properties: Arc::new(properties),
+        }
     }
 
     /// The names of the tools.

@@ -102,7 +102,7 @@ fn at_pointer<'v>(value: &'v mut Value, pointer: &str) -> Option<&'v mut Value> 
 }
 
 /// Whether two values say the same, whatever the order of their keys.
-fn same(a: &Value, b: &Value) -> bool {
+pub(in crate::check) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {
             let has = |(key, value): (&_, &Value)| b.get_text(key).is_some_and(|b| same(value, b));

@@ -15,8 +15,8 @@ use std::ops::Range;
 use crate::json::line_column;
 use crate::value::{Object, Value, pointer_index, pointer_tokens};
 
-pub(super) use edit::{Change, EditError};
-pub(super) use write::write_yaml;
+pub(super) use edit::{Change, same};
+pub(super) use write::write_fixture;
 
 /// A document, and its text.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::write::write_yaml;
 use super::*;
 use crate::json;
 use crate::value::Number;

@@ -11,8 +11,30 @@ pub(super) const STEP: usize = 2;
 /// Words that some readers of YAML take for something else than a text.
 const OTHER_WORDS: [&str; 8] = ["yes", "no", "on", "off", "y", "n", "nan", "inf"];
 
+/// Writes a fixture: a comment, what stands before the cases, and the cases, with a line between
+/// each and the next.
+pub(in crate::check) fn write_fixture(comment: &str, head: &Object, cases: &[Object]) -> String {
+    let mut out = String::new();
+    for line in comment.lines() {
+        out.push_str(format!("# {line}").trim_end());
+        out.push('\n');
+    }
+    for (key, value) in head {
+        push_entry(&mut out, &key.to_string_lossy(), value, 0);
+        out.push('\n');
+    }
+    out.push_str("cases:\n");
+    for (index, case) in cases.iter().enumerate() {
+        out.push_str(if index > 0 { "\n  -" } else { "  -" });
+        after_dash(&mut out, &Value::Object(case.clone()), STEP);
+        out.push('\n');
+    }
+    out
+}
+
 /// Writes a value as a document of YAML.
-pub(crate) fn write_yaml(value: &Value) -> String {
+#[cfg(test)]
+pub(super) fn write_yaml(value: &Value) -> String {
     let mut out = String::new();
     match has_parts(value) {
         true => block(&mut out, value, 0),

@@ -10,6 +10,7 @@ use crate::response::delimiter::Delimiter;
 use crate::response::pattern::{Pattern, PatternError};
 use crate::response::transform::Transform;
 use crate::response::watch::watches;
+use crate::spelling::did_you_mean;
 use crate::value::{Number, Object, Value};
 
 use super::{Fault, Field, Inner, ResponseTemplate, TemplateError};
@@ -61,6 +62,46 @@ pub(super) fn from_json_at(text: &str, pointer: &str) -> Result<ResponseTemplate
         }));
     };
     Loader::default().load(value, pointer, Some(text))
+}
+
+/// Keys by which the configuration of a tokenizer is told.
+const CONFIG_KEYS: [&str; 5] = [
+    "tokenizer_class",
+    "added_tokens_decoder",
+    "chat_template",
+    "bos_token",
+    "eos_token",
+];
+
+pub(super) fn from_config(text: &str) -> Result<ResponseTemplate, TemplateError> {
+    // Some editors begin files with a mark that JSON has no place for.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let refused = |message: &str| {
+        only(Fault {
+            pointer: String::new(),
+            position: None,
+            message: message.into(),
+            remedy: None,
+        })
+    };
+    let document = json::read(text).ok();
+    if document.is_none() && text.contains("{%") {
+        return Err(refused(
+            "this looks like a chat template, where a response template was expected",
+        ));
+    }
+    let has = |key| document.as_ref().is_some_and(|d| d.get(key).is_some());
+    let template = document.as_ref().and_then(|d| d.get("response_template"));
+    let pointer = if template.is_some_and(|template| !template.is_null()) {
+        "/response_template"
+    } else if template.is_some() || CONFIG_KEYS.into_iter().any(has) {
+        return Err(refused(
+            "this tokenizer configuration has no `response_template`",
+        ));
+    } else {
+        ""
+    };
+    from_json_at(text, pointer)
 }
 
 pub(super) fn from_value(value: &Value) -> Result<ResponseTemplate, TemplateError> {
@@ -754,37 +795,4 @@ fn remedy_for(key: &str, known: &[&str]) -> String {
         return "it belongs into `content_args`".into();
     }
     did_you_mean(key, known)
-}
-
-/// Points to the known name that is nearest, or else to all of them.
-fn did_you_mean(name: &str, known: &[&str]) -> String {
-    let nearest = known
-        .iter()
-        .map(|candidate| (edits(name, candidate), candidate))
-        .min_by_key(|(edits, _)| *edits);
-    match nearest {
-        Some((edits, candidate)) if edits <= 1.max(candidate.len() / 4) => {
-            format!("did you mean `{candidate}`?")
-        }
-        _ => format!("known are `{}`", known.join("`, `")),
-    }
-}
-
-/// How many insertions, deletions, replacements and swaps of neighbours make one name the other.
-fn edits(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().collect());
-    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }

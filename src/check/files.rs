@@ -1,0 +1,122 @@
+//! Files that fixtures stand in, and those that they name.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::json::line_column;
+use crate::response::Fault;
+
+/// Files may be this large. Fixtures are written by hand, and their places are kept in memory.
+const MAX_FILE: u64 = 32 << 20;
+
+/// Folders are searched this deep.
+const MAX_DEPTH: usize = 64;
+
+/// How the names of fixtures end.
+const ENDINGS: [&str; 3] = [".fixture.yaml", ".fixture.yml", ".fixture.json"];
+
+/// What the error of the system says, for people.
+fn refused(error: &io::Error) -> Fault {
+    let remedy = match error.kind() {
+        io::ErrorKind::NotFound => {
+            Some("look at the path, which begins at the fixture's folder".into())
+        }
+        _ => None,
+    };
+    fault(None, format!("can't be read: {error}"), remedy)
+}
+
+pub(super) fn fault(
+    position: Option<(usize, usize)>,
+    message: impl Into<String>,
+    remedy: Option<String>,
+) -> Fault {
+    Fault {
+        pointer: String::new(),
+        position,
+        message: message.into(),
+        remedy,
+    }
+}
+
+/// Reads a file of text.
+pub(super) fn read_text(path: &Path) -> Result<String, Fault> {
+    let file = File::open(path).map_err(|error| refused(&error))?;
+    let too_large = || {
+        let message = format!("the file is larger than {} MiB", MAX_FILE >> 20);
+        fault(None, message, Some("divide it into several".into()))
+    };
+    // Its length is asked first, so that nothing is read in vain.
+    if file
+        .metadata()
+        .is_ok_and(|metadata| metadata.len() > MAX_FILE)
+    {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(MAX_FILE + 1).read_to_end(&mut bytes);
+    read.map_err(|error| refused(&error))?;
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(too_large());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let before = String::from_utf8_lossy(&error.as_bytes()[..valid]);
+        fault(
+            Some(line_column(&before, before.len())),
+            "the file is not valid UTF-8",
+            Some("save it as UTF-8".into()),
+        )
+    })
+}
+
+/// The fixtures among some paths and below them, in order and none twice. A file that is named
+/// counts whatever its name is.
+///
+/// # Errors
+///
+/// If a path can't be read, or is neither a file nor a folder: the path, and why.
+pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
+    let mut found = Vec::new();
+    for path in paths {
+        let metadata = fs::metadata(path).map_err(|error| (path.clone(), error))?;
+        match metadata.is_dir() {
+            true => search(path, 0, &mut found)?,
+            false => found.push(path.clone()),
+        }
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// Links to folders are not followed, since they may lead round in circles; hidden folders are
+/// left alone.
+fn search(
+    folder: &Path,
+    depth: usize,
+    found: &mut Vec<PathBuf>,
+) -> Result<(), (PathBuf, io::Error)> {
+    let fail = |error| (folder.to_owned(), error);
+    if depth >= MAX_DEPTH {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        let kind = entry.file_type().map_err(fail)?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        // In the current folder, paths are told without a dot before them.
+        let path = match folder == Path::new(".") {
+            true => PathBuf::from(&*name),
+            false => entry.path(),
+        };
+        if kind.is_dir() && !name.starts_with('.') {
+            search(&path, depth + 1, found)?;
+        } else if !kind.is_dir() && ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+            found.push(path);
+        }
+    }
+    Ok(())
+}

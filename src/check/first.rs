@@ -1,0 +1,146 @@
+//! A first fixture for a chat template.
+
+use std::collections::HashMap;
+
+use crate::derive::{Derivation, Recovery, Row};
+use crate::response::{ParserOptions, ResponseTemplate, TemplateError, Tools, parse};
+use crate::value::{Object, Value};
+
+/// A fixture to begin with: a case for each conversation that the chat template renders.
+///
+/// What a case expects is what the response template makes of the text. Where it does not recover
+/// what was said, the case expects what was said, and fails: it shows what is to be mended.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct FirstFixture {
+    /// What stands before the cases. Its `response_template` or `derive` can be made another.
+    pub head: Object,
+    /// The cases.
+    pub cases: Vec<Object>,
+}
+
+impl FirstFixture {
+    /// Makes one from what was derived.
+    ///
+    /// ```
+    /// use unjinja::check::FirstFixture;
+    /// use unjinja::{ChatTemplate, DeriveOptions, derive};
+    ///
+    /// let template = ChatTemplate::from_source(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let derived = derive(&template, &DeriveOptions::default())?;
+    /// let fixture = FirstFixture::new(&derived)?;
+    /// let first = &fixture.to_yaml("begin here")[..];
+    /// assert!(first.starts_with("# begin here\nresponse_template:\n"), "{first}");
+    /// assert!(first.contains("    output: High water is at noon.<end>\n"), "{first}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If what was derived is no response template.
+    pub fn new(derivation: &Derivation) -> Result<FirstFixture, TemplateError> {
+        FirstFixture::with_template(derivation, derivation.template.clone())
+    }
+
+    /// The same, for a response template that is there already.
+    ///
+    /// # Errors
+    ///
+    /// If it is none.
+    pub fn with_template(
+        derivation: &Derivation,
+        template: Value,
+    ) -> Result<FirstFixture, TemplateError> {
+        let loaded = ResponseTemplate::from_value(&template)?;
+        let tools = Tools::from_value(&derivation.tools);
+        let mut names = HashMap::new();
+        let cases = derivation.proof.iter();
+        let cases = cases.map(|row| case(&loaded, &tools, row, &mut names));
+        let cases: Vec<Object> = cases.collect();
+        let mut head = Object::new();
+        head.insert("response_template", template);
+        let has_calls = derivation
+            .proof
+            .iter()
+            .any(|row| row.message.contains_key("tool_calls"));
+        if has_calls {
+            head.insert("tools", derivation.tools.clone());
+        }
+        Ok(FirstFixture { head, cases })
+    }
+
+    /// The fixture as YAML, below a comment.
+    pub fn to_yaml(&self, comment: &str) -> String {
+        super::document::write_fixture(comment, &self.head, &self.cases)
+    }
+
+    /// The fixture as a value.
+    pub fn to_value(&self) -> Value {
+        let mut fixture = self.head.clone();
+        let cases = self.cases.iter().cloned().map(Value::from);
+        fixture.insert("cases", cases.collect::<Vec<Value>>());
+        fixture.into()
+    }
+}
+
+fn case(
+    template: &ResponseTemplate,
+    tools: &Tools,
+    row: &Row,
+    names: &mut HashMap<String, usize>,
+) -> Object {
+    let count = names.entry(row.name.clone()).or_default();
+    *count += 1;
+    let mut case = Object::new();
+    case.insert(
+        "name",
+        match *count {
+            1 => row.name.clone(),
+            count => format!("{} ({count})", row.name),
+        },
+    );
+    case.insert("prefix", from_anchor(template, &row.prefix));
+    case.insert("output", row.output.as_str());
+    let options = ParserOptions {
+        tools: tools.clone(),
+        ..ParserOptions::default()
+    };
+    let is_recovered = !matches!(row.recovery, Recovery::NotExpressed(_));
+    let parsed = parse(template, &row.prefix, &row.output, options);
+    let message = match parsed.ok().filter(|_| is_recovered) {
+        Some(message) => message,
+        None => said(template, row),
+    };
+    case.insert("message", message);
+    case
+}
+
+/// What was said, with what every message of the template holds.
+fn said(template: &ResponseTemplate, row: &Row) -> Object {
+    let mut message = template.defaults().clone();
+    for (key, value) in row.message.clone() {
+        message.insert(key, value);
+    }
+    message
+}
+
+/// The prompt from its last anchor on, which is all of it that matters.
+fn from_anchor<'p>(template: &ResponseTemplate, prefix: &'p str) -> &'p str {
+    let mut start = 0;
+    let searched = template
+        .start_anchor()
+        .compiled()
+        .for_each_match(prefix, |found| {
+            start = found.start;
+            std::ops::ControlFlow::Continue(())
+        });
+    let shorter = &prefix[start..];
+    let begun = |prefix| template.after_anchor(prefix).ok().flatten();
+    match searched.is_ok() && begun(shorter) == begun(prefix) {
+        true => shorter,
+        false => prefix,
+    }
+}

@@ -1,0 +1,131 @@
+//! Fixtures: a response template, and cases that say what it makes of texts.
+
+mod load;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::response::{Fault, ResponseTemplate, Tools};
+use crate::value::{Object, Value};
+
+use super::document::Document;
+
+/// A file with a response template and cases.
+///
+/// ```
+/// use unjinja::check::Fixture;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("greeting.fixture.yaml");
+/// std::fs::write(&path, "
+/// response_template:
+///   start_anchor: <bot>
+///   fields:
+///     content: {close: <end>}
+/// cases:
+///   - name: a greeting
+///     output: Hello!<end>
+///     message: {content: Hello!}
+/// ")?;
+/// let fixture = Fixture::load(&path)?;
+/// assert_eq!(fixture.cases()[0].name, "a greeting");
+/// assert_eq!(fixture.cases()[0].position, (7, 5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Fixture {
+    path: PathBuf,
+    pub(super) document: Document,
+    template: ResponseTemplate,
+    cases: Vec<Case>,
+}
+
+/// A text, and what is expected of it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Case {
+    /// What it is called. No other case of its file is called so.
+    pub name: String,
+    /// Line and column, both from 1, where it stands in the file.
+    pub position: (usize, usize),
+    /// The prompt.
+    pub prefix: String,
+    /// What the model writes.
+    pub output: String,
+    /// The tools of the prompt.
+    pub tools: Tools,
+    /// What is expected.
+    pub expected: Expected,
+}
+
+/// What a case expects.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Expected {
+    /// The message.
+    pub message: Option<Object>,
+    /// The events, with chunks that follow each other put together.
+    pub events: Option<Vec<Value>>,
+    /// What the error has to say.
+    pub error: Option<String>,
+}
+
+impl Expected {
+    /// Whether nothing is expected, as in a case that was only just written.
+    pub fn is_nothing(&self) -> bool {
+        self == &Expected::default()
+    }
+}
+
+impl Fixture {
+    /// Reads a fixture and whatever it names: paths in it begin at its own folder.
+    ///
+    /// # Errors
+    ///
+    /// If the file can't be read, or is no fixture, or names what can't be read. All that is wrong
+    /// is told at once.
+    pub fn load(path: &Path) -> Result<Fixture, FixtureError> {
+        load::load(path).map_err(|faults| FixtureError {
+            path: path.to_owned(),
+            faults,
+        })
+    }
+
+    /// Where it stands.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The response template.
+    pub fn template(&self) -> &ResponseTemplate {
+        &self.template
+    }
+
+    /// The cases, in their order.
+    pub fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+}
+
+/// A file that is no fixture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FixtureError {
+    /// The file.
+    pub path: PathBuf,
+    /// All that is wrong with it, at least one fault.
+    pub faults: Vec<Fault>,
+}
+
+impl fmt::Display for FixtureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.faults.iter().enumerate() {
+            let line_break = if index > 0 { "\n" } else { "" };
+            let space = if fault.position.is_some() { "" } else { " " };
+            write!(f, "{line_break}{}:{space}{fault}", self.path.display())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for FixtureError {}

@@ -1,0 +1,166 @@
+//! Which part of a text belongs to which field.
+
+use std::ops::Range;
+
+use crate::response::{
+    OnMalformed, OwnedEvent, ParserOptions, ResponseParser, ResponseTemplate, Tools,
+};
+
+/// A piece of a text, and what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Region {
+    /// What it is to its field.
+    pub kind: RegionKind,
+    /// The field, if it belongs to one.
+    pub field: Option<String>,
+    /// The bytes that it takes in the text since the anchor.
+    pub span: Range<usize>,
+}
+
+/// What a piece of a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RegionKind {
+    /// What opens a field.
+    Open,
+    /// The text of a field.
+    Body,
+    /// What closes a field.
+    Close,
+    /// It belongs to no field, and goes.
+    Skipped,
+}
+
+/// The text since the anchor, and its pieces from the first to the last. Where the text can't be
+/// parsed, the pieces end.
+pub fn regions(
+    template: &ResponseTemplate,
+    tools: &Tools,
+    prefix: &str,
+    output: &str,
+) -> (String, Vec<Region>) {
+    let begun = template
+        .after_anchor(prefix)
+        .ok()
+        .flatten()
+        .unwrap_or(prefix);
+    let text = format!("{begun}{output}");
+    let options = ParserOptions {
+        tools: tools.clone(),
+        on_malformed: OnMalformed::Event,
+        spans: true,
+        ..ParserOptions::default()
+    };
+    let mut map = Map::default();
+    let mut events = Vec::new();
+    if let Ok(mut parser) = ResponseParser::new(template, "", options) {
+        let fed = parser.feed_with(&text, |event| events.push(event.to_owned()));
+        if fed.is_ok() {
+            // What is wrong with the message is told elsewhere.
+            let _error = parser.finalize_with(|event| events.push(event.to_owned()));
+        }
+    }
+    for event in events {
+        map.take(event);
+    }
+    let is_complete = map.open.is_none();
+    map.skip_to(if is_complete { text.len() } else { map.at });
+    (text, map.regions)
+}
+
+/// The pieces so far.
+#[derive(Default)]
+struct Map {
+    regions: Vec<Region>,
+    at: usize,
+    open: Option<String>,
+}
+
+impl Map {
+    fn take(&mut self, event: OwnedEvent) {
+        match event {
+            OwnedEvent::Open { field, opening } => {
+                let span = opening.map_or(self.at..self.at, |(span, _)| span);
+                self.skip_to(span.start);
+                self.push(RegionKind::Open, Some(field.clone()), span.end);
+                self.open = Some(field);
+            }
+            OwnedEvent::Chunk { field, text, .. } => {
+                self.push(RegionKind::Body, Some(field), self.at + text.len());
+            }
+            OwnedEvent::Close { field, span, .. } | OwnedEvent::Malformed { field, span, .. } => {
+                let end = span.map_or(self.at, |span| span.end);
+                self.push(RegionKind::Close, Some(field), end);
+                self.open = None;
+            }
+        }
+    }
+
+    fn skip_to(&mut self, to: usize) {
+        self.push(RegionKind::Skipped, None, to);
+    }
+
+    fn push(&mut self, kind: RegionKind, field: Option<String>, to: usize) {
+        let from = self.at;
+        self.at = to.max(from);
+        if to <= from {
+            return;
+        }
+        match self.regions.last_mut() {
+            Some(last) if last.kind == kind && last.field == field && kind == RegionKind::Body => {
+                last.span.end = to;
+            }
+            _ => self.regions.push(Region {
+                kind,
+                field,
+                span: from..to,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_has_its_place() {
+        let template = ResponseTemplate::from_json(
+            r#"{"start_anchor": "<bot>", "fields": {
+                "thinking": {"open": "<think>", "close": "</think>"},
+                "tool_calls": {"open": "<call>", "close": "</call>", "content": "json", "repeats": true},
+                "content": {"close": "<end>"}}}"#,
+        )
+        .expect("a template");
+        let output = "no</think><end>Hi<call>{}</call><end>x<call>broken</call><call>[";
+        let (text, regions) = regions(&template, &Tools::none(), "<u>q<bot><think>", output);
+        let shown: Vec<String> = regions
+            .iter()
+            .map(|region| {
+                let field = region.field.as_deref().unwrap_or("-");
+                format!("{field} {:?} {}", region.kind, &text[region.span.clone()])
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "thinking Open <think>",
+                "thinking Body no",
+                "thinking Close </think>",
+                "- Skipped <end>",
+                "content Body Hi",
+                "tool_calls Open <call>",
+                "tool_calls Body {}",
+                "tool_calls Close </call>",
+                "- Skipped <end>",
+                "content Body x",
+                "tool_calls Open <call>",
+                "tool_calls Body broken",
+                "tool_calls Close </call>",
+                "tool_calls Open <call>",
+                "tool_calls Body [",
+            ]
+        );
+    }
+}

@@ -1,0 +1,287 @@
+//! Checking many fixtures, on all cores.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::case::{Failure, failures};
+use super::fixture::{Fixture, FixtureError};
+use super::regions::{Region, regions};
+
+/// How fixtures are to be checked.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// What random cuts go by.
+    pub seed: u64,
+    /// Checks only cases of which `FILE: NAME` has this text in it.
+    pub filter: Option<String>,
+    /// Begins no further case when one has failed.
+    pub fail_fast: bool,
+}
+
+impl Options {
+    /// Whether a case is to be checked.
+    pub(super) fn selects(&self, fixture: &Fixture, name: &str) -> bool {
+        let Some(filter) = &self.filter else {
+            return true;
+        };
+        format!("{}: {name}", fixture.path().display()).contains(filter.as_str())
+    }
+}
+
+/// What came of checking some fixtures.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Report {
+    /// Each file, in the order in which they were given.
+    pub files: Vec<FileReport>,
+    /// What random cuts went by.
+    pub seed: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// What came of one file.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct FileReport {
+    /// The file.
+    pub path: PathBuf,
+    /// Its cases, those that were checked, or why it could not be read.
+    pub cases: Result<Vec<CaseReport>, FixtureError>,
+}
+
+/// What came of one case.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct CaseReport {
+    /// Its name.
+    pub name: String,
+    /// Line and column in its file, both from 1.
+    pub position: (usize, usize),
+    /// All that is wrong with it.
+    pub failures: Vec<Failure>,
+    /// Where something is wrong: the text since the anchor, and its pieces.
+    pub text: Option<(String, Vec<Region>)>,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+impl Report {
+    /// The files that could not be read.
+    pub fn unreadable(&self) -> impl Iterator<Item = &FixtureError> {
+        self.files
+            .iter()
+            .filter_map(|file| file.cases.as_ref().err())
+    }
+
+    /// All cases that were checked, with their files.
+    pub fn cases(&self) -> impl Iterator<Item = (&FileReport, &CaseReport)> {
+        let of_file = |file| cases_of(file).iter().map(move |case| (file, case));
+        self.files.iter().flat_map(of_file)
+    }
+
+    /// How many cases failed.
+    pub fn failed(&self) -> usize {
+        self.cases().filter(|(_, case)| !case.passed()).count()
+    }
+}
+
+fn cases_of(file: &FileReport) -> &[CaseReport] {
+    file.cases.as_deref().unwrap_or_default()
+}
+
+impl CaseReport {
+    /// Whether all is as expected.
+    pub fn passed(&self) -> bool {
+        self.failures.is_empty()
+    }
+}
+
+/// Checks all cases of some fixtures, each many times: whole, byte by byte, character by
+/// character, and in random pieces.
+///
+/// ```
+/// use unjinja::check::{Options, check};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("greeting.fixture.yaml");
+/// std::fs::write(&path, "
+/// response_template: {start_anchor: <bot>, fields: {content: {close: <end>}}}
+/// cases:
+///   - {name: right, output: Hello!<end>, message: {content: Hello!}}
+///   - {name: wrong, output: Hello!<end>, message: {content: Goodbye!}}
+/// ")?;
+/// let report = check(&[path], &Options::default());
+/// assert_eq!(report.cases().count(), 2);
+/// assert_eq!(report.failed(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn check(paths: &[PathBuf], options: &Options) -> Report {
+    let begun = Instant::now();
+    let work = Work::new(paths, options);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| work.work());
+        }
+    });
+    Report {
+        files: work.into_reports(),
+        seed: options.seed,
+        elapsed: begun.elapsed(),
+    }
+}
+
+/// What there is to be done. Cases go before files, so that few files are in memory at a time.
+struct Work<'w> {
+    paths: &'w [PathBuf],
+    options: &'w Options,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Cases to be checked: the number of the file, the file, and the number of the case.
+    cases: VecDeque<(usize, Arc<Fixture>, usize)>,
+    /// The number of the file that is to be read next.
+    next_file: usize,
+    /// How many files are being read.
+    reading: usize,
+    has_failed: bool,
+    unreadable: Vec<(usize, FixtureError)>,
+    /// With the numbers of the file and of the case.
+    checked: Vec<(usize, usize, CaseReport)>,
+}
+
+enum Task {
+    Read(usize),
+    Check(usize, Arc<Fixture>, usize),
+}
+
+/// A file that is being read. The others wait until it is, whatever comes of it.
+struct Reading<'w, 'p>(&'w Work<'p>);
+
+impl Drop for Reading<'_, '_> {
+    fn drop(&mut self) {
+        self.0.state().reading -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+impl<'w> Work<'w> {
+    fn new(paths: &'w [PathBuf], options: &'w Options) -> Work<'w> {
+        Work {
+            paths,
+            options,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        while let Some(task) = self.next_task() {
+            match task {
+                Task::Read(file) => self.read(file),
+                Task::Check(file, fixture, case) => self.check(file, &fixture, case),
+            }
+        }
+    }
+
+    /// What is to be done next; nothing if all is done.
+    fn next_task(&self) -> Option<Task> {
+        let mut state = self.state();
+        loop {
+            if state.has_failed && self.options.fail_fast {
+                return None;
+            }
+            if let Some((file, fixture, case)) = state.cases.pop_front() {
+                return Some(Task::Check(file, fixture, case));
+            }
+            if state.next_file < self.paths.len() {
+                state.next_file += 1;
+                state.reading += 1;
+                return Some(Task::Read(state.next_file - 1));
+            }
+            if state.reading == 0 {
+                return None;
+            }
+            let waited = self.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn read(&self, file: usize) {
+        let _reading = Reading(self);
+        let read = Fixture::load(&self.paths[file]);
+        let mut state = self.state();
+        match read {
+            Ok(fixture) => {
+                let fixture = Arc::new(fixture);
+                let names = fixture.cases().iter().map(|case| case.name.as_str());
+                let selected = names
+                    .enumerate()
+                    .filter(|(_, n)| self.options.selects(&fixture, n));
+                let cases = selected.map(|(case, _)| (file, Arc::clone(&fixture), case));
+                state.cases.extend(cases);
+            }
+            Err(error) => {
+                state.unreadable.push((file, error));
+                state.has_failed = true;
+            }
+        }
+    }
+
+    fn check(&self, file: usize, fixture: &Fixture, index: usize) {
+        let begun = Instant::now();
+        let case = &fixture.cases()[index];
+        let template = fixture.template();
+        let failures = failures(template, case, self.options.seed);
+        let text = (!failures.is_empty())
+            .then(|| regions(template, &case.tools, &case.prefix, &case.output));
+        let report = CaseReport {
+            name: case.name.clone(),
+            position: case.position,
+            failures,
+            text,
+            elapsed: begun.elapsed(),
+        };
+        let mut state = self.state();
+        state.has_failed |= !report.passed();
+        state.checked.push((file, index, report));
+        if state.has_failed {
+            self.changed.notify_all();
+        }
+    }
+
+    fn into_reports(self) -> Vec<FileReport> {
+        let state = self
+            .state
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let report = |path: &PathBuf| FileReport {
+            path: path.clone(),
+            cases: Ok(Vec::new()),
+        };
+        let mut files: Vec<FileReport> = self.paths.iter().map(report).collect();
+        let mut checked = state.checked;
+        checked.sort_by_key(|(file, case, _)| (*file, *case));
+        for (file, _, report) in checked {
+            if let Ok(cases) = &mut files[file].cases {
+                cases.push(report);
+            }
+        }
+        for (file, error) in state.unreadable {
+            files[file].cases = Err(error);
+        }
+        files
+    }
+}

@@ -1,0 +1,85 @@
+//! What happens while a text is read.
+
+use crate::response::{
+    Event, OwnedEvent, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools,
+};
+use crate::value::{Object, Value};
+
+use super::cuts::pieces;
+
+/// The events of a text, with chunks that follow each other put together, and what came of it.
+///
+/// It is the same however the text was cut, or the template is at fault.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Story {
+    /// What happened.
+    pub events: Vec<OwnedEvent>,
+    /// The message, or why there is none.
+    pub outcome: Result<Object, ParseError>,
+}
+
+impl Story {
+    /// Reads a text that is cut at some places.
+    pub(super) fn read(
+        template: &ResponseTemplate,
+        tools: &Tools,
+        prefix: &str,
+        output: &str,
+        places: &[usize],
+    ) -> Story {
+        let options = ParserOptions {
+            tools: tools.clone(),
+            ..ParserOptions::default()
+        };
+        let mut events = Vec::new();
+        let outcome = read(
+            template,
+            options,
+            prefix,
+            pieces(output, places),
+            &mut |event| {
+                tell(&mut events, &event);
+            },
+        );
+        Story { events, outcome }
+    }
+
+    /// The events as they are exchanged.
+    pub fn events_as_values(&self) -> Vec<Value> {
+        self.events.iter().map(OwnedEvent::to_value).collect()
+    }
+}
+
+fn read<'t>(
+    template: &ResponseTemplate,
+    options: ParserOptions,
+    prefix: &str,
+    pieces: impl Iterator<Item = &'t str>,
+    on_event: &mut impl FnMut(Event<'_>),
+) -> Result<Object, ParseError> {
+    let mut parser = ResponseParser::new(template, prefix, options)?;
+    for event in parser.initial_events() {
+        on_event(event.as_event());
+    }
+    for piece in pieces {
+        parser.feed_with(piece, &mut *on_event)?;
+    }
+    parser.finalize_with(on_event)
+}
+
+fn tell(events: &mut Vec<OwnedEvent>, event: &Event<'_>) {
+    if let Event::Chunk { field, text, dirty } = event
+        && let Some(OwnedEvent::Chunk {
+            field: last_field,
+            text: last_text,
+            dirty: last_dirty,
+        }) = events.last_mut()
+        && last_field == field
+        && last_dirty == dirty
+    {
+        last_text.push_str(text);
+        return;
+    }
+    events.push(event.to_owned());
+}

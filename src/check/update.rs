@@ -1,0 +1,115 @@
+//! Making what comes out the expectation.
+
+use std::path::Path;
+
+use crate::response::Fault;
+use crate::value::Value;
+
+use super::case::{Failure, differences};
+use super::cuts::Cut;
+use super::document::Change;
+use super::files::fault;
+use super::fixture::{Case, Fixture, FixtureError};
+use super::run::Options;
+use super::story::Story;
+
+/// A fixture that expects what comes out.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Update {
+    /// Its text. Whatever is right already stays as it was, with all comments.
+    pub text: String,
+    /// What has changed; nothing if all was as expected.
+    pub changes: Vec<Updated>,
+}
+
+/// An expectation that has changed.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Updated {
+    /// The case's name.
+    pub case: String,
+    /// Line and column of the case, both from 1.
+    pub position: (usize, usize),
+    /// What is expected otherwise: `message`, `events` or `error`.
+    pub key: &'static str,
+    /// What was expected, if anything was.
+    pub before: Option<Value>,
+    /// What is expected now.
+    pub after: Value,
+}
+
+/// Makes a fixture expect what comes out. A message does not become an error, nor an error a
+/// message: such a case is left alone, since it is hardly meant.
+///
+/// # Errors
+///
+/// If the file can't be read, or can't be changed where it has to be.
+pub fn update(path: &Path, options: &Options) -> Result<Update, FixtureError> {
+    let fixture = Fixture::load(path)?;
+    let mut changes = Vec::new();
+    let mut updated = Vec::new();
+    for (index, case) in fixture.cases().iter().enumerate() {
+        if !options.selects(&fixture, &case.name) {
+            continue;
+        }
+        for (key, after) in new_expectations(&fixture, case) {
+            changes.push(Change {
+                pointer: format!("/cases/{index}"),
+                key,
+                value: after.clone(),
+            });
+            updated.push(Updated {
+                case: case.name.clone(),
+                position: case.position,
+                key,
+                before: before(case, key),
+                after,
+            });
+        }
+    }
+    let text = fixture.document.changed(&changes).map_err(|error| {
+        let fault: Fault = fault(None, error.to_string(), None);
+        FixtureError {
+            path: path.to_owned(),
+            faults: vec![fault],
+        }
+    })?;
+    Ok(Update {
+        text,
+        changes: updated,
+    })
+}
+
+fn before(case: &Case, key: &str) -> Option<Value> {
+    let expected = case.expected.clone();
+    match key {
+        "message" => expected.message.map(Value::from),
+        "events" => expected.events.map(Value::Array),
+        _ => expected.error.map(Value::from),
+    }
+}
+
+fn new_expectations(fixture: &Fixture, case: &Case) -> Vec<(&'static str, Value)> {
+    let whole = Cut::whole();
+    let story = Story::read(
+        fixture.template(),
+        &case.tools,
+        &case.prefix,
+        &case.output,
+        whole.places(),
+    );
+    let outcome = |story: Story| match story.outcome {
+        Ok(message) => ("message", message.into()),
+        Err(error) => ("error", error.to_string().into()),
+    };
+    let failures = differences(case, &story).into_iter();
+    let new = failures.filter_map(|failure| match failure {
+        Failure::Message { actual, .. } => Some(("message", actual.into())),
+        Failure::Events { actual, .. } => Some(("events", Value::Array(actual))),
+        Failure::OtherError { actual, .. } => Some(("error", actual.to_string().into())),
+        Failure::NothingExpected(story) => Some(outcome(story)),
+        _ => None,
+    });
+    new.collect()
+}
