@@ -1384,6 +1384,207 @@ mod capabilities {
     }
 }
 
+mod schemas {
+    use super::*;
+
+    /// Each with the file that it is printed from.
+    const SCHEMAS: &[(&str, &str)] =
+        &[("response-template", "schema/response-template.schema.json")];
+
+    #[test]
+    fn each_is_printed_as_it_stands() {
+        for (what, file) in SCHEMAS {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+            let schema = fs::read_to_string(path).expect("the file is there");
+            let outcome = unjinja(&format!("schema {what}"));
+            assert_eq!(outcome.to_string(), format!("{schema}exit 0"), "{what}");
+        }
+    }
+
+    #[test]
+    fn one_that_is_not_there() {
+        assert_snapshot!(unjinja("schema response"), @"
+        ! error: invalid value 'response' for '<WHAT>'
+        !   [possible values: response-template]
+        !
+        !   tip: a similar value exists: 'response-template'
+        !
+        ! For more information, try '--help'.
+        exit 2
+        ");
+    }
+}
+
+/// The names of all commands, as the help lists them.
+fn commands() -> Vec<String> {
+    let help = unjinja("--help").stdout;
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = lines.take_while(|line| !line.is_empty());
+    // What is indented further goes on with the line above.
+    let first = listed.filter(|line| !line.starts_with("   "));
+    let names = first.filter_map(|line| line.split_whitespace().next());
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    assert!(names.iter().any(|name| name == "parse"), "{help}");
+    names
+}
+
+mod completions {
+    use super::*;
+
+    #[test]
+    fn every_shell_completes_every_command() {
+        for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+            let outcome = unjinja(&format!("completions {shell}"));
+            assert!(outcome.status.success(), "{shell}: {outcome}");
+            for command in commands() {
+                assert!(outcome.stdout.contains(&command), "{shell}: {command}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_shell_that_is_not_known() {
+        assert_snapshot!(unjinja("completions ksh"), @"
+        ! error: invalid value 'ksh' for '<SHELL>'
+        !   [possible values: bash, elvish, fish, powershell, zsh]
+        !
+        !   tip: a similar value exists: 'zsh'
+        !
+        ! For more information, try '--help'.
+        exit 2
+        ");
+    }
+}
+
+mod manual_pages {
+    use super::*;
+
+    /// The headings of a page, and the lines below each.
+    fn sections(page: &str) -> Vec<(&str, Vec<&str>)> {
+        let sections = page.split(".SH ").skip(1).map(|section| {
+            let mut lines = section.lines();
+            let heading = lines.next().unwrap_or_default().trim_matches('"');
+            (heading, lines.collect())
+        });
+        sections.collect()
+    }
+
+    #[test]
+    fn every_command_has_one_with_examples_and_exit_codes() {
+        for command in commands().iter().filter(|command| *command != "help") {
+            let outcome = unjinja(&format!("man {command}"));
+            assert!(outcome.status.success(), "{command}: {outcome}");
+            let sections = sections(&outcome.stdout);
+            for heading in ["NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES", "EXIT CODES"] {
+                let lines = sections.iter().find(|(name, _)| *name == heading);
+                assert!(
+                    lines.is_some_and(|(_, lines)| !lines.is_empty()),
+                    "{command}: {heading}"
+                );
+            }
+            assert!(
+                outcome.stdout.contains(&format!("\nunjinja\\-{command} ")),
+                "{outcome}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_main_page_names_every_command() {
+        let page = unjinja("man").stdout;
+        for command in commands().iter().filter(|command| *command != "help") {
+            assert!(
+                page.contains(&format!("\nunjinja\\-{command}(1)\n")),
+                "{command}: {page}"
+            );
+        }
+    }
+
+    /// Lines stay lines, and nothing is taken for a command of roff or for an accent.
+    #[test]
+    fn examples_stand_as_they_are_typed() {
+        let page = unjinja("man completions").stdout;
+        let wanted = ["DESCRIPTION", "EXAMPLES", "EXIT CODES"];
+        let shown = sections(&page)
+            .into_iter()
+            .filter(|(heading, _)| wanted.contains(heading));
+        let shown = shown.map(|(heading, lines)| format!("{heading}\n{}\n", lines.join("\n")));
+        assert_snapshot!(shown.collect::<String>(), @r"
+        DESCRIPTION
+        Print a script by which a shell completes unjinja\*(Aqs commands and options
+        .PP
+        The next shell that is started knows them. Print them again when unjinja is updated.
+        EXAMPLES
+        .nf
+        bash, where the package bash\-completion is installed:
+          mkdir \-p \(ti/.local/share/bash\-completion/completions
+          unjinja completions bash > \(ti/.local/share/bash\-completion/completions/unjinja
+
+        zsh, in a folder that \(ti/.zshrc has to name before it calls compinit: fpath=(\(ti/.zfunc $fpath)
+          mkdir \-p \(ti/.zfunc
+          unjinja completions zsh > \(ti/.zfunc/_unjinja
+
+        fish:
+          mkdir \-p \(ti/.config/fish/completions
+          unjinja completions fish > \(ti/.config/fish/completions/unjinja.fish
+        .fi
+        EXIT CODES
+        .nf
+        0  the script is printed
+        2  wrong usage: the shell is not known
+        .fi
+        ");
+    }
+
+    #[test]
+    fn all_are_written_into_a_folder() {
+        let scratch = scratch("man");
+        fs::remove_dir_all(&scratch).expect("pages of an earlier run go");
+        let directory = scratch.join("share/man1");
+        let outcome = unjinja(&format!("man -o {}", directory.display()));
+        assert_snapshot!(outcome, @"exit 0");
+        let mut expected: Vec<String> = commands()
+            .iter()
+            .filter(|command| *command != "help")
+            .map(|command| format!("unjinja-{command}.1"))
+            .collect();
+        expected.push("unjinja.1".into());
+        expected.sort();
+        let entries = fs::read_dir(&directory).expect("the folder is made");
+        let names = entries.map(|entry| entry.expect("the folder can be read").file_name());
+        let mut names: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
+        names.sort();
+        assert_eq!(names, expected);
+        let written = fs::read_to_string(directory.join("unjinja-parse.1"));
+        assert_eq!(
+            written.expect("the page is there"),
+            unjinja("man parse").stdout
+        );
+    }
+
+    #[test]
+    fn what_can_not_be_had_is_told() {
+        for (arguments, told) in [
+            (
+                "man prase",
+                "error: there is no command `prase`: known are `parse`, ",
+            ),
+            (
+                "man parse -o pages",
+                "error: the argument '[COMMAND]' cannot be used with",
+            ),
+            (
+                "man -o examples/template.json",
+                "error: examples/template.json: can't make the folder: ",
+            ),
+        ] {
+            let outcome = unjinja(arguments);
+            assert!(outcome.stderr.starts_with(told), "{arguments}: {outcome}");
+            assert_eq!(outcome.status.code(), Some(2), "{arguments}");
+        }
+    }
+}
+
 /// Whoever reads the output may stop at any time, as `head` does.
 mod closed_outputs {
     use super::*;

@@ -17,7 +17,12 @@ use super::source::SourceArgs;
   For programs, such as jq:
     unjinja caps model/ --format json | jq .capabilities.tools.outcome
 
-The answers are found by rendering conversations and looking at what comes out.")]
+The answers are found by rendering conversations and looking at what comes out.
+
+Exit codes:
+  0  the answers are printed
+  1  the chat template can't render even a question
+  2  the input can't be read")]
 pub(crate) struct Args {
     #[command(flatten)]
     source: SourceArgs,

@@ -2,13 +2,16 @@
 
 mod analyze;
 mod caps;
+mod completions;
 mod derive;
 mod input;
 mod jsonl;
+mod man;
 mod output;
 mod parse;
 mod render;
 mod report;
+mod schema;
 mod source;
 
 use std::fmt;
@@ -44,6 +47,9 @@ enum Command {
     Caps(caps::Args),
     Analyze(analyze::Args),
     Derive(derive::Args),
+    Schema(schema::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// Why a command could not do its work.
@@ -99,6 +105,9 @@ pub(crate) fn main() -> ExitCode {
         Command::Caps(args) => caps::run(&args),
         Command::Analyze(args) => analyze::run(&args),
         Command::Derive(args) => derive::run(&args),
+        Command::Schema(args) => schema::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

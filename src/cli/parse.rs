@@ -31,7 +31,12 @@ use super::{Failure, input, jsonl};
 
   Many outputs at once, one JSON object a line, each with `id`, `prefix`, `text` or `chunks`,
   and, if it is not the one of `-t`, `response_template`:
-    unjinja parse -t template.json --jsonl outputs.jsonl > messages.jsonl")]
+    unjinja parse -t template.json --jsonl outputs.jsonl > messages.jsonl
+
+Exit codes:
+  0  the output is parsed, or every line of the batch has its answer
+  1  the output is not what its template expects
+  2  the template is refused, or the input can't be read")]
 pub(crate) struct Args {
     /// The response template, a tokenizer_config.json that has one, or a model's folder
     #[arg(short, long, value_name = "FILE", required_unless_present = "jsonl")]

@@ -21,7 +21,12 @@ use super::{Failure, input, jsonl};
     unjinja render model.gguf --messages messages.json --show-whitespace --now 2026-01-15T12:00:00
 
   Many at once, one JSON object a line, each with `id`, `chat_template` and `messages`:
-    unjinja render --jsonl conversations.jsonl > prompts.jsonl")]
+    unjinja render --jsonl conversations.jsonl > prompts.jsonl
+
+Exit codes:
+  0  the messages are rendered, or every line of the batch has its answer
+  1  the chat template is not valid, fails, or refuses the messages
+  2  the input can't be read")]
 pub(crate) struct Args {
     /// The chat template: a .jinja file, a tokenizer_config.json, a model's folder, a GGUF file,
     /// a model id such as org/name[@revision], or `-` for standard input
