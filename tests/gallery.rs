@@ -32,12 +32,11 @@ fn gallery() -> Vec<String> {
     names
 }
 
-/// Runs the binary on one chat template: what it prints, its report, and how it ends.
-fn derive(name: &str) -> (String, String, Option<i32>) {
+/// Runs the binary in a folder: what it prints and tells, and how it ends.
+fn unjinja(folder: &str, arguments: &[&str]) -> (String, String, Option<i32>) {
     let out = Command::new(env!("CARGO_BIN_EXE_unjinja"))
-        .arg("derive")
-        .arg(format!("chat_templates/{name}.jinja"))
-        .current_dir(root())
+        .args(arguments)
+        .current_dir(root().join(folder))
         .output()
         .unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -79,9 +78,10 @@ fn derived_holds_what_derive_makes_of_the_gallery() {
     );
     let update = std::env::var_os("UNJINJA_UPDATE").is_some();
     let faults = for_all(&names, |name| {
-        let (template, report, code) = derive(name);
+        let source = format!("chat_templates/{name}.jinja");
+        let (template, report, code) = unjinja(".", &["derive", &source]);
         let mut faults = Vec::new();
-        for (extension, text) in [("json", template), ("txt", report)] {
+        let mut compare = |extension: &str, text: String| {
             let path = root().join("derived").join(format!("{name}.{extension}"));
             if update {
                 fs::write(&path, text).unwrap();
@@ -91,7 +91,21 @@ fn derived_holds_what_derive_makes_of_the_gallery() {
                     path.display()
                 ));
             }
-        }
+        };
+        compare("json", template);
+        compare("txt", report);
+        // What is not recovered is kept as it is, so that a change shows.
+        let (source, template) = (format!("../{source}"), format!("{name}.json"));
+        let arguments = [
+            "new",
+            &source,
+            "--response-template",
+            &template,
+            "--as-is",
+            "-o",
+            "-",
+        ];
+        compare("fixture.yaml", unjinja("derived", &arguments).0);
         // The one format that the language of response templates can't express wholly.
         let expected = if name == "python-dict-calls" { 1 } else { 0 };
         if code != Some(expected) {
@@ -104,8 +118,9 @@ fn derived_holds_what_derive_makes_of_the_gallery() {
     let stale: Vec<PathBuf> = derived
         .map(|entry| entry.unwrap().path())
         .filter(|path| {
-            let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
-            stem != "README" && !names.contains(&stem)
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let (name, _) = name.split_once('.').unwrap();
+            name != "README" && !names.iter().any(|known| known == name)
         })
         .collect();
     assert!(

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::derive::{Derivation, Recovery, Row};
-use crate::response::{ParserOptions, ResponseTemplate, TemplateError, Tools, parse};
+use crate::response::{ParseError, ParserOptions, ResponseTemplate, TemplateError, Tools, parse};
 use crate::value::{Object, Value};
 
 /// A fixture to begin with: a case for each conversation that the chat template renders.
@@ -17,6 +17,8 @@ pub struct FirstFixture {
     pub head: Object,
     /// The cases.
     pub cases: Vec<Object>,
+    /// What comes out of each.
+    outcomes: Vec<Result<Object, ParseError>>,
 }
 
 impl FirstFixture {
@@ -57,9 +59,17 @@ impl FirstFixture {
         let loaded = ResponseTemplate::from_value(&template)?;
         let tools = Tools::from_value(&derivation.tools);
         let mut names = HashMap::new();
-        let cases = derivation.proof.iter();
-        let cases = cases.map(|row| case(&loaded, &tools, row, &mut names));
-        let cases: Vec<Object> = cases.collect();
+        let mut cases = Vec::new();
+        let mut outcomes = Vec::new();
+        for row in &derivation.proof {
+            let options = ParserOptions {
+                tools: tools.clone(),
+                ..ParserOptions::default()
+            };
+            let outcome = parse(&loaded, &row.prefix, &row.output, options);
+            cases.push(case(&loaded, row, &outcome, &mut names));
+            outcomes.push(outcome);
+        }
         let mut head = Object::new();
         head.insert("response_template", template);
         let has_calls = derivation
@@ -69,7 +79,27 @@ impl FirstFixture {
         if has_calls {
             head.insert("tools", derivation.tools.clone());
         }
-        Ok(FirstFixture { head, cases })
+        Ok(FirstFixture {
+            head,
+            cases,
+            outcomes,
+        })
+    }
+
+    /// The same, in which every case expects what comes out, also where that is not what was said.
+    pub fn as_is(mut self) -> FirstFixture {
+        for (case, outcome) in self.cases.iter_mut().zip(&self.outcomes) {
+            match outcome {
+                Ok(message) => {
+                    case.insert("message", message.clone());
+                }
+                Err(error) => {
+                    case.remove("message");
+                    case.insert("error", error.to_string());
+                }
+            }
+        }
+        self
     }
 
     /// The fixture as YAML, below a comment.
@@ -88,30 +118,29 @@ impl FirstFixture {
 
 fn case(
     template: &ResponseTemplate,
-    tools: &Tools,
     row: &Row,
+    outcome: &Result<Object, ParseError>,
     names: &mut HashMap<String, usize>,
 ) -> Object {
     let count = names.entry(row.name.clone()).or_default();
     *count += 1;
+    let name = match *count {
+        1 => row.name.clone(),
+        count => format!("{} ({count})", row.name),
+    };
     let mut case = Object::new();
-    case.insert(
-        "name",
-        match *count {
-            1 => row.name.clone(),
-            count => format!("{} ({count})", row.name),
-        },
-    );
+    case.insert("name", name);
+    if let Recovery::NotExpressed(why) = &row.recovery {
+        case.insert(
+            "description",
+            format!("What was said does not come back: {why}"),
+        );
+    }
     case.insert("prefix", from_anchor(template, &row.prefix));
     case.insert("output", row.output.as_str());
-    let options = ParserOptions {
-        tools: tools.clone(),
-        ..ParserOptions::default()
-    };
     let is_recovered = !matches!(row.recovery, Recovery::NotExpressed(_));
-    let parsed = parse(template, &row.prefix, &row.output, options);
-    let message = match parsed.ok().filter(|_| is_recovered) {
-        Some(message) => message,
+    let message = match outcome.as_ref().ok().filter(|_| is_recovered) {
+        Some(message) => message.clone(),
         None => said(template, row),
     };
     case.insert("message", message);

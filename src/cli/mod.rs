@@ -2,11 +2,14 @@
 
 mod analyze;
 mod caps;
+mod check;
 mod completions;
 mod derive;
+mod github;
 mod input;
 mod jsonl;
 mod man;
+mod new;
 mod output;
 mod parse;
 mod render;
@@ -47,6 +50,8 @@ enum Command {
     Caps(caps::Args),
     Analyze(analyze::Args),
     Derive(derive::Args),
+    Check(check::Args),
+    New(new::Args),
     Schema(schema::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -105,6 +110,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Caps(args) => caps::run(&args),
         Command::Analyze(args) => analyze::run(&args),
         Command::Derive(args) => derive::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::New(args) => new::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

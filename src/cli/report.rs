@@ -223,11 +223,20 @@ fn difference(before: &str, after: &str, colours: bool) -> String {
     out
 }
 
-/// The text without what would move a cursor.
-fn printable(text: &str) -> String {
+/// A text in a colour, told by its code, where colours are wanted.
+pub(crate) fn painted(text: &str, colour: &str, terminal: bool) -> String {
+    match wants_colours(terminal) {
+        true => format!("\u{1b}[{colour}m{text}\u{1b}[0m"),
+        false => text.to_owned(),
+    }
+}
+
+/// The text without what would move a cursor, or turn the direction of writing.
+pub(crate) fn printable(text: &str) -> String {
+    let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let shown = text.chars().map(|c| match c {
         '\n' | '\t' => c.to_string(),
-        c if c.is_control() => c.escape_default().to_string(),
+        c if c.is_control() || turns(c) => c.escape_default().to_string(),
         c => c.to_string(),
     });
     shown.collect()

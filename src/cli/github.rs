@@ -1,0 +1,62 @@
+//! Workflow commands, by which GitHub annotates lines of files.
+
+/// How much an annotation matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    Error,
+    Warning,
+}
+
+/// A line that makes GitHub annotate a place of a file. Line and column count from 1.
+pub(crate) fn command(
+    level: Level,
+    file: &str,
+    position: Option<(usize, usize)>,
+    title: &str,
+    message: &str,
+) -> String {
+    let level = match level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+    };
+    let place = match position {
+        Some((line, column)) => format!(",line={line},col={column}"),
+        None => String::new(),
+    };
+    let (file, title) = (property(file), property(title));
+    format!(
+        "::{level} file={file}{place},title={title}::{}\n",
+        data(message)
+    )
+}
+
+/// What would end a command, or begin another one, is escaped.
+fn data(text: &str) -> String {
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
+}
+
+/// In a property, so is what would end it.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_gets_out_of_its_place() {
+        let text = "50%, a:b\n::error::no\r";
+        assert_eq!(
+            command(Level::Warning, "a,b.yaml", Some((3, 5)), text, text),
+            "::warning file=a%2Cb.yaml,line=3,col=5,title=50%25%2C a%3Ab%0A%3A%3Aerror%3A%3Ano%0D\
+             ::50%25, a:b%0A::error::no%0D\n"
+        );
+        assert_eq!(
+            command(Level::Error, "a", None, "t", "m"),
+            "::error file=a,title=t::m\n"
+        );
+    }
+}

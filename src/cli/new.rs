@@ -1,0 +1,178 @@
+//! `unjinja new`: a first fixture for a chat template.
+
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
+
+use unjinja::check::FirstFixture;
+use unjinja::{Derivation, DeriveOptions, Source, derive, json};
+
+use super::source::SourceArgs;
+use super::{Failure, input, output, tell};
+
+/// Write a first fixture for a chat template, ready to be edited
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  A fixture with the response template in it, NAME.fixture.yaml in the current folder:
+    unjinja new chat_template.jinja
+    unjinja check
+
+  For the response template that a model has, which stays where it is:
+    unjinja new model/ --response-template model/tokenizer_config.json -o model.fixture.yaml
+
+  One that derives the response template afresh at every check:
+    unjinja new chat_template.jinja --derive
+
+The chat template renders conversations, and each becomes a case: what the model would write, and
+the message that it means. Where the response template does not recover what was said, the case
+expects what was said, so that it fails and shows what is to be mended; `--as-is` keeps it as it is.
+
+Exit codes:
+  0  the fixture is written
+  2  nothing can be derived from the chat template, or the file is there already")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    source: SourceArgs,
+
+    /// The file to write, `-` for standard output; one that ends in .json is written as JSON
+    /// [default: NAME.fixture.yaml]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Check this response template, a file of its own, in place of the derived one
+    #[arg(long, value_name = "FILE", conflicts_with = "derive")]
+    response_template: Option<PathBuf>,
+
+    /// Name the chat template in place of a response template, to derive it at every check
+    #[arg(long)]
+    derive: bool,
+
+    /// Expect what comes out, also where it is not what was said
+    #[arg(long)]
+    as_is: bool,
+
+    /// Replace a file that is there already
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let place = match &args.output {
+        Some(path) => path.clone(),
+        None => PathBuf::from(format!("{}.fixture.yaml", stem(&args.source.source))),
+    };
+    let is_stdout = place == Path::new("-");
+    if !is_stdout && place.exists() && !args.force {
+        return Err(Failure::Input(format!(
+            "{}: the file is there already: choose another with `-o FILE`, or replace it with `--force`",
+            place.display()
+        )));
+    }
+    let template = args.source.load()?;
+    let mut options = DeriveOptions::default();
+    options.base = args.source.options.base();
+    let derivation = derive(&template, &options)
+        .map_err(|error| Failure::Input(format!("{}: {error}", template.name)))?;
+    let fixture = fixture(args, &derivation, &place)?;
+    let fixture = match args.as_is {
+        true => fixture.as_is(),
+        false => fixture,
+    };
+    let text = match place
+        .extension()
+        .is_some_and(|extension| extension == "json")
+    {
+        true => json::write_styled(&fixture.to_value(), &json::Style::pretty(2)) + "\n",
+        false => fixture.to_yaml(&format!(
+            "Made by `unjinja new` from {}. Check it with `unjinja check`.",
+            template.name
+        )),
+    };
+    if is_stdout {
+        let mut out = io::stdout().lock();
+        return out.write_all(text.as_bytes()).map_err(Failure::printing);
+    }
+    output::write_whole(&place, &text)?;
+    let (cases, place) = (fixture.cases.len(), place.display());
+    tell(format_args!(
+        "{place}: {cases} cases; run `unjinja check {place}`\n"
+    ));
+    Ok(())
+}
+
+/// The fixture, with its response template as it was asked for.
+fn fixture(args: &Args, derivation: &Derivation, place: &Path) -> Result<FirstFixture, Failure> {
+    let refused = |error: unjinja::TemplateError| Failure::Input(error.to_string());
+    let Some(path) = &args.response_template else {
+        let mut fixture = FirstFixture::new(derivation).map_err(refused)?;
+        if args.derive {
+            let Ok(Source::Path(source)) = Source::parse(&args.source.source) else {
+                return Err(Failure::Input(
+                    "`--derive` needs a chat template in a file or a folder".into(),
+                ));
+            };
+            fixture.head.remove("response_template");
+            fixture.head.insert("derive", relative(&source, place)?);
+        }
+        return Ok(fixture);
+    };
+    let template = input::read_template(path)?;
+    let value = template.as_value().clone();
+    let mut fixture = FirstFixture::with_template(derivation, value).map_err(refused)?;
+    fixture
+        .head
+        .insert("response_template", relative(path, place)?);
+    Ok(fixture)
+}
+
+/// The name of what a source holds.
+fn stem(source: &str) -> String {
+    let path = Path::new(source);
+    let stem = path.file_stem().or(path.file_name());
+    let stem = stem.map(|stem| stem.to_string_lossy().into_owned());
+    stem.filter(|stem| !stem.is_empty() && stem != "-")
+        .unwrap_or_else(|| "first".into())
+}
+
+/// The path of a file as it is seen from the folder of another one.
+fn relative(path: &Path, from: &Path) -> Result<String, Failure> {
+    let absolute = |path: &Path| {
+        std::path::absolute(path)
+            .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
+    };
+    let (path, from) = (absolute(path)?, absolute(from)?);
+    let folder = from.parent().unwrap_or(Path::new(""));
+    let pairs = path.components().zip(folder.components());
+    let shared = pairs.take_while(|(a, b)| a == b).count();
+    let up = folder
+        .components()
+        .skip(shared)
+        .map(|_| Component::ParentDir);
+    let down = path.components().skip(shared);
+    let relative: PathBuf = up.chain(down).collect();
+    // Fixtures may be written on one system and checked on another.
+    Ok(relative.to_string_lossy().replace('\\', "/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_told_from_the_folder_of_the_fixture() {
+        for (path, from, expected) in [
+            ("a.json", "a.fixture.yaml", "a.json"),
+            (
+                "templates/a.jinja",
+                "fixtures/deep/a.yaml",
+                "../../templates/a.jinja",
+            ),
+            ("fixtures/a.json", "fixtures/a.yaml", "a.json"),
+            ("a.json", "fixtures/a.yaml", "../a.json"),
+        ] {
+            assert_eq!(
+                relative(Path::new(path), Path::new(from)).ok().as_deref(),
+                Some(expected)
+            );
+        }
+    }
+}
