@@ -62,6 +62,8 @@ pub struct CaseReport {
     pub name: String,
     /// Line and column in its file, both from 1.
     pub position: (usize, usize),
+    /// Line and column where its expectation begins; those of the case if it has none.
+    pub expectation: (usize, usize),
     /// All that is wrong with it.
     pub failures: Vec<Failure>,
     /// Where something is wrong: the text since the anchor, and its pieces.
@@ -250,6 +252,7 @@ impl<'w> Work<'w> {
         let report = CaseReport {
             name: case.name.clone(),
             position: case.position,
+            expectation: case.expectation,
             failures,
             text,
             elapsed: begun.elapsed(),

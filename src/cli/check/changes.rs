@@ -12,8 +12,15 @@ use crate::cli::report::painted_diff;
 /// The lines that differ, with some around them.
 pub(super) fn lines(before: &str, after: &str, terminal: bool) -> String {
     let diff = TextDiff::from_lines(before, after);
-    let text = diff.unified_diff().context_radius(3).to_string();
-    painted_diff(&text, terminal)
+    let mut out = String::new();
+    for group in diff.grouped_ops(3) {
+        // What is left out between two of them shows.
+        out.push_str(if out.is_empty() { "" } else { " …\n" });
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            out.push_str(&format!("{}{}", change.tag(), change.value()));
+        }
+    }
+    painted_diff(&out, terminal)
 }
 
 /// The lines in which two values differ, as JSON.

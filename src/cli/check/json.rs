@@ -1,5 +1,7 @@
 //! What a check has found, for programs.
 
+use std::time::Duration;
+
 use unjinja::check::{CaseReport, Failure, FileReport, Report};
 use unjinja::{Object, Value, json};
 
@@ -10,9 +12,14 @@ pub(super) fn report(report: &Report) -> String {
     out.insert("failed", report.failed());
     out.insert("unreadable", report.unreadable().count());
     out.insert("seed", unjinja::Number::from(report.seed));
-    out.insert("seconds", report.elapsed.as_secs_f64());
+    out.insert("seconds", seconds(report.elapsed));
     out.insert("files", list(report.files.iter().map(file)));
     json::write_styled(&out.into(), &json::Style::pretty(2)) + "\n"
+}
+
+/// To the microsecond.
+fn seconds(time: Duration) -> f64 {
+    time.as_micros() as f64 / 1e6
 }
 
 fn list(values: impl Iterator<Item = Object>) -> Value {
@@ -54,7 +61,7 @@ fn case(case: &CaseReport) -> Object {
     out.insert("name", case.name.as_str());
     place(&mut out, Some(case.position));
     out.insert("passed", case.passed());
-    out.insert("seconds", case.elapsed.as_secs_f64());
+    out.insert("seconds", seconds(case.elapsed));
     if !case.passed() {
         out.insert("failures", list(case.failures.iter().map(failure)));
     }

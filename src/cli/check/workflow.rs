@@ -1,8 +1,9 @@
 //! What a check has found, as annotations for GitHub.
 
-use unjinja::check::Report;
+use unjinja::check::{Failure, Report};
 
 use crate::cli::github::{Level, command};
+use crate::cli::report::printable;
 
 use super::human;
 

@@ -1,0 +1,167 @@
+//! Whether two response templates read the same texts alike.
+
+use crate::derive::Derivation;
+use crate::response::{ParseError, ParserOptions, ResponseTemplate, Tools, parse};
+use crate::value::Object;
+
+use super::document::same;
+use super::fixture::Fixture;
+use super::shrink::smallest;
+
+/// Of so many texts on which two templates part, the smallest part is looked for.
+const MAX_SHRUNK: usize = 12;
+
+/// A text that two templates are to read.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Text {
+    /// Where it comes from, for people.
+    pub origin: String,
+    /// The prompt.
+    pub prefix: String,
+    /// What the model writes.
+    pub output: String,
+    /// The tools of the prompt.
+    pub tools: Tools,
+}
+
+/// How two response templates read some texts.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// The texts that they do not read alike.
+    pub parted: Vec<Text>,
+    /// The smallest text, a part of one of these, that they do not read alike.
+    pub smallest: Option<Parting>,
+}
+
+/// A text that two response templates do not read alike.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Parting {
+    /// The text.
+    pub text: Text,
+    /// What the first makes of it.
+    pub first: Result<Object, ParseError>,
+    /// What the second makes of it.
+    pub second: Result<Object, ParseError>,
+}
+
+/// Lets two response templates read the same texts, and looks for the smallest one on which they
+/// part. They read a text alike if they make the same message of it, or can't parse it both.
+///
+/// ```
+/// use unjinja::ResponseTemplate;
+/// use unjinja::check::{Text, compare};
+///
+/// let template = |close: &str| ResponseTemplate::from_json(&format!(
+///     r#"{{"start_anchor": "<bot>", "fields": {{"content": {{"close": "{close}"}}}}}}"#));
+/// let texts = [Text::new("by hand", "", "A long text.<end>And more of it.")];
+/// let comparison = compare(&template("<end>")?, &template("</s>")?, &texts);
+/// let smallest = comparison.smallest.expect("they part");
+/// assert_eq!(smallest.text.output, "<end>");
+/// # Ok::<(), unjinja::TemplateError>(())
+/// ```
+pub fn compare(first: &ResponseTemplate, second: &ResponseTemplate, texts: &[Text]) -> Comparison {
+    let pair = Pair { first, second };
+    let part = |text: &&Text| pair.parts_on(&text.prefix, &text.output, &text.tools);
+    let mut parted: Vec<Text> = texts.iter().filter(part).cloned().collect();
+    parted.sort_by_key(|text| text.prefix.len() + text.output.len());
+    let shrunk = parted.iter().take(MAX_SHRUNK).map(|text| pair.shrunk(text));
+    let smallest = shrunk.min_by_key(|text| (text.output.len() + text.prefix.len(), text.prefix.len()));
+    Comparison {
+        smallest: smallest.map(|text| pair.parting(text)),
+        parted,
+    }
+}
+
+struct Pair<'t> {
+    first: &'t ResponseTemplate,
+    second: &'t ResponseTemplate,
+}
+
+impl Pair<'_> {
+    fn outcomes(&self, prefix: &str, output: &str, tools: &Tools) -> [Result<Object, ParseError>; 2] {
+        [self.first, self.second].map(|template| {
+            let options = ParserOptions {
+                tools: tools.clone(),
+                ..ParserOptions::default()
+            };
+            parse(template, prefix, output, options)
+        })
+    }
+
+    fn parts_on(&self, prefix: &str, output: &str, tools: &Tools) -> bool {
+        match self.outcomes(prefix, output, tools) {
+            [Ok(first), Ok(second)] => !same(&first.into(), &second.into()),
+            [Err(_), Err(_)] => false,
+            _ => true,
+        }
+    }
+
+    /// The text without whatever does not matter, the prompt first.
+    fn shrunk(&self, text: &Text) -> Text {
+        let mut text = text.clone();
+        let prefix: Vec<char> = text.prefix.chars().collect();
+        let prefix = smallest(&prefix, |prefix| {
+            self.parts_on(&prefix.iter().collect::<String>(), &text.output, &text.tools)
+        });
+        text.prefix = prefix.into_iter().collect();
+        let output: Vec<char> = text.output.chars().collect();
+        let output = smallest(&output, |output| {
+            self.parts_on(&text.prefix, &output.iter().collect::<String>(), &text.tools)
+        });
+        text.output = output.into_iter().collect();
+        text
+    }
+
+    fn parting(&self, text: Text) -> Parting {
+        let [first, second] = self.outcomes(&text.prefix, &text.output, &text.tools);
+        Parting {
+            text,
+            first,
+            second,
+        }
+    }
+}
+
+impl Text {
+    /// A text without tools.
+    pub fn new(origin: &str, prefix: &str, output: &str) -> Text {
+        Text {
+            origin: origin.to_owned(),
+            prefix: prefix.to_owned(),
+            output: output.to_owned(),
+            tools: Tools::none(),
+        }
+    }
+
+    /// The texts of a fixture's cases.
+    pub fn of_fixture(fixture: &Fixture) -> Vec<Text> {
+        let cases = fixture.cases().iter();
+        let texts = cases.map(|case| Text {
+            origin: format!("{}: {}", fixture.path().display(), case.name),
+            prefix: case.prefix.clone(),
+            output: case.output.clone(),
+            tools: case.tools.clone(),
+        });
+        texts.collect()
+    }
+
+    /// What a chat template renders, and what models do to it.
+    pub fn of_derivation(derivation: &Derivation) -> Vec<Text> {
+        let tools = Tools::from_value(&derivation.tools);
+        let text = |origin: &str, prefix: &str, output: &str| Text {
+            tools: tools.clone(),
+            ..Text::new(origin, prefix, output)
+        };
+        let rendered = derivation.proof.iter();
+        let rendered = rendered.map(|row| text(&row.name, &row.prefix, &row.output));
+        let damaged = derivation.damaged.iter();
+        let damaged = damaged.map(|damaged| {
+            let origin = format!("damaged: {}", damaged.damage);
+            text(&origin, &damaged.prefix, &damaged.output)
+        });
+        rendered.chain(damaged).collect()
+    }
+}
