@@ -347,12 +347,7 @@ mod junit_schema {
                 "package",
             ],
         ),
-        (
-            "testcase",
-            "testsuite",
-            &["name"],
-            &["assertions", "time", "classname", "status", "file", "line"],
-        ),
+        ("testcase", "testsuite", &["name"], &["time", "classname"]),
         ("failure", "testcase", &[], &["type", "message"]),
         ("error", "testcase", &[], &["type", "message"]),
     ];

@@ -23,10 +23,11 @@ pub(super) fn report(report: &Report) -> String {
 }
 
 fn suite(out: &mut String, file: &FileReport) {
-    let path = attribute(&file.path.display().to_string());
+    let path = file.path.display().to_string();
+    let name = attribute(&path);
     let begin = |tests: usize, failures: usize, errors: usize, time: Duration| {
         format!(
-            "  <testsuite name=\"{path}\" tests=\"{tests}\" failures=\"{failures}\" \
+            "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" \
              errors=\"{errors}\" time=\"{}\">\n",
             seconds(time)
         )
@@ -48,10 +49,11 @@ fn suite(out: &mut String, file: &FileReport) {
     out.push_str("  </testsuite>\n");
 }
 
+/// The places stand in the texts, since not all versions of the schema have attributes for them.
 fn case(out: &mut String, path: &str, case: &CaseReport) {
-    let (name, line) = (attribute(&case.name), case.position.0);
+    let (name, class) = (attribute(&case.name), attribute(path));
     out.push_str(&format!(
-        "    <testcase name=\"{name}\" classname=\"{path}\" file=\"{path}\" line=\"{line}\" time=\"{}\"",
+        "    <testcase name=\"{name}\" classname=\"{class}\" time=\"{}\"",
         seconds(case.elapsed)
     ));
     if case.passed() {
@@ -59,12 +61,17 @@ fn case(out: &mut String, path: &str, case: &CaseReport) {
         return;
     }
     out.push_str(">\n");
+    let (line, column) = case.position;
+    let place = format!("{path}:{line}:{column}");
     for failure in &case.failures {
         out.push_str(&format!(
             "      <failure type=\"{}\" message=\"{}\">{}</failure>\n",
             failure.key(),
             attribute(&failure.headline()),
-            text(&human::details(failure, case, false)),
+            text(&format!(
+                "{place}\n{}",
+                human::details(failure, case, false)
+            )),
         ));
     }
     out.push_str("    </testcase>\n");
@@ -77,7 +84,7 @@ fn unreadable(out: &mut String, path: &str, error: &FixtureError) {
         .map(ToString::to_string)
         .unwrap_or_default();
     out.push_str(&format!(
-        "    <testcase name=\"{path}\" classname=\"{path}\" file=\"{path}\" time=\"0.000\">\n      \
+        "    <testcase name=\"{name}\" classname=\"{name}\" time=\"0.000\">\n      \
          <error type=\"unreadable\" message=\"{}\">{}</error>\n    </testcase>\n",
         attribute(&first),
         text(&error.to_string()),
