@@ -27,7 +27,7 @@ fn suite(out: &mut String, file: &FileReport) {
     let name = attribute(&path);
     let begin = |tests: usize, failures: usize, errors: usize, time: Duration| {
         format!(
-            "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" \
+            "  <testsuite name=\"{name}\" file=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" \
              errors=\"{errors}\" time=\"{}\">\n",
             seconds(time)
         )
@@ -78,6 +78,7 @@ fn case(out: &mut String, path: &str, case: &CaseReport) {
 }
 
 fn unreadable(out: &mut String, path: &str, error: &FixtureError) {
+    let name = attribute(path);
     let first = error
         .faults
         .first()

@@ -28,13 +28,18 @@ pub(super) fn report(report: &Report) -> String {
         let path = file.path.display().to_string();
         for failure in &case.failures {
             let details = human::details(failure, case, false);
-            let message = format!("{}\n{details}", failure.headline());
-            let position = Some(case.position);
+            let message = printable(&format!("{}\n{details}", failure.headline()));
+            let name = printable(&case.name);
+            let position = match failure {
+                Failure::Cut { .. } => case.position,
+                _ => case.expectation,
+            };
+            let position = Some(position);
             out.push_str(&command(
                 Level::Error,
                 &path,
                 position,
-                &case.name,
+                &name,
                 message.trim_end(),
             ));
         }
