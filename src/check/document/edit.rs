@@ -70,11 +70,12 @@ impl Document {
         }
         let mut edits = edits.edits;
         edits.sort_by_key(|edit| edit.range.start);
+        let has_windows_line_ends = self.text.contains("\r\n");
         let mut out = String::with_capacity(self.text.len());
         let mut at = 0;
         for edit in edits {
             out.push_str(&self.text[at.min(edit.range.start)..edit.range.start]);
-            match self.text.contains("\r\n") {
+            match has_windows_line_ends {
                 true => out.push_str(&edit.text.replace('\n', "\r\n")),
                 false => out.push_str(&edit.text),
             }
