@@ -5,6 +5,7 @@
 
 mod edit;
 mod json;
+mod places;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -12,8 +13,9 @@ mod yaml;
 
 use std::ops::Range;
 
-use crate::json::line_column;
 use crate::value::{Object, Value, pointer_index, pointer_tokens};
+
+use places::Places;
 
 pub(super) use edit::{Change, same};
 pub(super) use write::write_fixture;
@@ -22,6 +24,7 @@ pub(super) use write::write_fixture;
 #[derive(Debug)]
 pub(super) struct Document {
     text: String,
+    places: Places,
     language: Language,
     root: Node,
 }
@@ -80,6 +83,7 @@ impl Document {
             root.move_by(mark);
         }
         Ok(Document {
+            places: Places::new(&text),
             text,
             language,
             root,
@@ -92,7 +96,7 @@ impl Document {
 
     /// Line and column of an offset.
     pub(super) fn position(&self, offset: usize) -> (usize, usize) {
-        let (line, column) = line_column(&self.text, offset);
+        let (line, column) = self.places.position(&self.text, offset);
         let has_mark = line == 1 && self.text.starts_with('\u{feff}');
         (line, column - usize::from(has_mark))
     }
