@@ -1388,8 +1388,10 @@ mod schemas {
     use super::*;
 
     /// Each with the file that it is printed from.
-    const SCHEMAS: &[(&str, &str)] =
-        &[("response-template", "schema/response-template.schema.json")];
+    const SCHEMAS: &[(&str, &str)] = &[
+        ("response-template", "schema/response-template.schema.json"),
+        ("fixture", "schema/fixture.schema.json"),
+    ];
 
     #[test]
     fn each_is_printed_as_it_stands() {
@@ -1405,7 +1407,7 @@ mod schemas {
     fn one_that_is_not_there() {
         assert_snapshot!(unjinja("schema response"), @"
         ! error: invalid value 'response' for '<WHAT>'
-        !   [possible values: response-template]
+        !   [possible values: response-template, fixture]
         !
         !   tip: a similar value exists: 'response-template'
         !

@@ -1,45 +1,35 @@
-//! The JSON Schema of response templates says what the loader says, as far as a schema can.
+//! The JSON Schemas of response templates and of fixtures say what the loaders say, as far as a
+//! schema can.
 //!
-//! The rule, for every template: what the loader accepts, the schema accepts. What the loader
-//! refuses, the schema refuses, unless all that is wrong with it is beyond schemas: then each of
-//! its faults is one of `BEYOND_SCHEMAS`.
+//! The rule: what the loader accepts, the schema accepts. What the loader refuses, the schema
+//! refuses, unless all that is wrong with it is beyond schemas.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+#[path = "schema/changes.rs"]
+mod changes;
+#[cfg(feature = "check")]
+#[path = "schema/fixtures.rs"]
+mod fixtures;
+#[path = "schema/templates.rs"]
+mod templates;
 
-use insta::assert_snapshot;
+use std::path::Path;
+
 use jsonschema::Validator;
-use unjinja::{Fault, Object, ResponseTemplate, Value, json};
+use unjinja::{Fault, Value, json};
 
-/// What the loader says of templates that no schema can find anything wrong with.
-const BEYOND_SCHEMAS: &[&str] = &[
-    "the pattern can't have",
-    "the pattern has no group `key`",
-    "is captured, but no `transform` uses it",
-    "both lack an opening delimiter",
-    "this string mixes a placeholder with other text",
-    "value parsers are nested too deeply",
-];
+const TEMPLATES: &str = include_str!("../schema/response-template.schema.json");
+const FIXTURES: &str = include_str!("../schema/fixture.schema.json");
 
 fn project() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn read(path: &Path) -> Value {
-    let text = fs::read_to_string(path).expect("the file can be read");
-    json::read(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+fn parsed(schema: &str) -> serde_json::Value {
+    serde_json::from_str(schema).expect("the schema is JSON")
 }
 
-/// The JSON files of a folder, in order.
-fn json_files(folder: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(project().join(folder)).expect("the folder is there");
-    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
-    let mut files: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|kind| kind == "json"))
-        .collect();
-    assert!(!files.is_empty(), "{folder} has no JSON files");
-    files.sort();
-    files
+fn validator(schema: &serde_json::Value) -> Validator {
+    jsonschema::draft202012::new(schema).expect("the schema is one")
 }
 
 /// A value as the crate of the schemas takes it; none if a text in it can't be UTF-8.
@@ -47,346 +37,107 @@ fn foreign(value: &Value) -> Option<serde_json::Value> {
     serde_json::from_str(&json::write(value)).ok()
 }
 
-fn schema() -> serde_json::Value {
-    let text = include_str!("../schema/response-template.schema.json");
-    serde_json::from_str(text).expect("the schema is JSON")
+/// What a schema and a loader have to agree on.
+struct Rule {
+    validator: Validator,
+    /// What the loader says where no schema can find anything wrong.
+    beyond_schemas: Vec<&'static str>,
 }
 
-fn validator() -> Validator {
-    jsonschema::draft202012::new(&schema()).expect("the schema is one")
-}
-
-/// The templates that people see, each with its name.
-fn published() -> Vec<(String, Value)> {
-    let mut files = json_files("derived");
-    files.push(project().join("examples/template.json"));
-    let named = |path: PathBuf| (path.display().to_string(), read(&path));
-    files.into_iter().map(named).collect()
-}
-
-/// The templates of the engine's cases, each with its file and its name.
-fn of_the_engine() -> Vec<(String, Value)> {
-    let mut templates = Vec::new();
-    for path in json_files("tests/engine") {
-        let file = path.file_stem().unwrap_or_default().to_string_lossy();
-        let cases = read(&path);
-        for case in cases.as_array().expect("cases are a list") {
-            let name = case.get("name").and_then(Value::as_str).unwrap_or("?");
-            let template = case.get("template").expect("a case has a template");
-            templates.push((format!("{file}: {name}"), template.clone()));
+impl Rule {
+    fn new(schema: &str, beyond_schemas: Vec<&'static str>) -> Rule {
+        Rule {
+            validator: validator(&parsed(schema)),
+            beyond_schemas,
         }
     }
-    templates
-}
 
-/// What the loader has against a template; nothing if it accepts it.
-fn faults(template: &Value) -> Vec<Fault> {
-    match ResponseTemplate::from_value(template) {
-        Ok(_) => Vec::new(),
-        Err(error) => error.faults,
+    /// Asserts that the schema keeps to the rule on a value in which the loader finds these faults.
+    fn assert(&self, value: &Value, faults: &[Fault]) {
+        let Some(instance) = foreign(value) else {
+            panic!("{value} can't be UTF-8");
+        };
+        match self.validator.is_valid(&instance) {
+            true => assert!(
+                faults.iter().all(|fault| self.is_beyond_schemas(fault)),
+                "the schema accepts {instance}, in spite of {faults:?}"
+            ),
+            false => assert!(!faults.is_empty(), "the schema alone refuses {instance}"),
+        }
     }
-}
 
-fn is_beyond_schemas(fault: &Fault) -> bool {
-    let says = |phrase: &&str| fault.message.contains(phrase);
-    BEYOND_SCHEMAS.iter().any(says)
-}
-
-/// Asserts that the schema keeps to the rule on a template that has these faults.
-fn assert_rule(validator: &Validator, template: &Value, faults: &[Fault]) {
-    let Some(instance) = foreign(template) else {
-        panic!("{template} can't be UTF-8");
-    };
-    match validator.is_valid(&instance) {
-        true => assert!(
-            faults.iter().all(is_beyond_schemas),
-            "the schema accepts {instance}, in spite of {faults:?}"
-        ),
-        false => assert!(!faults.is_empty(), "the schema alone refuses {instance}"),
+    fn is_beyond_schemas(&self, fault: &Fault) -> bool {
+        let says = |phrase: &&str| fault.message.contains(phrase);
+        self.beyond_schemas.iter().any(says)
     }
 }
 
 #[test]
-fn the_schema_is_a_schema() {
-    assert!(jsonschema::meta::is_valid(&schema()));
+fn the_schemas_are_schemas() {
+    for schema in [TEMPLATES, FIXTURES] {
+        assert!(jsonschema::meta::is_valid(&parsed(schema)));
+    }
 }
 
-#[test]
-fn templates_that_load_are_accepted() {
-    let validator = validator();
-    let mut accepted = 0;
-    for (name, template) in published().into_iter().chain(of_the_engine()) {
-        if !faults(&template).is_empty() {
-            continue;
-        }
-        let instance = foreign(&template).unwrap_or_else(|| panic!("{name} can't be UTF-8"));
-        if let Err(error) = validator.validate(&instance) {
-            panic!("{name}: {}: {error}", error.instance_path());
-        }
-        accepted += 1;
-    }
-    assert!(accepted > 500, "only {accepted} templates were looked at");
+/// The schema and all of its definitions.
+fn parts(schema: &serde_json::Value) -> Vec<&serde_json::Value> {
+    let definitions = schema["$defs"].as_object().expect("an object").values();
+    [schema].into_iter().chain(definitions).collect()
 }
 
-/// Whatever the loader refuses, the schema refuses too, but for these.
-#[test]
-fn templates_that_only_the_loader_can_refuse() {
-    let validator = validator();
-    let mut only_loader = Vec::new();
-    for (name, template) in of_the_engine() {
-        let faults = faults(&template);
-        if faults.is_empty() {
-            continue;
-        }
-        assert_rule(&validator, &template, &faults);
-        let instance = foreign(&template).unwrap_or_else(|| panic!("{name} can't be UTF-8"));
-        if validator.is_valid(&instance) {
-            only_loader.push(name);
-        }
-    }
-    assert_snapshot!(only_loader.join("\n"), @r"
-    refused: an anchor pattern that is no pattern
-    refused: two fields without an opening delimiter
-    refused: three fields without an opening delimiter
-    refused: a string that mixes a placeholder with text
-    refused: several strings that mix placeholders with text
-    refused: a placeholder in double braces
-    refused: groups of the opening pattern without a transform
-    refused: groups of the closing pattern without a transform
-    refused: groups without a transform, where it is null
-    refused: xml-inline with a pattern that is no pattern
-    refused_patterns: a group that is not closed
-    refused_patterns: a parenthesis that closes nothing
-    refused_patterns: a set that is not closed
-    refused_patterns: an asterisk with nothing to repeat
-    refused_patterns: a repeat of a repeat
-    refused_patterns: a range that goes backwards
-    refused_patterns: a range of characters that goes backwards
-    refused_patterns: a backslash at the end
-    refused_patterns: a group name that is none
-    refused_patterns: a group name without an end
-    refused_patterns: an unknown group
-    refused_patterns: an unknown escape
-    refused_patterns: an unknown property
-    refused_patterns: a short hexadecimal escape
-    refused_patterns: a reference by number
-    refused_patterns: a reference by name
-    refused_patterns: a reference with \g
-    refused_patterns: recursion
-    refused_patterns: a call of a group
-    refused_patterns: a conditional group
-    refused_patterns: a branch reset
-    refused_patterns: a verb
-    refused_patterns: a search anchor
-    refused_patterns: keeping what follows
-    refused_patterns: a grapheme cluster
-    refused_patterns: a named list
-    refused_patterns: fuzzy matching
-    refused_patterns: a named character
-    refused_patterns: offsets count bytes
-    refused_patterns: too many steps
-    refused_patterns: flags that are not known
-    refused_patterns: set operations with the flag for them
-    refused_patterns: a locale flag
-    refused_patterns: too many named groups
-    refused_patterns: a closing pattern is refused in its own place
-    refused_patterns: an anchor pattern is refused in its own place
-    refused_patterns: a tag pattern is refused in its own place
-    ");
-}
-
-/// What any place of a template may be replaced by.
-fn replacements() -> Vec<Value> {
-    let text = r#"[
-        null, true, false, 0, 1, 1.0, 2, "", "x", "json", "xml-inline", "kv-lines", "int",
-        "(?P<key>x)", [], [""], ["a", "b"], ["a", 1], [["a", "b"]], [["a"]], {}, {"x": {}},
-        {"strip": 1}, {"string_delims": [["a", ""]]}, {"line_sep": ""}, {"merge_duplicates": 0},
-        {"tag_pattern": "(?x)(?P<k ey>x)"}, {"tag_pattern": "(?<key>x)", "value_parser": null},
-        {"name": "json", "args": {"unquoted_keys": 1}}, {"name": "xml-inline"}, {"name": null}
-    ]"#;
-    let values = json::read(text).expect("the replacements are JSON");
-    values.as_array().expect("they are a list").to_vec()
-}
-
-/// All that comes of a value when one place in it is changed: a value replaced, a key taken out
-/// or put in.
-fn changed(value: &Value, replacements: &[Value]) -> Vec<Value> {
-    let mut all = replacements.to_vec();
-    if let Some(object) = value.as_object() {
-        all.extend(changed_objects(object, replacements));
-    } else if let Some(array) = value.as_array() {
-        for (index, item) in array.iter().enumerate() {
-            all.extend(changed(item, replacements).into_iter().map(|item| {
-                let mut array = array.to_vec();
-                array[index] = item;
-                array.into()
-            }));
-        }
-    }
-    all
-}
-
-fn changed_objects(object: &Object, replacements: &[Value]) -> Vec<Value> {
-    // Every key of the language, and one that is none, may turn up anywhere.
-    const KEYS: &[&str] = &[
-        "version",
-        "defaults",
-        "start_anchor",
-        "start_anchor_pattern",
-        "fields",
-        "open",
-        "open_pattern",
-        "close",
-        "close_pattern",
-        "content",
-        "content_args",
-        "repeats",
-        "join",
-        "optional",
-        "transform",
-        "transform_each",
-        "strip",
-        "unquoted_keys",
-        "string_delims",
-        "allow_non_json",
-        "tag_pattern",
-        "value_parser",
-        "merge_duplicates",
-        "line_sep",
-        "kv_sep",
-        "name",
-        "args",
-        "unknown",
-    ];
-    let with = |key: &str, value: Value| -> Value {
-        let mut object = object.clone();
-        object.insert(key, value);
-        object.into()
-    };
-    let mut all = Vec::new();
-    for (key, value) in object.iter() {
-        let key = key.to_string_lossy();
-        let mut without = object.clone();
-        without.remove(&key);
-        all.push(without.into());
-        all.extend(
-            changed(value, replacements)
-                .into_iter()
-                .map(|value| with(&key, value)),
-        );
-    }
-    for key in KEYS.iter().filter(|key| !object.contains_key(key)) {
-        all.extend(replacements.iter().map(|value| with(key, value.clone())));
-    }
-    all
-}
-
-/// A template in which everything is said that can be.
-const FULL: &str = r#"{
-    "version": 1,
-    "defaults": {"role": "assistant"},
-    "start_anchor": ["A:", "B:"],
-    "fields": {
-        "a": {
-            "open_pattern": "<(?P<name>a)>",
-            "close": ["</a>", "<end>"],
-            "content": "json",
-            "content_args": {
-                "unquoted_keys": true,
-                "string_delims": [["<q>", "</q>"]],
-                "allow_non_json": true,
-                "strip": false
-            },
-            "repeats": true,
-            "join": ", ",
-            "optional": false,
-            "transform": {"name": "{name}"},
-            "transform_each": true
-        },
-        "b": {
-            "open": "<b>",
-            "content": "xml-inline",
-            "content_args": {
-                "tag_pattern": "<(?P<key>\\w)>(?P<value>.)",
-                "value_parser": {"name": "json", "args": {"string_delims": []}},
-                "merge_duplicates": true
-            }
-        },
-        "c": {
-            "close_pattern": "</c>",
-            "content": "kv-lines",
-            "content_args": {
-                "line_sep": ";",
-                "kv_sep": "=",
-                "strip": true,
-                "value_parser": {"name": "text", "args": {"strip": false}}
-            }
-        }
-    }
-}"#;
-
-#[test]
-fn schema_and_loader_agree_on_every_change_of_a_template() {
-    let validator = validator();
-    let replacements = replacements();
-    let full = json::read(FULL).expect("the template is JSON");
-    assert!(faults(&full).is_empty(), "{:?}", faults(&full));
-    let (mut accepted, mut refused) = (0, 0);
-    for template in changed(&full, &replacements) {
-        let faults = faults(&template);
-        assert_rule(&validator, &template, &faults);
-        match faults.is_empty() {
-            true => accepted += 1,
-            false => refused += 1,
-        }
-    }
-    assert!(accepted > 100 && refused > 100, "{accepted}, {refused}");
-}
-
-#[test]
-fn only_the_loader_knows_how_deep_value_parsers_may_nest() {
-    let nested = |depth: usize| {
-        let (open, close) = (r#"{"value_parser":{"name":"kv-lines","args":"#, "}}");
-        let args = format!("{}{{}}{}", open.repeat(depth), close.repeat(depth));
-        let field = format!(r#"{{"content":"kv-lines","content_args":{args}}}"#);
-        let template = format!(r#"{{"start_anchor":"A:","fields":{{"v":{field}}}}}"#);
-        json::read(&template).expect("the template is JSON")
-    };
-    let validator = validator();
-    for (depth, loads) in [(1, true), (16, true), (17, false), (40, false)] {
-        let template = nested(depth);
-        let faults = faults(&template);
-        assert_eq!(faults.is_empty(), loads, "{depth}");
-        assert_rule(&validator, &template, &faults);
-        assert!(
-            foreign(&template).is_some_and(|t| validator.is_valid(&t)),
-            "{depth}"
-        );
-    }
+/// What a part of a schema refers to, or else the part itself.
+fn target<'s>(schema: &'s serde_json::Value, part: &'s serde_json::Value) -> &'s serde_json::Value {
+    let place = part["$ref"]
+        .as_str()
+        .and_then(|place| place.strip_prefix('#'));
+    place
+        .and_then(|pointer| schema.pointer(pointer))
+        .unwrap_or(part)
 }
 
 /// Editors show it while a key is written.
 #[test]
 fn every_key_is_described() {
-    let schema = schema();
-    let mut described = 0;
-    let mut parts = vec![&schema];
-    parts.extend(schema["$defs"].as_object().expect("an object").values());
-    for part in parts {
-        assert!(part["description"].is_string(), "{part}");
-        let properties = part["properties"].as_object();
-        for (key, property) in properties.into_iter().flatten() {
-            let target = property["$ref"].as_str().and_then(|place| {
-                let pointer = place.strip_prefix('#')?;
-                schema.pointer(pointer)
-            });
-            let description = &property["description"];
-            let description = description
-                .as_str()
-                .or_else(|| target?["description"].as_str());
-            assert!(description.is_some_and(|text| text.ends_with('.')), "{key}");
-            described += 1;
+    for schema in [TEMPLATES, FIXTURES].map(parsed) {
+        let mut described = 0;
+        for part in parts(&schema) {
+            assert!(part["description"].is_string(), "{part}");
+            let properties = part["properties"].as_object();
+            for (key, property) in properties.into_iter().flatten() {
+                let own = property["description"].as_str();
+                let description = own.or_else(|| target(&schema, property)["description"].as_str());
+                assert!(description.is_some_and(|text| text.ends_with('.')), "{key}");
+                described += 1;
+            }
         }
+        assert!(described > 20, "only {described} keys were looked at");
     }
-    assert!(described > 20, "only {described} keys were looked at");
+}
+
+/// Editors offer them.
+#[test]
+fn every_example_is_one() {
+    for schema in [TEMPLATES, FIXTURES].map(parsed) {
+        let mut tried = 0;
+        for part in parts(&schema) {
+            let properties = part["properties"].as_object();
+            let properties = properties
+                .into_iter()
+                .flatten()
+                .map(|(_, property)| property);
+            for part in properties.chain([part]) {
+                let mut alone = part.clone();
+                alone["$defs"] = schema["$defs"].clone();
+                let validator = validator(&alone);
+                for example in part["examples"].as_array().into_iter().flatten() {
+                    assert!(
+                        validator.is_valid(example),
+                        "{example} is no example of {part}"
+                    );
+                    tried += 1;
+                }
+            }
+        }
+        assert!(tried > 20, "only {tried} examples were tried");
+    }
 }

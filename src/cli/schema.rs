@@ -18,15 +18,18 @@ use super::Failure;
       \"url\": \"./response-template.schema.json\"
     }]
 
-  For YAML files such as fixtures, as their first line:
+  For fixtures, as their first line:
     # yaml-language-server: $schema=fixture.schema.json
 
+  Or for all of them, in the settings of VS Code, with its extension for YAML:
+    \"yaml.schemas\": {\"./fixture.schema.json\": [\"*.fixture.yaml\", \"*.fixture.yml\"]}
+
 A response template can't name its schema itself: `$schema` is no key of the language, so it is
-refused. Hence the settings. The comment in YAML files is for all editors that use the YAML
-language server; its path begins at the file's folder.
+refused. Hence the settings. The comment in fixtures is for all editors that use the YAML language
+server; its path begins at the file's folder. In a fixture of JSON, `$schema` does the same.
 
 A schema does not know all: whether regular expressions can be used, for one, or whether their
-groups are. Loading the file tells.
+groups are, or whether files are there. Loading the file tells.
 
 Exit codes:
   0  the schema is printed
@@ -42,12 +45,15 @@ pub(crate) struct Args {
 enum What {
     /// Response templates
     ResponseTemplate,
+    /// Fixtures, in which response templates may stand
+    Fixture,
 }
 
 impl What {
     fn schema(self) -> &'static str {
         match self {
             What::ResponseTemplate => include_str!("../../schema/response-template.schema.json"),
+            What::Fixture => include_str!("../../schema/fixture.schema.json"),
         }
     }
 }

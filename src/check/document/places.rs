@@ -1,59 +1,43 @@
-//! Lines and columns of many places in a text.
+//! Lines and columns of a text, of which many are asked for.
 
-use std::ops::Range;
+/// At every so many bytes, line and column are noted.
+const STEP: usize = 256;
 
-/// So many bytes are counted at a time.
-const BLOCK: usize = 1024;
-
-/// Knows where lines begin and how many characters there are, so that to ask for a place costs the
-/// same in a text of any length, even if it is all on one line.
+/// Knows the lines and columns of a text without counting from its beginning.
 #[derive(Debug)]
 pub(super) struct Places {
-    /// Where each line begins.
-    lines: Vec<usize>,
-    /// How many characters begin before each block.
-    characters: Vec<usize>,
+    /// Line and column, both from 1, at each step.
+    marks: Vec<(usize, usize)>,
 }
 
 impl Places {
     pub(super) fn new(text: &str) -> Places {
-        let breaks = memchr::memchr_iter(b'\n', text.as_bytes());
-        let lines = [0].into_iter().chain(breaks.map(|at| at + 1)).collect();
-        let mut before = 0;
-        let characters = text.as_bytes().chunks(BLOCK).map(|block| {
-            let begun = before;
-            before += beginnings(block);
-            begun
-        });
-        Places {
-            lines,
-            characters: characters.collect(),
+        let mut place = (1, 1);
+        let mut marks = Vec::with_capacity(text.len() / STEP + 1);
+        for step in text.as_bytes().chunks(STEP) {
+            marks.push(place);
+            place = after(place, step);
         }
+        // At the end, there is a place as well.
+        marks.push(place);
+        Places { marks }
     }
 
-    /// Line and column, both from 1, of an offset in the text.
+    /// Line and column of an offset into the text that this was made of.
     pub(super) fn position(&self, text: &str, offset: usize) -> (usize, usize) {
         let offset = text.floor_char_boundary(offset);
-        let line = self.lines.partition_point(|&start| start <= offset);
-        let column = self.count(text, self.lines[line - 1]..offset) + 1;
-        (line, column)
-    }
-
-    /// How many characters a range has.
-    fn count(&self, text: &str, range: Range<usize>) -> usize {
-        let before = |offset: usize| match self.characters.get(offset / BLOCK) {
-            Some(count) => count + beginnings(&text.as_bytes()[offset / BLOCK * BLOCK..offset]),
-            None => self.characters.last().map_or(0, |count| {
-                count + beginnings(&text.as_bytes()[(self.characters.len() - 1) * BLOCK..])
-            }),
-        };
-        before(range.end) - before(range.start)
+        let step = offset / STEP;
+        after(self.marks[step], &text.as_bytes()[step * STEP..offset])
     }
 }
 
-/// How many characters begin among some bytes.
-fn beginnings(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
+/// The place behind some bytes. The first byte of a character counts for all of it.
+fn after(place: (usize, usize), bytes: &[u8]) -> (usize, usize) {
+    bytes.iter().fold(place, |(line, column), byte| match byte {
+        b'\n' => (line + 1, 1),
+        0x80..=0xbf => (line, column),
+        _ => (line, column + 1),
+    })
 }
 
 #[cfg(test)]
@@ -62,21 +46,21 @@ mod tests {
     use crate::json::line_column;
 
     #[test]
-    fn every_place_is_where_counting_finds_it() {
+    fn places_are_those_that_counting_finds() {
+        let long = "long é line, 水, and more of it; ".repeat(40);
         for text in [
             "",
             "\n",
-            "é\r\n水\n\nz",
-            &"é水x".repeat(700),
-            &"ab\né\n".repeat(500),
+            "a\nb",
+            &"é".repeat(300),
+            &long,
+            &"水\n\n".repeat(150),
+            &"x".repeat(512),
         ] {
             let places = Places::new(text);
-            for offset in 0..=text.len() + 2 {
-                assert_eq!(
-                    places.position(text, offset),
-                    line_column(text, offset),
-                    "{offset}"
-                );
+            for offset in 0..text.len() + 2 {
+                let counted = line_column(text, offset);
+                assert_eq!(places.position(text, offset), counted, "{text:?} {offset}");
             }
         }
     }

@@ -67,6 +67,12 @@ fn what_is_no_document_is_told_with_its_place() {
         ),
         (
             Language::Yaml,
+            "a:\n  b: c\n \t d: e",
+            (3, 2),
+            "indent by spaces, not by tabs",
+        ),
+        (
+            Language::Yaml,
             "é: 1\né: 2",
             (2, 1),
             "the key `é` stands here twice",
@@ -98,7 +104,7 @@ fn what_is_no_document_is_told_with_its_place() {
         ),
         (Language::Yaml, "a: !thing 1", (1, 4), "this tag"),
         (Language::Yaml, "# nothing\n", (1, 1), "the file is empty"),
-        (Language::Yaml, bomb.as_str(), (11, 8), "grows too large"),
+        (Language::Yaml, bomb.as_str(), (10, 4), "grows too large"),
         (
             Language::Yaml,
             deep.as_str(),

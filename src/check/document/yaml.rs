@@ -13,8 +13,8 @@ use super::{Content, Entry, Node, ReadError};
 /// Lists and maps may be nested this deep.
 const MAX_DEPTH: usize = 100;
 
-/// What stands for things that are written elsewhere may grow to this many bytes and values: a
-/// few lines can stand for more than there is memory.
+/// What has an anchor, and what stands for it, may grow to this many bytes and values altogether:
+/// a few lines can stand for more than there is memory.
 const MAX_ALIASED: usize = 16 << 20;
 
 pub(super) fn read(text: &str) -> Result<Node, ReadError> {
@@ -157,18 +157,25 @@ impl<'t> Builder<'t> {
         let Some(node) = self.anchors.get(&anchor) else {
             return Err(self.fault(range.start, "this stands for what it is a part of"));
         };
-        self.aliased += weight(node);
-        if self.aliased > MAX_ALIASED {
-            return Err(self.fault(range.start, "what stands for other things grows too large"));
-        }
         let mut node = node.clone();
+        self.count_copy(&node, range.start)?;
         mark_alias(&mut node, &range);
         self.value(node, 0)
+    }
+
+    /// Notes that there is a copy of a node, and refuses to make ever more of them.
+    fn count_copy(&mut self, node: &Node, place: usize) -> Result<(), ReadError> {
+        self.aliased += weight(node);
+        match self.aliased > MAX_ALIASED {
+            true => Err(self.fault(place, "what stands for other things grows too large")),
+            false => Ok(()),
+        }
     }
 
     /// Puts a value where it belongs.
     fn value(&mut self, node: Node, anchor: usize) -> Result<(), ReadError> {
         if anchor > 0 {
+            self.count_copy(&node, node.span.start)?;
             self.anchors.insert(anchor, node.clone());
         }
         let Some(open) = self.open.last_mut() else {
@@ -225,7 +232,11 @@ impl<'t> Builder<'t> {
     }
 
     fn not_yaml(&self, marker: Marker, info: &str) -> ReadError {
-        let offset = self.offset(marker);
+        let mut offset = self.offset(marker);
+        // Of a text that goes on with a tab, its beginning is told.
+        if info.contains("found a tab") {
+            offset = indenting_tab(self.text, offset).unwrap_or(offset);
+        }
         let (before, after) = self.text.split_at(offset);
         let indent = before.len() - before.trim_end_matches([' ', '\t']).len();
         let has_tab = before[before.len() - indent..].contains('\t') || after.starts_with('\t');
@@ -235,6 +246,18 @@ impl<'t> Builder<'t> {
         };
         self.fault(offset, format!("this is not YAML: {info}{remedy}"))
     }
+}
+
+/// The first tab behind an offset that indents a line.
+fn indenting_tab(text: &str, from: usize) -> Option<usize> {
+    let breaks = text[from..]
+        .match_indices('\n')
+        .map(|(at, _)| from + at + 1);
+    let mut indents = breaks.map(|line| {
+        let indent = text[line..].trim_start_matches(' ');
+        text.len() - indent.len()
+    });
+    indents.find(|&at| text[at..].starts_with('\t'))
 }
 
 /// How much an alias costs.
