@@ -343,3 +343,59 @@ fn an_update_makes_right_what_it_may_and_changes_nothing_else() {
         assert_eq!(keys(&after), left, "{}", updated.text);
     }
 }
+
+/// A piece of code in a page.
+struct Block<'p> {
+    language: &'p str,
+    /// The file that the words before it say it stands in.
+    file: Option<&'p str>,
+    code: String,
+}
+
+fn blocks(page: &str) -> Vec<Block<'_>> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut is_inside = false;
+    let mut before = "";
+    for line in page.lines() {
+        match line.strip_prefix("```") {
+            Some(_) if is_inside => is_inside = false,
+            Some(language) => {
+                let words = before.strip_suffix("`:");
+                let file = words.and_then(|words| Some(words.rsplit_once('`')?.1));
+                is_inside = true;
+                blocks.push(Block {
+                    language,
+                    file,
+                    code: String::new(),
+                });
+            }
+            None if is_inside => {
+                let block = blocks.last_mut().expect("a block has begun");
+                block.code.push_str(line);
+                block.code.push('\n');
+            }
+            None if line.is_empty() => {}
+            None => before = line,
+        }
+    }
+    blocks
+}
+
+#[test]
+fn every_example_of_the_page_passes() {
+    let folder = folder();
+    let page = read(Path::new("docs/fixtures.md"));
+    let mut examples = Vec::new();
+    for (index, block) in blocks(&page).into_iter().enumerate() {
+        let is_fixture = block.code.contains("cases:") || block.code.contains("\"cases\":");
+        assert!(is_fixture || block.language != "yaml", "{}", block.code);
+        if is_fixture {
+            let name = format!("{index}.fixture.{}", block.language);
+            examples.push(write(&folder, &name, &block.code));
+        } else if let Some(file) = block.file {
+            write(&folder, file, &block.code);
+        }
+    }
+    assert!(examples.len() > 10, "only {} examples", examples.len());
+    assert_passes(&examples);
+}
