@@ -10,7 +10,7 @@ use crate::response::delimiter::Delimiter;
 use crate::response::pattern::{Pattern, PatternError};
 use crate::response::transform::Transform;
 use crate::response::watch::watches;
-use crate::value::{Number, Object, Value};
+use crate::value::{Number, Object, Value, pointer_below as below};
 
 use super::{Fault, Field, Inner, ResponseTemplate, TemplateError};
 
@@ -94,22 +94,11 @@ impl Finding {
         let pointer = self.fault.pointer.as_str();
         let position = document.and_then(|text| match self.at_key {
             true => json::locate_key(text, pointer),
-            false => locate_nearest(text, pointer),
+            false => json::locate_nearest(text, pointer),
         });
         self.fault.position = position.map(|p| (p.line, p.column));
         self.fault
     }
-}
-
-/// Where a value stands, or would stand if it were there.
-fn locate_nearest(text: &str, pointer: &str) -> Option<json::Position> {
-    let found = json::locate(text, pointer);
-    found.or_else(|| locate_nearest(text, &pointer[..pointer.rfind('/')?]))
-}
-
-/// The pointer to a key or an element below another pointer.
-fn below(pointer: &str, key: &str) -> String {
-    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
 impl Loader {
