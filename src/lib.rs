@@ -51,6 +51,8 @@ mod chat_template;
 #[cfg(feature = "chat-template")]
 mod derive;
 pub mod json;
+#[cfg(feature = "chat-template")]
+mod lint;
 mod number;
 mod response;
 mod value;
@@ -68,6 +70,8 @@ pub use chat_template::{
 };
 #[cfg(feature = "chat-template")]
 pub use derive::{DamageRow, Derivation, DeriveError, DeriveOptions, Recovery, Row, derive};
+#[cfg(feature = "chat-template")]
+pub use lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, UnknownLint, lint};
 pub use response::{
     Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, Opening, OwnedEvent, ParseError,
     ParserOptions, RegionError, ResponseParser, ResponseTemplate, TemplateError, Tools, parse,

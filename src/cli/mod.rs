@@ -3,8 +3,10 @@
 mod analyze;
 mod caps;
 mod derive;
+mod github;
 mod input;
 mod jsonl;
+mod lint;
 mod output;
 mod parse;
 mod render;
@@ -27,7 +29,7 @@ use clap::{Parser, Subcommand};
     after_help = "Exit codes:\n  \
         0  all is well\n  \
         1  what was checked is wrong: an output that its template can't parse, a chat template\n     \
-        that can't be rendered, or whose turns can't all be read back\n  \
+        that can't be rendered, or whose turns can't all be read back, a template that breaks\n  \
         2  wrong usage, or input that can't be read: a missing file, broken JSON,\n     \
         a template that is refused, a chat template that nothing can be derived from\n\n\
         `unjinja COMMAND --help` shows examples."
@@ -44,6 +46,7 @@ enum Command {
     Caps(caps::Args),
     Analyze(analyze::Args),
     Derive(derive::Args),
+    Lint(lint::Args),
 }
 
 /// Why a command could not do its work.
@@ -99,6 +102,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Caps(args) => caps::run(&args),
         Command::Analyze(args) => analyze::run(&args),
         Command::Derive(args) => derive::run(&args),
+        Command::Lint(args) => lint::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
