@@ -53,6 +53,8 @@ pub mod check;
 #[cfg(feature = "chat-template")]
 mod derive;
 pub mod json;
+#[cfg(feature = "chat-template")]
+mod lint;
 mod number;
 mod response;
 mod spelling;
@@ -73,6 +75,8 @@ pub use chat_template::{
 pub use derive::{
     DamageRow, DamagedText, Derivation, DeriveError, DeriveOptions, Recovery, Row, derive,
 };
+#[cfg(feature = "chat-template")]
+pub use lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, UnknownLint, lint};
 pub use response::{
     Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, Opening, OwnedEvent, ParseError,
     ParserOptions, RegionError, ResponseParser, ResponseTemplate, TemplateError, Tools, parse,

@@ -669,6 +669,11 @@ impl Value {
     }
 }
 
+/// The pointer to a key or an element below another pointer.
+pub(crate) fn pointer_below(pointer: &str, key: &str) -> String {
+    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
+}
+
 /// The steps of a JSON pointer, or `None` if it is none.
 pub(crate) fn pointer_tokens(pointer: &str) -> Option<impl Iterator<Item = Cow<'_, str>>> {
     let well_formed = pointer.is_empty() || pointer.starts_with('/');

@@ -31,5 +31,5 @@ pub use turn::TurnShape;
 pub(crate) use turn::{Openings, dedup};
 pub use variables::{Switch, Variable};
 
-pub(crate) use calls::slotted;
+pub(crate) use calls::{slotted, tools};
 pub(crate) use findings::{Analysis, analyze, with_tokens};

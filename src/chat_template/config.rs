@@ -10,7 +10,7 @@ use super::load::{file_name, read_text};
 use super::variant::Templates;
 use super::{ChatTemplate, Origins};
 use crate::json;
-use crate::value::{Object, Value};
+use crate::value::{Object, Value, pointer_below};
 
 /// The special tokens that have a name, in the order in which they are listed.
 const NAMED_TOKENS: [&str; 7] = [
@@ -104,8 +104,8 @@ impl Config {
             Some(Value::Object(members)) => {
                 for (name, template) in members {
                     let name = name.to_string_lossy();
-                    let step = name.replace('~', "~0").replace('/', "~1");
-                    add(Some(&name), template, &format!("/chat_template/{step}"))?;
+                    let place = pointer_below("/chat_template", &name);
+                    add(Some(&name), template, &place)?;
                 }
             }
             Some(other) => {

@@ -68,7 +68,8 @@ pub fn compare(first: &ResponseTemplate, second: &ResponseTemplate, texts: &[Tex
     let mut parted: Vec<Text> = texts.iter().filter(part).cloned().collect();
     parted.sort_by_key(|text| text.prefix.len() + text.output.len());
     let shrunk = parted.iter().take(MAX_SHRUNK).map(|text| pair.shrunk(text));
-    let smallest = shrunk.min_by_key(|text| (text.output.len() + text.prefix.len(), text.prefix.len()));
+    let smallest =
+        shrunk.min_by_key(|text| (text.output.len() + text.prefix.len(), text.prefix.len()));
     Comparison {
         smallest: smallest.map(|text| pair.parting(text)),
         parted,
@@ -81,7 +82,12 @@ struct Pair<'t> {
 }
 
 impl Pair<'_> {
-    fn outcomes(&self, prefix: &str, output: &str, tools: &Tools) -> [Result<Object, ParseError>; 2] {
+    fn outcomes(
+        &self,
+        prefix: &str,
+        output: &str,
+        tools: &Tools,
+    ) -> [Result<Object, ParseError>; 2] {
         [self.first, self.second].map(|template| {
             let options = ParserOptions {
                 tools: tools.clone(),
@@ -104,12 +110,20 @@ impl Pair<'_> {
         let mut text = text.clone();
         let prefix: Vec<char> = text.prefix.chars().collect();
         let prefix = smallest(&prefix, |prefix| {
-            self.parts_on(&prefix.iter().collect::<String>(), &text.output, &text.tools)
+            self.parts_on(
+                &prefix.iter().collect::<String>(),
+                &text.output,
+                &text.tools,
+            )
         });
         text.prefix = prefix.into_iter().collect();
         let output: Vec<char> = text.output.chars().collect();
         let output = smallest(&output, |output| {
-            self.parts_on(&text.prefix, &output.iter().collect::<String>(), &text.tools)
+            self.parts_on(
+                &text.prefix,
+                &output.iter().collect::<String>(),
+                &text.tools,
+            )
         });
         text.output = output.into_iter().collect();
         text

@@ -5,11 +5,13 @@
 //! expect what comes out.
 
 mod case;
+mod compare;
 mod cuts;
 mod document;
 mod files;
 mod first;
 mod fixture;
+mod made_up;
 mod regions;
 mod run;
 mod settings;
@@ -18,6 +20,7 @@ mod story;
 mod update;
 
 pub use case::Failure;
+pub use compare::{Comparison, Parting, Text, compare};
 pub use cuts::Cut;
 pub use files::find;
 pub use first::FirstFixture;

@@ -91,7 +91,7 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let settings = settings()?;
+    let settings = super::settings()?;
     let paths = fixtures(&args.paths, &settings)?;
     let mut options = Options::default();
     options.seed = args.seed.or(settings.seed).unwrap_or_default();
@@ -103,13 +103,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     print(&report, args.format)?;
     verdict(&report, args)
-}
-
-/// The settings that count in the current folder.
-pub(crate) fn settings() -> Result<Settings, Failure> {
-    let here = env::current_dir().map_err(|error| Failure::Input(error.to_string()))?;
-    let found = Settings::find(&here).map_err(|error| Failure::Input(error.to_string()))?;
-    Ok(found.unwrap_or_default())
 }
 
 /// The fixtures that paths name.

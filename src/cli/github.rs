@@ -1,11 +1,6 @@
 //! Workflow commands, by which GitHub annotates lines of files.
 
-/// How much an annotation matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Level {
-    Error,
-    Warning,
-}
+use unjinja::Level;
 
 /// A line that makes GitHub annotate a place of a file. Line and column count from 1.
 pub(crate) fn command(
@@ -15,17 +10,14 @@ pub(crate) fn command(
     title: &str,
     message: &str,
 ) -> String {
-    let level = match level {
-        Level::Error => "error",
-        Level::Warning => "warning",
-    };
     let place = match position {
         Some((line, column)) => format!(",line={line},col={column}"),
         None => String::new(),
     };
     let (file, title) = (property(file), property(title));
     format!(
-        "::{level} file={file}{place},title={title}::{}\n",
+        "::{} file={file}{place},title={title}::{}\n",
+        level.key(),
         data(message)
     )
 }

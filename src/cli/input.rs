@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use unjinja::{ResponseTemplate, Value, json};
+use unjinja::{ResponseTemplate, TemplateError, Value, json};
 
 use super::Failure;
 
@@ -85,13 +85,55 @@ pub(crate) fn read_json(path: &Path) -> Result<Value, Failure> {
     })
 }
 
-/// Reads a response template, or one that stands in a tokenizer's configuration.
+/// A JSON document that holds a response template.
+pub(crate) struct TemplateDocument {
+    /// What messages call it.
+    pub(crate) name: String,
+    pub(crate) text: String,
+    /// Where in it the template stands.
+    pub(crate) pointer: &'static str,
+    /// The token that ends a turn, if it stands beside the template.
+    pub(crate) eos_token: Option<String>,
+}
+
+impl TemplateDocument {
+    /// Finds a response template in a file of its own, in a tokenizer's configuration, or in a
+    /// model's folder.
+    pub(crate) fn find(path: &Path) -> Result<TemplateDocument, Failure> {
+        let in_folder = path.join("tokenizer_config.json");
+        let path = if path.is_dir() { &in_folder } else { path };
+        let text = read_json_text(path)?;
+        let name = path.display().to_string();
+        let pointer = ResponseTemplate::find_in(&text)
+            .map_err(|error| Failure::Input(error.in_file(name.as_str()).to_string()))?;
+        let document = json::read(&text).ok();
+        let eos_token = document.as_ref().and_then(|d| d.get("eos_token"));
+        let eos_token = eos_token.and_then(|token| token.get("content").unwrap_or(token).as_str());
+        Ok(TemplateDocument {
+            eos_token: eos_token.map(str::to_owned),
+            name,
+            text,
+            pointer,
+        })
+    }
+
+    /// Whether it is more than the template: the configuration of a tokenizer.
+    pub(crate) fn is_configuration(&self) -> bool {
+        !self.pointer.is_empty()
+    }
+
+    pub(crate) fn template(&self) -> Result<ResponseTemplate, TemplateError> {
+        ResponseTemplate::from_json_at(&self.text, self.pointer)
+    }
+}
+
+/// Reads a response template, or one that stands in a tokenizer's configuration, and tells what of
+/// it has no effect.
 pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, Failure> {
-    let in_folder = path.join("tokenizer_config.json");
-    let path = if path.is_dir() { &in_folder } else { path };
-    let text = read_json_text(path)?;
-    let name = path.display().to_string();
-    let template = ResponseTemplate::from_config(&text)
+    let document = TemplateDocument::find(path)?;
+    let name = &document.name;
+    let template = document
+        .template()
         .map_err(|error| Failure::Input(error.in_file(name.as_str()).to_string()))?;
     for warning in template.warnings() {
         super::tell(format_args!("warning: {name}:{warning}\n"));

@@ -5,9 +5,11 @@ mod caps;
 mod check;
 mod completions;
 mod derive;
+mod diff;
 mod github;
 mod input;
 mod jsonl;
+mod lint;
 mod man;
 mod new;
 mod output;
@@ -17,11 +19,14 @@ mod report;
 mod schema;
 mod source;
 
+use std::env;
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use unjinja::check::Settings;
 
 /// Read a language model's raw output back into a structured message.
 #[derive(Debug, Parser)]
@@ -33,7 +38,7 @@ use clap::{Parser, Subcommand};
     after_help = "Exit codes:\n  \
         0  all is well\n  \
         1  what was checked is wrong: an output that its template can't parse, a chat template\n     \
-        that can't be rendered, or whose turns can't all be read back\n  \
+        that can't be rendered, or whose turns can't all be read back, a template that breaks\n  \
         2  wrong usage, or input that can't be read: a missing file, broken JSON,\n     \
         a template that is refused, a chat template that nothing can be derived from\n\n\
         `unjinja COMMAND --help` shows examples."
@@ -50,8 +55,10 @@ enum Command {
     Caps(caps::Args),
     Analyze(analyze::Args),
     Derive(derive::Args),
+    Lint(lint::Args),
     Check(check::Args),
     New(new::Args),
+    Diff(diff::Args),
     Schema(schema::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -98,6 +105,13 @@ impl Failure {
     }
 }
 
+/// The settings that count in the current folder.
+pub(crate) fn settings() -> Result<Settings, Failure> {
+    let here = env::current_dir().map_err(|error| Failure::Input(error.to_string()))?;
+    let found = Settings::find(&here).map_err(|error| Failure::Input(error.to_string()))?;
+    Ok(found.unwrap_or_default())
+}
+
 /// Tells people something on the standard error. Where nobody listens, nothing is lost.
 pub(crate) fn tell(text: fmt::Arguments<'_>) {
     let _nobody_listens = io::stderr().lock().write_fmt(text);
@@ -110,8 +124,10 @@ pub(crate) fn main() -> ExitCode {
         Command::Caps(args) => caps::run(&args),
         Command::Analyze(args) => analyze::run(&args),
         Command::Derive(args) => derive::run(&args),
+        Command::Lint(args) => lint::run(&args),
         Command::Check(args) => check::run(&args),
         Command::New(args) => new::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

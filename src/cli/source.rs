@@ -1,10 +1,11 @@
 //! Where a command's chat template comes from.
 
 use std::io::{self, IsTerminal};
+use std::path::Path;
 
 use jiff::civil::DateTime;
 
-use unjinja::{ChatTemplate, LoadOptions, RenderInput, Source};
+use unjinja::{ChatTemplate, LoadError, LoadOptions, RenderInput, Source};
 
 use super::Failure;
 
@@ -37,7 +38,7 @@ pub(crate) struct SourceOptions {
 
     /// The token that ends a turn [default: the one that comes with the template]
     #[arg(long, value_name = "TOKEN")]
-    eos_token: Option<String>,
+    pub(crate) eos_token: Option<String>,
 
     /// The time that the template takes for the current one, such as 2026-01-15T12:00:00
     #[arg(long, value_name = "TIME")]
@@ -54,7 +55,20 @@ impl SourceArgs {
 impl SourceOptions {
     /// Loads a template.
     pub(crate) fn load(&self, source: &str) -> Result<ChatTemplate, Failure> {
-        let source = Source::parse(source).map_err(|e| Failure::Input(e.to_string()))?;
+        let loaded = Source::parse(source).and_then(|source| self.try_load(&source));
+        loaded.map_err(|e| Failure::Input(e.to_string()))
+    }
+
+    /// Loads the template of a file or folder; nothing if there is none.
+    pub(crate) fn load_if_there(&self, path: &Path) -> Result<Option<ChatTemplate>, Failure> {
+        match self.try_load(&Source::Path(path.to_owned())) {
+            Ok(template) => Ok(Some(template)),
+            Err(LoadError::NoTemplate { .. }) => Ok(None),
+            Err(error) => Err(Failure::Input(error.to_string())),
+        }
+    }
+
+    fn try_load(&self, source: &Source) -> Result<ChatTemplate, LoadError> {
         let is_terminal = io::stderr().is_terminal();
         let progress = |line: &str| {
             if is_terminal {
@@ -65,8 +79,7 @@ impl SourceOptions {
         options.variant = self.variant.clone();
         options.offline = self.offline;
         options.on_progress = Some(&progress);
-        let mut template =
-            ChatTemplate::load(&source, &options).map_err(|e| Failure::Input(e.to_string()))?;
+        let mut template = ChatTemplate::load(source, &options)?;
         if let Some(token) = &self.bos_token {
             template.bos_token = Some(token.clone());
         }

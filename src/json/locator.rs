@@ -24,6 +24,12 @@ pub fn locate(text: &str, pointer: &str) -> Option<Position> {
     Some(Position::new(text.as_bytes(), place.value))
 }
 
+/// Where a value stands, or, if it is not there, what it would stand in.
+pub(crate) fn locate_nearest(text: &str, pointer: &str) -> Option<Position> {
+    let found = locate(text, pointer);
+    found.or_else(|| locate_nearest(text, &pointer[..pointer.rfind('/')?]))
+}
+
 /// Where in a JSON document the key stands that the last step of a pointer
 /// names: its opening quote. `None` also if that step is none into an object.
 ///

@@ -6,10 +6,12 @@ mod content;
 mod delimiter;
 mod error;
 mod event;
+#[cfg(feature = "chat-template")]
+mod examples;
 mod guard;
 mod message;
 mod parser;
-mod pattern;
+pub(crate) mod pattern;
 mod template;
 mod tools;
 mod transform;
@@ -22,3 +24,12 @@ pub use event::{Capture, Event, Opening, OwnedEvent};
 pub use parser::{OnMalformed, ParserOptions, ResponseParser, parse};
 pub use template::{Fault, Field, ResponseTemplate, TemplateError};
 pub use tools::Tools;
+
+#[cfg(feature = "chat-template")]
+pub(crate) use content::{Parser, XmlInlineArgs};
+#[cfg(feature = "chat-template")]
+pub(crate) use examples::Example;
+#[cfg(feature = "chat-template")]
+pub(crate) use template::Inner;
+#[cfg(feature = "chat-template")]
+pub(crate) use watch::{Hit, Kind, Watch};

@@ -10,7 +10,7 @@ use super::pattern::{self, Meter, Search, TooCostly, Verdict, Window};
 use super::template::{Field, Inner, ResponseTemplate};
 use super::tools::Tools;
 use super::transform::{Allowance, Scope};
-use super::watch::{Kind, Watch};
+use super::watch::{Hit, Kind, Watch};
 use super::{ParseError, RegionError};
 
 /// How much text is searched at first for all delimiters on watch, before what has been found
@@ -192,22 +192,6 @@ impl Drop for ResponseParser {
         for (delimiter, search) in inner.delimiters().zip(searches) {
             delimiter.compiled().give_back(search);
         }
-    }
-}
-
-/// A delimiter that has been found, and closes or opens a region.
-#[derive(Debug, Clone, Copy)]
-struct Hit {
-    watch: Watch,
-    start: usize,
-    end: usize,
-}
-
-impl Hit {
-    /// Of several hits, the one with the least key counts.
-    fn key(&self) -> (usize, std::cmp::Reverse<usize>, usize) {
-        let length = std::cmp::Reverse(self.end - self.start);
-        (self.start, length, self.watch.rank)
     }
 }
 

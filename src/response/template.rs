@@ -105,6 +105,26 @@ impl ResponseTemplate {
         load::from_config(text)
     }
 
+    /// Where a response template stands in a JSON document: the JSON pointer. What is no JSON is
+    /// taken for a template, so that reading it tells what is wrong.
+    ///
+    /// ```
+    /// use unjinja::ResponseTemplate;
+    ///
+    /// let config = r#"{"eos_token": "<end>", "response_template": {}}"#;
+    /// assert_eq!(ResponseTemplate::find_in(config)?, "/response_template");
+    /// assert_eq!(ResponseTemplate::find_in(r#"{"fields": {}}"#)?, "");
+    /// # Ok::<(), unjinja::TemplateError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the document is something else: the configuration of a tokenizer without a response
+    /// template, or a chat template.
+    pub fn find_in(document: &str) -> Result<&'static str, TemplateError> {
+        load::find_in(document)
+    }
+
     /// Reads a template from a value.
     pub fn from_value(value: &Value) -> Result<ResponseTemplate, TemplateError> {
         load::from_value(value)

@@ -1,6 +1,8 @@
 //! Which delimiters matter when.
 
 use super::delimiter::Delimiter;
+#[cfg(feature = "chat-template")]
+use super::pattern::{Meter, TooCostly};
 use super::template::{Field, Inner};
 
 /// A delimiter that matters while the parser is in a certain region.
@@ -18,6 +20,22 @@ pub(crate) struct Watch {
 pub(crate) enum Kind {
     Open,
     Close,
+}
+
+/// A delimiter that has been found, and closes or opens a region.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hit {
+    pub(crate) watch: Watch,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+impl Hit {
+    /// Of several hits, the one with the least key counts.
+    pub(crate) fn key(&self) -> (usize, std::cmp::Reverse<usize>, usize) {
+        let length = std::cmp::Reverse(self.end - self.start);
+        (self.start, length, self.watch.rank)
+    }
 }
 
 /// Which delimiters matter in the region of each field, and, last, where no region is open.
@@ -72,6 +90,43 @@ impl Inner {
             Some(delimiter) => delimiter,
             None => unreachable!("only delimiters that are there are watched"),
         }
+    }
+
+    /// The field whose region is open when a delimiter has fired, or none.
+    #[cfg(feature = "chat-template")]
+    pub(crate) fn after(&self, hit: &Hit) -> Option<usize> {
+        match hit.watch.kind {
+            Kind::Open => Some(hit.watch.field),
+            Kind::Close => self.implicit,
+        }
+    }
+
+    /// The delimiter that fires first from a position of a whole text on, while the region of a
+    /// field is open, or none.
+    #[cfg(feature = "chat-template")]
+    pub(crate) fn first_hit(
+        &self,
+        current: Option<usize>,
+        text: &str,
+        from: usize,
+        meter: &mut Meter,
+    ) -> Result<Option<Hit>, TooCostly> {
+        let mut best: Option<Hit> = None;
+        for watch in self.watches(current) {
+            let pattern = self.delimiter(watch).compiled();
+            if let Some(found) = pattern.find(text, from, meter)? {
+                let hit = Hit {
+                    watch: *watch,
+                    start: found.start,
+                    end: found.end,
+                };
+                best = match best {
+                    Some(best) if best.key() <= hit.key() => Some(best),
+                    _ => Some(hit),
+                };
+            }
+        }
+        Ok(best)
     }
 
     /// All delimiters of the fields, in the order of their numbers.

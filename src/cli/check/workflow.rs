@@ -2,7 +2,9 @@
 
 use unjinja::check::{Failure, Report};
 
-use crate::cli::github::{Level, command};
+use unjinja::Level;
+
+use crate::cli::github::command;
 use crate::cli::report::printable;
 
 use super::human;

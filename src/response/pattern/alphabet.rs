@@ -107,6 +107,18 @@ impl Alphabet {
             .any(|&class| self.holds(set, class))
     }
 
+    /// A character of a class, a plain one if there is any.
+    #[cfg(feature = "chat-template")]
+    pub(crate) fn member(&self, class: Class) -> Option<char> {
+        let plain = ('a'..='z').chain('!'..='~').chain([' ', '\n', '\t']);
+        let first = self.classes.iter().position(|&other| other == class);
+        let start = || char::from_u32(self.starts[first?]);
+        plain
+            .into_iter()
+            .find(|&c| self.class_of(c) == class)
+            .or_else(start)
+    }
+
     fn search(&self, c: char) -> Class {
         self.classes[self.starts.partition_point(|&s| s <= u32::from(c)) - 1]
     }

@@ -5,11 +5,19 @@
 //! with lookaround, atomic groups or possessive quantifiers, which no automaton can run.
 
 mod alphabet;
+#[cfg(feature = "chat-template")]
+mod ambiguity;
 mod automaton;
 mod backtrack;
+#[cfg(feature = "chat-template")]
+mod examples;
+#[cfg(feature = "chat-template")]
+mod holding;
 mod meter;
 mod prefilter;
 mod program;
+#[cfg(feature = "chat-template")]
+mod reach;
 mod steadiness;
 mod syntax;
 #[cfg(test)]
@@ -24,8 +32,12 @@ use program::Program;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use syntax::{Node, Syntax};
 
+#[cfg(feature = "chat-template")]
+pub(crate) use examples::{Draft, drafts};
 pub(crate) use meter::{Meter, TooCostly};
 pub(crate) use syntax::PatternError;
+#[cfg(feature = "chat-template")]
+pub(crate) use syntax::{Construct, constructs};
 
 /// From this many bytes on, text that is held back is not searched again at every chunk by a
 /// pattern that needs backtracking, but only when it has grown by a sixteenth: else each chunk
@@ -155,6 +167,34 @@ impl Pattern {
         }
     }
 
+    #[cfg(feature = "chat-template")]
+    fn program(&self) -> &Program {
+        match &self.engine {
+            Engine::Automaton(automaton) => &automaton.program,
+            Engine::Backtracking(program, _) => program,
+        }
+    }
+
+    /// The first match at or after a position, in a text that is complete.
+    #[cfg(feature = "chat-template")]
+    pub(crate) fn find(
+        &self,
+        text: &str,
+        from: usize,
+        meter: &mut Meter,
+    ) -> Result<Option<std::ops::Range<usize>>, TooCostly> {
+        let window = Window::whole(text);
+        let mut search = self.search();
+        search.start(self, &window, from);
+        let advanced = search.advance(self, &window, window.end(), meter);
+        let verdict = advanced.and_then(|()| search.verdict(self, &window, true, meter));
+        self.give_back(search);
+        Ok(match verdict? {
+            Verdict::Found { start, end } => Some(start..end),
+            Verdict::Partial { .. } | Verdict::Nothing => None,
+        })
+    }
+
     /// A search, which the caller begins with [`Search::start`] and gives back when it is done.
     pub(crate) fn search(&self) -> Search {
         let pooled = match self.pool.lock() {
@@ -237,6 +277,7 @@ fn any_of(literals: &[&String]) -> Syntax {
         node: Node::Alternation(literals.iter().map(literal).collect()),
         groups: Vec::new(),
         ascii: false,
+        constructs: Vec::new(),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::response::pattern::{Pattern, PatternError};
 use crate::response::transform::Transform;
 use crate::response::watch::watches;
 use crate::spelling::did_you_mean;
-use crate::value::{Number, Object, Value};
+use crate::value::{Number, Object, Value, pointer_below as below};
 
 use super::{Fault, Field, Inner, ResponseTemplate, TemplateError};
 
@@ -74,8 +74,12 @@ const CONFIG_KEYS: [&str; 5] = [
 ];
 
 pub(super) fn from_config(text: &str) -> Result<ResponseTemplate, TemplateError> {
+    let pointer = find_in(text)?;
     // Some editors begin files with a mark that JSON has no place for.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    from_json_at(text.strip_prefix('\u{feff}').unwrap_or(text), pointer)
+}
+
+pub(super) fn find_in(text: &str) -> Result<&'static str, TemplateError> {
     let refused = |message: &str| {
         only(Fault {
             pointer: String::new(),
@@ -84,7 +88,7 @@ pub(super) fn from_config(text: &str) -> Result<ResponseTemplate, TemplateError>
             remedy: None,
         })
     };
-    let document = json::read(text).ok();
+    let document = json::read(text.strip_prefix('\u{feff}').unwrap_or(text)).ok();
     if document.is_none() && text.contains("{%") {
         return Err(refused(
             "this looks like a chat template, where a response template was expected",
@@ -92,16 +96,15 @@ pub(super) fn from_config(text: &str) -> Result<ResponseTemplate, TemplateError>
     }
     let has = |key| document.as_ref().is_some_and(|d| d.get(key).is_some());
     let template = document.as_ref().and_then(|d| d.get("response_template"));
-    let pointer = if template.is_some_and(|template| !template.is_null()) {
-        "/response_template"
+    if template.is_some_and(|template| !template.is_null()) {
+        Ok("/response_template")
     } else if template.is_some() || CONFIG_KEYS.into_iter().any(has) {
-        return Err(refused(
+        Err(refused(
             "this tokenizer configuration has no `response_template`",
-        ));
+        ))
     } else {
-        ""
-    };
-    from_json_at(text, pointer)
+        Ok("")
+    }
 }
 
 pub(super) fn from_value(value: &Value) -> Result<ResponseTemplate, TemplateError> {
@@ -135,22 +138,11 @@ impl Finding {
         let pointer = self.fault.pointer.as_str();
         let position = document.and_then(|text| match self.at_key {
             true => json::locate_key(text, pointer),
-            false => locate_nearest(text, pointer),
+            false => json::locate_nearest(text, pointer),
         });
         self.fault.position = position.map(|p| (p.line, p.column));
         self.fault
     }
-}
-
-/// Where a value stands, or would stand if it were there.
-fn locate_nearest(text: &str, pointer: &str) -> Option<json::Position> {
-    let found = json::locate(text, pointer);
-    found.or_else(|| locate_nearest(text, &pointer[..pointer.rfind('/')?]))
-}
-
-/// The pointer to a key or an element below another pointer.
-fn below(pointer: &str, key: &str) -> String {
-    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
 impl Loader {

@@ -1,6 +1,6 @@
 //! Escapes and bracketed sets.
 
-use super::{Look, Node, Parser, PatternError, Result, class};
+use super::{Construct, Look, Node, Parser, PatternError, Result, class};
 use regex_syntax::hir::ClassUnicode;
 
 /// A member of a bracketed set.
@@ -17,6 +17,7 @@ impl Parser<'_> {
         let Some(c) = self.reader.raw_next() else {
             return refuse("a backslash at the end of the pattern");
         };
+        self.note_escape(offset, c);
         let look = match c {
             'A' => Look::TextStart,
             'Z' | 'z' => Look::TextEnd,
@@ -44,6 +45,21 @@ impl Parser<'_> {
             }
         };
         Ok(Node::Look(look))
+    }
+
+    /// Notes an escape that other engines lack, outside of sets.
+    fn note_escape(&mut self, offset: usize, c: char) {
+        let construct = match c {
+            'A' => Construct::TextStart,
+            'Z' => Construct::TextEnd,
+            'z' => Construct::SmallTextEnd,
+            'm' | 'M' => Construct::WordEdge,
+            'R' => Construct::LineBreak,
+            // Other digits name a group, and are refused.
+            '0'..='9' => Construct::Octal,
+            _ => return,
+        };
+        self.note(construct, offset);
     }
 
     /// `\101` is a character, fewer or other digits name a group.
@@ -78,12 +94,21 @@ impl Parser<'_> {
             't' => 9,
             'v' => 11,
             'x' => self.hex(offset, 2)?,
-            'u' => self.hex(offset, 4)?,
-            'U' => self.hex(offset, 8)?,
+            'u' => {
+                self.note(Construct::ShortCodePoint, offset);
+                self.hex(offset, 4)?
+            }
+            'U' => {
+                self.note(Construct::LongCodePoint, offset);
+                self.hex(offset, 8)?
+            }
             'd' | 'D' => return self.shorthand(c == 'D', class::digit()),
             's' | 'S' => return self.shorthand(c == 'S', class::space()),
             'w' | 'W' => return self.shorthand(c == 'W', class::word()),
-            'h' => return self.shorthand(false, class::blank()),
+            'h' => {
+                self.note(Construct::Blank, offset);
+                return self.shorthand(false, class::blank());
+            }
             'p' | 'P' => return self.property(offset, c),
             'N' if self.is_named_character() => {
                 return Err(PatternError::new(offset, r"a named character `\N{...}`")
@@ -138,12 +163,14 @@ impl Parser<'_> {
         let ascii = self.ascii_here();
         match self.reader.next() {
             Some(c @ ('C' | 'L' | 'M' | 'N' | 'P' | 'S' | 'Z')) => {
+                self.note(Construct::Property, offset);
                 return self.find_property(offset, (letter == 'P', ascii), &c.to_string(), None);
             }
             Some('{') => {
                 let negate = self.reader.eat('^');
                 let (name, value) = self.property_name();
                 if self.reader.eat('}') {
+                    self.note(Construct::Property, offset);
                     let negate = negate != (letter == 'P');
                     return self.find_property(offset, (negate, ascii), &name, value.as_deref());
                 }
@@ -160,6 +187,7 @@ impl Parser<'_> {
         let negate = self.reader.eat('^');
         let (name, value) = self.property_name();
         if self.reader.raw_eat(":]") {
+            self.note(Construct::PosixClass, offset);
             let name = class::posix_name(name);
             // Unlike `\p`, these don't listen to the flags of their group.
             return self
@@ -292,11 +320,17 @@ impl Parser<'_> {
                 Some(member) => Ok(member),
                 None => {
                     self.reader.go_back(offset + 1);
+                    self.note(Construct::SetOperator, offset);
                     Ok(Member::Code('['.into()))
                 }
             },
             Some('\\') => self.set_escape(offset),
-            Some(c) => Ok(Member::Code(c.into())),
+            Some(c) => {
+                if c == '[' || (matches!(c, '&' | '~') && self.reader.rest().starts_with(c)) {
+                    self.note(Construct::SetOperator, offset);
+                }
+                Ok(Member::Code(c.into()))
+            }
         }
     }
 
@@ -308,6 +342,7 @@ impl Parser<'_> {
             }
             Some('b') => Ok(Member::Code(8)),
             Some(first @ '0'..='7') => {
+                self.note(Construct::Octal, offset);
                 let digits = format!("{first}{}", self.reader.digits(8, 2));
                 Ok(Member::Code(octal(&digits)))
             }

@@ -1,6 +1,6 @@
 //! What starts with a parenthesis.
 
-use super::{Flags, NESTING_LIMIT, Node, Parser, PatternError, Result, class};
+use super::{Construct, Flags, NESTING_LIMIT, Node, Parser, PatternError, Result, class};
 
 /// Flags in the spelling `(?im-s)`.
 #[derive(Default)]
@@ -34,6 +34,7 @@ impl Parser<'_> {
                 } else if self.reader.eat('!') {
                     self.around(offset, true, true)
                 } else {
+                    self.note(Construct::ShortNamedGroup, offset);
                     self.named(offset)
                 }
             }
@@ -56,12 +57,14 @@ impl Parser<'_> {
             }
             Some('>') => {
                 self.reader.raw_next();
+                self.note(Construct::Atomic, offset);
                 let node = self.body(offset, self.flags)?;
                 Ok(Some(Node::Atomic(Box::new(node))))
             }
             Some('#') => match self.reader.rest().find(')') {
                 Some(length) => {
                     self.reader.go_back(self.reader.at() + length + 1);
+                    self.note(Construct::Comment, offset);
                     Ok(None)
                 }
                 None => refuse("a comment `(?#...` without its `)`"),
@@ -105,6 +108,12 @@ impl Parser<'_> {
 
     fn around(&mut self, offset: usize, behind: bool, negate: bool) -> Result<Option<Node>> {
         let node = Box::new(self.body(offset, self.flags)?);
+        let construct = match (behind, node.width()) {
+            (false, _) => Construct::Lookahead,
+            (true, Some(_)) => Construct::Lookbehind,
+            (true, None) => Construct::VariableLookbehind,
+        };
+        self.note(construct, offset);
         Ok(Some(Node::Around {
             behind,
             negate,
@@ -128,7 +137,10 @@ impl Parser<'_> {
                 .remedy("use letters, digits and `_`, not starting with a digit"));
         }
         let index = match self.groups.iter().position(|known| *known == name) {
-            Some(index) => index,
+            Some(index) => {
+                self.note(Construct::SharedName, offset);
+                index
+            }
             None => {
                 self.groups.push(name);
                 self.groups.len() - 1
@@ -141,6 +153,7 @@ impl Parser<'_> {
     /// `(?i)`, `(?i:...)`, `(?:...)`, after the question mark.
     fn flag_group(&mut self, offset: usize) -> Result<Option<Node>> {
         let (change, scoped) = self.flag_change(offset)?;
+        self.note_flags(&change, scoped, offset);
         let mut flags = self.flags;
         for (letters, value) in [(&change.on, true), (&change.off, false)] {
             for letter in letters.chars() {
@@ -169,6 +182,21 @@ impl Parser<'_> {
         }
         self.set_flags(flags);
         Ok(None)
+    }
+
+    fn note_flags(&mut self, change: &FlagChange, scoped: bool, offset: usize) {
+        let changes = !change.on.is_empty() || !change.off.is_empty();
+        match scoped {
+            true if changes => self.note(Construct::ScopedFlags, offset),
+            true => {}
+            false if offset == 0 => self.note(Construct::LeadingFlags, offset),
+            false => self.note(Construct::FlagsAmid, offset),
+        }
+        for (letter, construct) in [('a', Construct::AsciiFlag), ('x', Construct::VerboseFlag)] {
+            if change.on.contains(letter) {
+                self.note(construct, offset);
+            }
+        }
     }
 
     /// Reads flags and the `:` (then `true`) or `)` (then `false`) behind them.

@@ -5,6 +5,7 @@
 //! matching ...) is refused by name, so that no pattern quietly means less here.
 
 mod class;
+mod construct;
 mod escape;
 mod group;
 mod quantifier;
@@ -15,6 +16,8 @@ mod tests;
 use reader::Reader;
 use regex_syntax::hir::ClassUnicode;
 use std::fmt;
+
+pub(crate) use construct::Construct;
 
 /// How deeply groups may nest; the parser calls itself once per level.
 const NESTING_LIMIT: usize = 250;
@@ -28,6 +31,8 @@ pub(crate) struct Syntax {
     pub groups: Vec<String>,
     /// Whether word boundaries look at ASCII words only.
     pub ascii: bool,
+    /// What it has that other engines lack.
+    pub constructs: Vec<construct::Place>,
 }
 
 /// One piece of a pattern.
@@ -158,6 +163,18 @@ pub(crate) fn parse(pattern: &str) -> Result<Syntax> {
     Ok(Parser::run(pattern, outcome)?.0)
 }
 
+/// What a pattern has that other engines lack, in the order of the places; nothing if it is not
+/// valid.
+#[cfg(feature = "chat-template")]
+pub(crate) fn constructs(pattern: &str) -> Vec<construct::Place> {
+    let mut constructs = match parse(pattern) {
+        Ok(syntax) => syntax.constructs,
+        Err(_) => Vec::new(),
+    };
+    constructs.sort_by_key(|&(_, offset)| offset);
+    constructs
+}
+
 /// What is only known about a pattern once its end is reached.
 #[derive(Clone, Copy, Default)]
 struct Outcome {
@@ -184,6 +201,7 @@ struct Parser<'p> {
     flags: Flags,
     depth: usize,
     groups: Vec<String>,
+    constructs: Vec<construct::Place>,
     /// What an earlier run found out.
     known: Outcome,
     ascii_seen: bool,
@@ -205,6 +223,7 @@ impl<'p> Parser<'p> {
             },
             depth: 0,
             groups: Vec::new(),
+            constructs: Vec::new(),
             known,
             ascii_seen: false,
             global_ascii: known.ascii_seen,
@@ -229,6 +248,7 @@ impl<'p> Parser<'p> {
             node,
             groups: parser.groups,
             ascii: parser.word_kind.unwrap_or(known.ascii),
+            constructs: parser.constructs,
         };
         Ok((syntax, outcome))
     }
@@ -291,9 +311,16 @@ impl<'p> Parser<'p> {
             '^' if self.flags.multi_line => Node::Look(Look::LineStart),
             '^' => Node::Look(Look::TextStart),
             '$' if self.flags.multi_line => Node::Look(Look::LineEnd),
-            '$' => Node::Look(Look::TextEndOrFinalNewline),
+            '$' => {
+                self.note(Construct::Dollar, offset);
+                Node::Look(Look::TextEndOrFinalNewline)
+            }
             c => Node::Class(self.literal(c.into())),
         }))
+    }
+
+    fn note(&mut self, construct: Construct, offset: usize) {
+        self.constructs.push((construct, offset));
     }
 
     /// The class of a literal character, with its other cases if they count.

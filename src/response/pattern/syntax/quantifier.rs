@@ -1,6 +1,6 @@
 //! Repetition: `*`, `+`, `?`, `{2,3}`, and how fuzzy matching is told apart.
 
-use super::{Greed, Node, Parser, PatternError, Reader, Result};
+use super::{Construct, Greed, Node, Parser, PatternError, Reader, Result};
 
 /// Repetitions are unrolled later, so the counts must stay reasonable.
 const COUNT_LIMIT: u32 = 10_000;
@@ -37,6 +37,7 @@ impl Parser<'_> {
         let greed = if self.reader.eat('?') {
             Greed::Lazy
         } else if self.reader.eat('+') {
+            self.note(Construct::Possessive, offset);
             Greed::Possessive
         } else {
             Greed::Greedy
@@ -81,6 +82,12 @@ impl Parser<'_> {
             if max.is_some_and(|max| max < min) {
                 let message = "a repetition with a minimum above its maximum";
                 return Err(PatternError::new(offset, message));
+            }
+            if low.is_empty() {
+                self.note(Construct::NoMinimum, offset);
+            }
+            if min.max(max.unwrap_or(0)) > 1000 {
+                self.note(Construct::LargeCount, offset);
             }
             return Ok(Some((min, max)));
         }

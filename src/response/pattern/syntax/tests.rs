@@ -284,3 +284,55 @@ fn nesting() {
     assert!(parse(&"(".repeat(1_000_000)).is_err());
     assert!(parse(&"[".repeat(1_000_000)).is_err());
 }
+
+#[test]
+#[cfg(feature = "chat-template")]
+fn what_other_engines_lack_is_noted_with_its_place() {
+    use super::Construct::*;
+    for (pattern, expected) in [
+        (r"<a>\s*(?P<n>[^>]+)</a>.*?\d{2,3}", &[][..]),
+        ("a(?=b)(?!c)", &[(Lookahead, 1), (Lookahead, 6)]),
+        ("(?<=ab|cd)", &[(Lookbehind, 0)]),
+        (
+            "(?<=a+)(?<!a|bc)",
+            &[(VariableLookbehind, 0), (VariableLookbehind, 7)],
+        ),
+        ("(?>a)b++", &[(Atomic, 0), (Possessive, 6)]),
+        ("a{,3}b{1001}", &[(NoMinimum, 1), (LargeCount, 6)]),
+        ("(?<n>a)|(?P<n>b)", &[(ShortNamedGroup, 0), (SharedName, 8)]),
+        ("(?i)a(?s)b", &[(LeadingFlags, 0), (FlagsAmid, 5)]),
+        (
+            "(?x: a )(?a:b)(?:c)",
+            &[
+                (ScopedFlags, 0),
+                (VerboseFlag, 0),
+                (ScopedFlags, 8),
+                (AsciiFlag, 8),
+            ],
+        ),
+        ("é(?#note)", &[(Comment, 2)]),
+        (r"\pL[\P{Lu}]", &[(Property, 0), (Property, 4)]),
+        ("[[:alpha:]]", &[(PosixClass, 1)]),
+        ("[a&&b[]", &[(SetOperator, 2), (SetOperator, 5)]),
+        (
+            r"\A$\Z\z",
+            &[(TextStart, 0), (Dollar, 2), (TextEnd, 3), (SmallTextEnd, 5)],
+        ),
+        (
+            r"\m\M\R\h",
+            &[(WordEdge, 0), (WordEdge, 2), (LineBreak, 4), (Blank, 6)],
+        ),
+        (
+            r"\u0041\U00000041\101[\1]",
+            &[
+                (ShortCodePoint, 0),
+                (LongCodePoint, 6),
+                (Octal, 16),
+                (Octal, 21),
+            ],
+        ),
+        ("(?a)b", &[(LeadingFlags, 0), (AsciiFlag, 0)]),
+    ] {
+        assert_eq!(super::constructs(pattern), expected, "{pattern}");
+    }
+}

@@ -1,0 +1,171 @@
+//! All lints, with their codes, names and pages.
+
+use super::Level;
+
+/// A kind of thing that is likely to hurt.
+///
+/// Codes and names stay what they are: files that people keep have them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Lint {
+    /// A delimiter takes the beginning of another.
+    DelimitersOverlap,
+    /// The token that ends a turn stays in the text.
+    EndInText,
+    /// A pattern holds text back without bound.
+    HoldsTextBack,
+    /// A pattern can match nothing at any place.
+    MatchesNothing,
+    /// A pattern takes exponential time in engines that backtrack.
+    Exponential,
+    /// What closes a region can stand inside of it.
+    CloseInBody,
+    /// A field can never open.
+    NeverOpens,
+    /// The chat template never writes the anchor.
+    AnchorNotWritten,
+    /// A pattern has what other engines lack.
+    NotPortable,
+    /// Serving engines don't know the field.
+    UnknownField,
+    /// What a pattern finds depends on how the text is cut into chunks.
+    DependsOnChunks,
+    /// Something has no effect.
+    NoEffect,
+    /// White space between regions replaces text.
+    WhiteSpaceReplaces,
+}
+
+/// What is known of a lint.
+struct Entry {
+    lint: Lint,
+    code: &'static str,
+    name: &'static str,
+    level: Level,
+    summary: &'static str,
+    page: &'static str,
+}
+
+macro_rules! entry {
+    ($lint:ident, $code:literal, $name:literal, $level:ident, $summary:literal) => {
+        Entry {
+            lint: Lint::$lint,
+            code: $code,
+            name: $name,
+            level: Level::$level,
+            summary: $summary,
+            page: include_str!(concat!("pages/", $code, ".md")),
+        }
+    };
+}
+
+#[rustfmt::skip]
+const ENTRIES: [Entry; 13] = [
+    entry!(DelimitersOverlap, "U001", "delimiters-overlap", Warning,
+        "a delimiter takes the beginning of another, which is then not found"),
+    entry!(EndInText, "U002", "end-in-text", Warning,
+        "the token that ends a turn stays in the text"),
+    entry!(HoldsTextBack, "U003", "holds-text-back", Warning,
+        "a pattern holds text back without bound, so that nothing streams"),
+    entry!(MatchesNothing, "U004", "matches-nothing", Error,
+        "a pattern can match nothing at any place"),
+    entry!(Exponential, "U005", "exponential", Error,
+        "a pattern takes exponential time in engines that backtrack"),
+    entry!(CloseInBody, "U006", "close-in-body", Warning,
+        "what closes a region can stand inside of a value in it"),
+    entry!(NeverOpens, "U007", "never-opens", Error,
+        "a field can never open"),
+    entry!(AnchorNotWritten, "U008", "anchor-not-written", Error,
+        "the chat template's prompts don't have the anchor"),
+    entry!(NotPortable, "U009", "not-portable", Warning,
+        "a pattern has what other engines of regular expressions lack"),
+    entry!(UnknownField, "U010", "unknown-field", Warning,
+        "serving engines don't know a field of this name"),
+    entry!(DependsOnChunks, "U011", "depends-on-chunks", Warning,
+        "what a pattern finds depends on how the text is cut into chunks"),
+    entry!(NoEffect, "U012", "no-effect", Warning,
+        "something has no effect"),
+    entry!(WhiteSpaceReplaces, "U013", "white-space-replaces", Warning,
+        "white space after a region replaces the text before it"),
+];
+
+impl Lint {
+    /// All of them, in the order of their codes.
+    pub fn all() -> impl Iterator<Item = Lint> {
+        ENTRIES.iter().map(|entry| entry.lint)
+    }
+
+    /// The lint of a code or a name.
+    ///
+    /// ```
+    /// use unjinja::Lint;
+    ///
+    /// assert_eq!(Lint::find("U006"), Some(Lint::CloseInBody));
+    /// assert_eq!(Lint::find("close-in-body"), Some(Lint::CloseInBody));
+    /// assert_eq!(Lint::find("U999"), None);
+    /// ```
+    pub fn find(name: &str) -> Option<Lint> {
+        let named = |entry: &&Entry| entry.code.eq_ignore_ascii_case(name) || entry.name == name;
+        ENTRIES.iter().find(named).map(|entry| entry.lint)
+    }
+
+    fn entry(self) -> &'static Entry {
+        // The entries stand in the order of the variants, as a test makes sure.
+        &ENTRIES[self as usize]
+    }
+
+    /// Its code, such as `U001`.
+    pub fn code(self) -> &'static str {
+        self.entry().code
+    }
+
+    /// Its name, such as `delimiters-overlap`.
+    pub fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// What it complains of, in one line.
+    pub fn summary(self) -> &'static str {
+        self.entry().summary
+    }
+
+    /// How bad it is, if nothing else is ruled.
+    pub fn level(self) -> Level {
+        self.entry().level
+    }
+
+    /// The page that explains it, in Markdown, with an example of what is reported and one of what
+    /// is not.
+    pub fn page(self) -> &'static str {
+        self.entry().page
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_lint_is_found_under_its_code_and_its_name() {
+        for (index, lint) in Lint::all().enumerate() {
+            assert_eq!(lint as usize, index);
+            assert_eq!(lint.code(), format!("U{:03}", index + 1));
+            assert_eq!(Lint::find(lint.code()), Some(lint));
+            assert_eq!(Lint::find(lint.name()), Some(lint));
+        }
+    }
+
+    #[test]
+    fn names_and_summaries_are_plain() {
+        for lint in Lint::all() {
+            let name = lint.name();
+            assert!(
+                name.chars().all(|c| c.is_ascii_lowercase() || c == '-'),
+                "{name}"
+            );
+            assert!(lint.summary().len() <= 75, "{name}");
+            let title = format!("# {} {name}\n", lint.code());
+            assert!(lint.page().starts_with(&title), "{name}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What can be told of a pattern by itself.
+
+use crate::response::pattern::Meter;
+use crate::response::{Kind, Watch};
+
+use super::subject::{Part, Site, Subject};
+use super::{Complaints, Lint, quoted};
+
+/// Texts as models write them, in one line and in several.
+const PROSE: &[&str] = &[
+    "The tide comes in twice a day, a little later each time, and nobody on the quay seems to mind. \
+     At 6:40 the first boats leave; by noon most of them are back, with crabs, a few soles and (if \
+     they were lucky) a turbot. Is that worth getting up for? Those who do say \"yes\", every time, \
+     and then they yawn.",
+    "There are three ways to get there:\n\n1. **By bus**, which takes an hour - or two, in winter.\n\
+     2. On foot: 12 km along the coast.\n3. By boat; ask at the harbour for `Ada`.\n\n```python\n\
+     for way in ways:\n    print(way[0], {\"hours\": 1.5})\n```\n\nTake water, a map & a coat. \
+     It often rains,\nand <b>always</b> when you least expect it.\n",
+];
+
+pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
+    for site in subject.sites() {
+        matches_nothing(&site, complaints);
+        explodes(&site, complaints);
+    }
+    for watch in subject.watched() {
+        depends_on_chunks(subject, &watch, complaints);
+    }
+    holds_text_back(subject, complaints);
+}
+
+fn matches_nothing(site: &Site<'_>, complaints: &mut Complaints) {
+    if !site.pattern.matches_nothing_anywhere() {
+        return;
+    }
+    let (effect, what) = match site.part {
+        Part::Anchor => (
+            "so it is found at the very end of every prompt",
+            "the anchor",
+        ),
+        Part::Open => (
+            "so the field opens at once, wherever the text is",
+            "the pattern",
+        ),
+        Part::Close => (
+            "so the region closes at once, or is never begun",
+            "the pattern",
+        ),
+        Part::Tag => ("so there are tags everywhere", "the pattern"),
+    };
+    complaints.add(
+        Lint::MatchesNothing,
+        &site.pointer,
+        format!("{what} can match nothing at any place, {effect}"),
+        "let it match at least one character, or what a lookaround such as `(?=<call>)` asks for",
+    );
+}
+
+fn explodes(site: &Site<'_>, complaints: &mut Complaints) {
+    let Some(explosion) = site.spelling.and_then(|_| site.pattern.explosion()) else {
+        return;
+    };
+    let shown = match &explosion.text {
+        Some(text) => format!(": {} takes them very long", quoted(text)),
+        None => String::new(),
+    };
+    complaints.add(
+        Lint::Exponential,
+        &site.pointer,
+        format!(
+            "engines that backtrack take twice as long, or longer, for each further {} in a text \
+             that does not match in the end{shown}",
+            quoted(&explosion.repeated)
+        ),
+        "let no text be matched in two ways by what is repeated: one repeat in another, such as \
+         `(a+)+`, can be one, and alternatives should begin with different characters",
+    );
+}
+
+fn depends_on_chunks(subject: &Subject<'_>, watch: &Watch, complaints: &mut Complaints) {
+    if subject.inner().delimiter(watch).is_steady() == Some(false) {
+        complaints.add(
+            Lint::DependsOnChunks,
+            subject.delimiter_pointer(watch),
+            "what the pattern finds depends on where chunks end: it takes a short match, or the end \
+             of a chunk, although more text could make it a longer match or none",
+            "let no match be the beginning of a longer one, as in `<end>(?:</s>)?`, unless each \
+             character on the way makes one, as in `<end>\\s*`; and leave out `$` and `\\Z`",
+        );
+    }
+}
+
+/// Tries what is on watch while text streams on texts as models write them.
+fn holds_text_back(subject: &Subject<'_>, complaints: &mut Complaints) {
+    let inner = subject.inner();
+    let streams = |field: &usize| inner.fields[*field].content().streams();
+    let states = (0..inner.fields.len()).filter(streams);
+    let mut watched: Vec<Watch> = states
+        .flat_map(|field| inner.watches(Some(field)))
+        .copied()
+        .collect();
+    watched.sort_by_key(|watch| watch.delimiter);
+    watched.dedup_by_key(|watch| watch.delimiter);
+    let mut meter = Meter::new(1 << 16);
+    for watch in watched {
+        let delimiter = inner.delimiter(&watch);
+        let mut holds = |text: &&str| {
+            let held = delimiter.compiled().holds_back(text, &mut meter);
+            held.is_ok_and(|held| held > text.len() / 2)
+        };
+        if delimiter.pattern().is_some() && PROSE.iter().any(&mut holds) {
+            let what = match watch.kind {
+                Kind::Open => "opens",
+                Kind::Close => "closes",
+            };
+            complaints.add(
+                Lint::HoldsTextBack,
+                subject.delimiter_pointer(&watch),
+                format!(
+                    "any text may be the beginning of what {what} `{}`, so it is held back until \
+                     that comes, and nothing streams",
+                    inner.fields[watch.field].name()
+                ),
+                "begin the pattern with what is distinctive, such as a marker, and match what \
+                 stands before it by the field that it belongs to",
+            );
+        }
+    }
+}

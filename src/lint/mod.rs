@@ -1,0 +1,247 @@
+//! What is likely to hurt about a response template, though it is valid.
+//!
+//! Each kind of complaint is a [`Lint`], and has a page that explains it in `pages/`. What has to
+//! look into patterns stands with them; here it is weighed, by trying it out wherever that can be:
+//! short texts are read as the parser reads them, and what is lost is told.
+
+mod anchor;
+mod body;
+mod catalogue;
+mod delimiters;
+mod ending;
+mod model;
+mod names;
+mod opening;
+mod overlap;
+mod portability;
+mod rulings;
+mod subject;
+#[cfg(test)]
+mod tests;
+mod white_space;
+
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
+use crate::json;
+use crate::response::ResponseTemplate;
+
+pub use catalogue::Lint;
+pub use rulings::{Ruling, Rulings, Selector, UnknownLint};
+
+use model::Model;
+use subject::Subject;
+
+/// So many places are looked up in a document: each takes a pass over it.
+const MAX_LOOKED_UP: usize = 200;
+
+/// How bad something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Level {
+    /// It may hurt, depending on what the model writes or on who reads the template.
+    Warning,
+    /// It surely breaks something, or is not to be let pass.
+    Error,
+}
+
+impl Level {
+    /// A name for programs.
+    pub fn key(self) -> &'static str {
+        match self {
+            Level::Warning => "warning",
+            Level::Error => "error",
+        }
+    }
+}
+
+/// Something about a response template that is likely to hurt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Complaint {
+    /// What kind of complaint it is.
+    pub lint: Lint,
+    /// How bad it is.
+    pub level: Level,
+    /// JSON pointer to what it is about.
+    pub pointer: String,
+    /// Line and column in the document, both from 1, if the document is known.
+    pub position: Option<(usize, usize)>,
+    /// What is likely to hurt, and why.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: Option<String>,
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((line, column)) = self.position {
+            write!(f, "{line}:{column}: ")?;
+        }
+        let (level, code, name) = (self.level.key(), self.lint.code(), self.lint.name());
+        write!(f, "{level}: {code} {name}: {}: ", self.pointer)?;
+        f.write_str(&self.message)?;
+        match &self.remedy {
+            Some(remedy) => write!(f, ": {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What is known beside a template, and what is to be complained of.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct LintOptions<'a> {
+    /// The chat template of the model whose outputs are read: it tells what prompts look like, and
+    /// how turns end.
+    pub chat_template: Option<&'a ChatTemplate>,
+    /// What all renderings of the chat template have in common: tokens, the time, variables.
+    pub base: RenderInput,
+    /// Tokens that end a turn, beside those that the chat template tells of.
+    pub turn_ends: Vec<String>,
+    /// The JSON that the template was read from, and the pointer to where it stands in there: they
+    /// give complaints their places.
+    pub document: Option<(&'a str, &'a str)>,
+    /// What is allowed, and what is an error.
+    pub rulings: Rulings,
+}
+
+/// Says what is likely to hurt about a response template, in the order in which it stands there.
+///
+/// ```
+/// use unjinja::{Lint, LintOptions, ResponseTemplate, lint};
+///
+/// let text = r#"{
+///     "start_anchor": "<bot>",
+///     "fields": {
+///         "thinking": {"open": "<think>", "close": "</think>\n\n"},
+///         "tool_calls": {"open": "\n<call>", "close": "\n</call>", "content": "json"},
+///         "content": {"close_pattern": "<end>\\s*"}
+///     }
+/// }"#;
+/// let template = ResponseTemplate::from_json(text)?;
+/// let mut options = LintOptions::default();
+/// options.document = Some((text, ""));
+/// let complaints = lint(&template, &options)?;
+/// assert_eq!(complaints[0].lint, Lint::DelimitersOverlap);
+/// assert_eq!(
+///     complaints[0].to_string(),
+///     "4:51: warning: U001 delimiters-overlap: /fields/thinking/close: \
+///      in \"</think>\\n\\n<call>\", what closes `thinking` takes \"</think>\\n\\n\", and \
+///      what opens `tool_calls`, which needs \"\\n\" of it, is not found any more: \
+///      let the one take less, for example by a lookahead for what the other needs, or let the \
+///      other do without \"\\n\"",
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If there is a chat template that is not valid, or does not even render a question.
+pub fn lint(
+    template: &ResponseTemplate,
+    options: &LintOptions<'_>,
+) -> Result<Vec<Complaint>, RenderError> {
+    let model = match options.chat_template {
+        Some(chat_template) => Some(Model::of(chat_template, &options.base)?),
+        None => None,
+    };
+    let pointer = options.document.map_or("", |(_, pointer)| pointer);
+    let subject = Subject::new(template, pointer, model, &options.turn_ends);
+    let mut complaints = Complaints::default();
+    for check in CHECKS {
+        check(&subject, &mut complaints);
+    }
+    let mut complaints = complaints.0;
+    complaints.retain_mut(|complaint| match options.rulings.on(complaint.lint) {
+        Some(Ruling::Allow) => false,
+        Some(Ruling::Deny) => {
+            complaint.level = Level::Error;
+            true
+        }
+        None => true,
+    });
+    if let Some((text, _)) = options.document {
+        place(&mut complaints, text);
+    }
+    complaints.sort_by_key(|complaint| (complaint.position, complaint.lint));
+    Ok(complaints)
+}
+
+/// What is checked: one file a kind of question.
+const CHECKS: &[fn(&Subject<'_>, &mut Complaints)] = &[
+    overlap::check,
+    ending::check,
+    delimiters::check,
+    body::check,
+    opening::check,
+    anchor::check,
+    portability::check,
+    names::check,
+    white_space::check,
+];
+
+/// Finds the places of complaints in the document.
+fn place(complaints: &mut [Complaint], document: &str) {
+    let mut known: HashMap<String, Option<(usize, usize)>> = HashMap::new();
+    for complaint in complaints {
+        if complaint.position.is_some() {
+            continue;
+        }
+        if !known.contains_key(&complaint.pointer) && known.len() >= MAX_LOOKED_UP {
+            continue;
+        }
+        let look_up = || {
+            let found = json::locate_nearest(document, &complaint.pointer);
+            found.map(|place| (place.line, place.column))
+        };
+        complaint.position = *known
+            .entry(complaint.pointer.clone())
+            .or_insert_with(look_up);
+    }
+}
+
+/// What has been found so far.
+#[derive(Debug, Default)]
+struct Complaints(Vec<Complaint>);
+
+impl Complaints {
+    fn add(
+        &mut self,
+        lint: Lint,
+        pointer: impl Into<String>,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> &mut Complaint {
+        self.0.push_mut(Complaint {
+            lint,
+            level: lint.level(),
+            pointer: pointer.into(),
+            position: None,
+            message: message.into(),
+            remedy: Some(remedy.into()),
+        })
+    }
+}
+
+/// A text in quotes, of which the middle may be left out.
+fn quoted(text: &str) -> String {
+    const SHOWN: usize = 40;
+    let count = text.chars().count();
+    if count <= 2 * SHOWN {
+        return format!("{text:?}");
+    }
+    let start: String = text.chars().take(SHOWN).collect();
+    let end: String = text.chars().skip(count - SHOWN).collect();
+    format!("{start:?}…{end:?}")
+}
+
+/// Words with commas, and a last one with `and` or `or`.
+fn listed(words: &[String], joint: &str) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [others @ .., last] => format!("{} {joint} {last}", others.join(", ")),
+    }
+}

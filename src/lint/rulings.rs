@@ -1,0 +1,123 @@
+//! What is allowed, and what is an error.
+
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use super::Lint;
+
+/// What becomes of complaints of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ruling {
+    /// They are not made.
+    Allow,
+    /// They are errors.
+    Deny,
+}
+
+/// Which lints a ruling is about: a code or a name, or `all`.
+///
+/// ```
+/// use unjinja::{Lint, Selector};
+///
+/// assert_eq!("U001".parse(), Ok(Selector::One(Lint::DelimitersOverlap)));
+/// assert_eq!("delimiters-overlap".parse(), Ok(Selector::One(Lint::DelimitersOverlap)));
+/// assert_eq!("all".parse(), Ok(Selector::All));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selector {
+    /// All of them.
+    All,
+    /// This one.
+    One(Lint),
+}
+
+/// There is no lint of this code or name.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("there is no lint `{0}`: write a code such as U001, its name, or `all`")]
+pub struct UnknownLint(pub String);
+
+impl FromStr for Selector {
+    type Err = UnknownLint;
+
+    fn from_str(text: &str) -> Result<Selector, UnknownLint> {
+        match text {
+            "all" => Ok(Selector::All),
+            name => match Lint::find(name) {
+                Some(lint) => Ok(Selector::One(lint)),
+                None => Err(UnknownLint(name.to_owned())),
+            },
+        }
+    }
+}
+
+/// Rulings in the order in which they were made.
+///
+/// One about a single lint wins over one about all of them, and of equals the later one.
+///
+/// ```
+/// use unjinja::{Lint, Ruling, Rulings, Selector};
+///
+/// let mut rulings = Rulings::default();
+/// rulings.add(Selector::One(Lint::NotPortable), Ruling::Allow);
+/// rulings.add(Selector::All, Ruling::Deny);
+/// assert_eq!(rulings.on(Lint::NotPortable), Some(Ruling::Allow));
+/// assert_eq!(rulings.on(Lint::CloseInBody), Some(Ruling::Deny));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rulings(Vec<(Selector, Ruling)>);
+
+impl Rulings {
+    /// Makes a ruling.
+    pub fn add(&mut self, about: Selector, ruling: Ruling) {
+        self.0.push((about, ruling));
+    }
+
+    /// What has been ruled on a lint, if anything.
+    pub fn on(&self, lint: Lint) -> Option<Ruling> {
+        let last = |wanted: Selector| self.0.iter().rev().find(|(about, _)| *about == wanted);
+        let ruling = last(Selector::One(lint)).or_else(|| last(Selector::All));
+        ruling.map(|(_, ruling)| *ruling)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_specific_wins_and_then_the_last() {
+        let (one, other) = (
+            Selector::One(Lint::NotPortable),
+            Selector::One(Lint::CloseInBody),
+        );
+        for (rulings, expected) in [
+            (&[][..], None),
+            (&[(one, Ruling::Deny)], Some(Ruling::Deny)),
+            (&[(other, Ruling::Deny)], None),
+            (
+                &[(one, Ruling::Deny), (Selector::All, Ruling::Allow)],
+                Some(Ruling::Deny),
+            ),
+            (
+                &[(Selector::All, Ruling::Allow), (one, Ruling::Deny)],
+                Some(Ruling::Deny),
+            ),
+            (
+                &[(one, Ruling::Deny), (one, Ruling::Allow)],
+                Some(Ruling::Allow),
+            ),
+            (
+                &[
+                    (Selector::All, Ruling::Deny),
+                    (Selector::All, Ruling::Allow),
+                ],
+                Some(Ruling::Allow),
+            ),
+        ] {
+            let all = Rulings(rulings.to_vec());
+            assert_eq!(all.on(Lint::NotPortable), expected, "{rulings:?}");
+        }
+    }
+}

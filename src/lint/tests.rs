@@ -1,0 +1,368 @@
+//! Each page of a lint has an example of what is reported, and one of what is not; tables have
+//! more of them.
+
+use super::*;
+
+/// The blocks of a kind in a page.
+fn blocks<'p>(page: &'p str, kind: &str) -> Vec<&'p str> {
+    let fence = format!("```{kind}\n");
+    let parts = page.split(fence.as_str()).skip(1);
+    parts.filter_map(|part| part.split("```").next()).collect()
+}
+
+fn complaints(text: &str, options: LintOptions<'_>) -> Vec<Complaint> {
+    let template =
+        ResponseTemplate::from_json(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let options = LintOptions {
+        document: Some((text, "")),
+        ..options
+    };
+    let complaints = lint(&template, &options).unwrap_or_else(|error| panic!("{error}"));
+    let placed = complaints.iter().all(|c| c.position.is_some());
+    assert!(placed, "{complaints:?}");
+    complaints
+}
+
+/// The lints of which there are complaints.
+fn lints(text: &str, chat_template: Option<&ChatTemplate>) -> Vec<Lint> {
+    let options = LintOptions {
+        chat_template,
+        ..LintOptions::default()
+    };
+    let complaints = complaints(text, options).into_iter();
+    let mut lints: Vec<Lint> = complaints.map(|complaint| complaint.lint).collect();
+    lints.sort();
+    lints.dedup();
+    lints
+}
+
+#[test]
+fn each_page_shows_what_is_reported_and_what_is_not() {
+    for lint in Lint::all() {
+        let page = lint.page();
+        let jinja = blocks(page, "jinja");
+        let chat_template = jinja
+            .first()
+            .map(|source| ChatTemplate::from_source(*source));
+        let json = blocks(page, "json");
+        let [reported, not_reported] = json[..] else {
+            panic!("{}: two blocks of JSON are needed", lint.code());
+        };
+        let found = lints(reported, chat_template.as_ref());
+        assert_eq!(found, [lint], "{}", lint.code());
+        let found = lints(not_reported, chat_template.as_ref());
+        assert_eq!(found, [], "{}", lint.code());
+        let after = |title: &str| page.split(title).nth(1).unwrap_or_default();
+        assert_eq!(blocks(after("## Reported"), "json").len(), 2);
+        assert_eq!(blocks(after("## Not reported"), "json").len(), 1);
+    }
+}
+
+/// Code and place of all complaints about fields, without those of portability.
+fn told(fields: &str, options: LintOptions<'_>) -> Vec<String> {
+    let text = format!(r#"{{"start_anchor": "<bot>", "fields": {{{fields}}}}}"#);
+    let told = complaints(&text, options).into_iter();
+    let told = told.filter(|complaint| complaint.lint != Lint::NotPortable);
+    told.map(|c| {
+        format!(
+            "{} {}",
+            c.lint.code(),
+            c.pointer.trim_start_matches("/fields/")
+        )
+    })
+    .collect()
+}
+
+#[test]
+fn delimiters_that_take_the_beginning_of_others_are_told_from_those_that_do_not() {
+    for (fields, expected) in [
+        (
+            r#""thinking": {"open": "<think>", "close_pattern": "</think>\\s*"},
+               "tool_calls": {"open_pattern": "\\s*<call>", "close_pattern": "</call>\\s*"}"#,
+            &[][..],
+        ),
+        (
+            r#""thinking": {"open": "<think>", "close": "<end>"},
+               "tool_calls": {"open": "<end><call>", "close": "</call>"}"#,
+            &["U001 thinking/close"],
+        ),
+        (
+            r#""thinking": {"open": "<think>", "close_pattern": "<end>(?!<call>)"},
+               "tool_calls": {"open": "<end><call>", "close": "</call>"}"#,
+            &[],
+        ),
+        (
+            r#""thinking": {"open": "<think>", "close": "</think><call>"},
+               "tool_calls": {"open": "<call>", "close": "</call>"}"#,
+            &["U001 thinking/close"],
+        ),
+        (
+            r#""thinking": {"open_pattern": "<think>\\s*", "close": "\n</think>"}"#,
+            &["U001 thinking/open_pattern"],
+        ),
+        // Quotes of a kind open and close.
+        (r#""thinking": {"open": "'''", "close": "'''\n"}"#, &[]),
+        // The longer of two wins.
+        (
+            r#""thinking": {"open": "<a>", "close": "</a>"},
+               "tool_calls": {"open": "<a><b>", "close": "</b>"}"#,
+            &[],
+        ),
+        // Markers that share a bracket: no model writes one into the other.
+        (
+            r#""thinking": {"open": "<|a|>", "close": "<|b|>"},
+               "tool_calls": {"open": ">>>", "close": "<<<"}"#,
+            &[],
+        ),
+        // The same marker twice.
+        (
+            r#""thinking": {"open": "<a>", "close_pattern": "(?:<end>|</a>)\\s*"},
+               "content": {"close_pattern": "<end>\\s*"}"#,
+            &[],
+        ),
+    ] {
+        assert_eq!(told(fields, LintOptions::default()), expected, "{fields}");
+    }
+}
+
+#[test]
+fn closes_within_values_are_told_from_those_that_no_value_holds() {
+    let body = r#""open": "<call>", "content""#;
+    for (field, expected) in [
+        (
+            r#""json", "close": "</call>""#,
+            &["U006 tool_calls/close"][..],
+        ),
+        (r#""json", "close": ["\n</call>", "}\n"]"#, &[]),
+        (r#""json", "close_pattern": "\"\\}</call>""#, &[]),
+        (
+            r#""json", "close_pattern": "\\n</call>|(?=<call>)""#,
+            &["U006 tool_calls/close_pattern"],
+        ),
+        (r#""json", "close": "<end>""#, &[]),
+        (
+            r#""json", "content_args": {"string_delims": [["<q>", "<q>"]]}, "close": "\n</call>""#,
+            &["U006 tool_calls/close"],
+        ),
+        (
+            r#""json", "content_args": {"unquoted_keys": true}, "close": "</call>""#,
+            &["U006 tool_calls/close"],
+        ),
+        (
+            r#""kv-lines", "close": "</call>""#,
+            &["U006 tool_calls/close"],
+        ),
+        (r#""kv-lines", "close": "\n</call>""#, &[]),
+        (
+            r#""xml-inline", "close": "</call>",
+            "content_args": {"tag_pattern": "<p=(?P<key>\\w+)>(?P<value>.*?)</p>"}"#,
+            &["U006 tool_calls/close"],
+        ),
+        (
+            r#""xml-inline", "close": "</call>",
+            "content_args": {"tag_pattern": "<p=(?P<key>\\w+)>(?P<value>[^<]*)</p>"}"#,
+            &[],
+        ),
+        (
+            r#""xml-inline", "close": "</p></call>",
+            "content_args": {"tag_pattern": "<p=(?P<key>\\w+)>(?P<value>.*?)</p>"}"#,
+            &[],
+        ),
+        (r#""text", "close": "</call>""#, &[]),
+        (r#""int", "close": "</call>""#, &[]),
+    ] {
+        let options = LintOptions {
+            turn_ends: vec!["<end>".to_owned()],
+            ..LintOptions::default()
+        };
+        let fields = format!(r#""tool_calls": {{{body}: {field}}}"#);
+        assert_eq!(told(&fields, options), expected, "{field}");
+    }
+}
+
+#[test]
+fn fields_that_never_open_and_literals_without_effect_are_found() {
+    for (fields, expected) in [
+        (
+            r#""thinking": {"open": "<a>", "close": "</a>"},
+               "tool_calls": {"open": ["<a>", "<b>"], "close": "</b>"}"#,
+            &["U012 tool_calls/open/0"][..],
+        ),
+        (
+            r#""thinking": {"open_pattern": "<[ab]>", "close": "</a>"},
+               "tool_calls": {"open": ["<a>", "<b>"], "close": "</b>"}"#,
+            &["U007 tool_calls/open"],
+        ),
+        (
+            r#""thinking": {"open_pattern": "<\\w>", "close": "</a>"},
+               "tool_calls": {"open_pattern": "<\\w>", "close": "</b>"}"#,
+            &["U007 tool_calls/open_pattern"],
+        ),
+        // Only at the start, or only before something.
+        (
+            r#""thinking": {"open_pattern": "\\A<a>", "close": "</a>"},
+               "tool_calls": {"open": "<a>", "close": "</b>"}"#,
+            &[],
+        ),
+        (
+            r#""thinking": {"open_pattern": "<a>(?=x)", "close": "</a>"},
+               "tool_calls": {"open": "<a>", "close": "</b>"}"#,
+            &[],
+        ),
+        (
+            r#""thinking": {"open_pattern": "[^\\s\\S]", "close_pattern": "(?!)"}"#,
+            &["U007 thinking/open_pattern", "U012 thinking/close_pattern"],
+        ),
+        (
+            r#""thinking": {"open_pattern": "<a>\\s*", "close_pattern": "</a>\\s*"},
+               "content": {"close": "<a>"}"#,
+            &["U012 content/close"],
+        ),
+    ] {
+        assert_eq!(told(fields, LintOptions::default()), expected, "{fields}");
+    }
+}
+
+#[test]
+fn tokens_that_end_a_turn_are_looked_for_in_the_text() {
+    for (fields, ends, expected) in [
+        (r#""content": {}"#, &[][..], &["U002 content"][..]),
+        (r#""content": {}"#, &["<end>"], &["U002 content"]),
+        (r#""content": {}"#, &["\n"], &[]),
+        (
+            r#""content": {"close_pattern": "<end>\\s*"}"#,
+            &["<end>"],
+            &[],
+        ),
+        (
+            r#""content": {"close_pattern": "<end>\\s*"}"#,
+            &["<end>", "</s>"],
+            &["U002 content/close_pattern"],
+        ),
+        // Another field takes it.
+        (
+            r#""content": {}, "thinking": {"open": "<end>"}"#,
+            &["<end>"],
+            &[],
+        ),
+        (r#""content": {"open": "<a>"}"#, &["<end>"], &[]),
+        (
+            r#""content": {"repeats": true}"#,
+            &["<end>"],
+            &["U002 content"],
+        ),
+    ] {
+        let options = LintOptions {
+            turn_ends: ends.iter().map(|end| (*end).to_owned()).collect(),
+            ..LintOptions::default()
+        };
+        assert_eq!(told(fields, options), expected, "{fields} {ends:?}");
+    }
+}
+
+#[test]
+fn prompts_that_lack_the_anchor_are_named() {
+    let chat_template = ChatTemplate::from_source(
+        "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+         {% if add_generation_prompt %}\
+         {% if messages[-1].role == 'tool' %}<again>{% else %}<assistant>{% endif %}{% endif %}",
+    );
+    for (anchor, expected) in [
+        (r#"["<assistant>", "<again>"]"#, vec![]),
+        (
+            r#""<assistant>""#,
+            vec![(
+                Level::Warning,
+                "prompts after a tool's answer don't have the anchor where the assistant's turn \
+                 begins, so more of them than that turn is read as a part of the message",
+            )],
+        ),
+        (
+            r#""<bot>""#,
+            vec![(
+                Level::Error,
+                "no prompt of the chat template has the anchor where the assistant's turn begins, \
+                 so whole prompts are read as a part of the message",
+            )],
+        ),
+    ] {
+        let text = format!(
+            r#"{{"start_anchor": {anchor}, "fields": {{"content": {{"close_pattern": "<end>\\s*"}}}}}}"#
+        );
+        let options = LintOptions {
+            chat_template: Some(&chat_template),
+            ..LintOptions::default()
+        };
+        let complaints = complaints(&text, options);
+        let told = complaints.iter().map(|c| (c.level, c.message.as_str()));
+        assert_eq!(told.collect::<Vec<_>>(), expected, "{anchor}");
+    }
+}
+
+#[test]
+fn white_space_is_told_of_only_where_it_replaces_text() {
+    for (fields, expected) in [
+        (
+            r#""tool_calls": {"open": "<a>", "close": "</a>", "content": "int"},
+               "content": {"close": "<end>"}"#,
+            &["U013 content"][..],
+        ),
+        (
+            r#""tool_calls": {"open": "<a>", "close": "</a>"},
+               "content": {"close": "<end>", "repeats": true, "join": ""}"#,
+            &[],
+        ),
+        (
+            r#""tool_calls": {"open": "<a>", "close": "</a>"}, "content": {"open": "<b>"}"#,
+            &[],
+        ),
+    ] {
+        assert_eq!(told(fields, LintOptions::default()), expected, "{fields}");
+    }
+}
+
+#[test]
+fn patterns_of_tags_and_of_anchors_are_looked_at_too() {
+    let text = r#"{
+        "start_anchor_pattern": "(?:<bot>)?",
+        "fields": {"tool_calls": {
+            "open": "<call>", "close_pattern": "</call>\\s*", "content": "xml-inline",
+            "content_args": {
+                "tag_pattern": "<(?P<key>(?:\\w+ ?)+)>",
+                "value_parser": {"name": "xml-inline", "args": {"tag_pattern": "(?P<key>\\w*)"}}
+            }
+        }}
+    }"#;
+    let told = complaints(text, LintOptions::default()).into_iter();
+    let told: Vec<String> = told
+        .map(|c| format!("{} {}", c.lint.code(), c.pointer))
+        .collect();
+    let arguments = "/fields/tool_calls/content_args";
+    assert_eq!(
+        told,
+        [
+            "U004 /start_anchor_pattern".to_owned(),
+            format!("U005 {arguments}/tag_pattern"),
+            format!("U004 {arguments}/value_parser/args/tag_pattern"),
+        ]
+    );
+}
+
+#[test]
+fn places_are_those_of_the_document_that_the_template_stands_in() {
+    let text = "{\n  \"eos_token\": \"<end>\",\n  \"response_template\": {\n    \
+                \"start_anchor\": \"A:\",\n    \"fields\": {\"content\": {}}\n  }\n}";
+    let pointer = "/response_template";
+    let template =
+        ResponseTemplate::from_json_at(text, pointer).unwrap_or_else(|error| panic!("{error}"));
+    let options = LintOptions {
+        document: Some((text, pointer)),
+        ..LintOptions::default()
+    };
+    let complaints = lint(&template, &options).unwrap_or_else(|error| panic!("{error}"));
+    let told: Vec<_> = complaints
+        .iter()
+        .map(|c| (c.pointer.as_str(), c.position))
+        .collect();
+    assert_eq!(told, [("/response_template/fields/content", Some((5, 27)))]);
+}

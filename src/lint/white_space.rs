@@ -1,0 +1,73 @@
+//! White space between regions, which may become a region of its own.
+
+use crate::response::{Example, Kind, OnMalformed, ParserOptions, Watch, parse};
+use crate::value::Value;
+
+use super::subject::Subject;
+use super::{Complaints, Lint, listed, quoted};
+
+/// What the field without an opening delimiter says first.
+const WORD: &str = "Well";
+
+/// So many of the closes are shown.
+const MAX_SHOWN: usize = 3;
+
+pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
+    let inner = subject.inner();
+    let Some(implicit) = inner.implicit else {
+        return;
+    };
+    let name = inner.fields[implicit].name();
+    let mut closes: Vec<String> = Vec::new();
+    for watch in subject.watched() {
+        if let (Kind::Close, Some(close)) = (watch.kind, losing_close(subject, name, &watch)) {
+            closes.push(quoted(&close));
+        }
+    }
+    if closes.is_empty() {
+        return;
+    }
+    closes.dedup();
+    closes.truncate(MAX_SHOWN);
+    complaints.add(
+        Lint::WhiteSpaceReplaces,
+        subject.field_pointer(implicit),
+        format!(
+            "white space behind {} is a new region of `{name}`, and its empty text replaces the \
+             one before",
+            listed(&closes, "or")
+        ),
+        "let what closes regions take white space along, as in `</call>\\s*`, or add \
+         `\"repeats\": true` and `\"join\": \"\"`",
+    );
+}
+
+/// What closes a region, if a newline behind it replaces the text before the region.
+fn losing_close(subject: &Subject<'_>, name: &str, close: &Watch) -> Option<String> {
+    let of_field = |watch: &&Watch| watch.kind == Kind::Open && watch.field == close.field;
+    let open = subject.inner().watches(None).iter().find(of_field);
+    let opened = open.map(|open| subject.examples(open).first());
+    let opened = match opened {
+        // The implicit region is open as soon as there is text.
+        None => "",
+        Some(example) => example.map(|example| example.text.as_str())?,
+    };
+    let loses = |example: &&Example| {
+        let text = format!("{WORD}{opened}{}", example.text);
+        let said = |text: &str| said(subject, name, text).is_some_and(|text| text == WORD);
+        said(&text) && !said(&format!("{text}\n"))
+    };
+    let example = subject.examples(close).iter().find(loses)?;
+    Some(example.text.clone())
+}
+
+/// What a field says in the message that a text means.
+fn said(subject: &Subject<'_>, field: &str, text: &str) -> Option<String> {
+    let options = ParserOptions {
+        on_malformed: OnMalformed::Event,
+        ..ParserOptions::default()
+    };
+    let message = parse(subject.template, "", text, options).ok()?;
+    let said = message.get(field).and_then(Value::as_str);
+    said.map(str::to_owned)
+}
