@@ -319,6 +319,55 @@ fn a_first_fixture_shows_what_does_not_come_back() {
     assert_eq!(checked.code, Some(1));
 }
 
+#[test]
+fn templates_that_read_alike_are_alike() {
+    assert_snapshot!(unjinja("diff derived/xml-calls.json derived/xml-calls.json").shown(), @"
+    they read all of 1535 texts alike
+    exit 0
+    ");
+}
+
+#[test]
+fn the_smallest_text_on_which_templates_part_is_shown() {
+    let arguments = "diff derived/xml-calls.json derived/xml-calls-opened-think.json";
+    assert_snapshot!(unjinja(arguments).shown());
+    assert_snapshot!(
+        "parting_as_json",
+        unjinja(&format!("{arguments} --format json")).shown()
+    );
+}
+
+#[test]
+fn templates_are_compared_on_fixtures_and_renderings() {
+    let folder = scratch("diff");
+    let path = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
+    // They part only where a call holds a word that nobody makes up.
+    let template = |close: &str| {
+        format!(
+            r#"{{"start_anchor": "<|im_start|>assistant\n", "fields": {{
+                "content": {{"close_pattern": "{close}<\\|im_end\\|>\\s*"}}}}}}"#
+        )
+    };
+    fs::write(path("a.json"), template("")).expect("is written");
+    fs::write(path("b.json"), template("(?:is at noon\\\\.)?")).expect("is written");
+    let compare = |more: &[&str]| {
+        let (a, b) = (path("a.json"), path("b.json"));
+        let arguments = [&["diff", a.as_str(), b.as_str(), "--format", "json"], more].concat();
+        let outcome = run_in(root(), &arguments);
+        let report = json::read(&outcome.stdout).unwrap_or_else(|_| panic!("{}", outcome.stderr));
+        (outcome.code, report)
+    };
+    for more in [
+        ["--fixtures", "derived/xml-calls.fixture.yaml"],
+        ["--chat-template", "chat_templates/xml-calls.jinja"],
+    ] {
+        let (code, report) = compare(&more);
+        assert_eq!(code, Some(1));
+        let output = report.pointer("/smallest/output").and_then(Value::as_str);
+        assert_eq!(output, Some("is at noon.<|im_end|>"), "{report}");
+    }
+}
+
 /// What the schema of JUnit's XML allows, as far as reports make use of it.
 mod junit_schema {
     use roxmltree::{Document, Node};

@@ -3,14 +3,12 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use similar::TextDiff;
-
 use unjinja::check::{Comparison, Fixture, Parting, Text, compare, find};
 use unjinja::{
     ChatTemplate, DeriveOptions, LoadOptions, Object, ParseError, Source, Value, derive, json,
 };
 
-use super::report::{Format, painted_diff, printable};
+use super::report::{Format, changed_lines, painted_diff, printable};
 use super::{Failure, input};
 
 /// Find out whether two response templates read the same texts alike
@@ -135,16 +133,13 @@ fn human(args: &Args, comparison: &Comparison, count: usize, terminal: bool) -> 
     }
     out.push_str(&format!("the output   {:?}\n", parting.text.output));
     let (first, second) = (outcome(&parting.first), outcome(&parting.second));
-    let diff = TextDiff::from_lines(&first, &second);
-    let diff = diff
-        .unified_diff()
-        .context_radius(usize::MAX)
-        .header(
-            &args.first.display().to_string(),
-            &args.second.display().to_string(),
-        )
-        .to_string();
-    out.push_str(&painted_diff(&diff, terminal));
+    let files = format!(
+        "--- {}\n+++ {}\n",
+        args.first.display(),
+        args.second.display()
+    );
+    out.push_str(&painted_diff(&files, terminal));
+    out.push_str(&changed_lines(&first, &second, terminal));
     out
 }
 

@@ -3,6 +3,7 @@
 use std::env;
 
 use clap::ValueEnum;
+use similar::TextDiff;
 
 use unjinja::{Certainty, Derivation, Evidence, Findings, Recovery, Subject};
 
@@ -279,6 +280,20 @@ fn shortened(text: &str, first: bool, last: bool) -> String {
 
 fn wants_colours(terminal: bool) -> bool {
     terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// The lines that differ, with some around them.
+pub(crate) fn changed_lines(before: &str, after: &str, terminal: bool) -> String {
+    let diff = TextDiff::from_lines(before, after);
+    let mut out = String::new();
+    for group in diff.grouped_ops(3) {
+        // What is left out between two of them shows.
+        out.push_str(if out.is_empty() { "" } else { " …\n" });
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            out.push_str(&format!("{}{}", change.tag(), change.value()));
+        }
+    }
+    painted_diff(&out, terminal)
 }
 
 /// A difference with colours, where they are wanted.

@@ -2,30 +2,14 @@
 
 use std::path::Path;
 
-use similar::TextDiff;
-
 use unjinja::check::Update;
 use unjinja::{Value, json};
 
-use crate::cli::report::painted_diff;
-
-/// The lines that differ, with some around them.
-pub(super) fn lines(before: &str, after: &str, terminal: bool) -> String {
-    let diff = TextDiff::from_lines(before, after);
-    let mut out = String::new();
-    for group in diff.grouped_ops(3) {
-        // What is left out between two of them shows.
-        out.push_str(if out.is_empty() { "" } else { " …\n" });
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            out.push_str(&format!("{}{}", change.tag(), change.value()));
-        }
-    }
-    painted_diff(&out, terminal)
-}
+use crate::cli::report::changed_lines;
 
 /// The lines in which two values differ, as JSON.
 pub(super) fn of_values(before: &Value, after: &Value, terminal: bool) -> String {
-    lines(&pretty(before), &pretty(after), terminal)
+    changed_lines(&pretty(before), &pretty(after), terminal)
 }
 
 fn pretty(value: &Value) -> String {
