@@ -35,7 +35,7 @@ use super::{Failure, github};
 
 Exit codes:
   0  there is nothing, or there are warnings only
-  1  there is an error, or something that is denied
+  1  there is an error, or something that is denied; or the chat template renders nothing
   2  a template is refused, or can't be read; the others are looked at all the same")]
 pub(crate) struct Args {
     /// The response templates: JSON files, tokenizer_config.json files that have one, or models'
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     templates: Vec<PathBuf>,
 
     /// The chat template of the model: a .jinja file, a tokenizer_config.json, a model's folder, a
-    /// GGUF file, or a model id [default: the one that stands beside the response template]
+    /// GGUF file, or a model id [default: the one in the same configuration or folder]
     #[arg(long, value_name = "SOURCE")]
     chat_template: Option<String>,
 

@@ -60,17 +60,20 @@ fn explodes(site: &Site<'_>, complaints: &mut Complaints) {
     let Some(explosion) = site.spelling.and_then(|_| site.pattern.explosion()) else {
         return;
     };
-    let shown = match &explosion.text {
-        Some(text) => format!(": {} takes them very long", quoted(text)),
+    let repeated = quoted(&explosion.repeated);
+    let shown = match &explosion.around {
+        Some((lead, tail)) if tail.is_empty() => {
+            format!(", as after {}", quoted(lead))
+        }
+        Some((lead, tail)) => format!(", as between {} and {}", quoted(lead), quoted(tail)),
         None => String::new(),
     };
     complaints.add(
         Lint::Exponential,
         &site.pointer,
         format!(
-            "engines that backtrack take twice as long, or longer, for each further {} in a text \
-             that does not match in the end{shown}",
-            quoted(&explosion.repeated)
+            "engines that backtrack take exponentially longer, the more often {repeated} is \
+             repeated where no match comes of it{shown}"
         ),
         "let no text be matched in two ways by what is repeated: one repeat in another, such as \
          `(a+)+`, can be one, and alternatives should begin with different characters",

@@ -8,6 +8,7 @@ mod anchor;
 mod body;
 mod catalogue;
 mod delimiters;
+mod effect;
 mod ending;
 mod model;
 mod names;
@@ -127,7 +128,7 @@ pub struct LintOptions<'a> {
 /// assert_eq!(complaints[0].lint, Lint::DelimitersOverlap);
 /// assert_eq!(
 ///     complaints[0].to_string(),
-///     "4:51: warning: U001 delimiters-overlap: /fields/thinking/close: \
+///     "4:50: warning: U001 delimiters-overlap: /fields/thinking/close: \
 ///      in \"</think>\\n\\n<call>\", what closes `thinking` takes \"</think>\\n\\n\", and \
 ///      what opens `tool_calls`, which needs \"\\n\" of it, is not found any more: \
 ///      let the one take less, for example by a lookahead for what the other needs, or let the \
@@ -179,6 +180,7 @@ const CHECKS: &[fn(&Subject<'_>, &mut Complaints)] = &[
     anchor::check,
     portability::check,
     names::check,
+    effect::check,
     white_space::check,
 ];
 

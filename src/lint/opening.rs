@@ -106,43 +106,39 @@ fn tell_lost(subject: &Subject<'_>, watch: &Watch, lost: &Lost, complaints: &mut
     let Some(winner) = &lost.winner else {
         return;
     };
-    let name = subject.inner().fields[watch.field].name();
     let place = subject.delimiter_pointer(watch);
     let winner = subject.told(winner);
-    let all = lost.literals.len() == lost.total;
-    match watch.kind {
-        Kind::Open if all => {
-            complaints.add(
-                Lint::NeverOpens,
-                place,
-                format!(
-                    "`{name}` can never open: {winner} matches the same text, and of equals what \
-                     opens comes before what closes, then the field whose name comes first"
-                ),
-                "let what opens a field differ from all other delimiters that are looked for \
-                 between regions",
+    if lost.literals.len() < lost.total {
+        for (index, literal) in &lost.literals {
+            let place = pointer_below(&place, &index.to_string());
+            let message = format!(
+                "{} has no effect: {winner} matches it first",
+                quoted(literal)
             );
-        }
-        Kind::Close if all => {
             complaints.add(
                 Lint::NoEffect,
                 place,
-                format!("this never closes `{name}`: {winner} matches the same text first"),
+                message,
                 "leave it out in one of the two places",
             );
         }
-        Kind::Open | Kind::Close => {
-            for (index, literal) in &lost.literals {
-                complaints.add(
-                    Lint::NoEffect,
-                    pointer_below(&place, &index.to_string()),
-                    format!(
-                        "{} has no effect: {winner} matches it first",
-                        quoted(literal)
-                    ),
-                    "leave it out in one of the two places",
-                );
-            }
-        }
+        return;
     }
+    let name = subject.inner().fields[watch.field].name();
+    let (lint, message) = match watch.kind {
+        Kind::Open => (
+            Lint::NeverOpens,
+            format!(
+                "`{name}` can never open: {winner} matches the same text, and of equals what opens \
+                 comes before what closes, then the field whose name comes first"
+            ),
+        ),
+        Kind::Close => (
+            Lint::NoEffect,
+            format!("this never closes `{name}`: {winner} matches the same text first"),
+        ),
+    };
+    let remedy = "let it differ from all other delimiters that are looked for between regions, or \
+                  leave it out";
+    complaints.add(lint, place, message, remedy);
 }

@@ -55,7 +55,7 @@ fn losing_close(subject: &Subject<'_>, name: &str, close: &Watch) -> Option<Stri
     let loses = |example: &&Example| {
         let text = format!("{WORD}{opened}{}", example.text);
         let said = |text: &str| said(subject, name, text).is_some_and(|text| text == WORD);
-        said(&text) && !said(&format!("{text}\n"))
+        !example.matched().is_empty() && said(&text) && !said(&format!("{text}\n"))
     };
     let example = subject.examples(close).iter().find(loses)?;
     Some(example.text.clone())

@@ -26,7 +26,7 @@ const MAX_WAYS: usize = 400_000;
 /// So many texts are compared to find a short one.
 const MAX_CYCLES: usize = 50;
 
-/// How often a text is repeated to show what it does.
+/// How often a text is repeated to see whether it fails.
 const TIMES: usize = 20;
 
 /// What a pattern takes exponential time for.
@@ -34,8 +34,8 @@ const TIMES: usize = 20;
 pub(crate) struct Explosion {
     /// The text whose repetitions can be gone through in ever more ways.
     pub(crate) repeated: String,
-    /// A whole text that takes very long to be found not to match, if there is a plain one.
-    pub(crate) text: Option<String>,
+    /// What stands before and after the repetitions where no match comes of them, if that is known.
+    pub(crate) around: Option<(String, String)>,
 }
 
 impl Pattern {
@@ -44,15 +44,17 @@ impl Pattern {
     pub(crate) fn explosion(&self) -> Option<Explosion> {
         let (lead, repeated) = Ways::new(self.program()).explosion()?;
         let repeated = root(&repeated);
-        let text = lead.map(|lead| lead + &repeated.repeat(TIMES));
-        let text = text.and_then(|text| {
-            let mut tails = ["", "!", "\n"]
-                .map(|tail| format!("{text}{tail}"))
-                .into_iter();
-            let fails = |text: &String| matches!(self.find(text, 0, &mut Meter::new(0)), Ok(None));
-            tails.find(fails)
+        let fails = |text: &str| {
+            let found = self.find(text, 0, &mut Meter::new(text.len()));
+            found.is_ok_and(|found| found.is_none_or(|found| found.start > 0))
+        };
+        let around = lead.and_then(|lead| {
+            let text = lead.clone() + &repeated.repeat(TIMES);
+            let mut tails = ["", "!", "!!", "\n\n"].into_iter();
+            let tail = tails.find(|tail| fails(&format!("{text}{tail}")))?;
+            Some((lead, tail.to_owned()))
         });
-        Some(Explosion { repeated, text })
+        Some(Explosion { repeated, around })
     }
 }
 
@@ -514,12 +516,19 @@ mod tests {
     }
 
     #[test]
-    fn a_text_shows_it() {
-        let text = |pattern| explosion(pattern).and_then(|found| found.text);
-        assert_eq!(text("<(a+)+>"), Some(format!("<{}", "a".repeat(20 + 2))));
-        assert_eq!(text("x|(a|a)*b").map(|text| text.len()), Some(21));
-        // What has to stand behind is not known.
-        assert_eq!(text("(?<=q)(a+)+b"), None);
+    fn what_stands_around_the_repetitions_is_told() {
+        for (pattern, expected) in [
+            ("<(a+)+>", Some(("<aa", ""))),
+            ("x|(a|a)*b", Some(("a", ""))),
+            ("(a|a)*$", Some(("a", "!"))),
+            ("(?:a+)+.$", Some(("aa", "!!"))),
+            // What has to stand behind is not known.
+            ("(?<=q)(a+)+b", None),
+        ] {
+            let found = explosion(pattern).and_then(|found| found.around);
+            let expected = expected.map(|(lead, tail)| (lead.to_owned(), tail.to_owned()));
+            assert_eq!(found, expected, "{pattern}");
+        }
     }
 
     #[test]
