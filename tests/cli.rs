@@ -345,7 +345,7 @@ mod events {
         {"type":"region_chunk","field":"thinking","text":"Two days should be enough to tell.\n","dirty":false}
         {"type":"region_close","field":"thinking","value":"Two days should be enough to tell."}
         {"type":"region_open","field":"content"}
-        {"type":"region_chunk","field":"content","text":"\n\nLet me look at the sky over Oslo.\n","dirty":false}
+        {"type":"region_chunk","field":"content","text":"Let me look at the sky over Oslo.\n","dirty":false}
         {"type":"region_close","field":"content","value":"Let me look at the sky over Oslo."}
         {"type":"region_open","field":"tool_calls"}
         {"type":"region_chunk","field":"tool_calls","text":"\ncity: Oslo\ndays: 2\n","dirty":true}
@@ -392,10 +392,11 @@ mod events {
         let opened = dialogue.hear(1);
         dialogue.say(b"Let me see. </thi");
         let thought = dialogue.hear(1);
-        dialogue.say(b"nk>");
-        let closed = dialogue.hear(1);
-        dialogue.say(b"Yes.");
-        let answer = dialogue.hear(2);
+        // White space may follow, so it takes another character to be sure.
+        dialogue.say(b"nk>Y");
+        let closed = dialogue.hear(3);
+        dialogue.say(b"es.");
+        let answer = dialogue.hear(1);
         let heard = format!(
             "{opened}…\n{thought}…\n{closed}…\n{answer}…\n{}",
             dialogue.end()
@@ -406,9 +407,10 @@ mod events {
         {"type":"region_chunk","field":"thinking","text":"Let me see. ","dirty":false}
         …
         {"type":"region_close","field":"thinking","value":"Let me see."}
-        …
         {"type":"region_open","field":"content"}
-        {"type":"region_chunk","field":"content","text":"Yes.","dirty":false}
+        {"type":"region_chunk","field":"content","text":"Y","dirty":false}
+        …
+        {"type":"region_chunk","field":"content","text":"es.","dirty":false}
         …
         {"type":"region_close","field":"content","value":"Yes."}
         exit 0
@@ -1636,6 +1638,12 @@ mod closed_outputs {
     }
 }
 
+/// A text without the seconds that a check has taken, which stand at the end of its last line.
+fn without_seconds(text: &str) -> &str {
+    let end = text.strip_suffix(" s\n").and_then(|text| text.rfind(", "));
+    end.map_or(text, |end| &text[..end])
+}
+
 /// The README shows what the program does: each command in a `console` block runs and prints what
 /// stands below it.
 #[test]
@@ -1656,7 +1664,11 @@ fn the_readme_tells_the_truth() {
                 None => (arguments, String::new()),
             };
             let outcome = unjinja_with(arguments, stdin);
-            assert_eq!(outcome.stdout, expected, "{command}");
+            assert_eq!(
+                without_seconds(&outcome.stdout),
+                without_seconds(expected),
+                "{command}"
+            );
             // Reports are shown as well.
             assert!(
                 readme.contains(&outcome.stderr),
