@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
 use tempfile::TempDir;
-use unjinja::check::{Failure, Fixture, Options, Report, Story, check, find, update};
+use unjinja::check::{Failure, Fixture, Options, Report, Story, check, find};
 use unjinja::json;
 
 const TEMPLATE: &str =
@@ -327,7 +327,10 @@ const LEFT_ALONE: &[&str] = &["not parsed", "parsed", "cut"];
 fn an_update_makes_right_what_it_may_and_changes_nothing_else() {
     let folder = folder();
     for path in fixtures("failing").into_iter().chain(fixtures("right")) {
-        let updated = update(&path, &Options::default()).expect("it can be updated");
+        let fixture = Fixture::load(&path).expect("it is a fixture");
+        let updated = fixture
+            .update(&Options::default())
+            .expect("it can be updated");
         let copy = write(&folder, &name(&path), &updated.text);
         if updated.changes.is_empty() {
             assert_eq!(updated.text, read(&path));

@@ -93,6 +93,18 @@ impl Fixture {
         })
     }
 
+    /// Reads a fixture that is at hand as text, as one would that stands at this path.
+    ///
+    /// # Errors
+    ///
+    /// As for [`load`](Self::load).
+    pub fn parse(path: &Path, text: String) -> Result<Fixture, FixtureError> {
+        load::parse(path, text).map_err(|faults| FixtureError {
+            path: path.to_owned(),
+            faults,
+        })
+    }
+
     /// Where it stands.
     pub fn path(&self) -> &Path {
         &self.path

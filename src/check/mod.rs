@@ -1,8 +1,8 @@
 //! Fixtures: files that say what a response template makes of texts, and whether it does.
 //!
 //! A [`Fixture`] is a file of YAML or JSON that people write in an editor. [`check`] runs all cases
-//! of many of them on all cores, each cut into pieces in several ways, and [`update`] makes a file
-//! expect what comes out.
+//! of many of them on all cores, each cut into pieces in several ways; [`Fixture::update`] makes one
+//! expect what comes out, and [`compare`] tells whether two templates read alike.
 
 mod case;
 mod compare;
@@ -29,4 +29,4 @@ pub use regions::{Region, RegionKind, regions};
 pub use run::{CaseReport, FileReport, Options, Report, check};
 pub use settings::{Settings, SettingsError};
 pub use story::Story;
-pub use update::{Update, Updated, update};
+pub use update::{Update, Updated};

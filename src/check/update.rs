@@ -1,8 +1,5 @@
 //! Making what comes out the expectation.
 
-use std::path::Path;
-
-use crate::response::Fault;
 use crate::value::Value;
 
 use super::case::{Failure, differences};
@@ -39,46 +36,66 @@ pub struct Updated {
     pub after: Value,
 }
 
-/// Makes a fixture expect what comes out. A message does not become an error, nor an error a
-/// message: such a case is left alone, since it is hardly meant.
-///
-/// # Errors
-///
-/// If the file can't be read, or can't be changed where it has to be.
-pub fn update(path: &Path, options: &Options) -> Result<Update, FixtureError> {
-    let fixture = Fixture::load(path)?;
-    let mut changes = Vec::new();
-    let mut updated = Vec::new();
-    for (index, case) in fixture.cases().iter().enumerate() {
-        if !options.selects(&fixture, &case.name) {
-            continue;
+impl Fixture {
+    /// The fixture as it would be if it expected what comes out. A message does not become an
+    /// error, nor an error a message: such a case is left alone, since it is hardly meant.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use unjinja::check::{Fixture, Options};
+    ///
+    /// let fixture = Fixture::parse(Path::new("greeting.fixture.yaml"), "
+    /// response_template: {start_anchor: <bot>, fields: {content: {close: <end>}}}
+    /// cases:
+    ///   - name: a greeting   # the first one
+    ///     output: Hello!<end>
+    /// ".into())?;
+    /// let update = fixture.update(&Options::default())?;
+    /// assert_eq!(update.changes[0].case, "a greeting");
+    /// assert!(update.text.ends_with("
+    ///   - name: a greeting   # the first one
+    ///     output: Hello!<end>
+    ///     message:
+    ///       content: Hello!
+    /// "));
+    /// # Ok::<(), unjinja::check::FixtureError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the text can't be changed where it has to be.
+    pub fn update(&self, options: &Options) -> Result<Update, FixtureError> {
+        let mut changes = Vec::new();
+        let mut updated = Vec::new();
+        for (index, case) in self.cases().iter().enumerate() {
+            if !options.selects(self, &case.name) {
+                continue;
+            }
+            for (key, after) in new_expectations(self, case) {
+                changes.push(Change {
+                    pointer: format!("/cases/{index}"),
+                    key,
+                    value: after.clone(),
+                });
+                updated.push(Updated {
+                    case: case.name.clone(),
+                    position: case.position,
+                    key,
+                    before: before(case, key),
+                    after,
+                });
+            }
         }
-        for (key, after) in new_expectations(&fixture, case) {
-            changes.push(Change {
-                pointer: format!("/cases/{index}"),
-                key,
-                value: after.clone(),
-            });
-            updated.push(Updated {
-                case: case.name.clone(),
-                position: case.position,
-                key,
-                before: before(case, key),
-                after,
-            });
-        }
+        let changed = self.document.changed(&changes);
+        let text = changed.map_err(|error| FixtureError {
+            path: self.path().to_owned(),
+            faults: vec![fault(None, error.to_string(), None)],
+        })?;
+        Ok(Update {
+            text,
+            changes: updated,
+        })
     }
-    let text = fixture.document.changed(&changes).map_err(|error| {
-        let fault: Fault = fault(None, error.to_string(), None);
-        FixtureError {
-            path: path.to_owned(),
-            faults: vec![fault],
-        }
-    })?;
-    Ok(Update {
-        text,
-        changes: updated,
-    })
 }
 
 fn before(case: &Case, key: &str) -> Option<Value> {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use unjinja::check::{Options, Report, Settings, check, find, update};
+use unjinja::check::{Fixture, Options, Report, Settings, check, find};
 
 use super::{Failure, output, tell};
 
@@ -148,7 +148,8 @@ fn update_all(report: &Report, options: &Options) -> Result<bool, Failure> {
         Err(_) => false,
     };
     for file in report.files.iter().filter(failed) {
-        let update = update(&file.path, options).map_err(|e| Failure::Input(e.to_string()))?;
+        let update = Fixture::load(&file.path).and_then(|fixture| fixture.update(options));
+        let update = update.map_err(|error| Failure::Input(error.to_string()))?;
         if update.changes.is_empty() {
             continue;
         }
