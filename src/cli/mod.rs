@@ -37,10 +37,12 @@ use unjinja::check::Settings;
     arg_required_else_help = true,
     after_help = "Exit codes:\n  \
         0  all is well\n  \
-        1  what was checked is wrong: an output that its template can't parse, a chat template\n     \
-        that can't be rendered, or whose turns can't all be read back, a template that breaks\n  \
+        1  what was checked is wrong: an output that can't be parsed, or is not read as its fixture\n     \
+        says, a chat template that can't be rendered, or whose turns can't all be read back, a\n     \
+        response template with an error, or one that reads otherwise than another\n  \
         2  wrong usage, or input that can't be read: a missing file, broken JSON,\n     \
-        a template that is refused, a chat template that nothing can be derived from\n\n\
+        a template that is refused, a chat template that nothing can be derived from,\n     \
+        no fixture to check\n\n\
         `unjinja COMMAND --help` shows examples."
 )]
 struct Cli {
@@ -50,15 +52,15 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Derive(derive::Args),
+    Analyze(analyze::Args),
     Parse(parse::Args),
+    New(new::Args),
+    Check(check::Args),
+    Lint(lint::Args),
+    Diff(diff::Args),
     Render(render::Args),
     Caps(caps::Args),
-    Analyze(analyze::Args),
-    Derive(derive::Args),
-    Lint(lint::Args),
-    Check(check::Args),
-    New(new::Args),
-    Diff(diff::Args),
     Schema(schema::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -119,15 +121,15 @@ pub(crate) fn tell(text: fmt::Arguments<'_>) {
 
 pub(crate) fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Derive(args) => derive::run(&args),
+        Command::Analyze(args) => analyze::run(&args),
         Command::Parse(args) => parse::run(&args),
+        Command::New(args) => new::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Lint(args) => lint::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Render(args) => render::run(&args),
         Command::Caps(args) => caps::run(&args),
-        Command::Analyze(args) => analyze::run(&args),
-        Command::Derive(args) => derive::run(&args),
-        Command::Lint(args) => lint::run(&args),
-        Command::Check(args) => check::run(&args),
-        Command::New(args) => new::run(&args),
-        Command::Diff(args) => diff::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
