@@ -1571,7 +1571,7 @@ mod manual_pages {
         for (arguments, told) in [
             (
                 "man prase",
-                "error: there is no command `prase`: known are `parse`, ",
+                "error: there is no command `prase`: known are `derive`, ",
             ),
             (
                 "man parse -o pages",

@@ -13,8 +13,8 @@ use super::{Content, Entry, Node, ReadError};
 /// Lists and maps may be nested this deep.
 const MAX_DEPTH: usize = 100;
 
-/// What has an anchor, and what stands for it, may grow to this many bytes and values altogether:
-/// a few lines can stand for more than there is memory.
+/// What has an anchor, and what stands for it, may grow to this many bytes altogether: a few lines
+/// can stand for more than there is memory.
 const MAX_ALIASED: usize = 16 << 20;
 
 pub(super) fn read(text: &str) -> Result<Node, ReadError> {
@@ -260,17 +260,20 @@ fn indenting_tab(text: &str, from: usize) -> Option<usize> {
     indents.find(|&at| text[at..].starts_with('\t'))
 }
 
-/// How much an alias costs.
+/// How many bytes a copy of a node takes, about.
 fn weight(node: &Node) -> usize {
-    1 + match &node.content {
-        Content::Scalar(Value::String(text)) => text.len(),
-        Content::Scalar(_) => 0,
-        Content::List(nodes) => nodes.iter().map(weight).sum(),
-        Content::Map(entries) => {
-            let weights = entries.iter().map(|e| e.key.len() + weight(&e.value));
-            weights.sum()
+    size_of::<Node>()
+        + match &node.content {
+            Content::Scalar(Value::String(text)) => text.len(),
+            Content::Scalar(_) => 0,
+            Content::List(nodes) => nodes.iter().map(weight).sum(),
+            Content::Map(entries) => {
+                let weights = entries
+                    .iter()
+                    .map(|e| size_of::<Entry>() + e.key.len() + weight(&e.value));
+                weights.sum()
+            }
         }
-    }
 }
 
 /// Says of a node and all that it holds that it stands where the alias does.
