@@ -119,6 +119,8 @@ fn what_a_fixture_names_may_begin_with_a_mark_as_well() {
 fn failing_ones_fail_with_what_is_wrong() {
     let report = check(&fixtures("failing"), &Options::default());
     assert_snapshot!(faults(&report).join("\n"), @r#"
+    a_prompt_without_the_anchor.fixture.yaml:3: no anchor: the template's anchor is not in the prompt, so all of it is read as part of the message: mend the one or the other, or leave `prefix` out
+    a_prompt_without_the_anchor.fixture.yaml:3: message: the message is not what was expected
     an_error_where_none_was_expected.fixture.yaml:3: not parsed: the output can't be parsed: field `content`, bytes 0 to 6 of the message: this is not JSON: expected a value at line 1, column 1, in "Hello!"
     another_error.fixture.yaml:3: other error: the error should say "there is no content", and says: field `content`, bytes 0 to 6 of the message: this is not JSON: expected a value at line 1, column 1, in "Hello!"
     another_message.fixture.yaml:3: message: the message is not what was expected
@@ -152,6 +154,7 @@ fn a_difference_comes_with_both_sides() {
         }
     }
     assert_snapshot!(sides.join("\n"), @r#"
+    {"content":"Hello!"} / {"content":"<bott>Hello!"}
     {"content":"Goodbye!"} / {"content":"Hello!"}
     2 events / 3
     {"content":"Goodbye!"} / {"content":"Hello!"}
@@ -321,7 +324,7 @@ fn who_asks_to_fail_fast_is_told_of_the_first_failure_only() {
 
 /// What an update leaves alone: text that can't be parsed where a message was expected, or the
 /// other way round, and what depends on cuts.
-const LEFT_ALONE: &[&str] = &["not parsed", "parsed", "cut"];
+const LEFT_ALONE: &[&str] = &["not parsed", "parsed", "cut", "no anchor"];
 
 #[test]
 fn an_update_makes_right_what_it_may_and_changes_nothing_else() {

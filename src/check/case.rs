@@ -43,6 +43,8 @@ pub enum Failure {
         /// What came out.
         actual: Object,
     },
+    /// The prompt has no anchor, so that all of it was read as part of the message.
+    NoAnchor,
     /// The case says nothing of what it expects.
     NothingExpected(Story),
     /// The text means something else when it arrives in pieces.
@@ -67,6 +69,7 @@ impl Failure {
             Failure::NotParsed(_) => "not parsed",
             Failure::OtherError { .. } => "other error",
             Failure::Parsed { .. } => "parsed",
+            Failure::NoAnchor => "no anchor",
             Failure::NothingExpected(_) => "nothing expected",
             Failure::Cut { .. } => "cut",
         }
@@ -84,6 +87,11 @@ impl Failure {
             Failure::Parsed { expected, .. } => {
                 format!("the output can be parsed, where an error was expected: {expected:?}")
             }
+            Failure::NoAnchor => {
+                "the template's anchor is not in the prompt, so all of it is read \
+                 as part of the message: mend the one or the other, or leave `prefix` out"
+                    .into()
+            }
             Failure::NothingExpected(_) => "the case says nothing of what it expects: write a \
                  `message`, or let `unjinja check --update` write what comes out"
                 .into(),
@@ -99,7 +107,7 @@ pub(super) fn failures(template: &ResponseTemplate, case: &Case, seed: u64) -> V
     let read =
         |places: &[usize]| Story::read(template, &case.tools, &case.prefix, &case.output, places);
     let whole = read(Cut::whole().places());
-    let mut failures = differences(case, &whole);
+    let mut failures = differences(template, case, &whole);
     for cut in Cut::all(&case.output, &case.name, seed) {
         let is_other = |places: &[usize]| !is_same_story(&read(places), &whole);
         if is_other(cut.places()) {
@@ -117,7 +125,11 @@ pub(super) fn failures(template: &ResponseTemplate, case: &Case, seed: u64) -> V
 }
 
 /// What the case did not expect of what the whole output means.
-pub(super) fn differences(case: &Case, story: &Story) -> Vec<Failure> {
+pub(super) fn differences(template: &ResponseTemplate, case: &Case, story: &Story) -> Vec<Failure> {
+    // An anchor that takes too long to look for fails wherever the prompt is read.
+    if !case.prefix.is_empty() && template.after_anchor(&case.prefix) == Ok(None) {
+        return vec![Failure::NoAnchor];
+    }
     let expected = &case.expected;
     let mut failures = Vec::new();
     if expected.is_nothing() {

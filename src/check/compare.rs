@@ -154,7 +154,7 @@ impl Text {
     pub fn of_fixture(fixture: &Fixture) -> Vec<Text> {
         let cases = fixture.cases().iter();
         let texts = cases.map(|case| Text {
-            origin: format!("{}: {}", fixture.path().display(), case.name),
+            origin: format!("in {}: {}", fixture.path().display(), case.name),
             prefix: case.prefix.clone(),
             output: case.output.clone(),
             tools: case.tools.clone(),
@@ -170,7 +170,10 @@ impl Text {
             ..Text::new(origin, prefix, output)
         };
         let rendered = derivation.proof.iter();
-        let rendered = rendered.map(|row| text(&row.name, &row.prefix, &row.output));
+        let rendered = rendered.map(|row| {
+            let origin = format!("rendered: {}", row.name);
+            text(&origin, &row.prefix, &row.output)
+        });
         let damaged = derivation.damaged.iter();
         let damaged = damaged.map(|damaged| {
             let origin = format!("damaged: {}", damaged.damage);

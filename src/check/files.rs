@@ -71,6 +71,20 @@ pub(super) fn read_text(path: &Path) -> Result<String, Fault> {
     })
 }
 
+/// Whether a file is a fixture by its name, so that it is found in a folder.
+///
+/// ```
+/// use std::path::Path;
+/// use unjinja::check::is_fixture;
+///
+/// assert!(is_fixture(Path::new("fixtures/calls.fixture.yaml")));
+/// assert!(!is_fixture(Path::new("fixtures/calls.yaml")));
+/// ```
+pub fn is_fixture(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    name.is_some_and(|name| ENDINGS.iter().any(|ending| name.ends_with(ending)))
+}
+
 /// The fixtures among some paths and below them, in order and none twice. A file that is named
 /// counts whatever its name is.
 ///
@@ -114,7 +128,7 @@ fn search(
         };
         if kind.is_dir() && !name.starts_with('.') {
             search(&path, depth + 1, found)?;
-        } else if !kind.is_dir() && ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        } else if !kind.is_dir() && is_fixture(&path) {
             found.push(path);
         }
     }

@@ -8,12 +8,24 @@ use super::compare::Text;
 const MAX_MARKERS: usize = 16;
 
 /// What stands between markers: some of it can be read as a call.
-const BODIES: [&str; 4] = [
+const BODIES: [&str; 10] = [
     "w",
-    "\n w\n",
     "{\"name\": \"f\", \"arguments\": {\"a\": 1}}",
     "[{\"name\": \"f\", \"arguments\": {\"a\": \"b\"}}]",
+    "\n w\n",
+    "{name:\"f\",arguments:{a:1}}",
+    "{'name': 'f', 'arguments': {}}",
+    "a: 1\nb: c",
+    "12",
+    "true",
+    "",
 ];
+
+/// The white space that may stand behind a marker.
+const SPACES: [&str; 4] = ["", " ", "\n", "\t"];
+
+/// A call, which may stand between two markers while a third is tried.
+const CALL: &str = BODIES[1];
 
 impl Text {
     /// Texts in which up to three markers follow each other, out of those of two templates, and
@@ -26,10 +38,14 @@ impl Text {
         let anchors = examples(templates.iter().map(|template| template.start_anchor()));
         let mut outputs: Vec<String> = BODIES.map(str::to_owned).into();
         for a in &markers {
-            outputs.push(format!("w{a}x"));
+            for space in SPACES {
+                outputs.extend([format!("w{a}{space}x"), format!("w{a}{space}")]);
+                outputs.push(format!("w{space}{a}x"));
+            }
             for b in &markers {
                 outputs.extend(BODIES.iter().map(|body| format!("{a}{body}{b}x")));
-                outputs.extend(markers.iter().map(|c| format!("{a}w{b}{}{c}x", BODIES[2])));
+                outputs.extend(SPACES.iter().map(|space| format!("w{a}w{b}{space}")));
+                outputs.extend(markers.iter().map(|c| format!("{a}w{b}{CALL}{c}x")));
             }
         }
         let alone = outputs.iter().map(|output| text("", output));

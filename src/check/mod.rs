@@ -22,7 +22,7 @@ mod update;
 pub use case::Failure;
 pub use compare::{Comparison, Parting, Text, compare};
 pub use cuts::Cut;
-pub use files::find;
+pub use files::{find, is_fixture};
 pub use first::FirstFixture;
 pub use fixture::{Case, Expected, Fixture, FixtureError};
 pub use regions::{Region, RegionKind, regions};

@@ -1,5 +1,6 @@
 //! Which part of a text belongs to which field.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::response::{
@@ -16,6 +17,9 @@ pub struct Region {
     pub field: Option<String>,
     /// The bytes that it takes in the text since the anchor.
     pub span: Range<usize>,
+    /// Whether it begins the value of a field that has one already, and does not repeat: what was
+    /// there before is gone.
+    pub replaces: bool,
 }
 
 /// What a piece of a text is.
@@ -52,7 +56,7 @@ pub fn regions(
         spans: true,
         ..ParserOptions::default()
     };
-    let mut map = Map::default();
+    let mut map = Map::new(template);
     let mut events = Vec::new();
     if let Ok(mut parser) = ResponseParser::new(template, "", options) {
         let fed = parser.feed_with(&text, |event| events.push(event.to_owned()));
@@ -70,14 +74,26 @@ pub fn regions(
 }
 
 /// The pieces so far.
-#[derive(Default)]
-struct Map {
+struct Map<'t> {
+    template: &'t ResponseTemplate,
     regions: Vec<Region>,
     at: usize,
     open: Option<String>,
+    /// The fields that have been closed.
+    closed: HashSet<String>,
 }
 
-impl Map {
+impl Map<'_> {
+    fn new(template: &ResponseTemplate) -> Map<'_> {
+        Map {
+            template,
+            regions: Vec::new(),
+            at: 0,
+            open: None,
+            closed: HashSet::new(),
+        }
+    }
+
     fn take(&mut self, event: OwnedEvent) {
         match event {
             OwnedEvent::Open { field, opening } => {
@@ -91,10 +107,16 @@ impl Map {
             }
             OwnedEvent::Close { field, span, .. } | OwnedEvent::Malformed { field, span, .. } => {
                 let end = span.map_or(self.at, |span| span.end);
-                self.push(RegionKind::Close, Some(field), end);
+                self.push(RegionKind::Close, Some(field.clone()), end);
                 self.open = None;
+                self.closed.insert(field);
             }
         }
+    }
+
+    fn replaces(&self, field: Option<&str>) -> bool {
+        let field = field.and_then(|name| self.template.field(name));
+        field.is_some_and(|field| !field.repeats() && self.closed.contains(field.name()))
     }
 
     fn skip_to(&mut self, to: usize) {
@@ -113,6 +135,7 @@ impl Map {
             }
             _ => self.regions.push(Region {
                 kind,
+                replaces: kind == RegionKind::Body && self.replaces(field.as_deref()),
                 field,
                 span: from..to,
             }),
@@ -139,7 +162,9 @@ mod tests {
             .iter()
             .map(|region| {
                 let field = region.field.as_deref().unwrap_or("-");
-                format!("{field} {:?} {}", region.kind, &text[region.span.clone()])
+                let again = if region.replaces { " again" } else { "" };
+                let text = &text[region.span.clone()];
+                format!("{field} {:?}{again} {text}", region.kind)
             })
             .collect();
         assert_eq!(
@@ -154,7 +179,7 @@ mod tests {
                 "tool_calls Body {}",
                 "tool_calls Close </call>",
                 "- Skipped <end>",
-                "content Body x",
+                "content Body again x",
                 "tool_calls Open <call>",
                 "tool_calls Body broken",
                 "tool_calls Close </call>",

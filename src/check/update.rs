@@ -120,7 +120,7 @@ fn new_expectations(fixture: &Fixture, case: &Case) -> Vec<(&'static str, Value)
         Ok(message) => ("message", message.into()),
         Err(error) => ("error", error.to_string().into()),
     };
-    let failures = differences(case, &story).into_iter();
+    let failures = differences(fixture.template(), case, &story).into_iter();
     let new = failures.filter_map(|failure| match failure {
         Failure::Message { actual, .. } => Some(("message", actual.into())),
         Failure::Events { actual, .. } => Some(("events", Value::Array(actual))),

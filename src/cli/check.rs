@@ -125,8 +125,7 @@ fn fixtures(given: &[PathBuf], settings: &Settings) -> Result<Vec<PathBuf>, Fail
             }
         })
         .collect();
-    let found = find(&paths)
-        .map_err(|(path, error)| Failure::Input(format!("{}: {error}", path.display())))?;
+    let found = find(&paths).map_err(|(path, error)| Failure::Input(not_found(&path, &error)))?;
     if found.is_empty() {
         let paths: Vec<String> = paths
             .iter()
@@ -138,6 +137,15 @@ fn fixtures(given: &[PathBuf], settings: &Settings) -> Result<Vec<PathBuf>, Fail
         )));
     }
     Ok(found)
+}
+
+/// What is told of a path that can't be searched.
+pub(crate) fn not_found(path: &Path, error: &io::Error) -> String {
+    format!(
+        "{}: can't be searched for fixtures: {error}: look at the path, or at the `paths` of \
+         unjinja.toml",
+        path.display()
+    )
 }
 
 /// Shows and writes what is expected from now on. Whether anything was written.
@@ -179,7 +187,7 @@ fn verdict(report: &Report, args: &Args) -> Result<(), Failure> {
     if report.cases().next().is_none() {
         let filter = args.filter.as_deref().unwrap_or_default();
         return Err(Failure::Input(format!(
-            "no case has {filter:?} in its name"
+            "no case has {filter:?} in its `FILE: NAME`"
         )));
     }
     match report.failed() {

@@ -8,6 +8,7 @@ use unjinja::{
     ChatTemplate, DeriveOptions, LoadOptions, Object, ParseError, Source, Value, derive, json,
 };
 
+use super::check::not_found;
 use super::report::{Format, changed_lines, painted_diff, printable};
 use super::{Failure, input};
 
@@ -77,8 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn of_fixtures(paths: &[PathBuf]) -> Result<Vec<Text>, Failure> {
-    let found = find(paths)
-        .map_err(|(path, error)| Failure::Input(format!("{}: {error}", path.display())))?;
+    let found = find(paths).map_err(|(path, error)| Failure::Input(not_found(&path, &error)))?;
     if found.is_empty() && !paths.is_empty() {
         return Err(Failure::Input(
             "there is no fixture in what `--fixtures` names".into(),
@@ -123,11 +123,14 @@ fn has_chat_template(path: &Path) -> bool {
 
 fn human(args: &Args, comparison: &Comparison, count: usize, terminal: bool) -> String {
     let Some(parting) = &comparison.smallest else {
-        return format!("they read all of {count} texts alike\n");
+        return format!("they read all of {count} texts alike; others they may not\n");
     };
     let parted = comparison.parted.len();
-    let mut out = format!("they part on {parted} of {count} texts; the smallest is a part of\n");
-    out.push_str(&format!("  {}\n", printable(&parting.text.origin)));
+    let mut out = format!("they part on {parted} of {count} texts\n\n");
+    let origin = printable(&parting.text.origin);
+    out.push_str(&format!(
+        "the smallest text on which they do, out of one that is {origin}\n"
+    ));
     if !parting.text.prefix.is_empty() {
         out.push_str(&format!("the prompt   {:?}\n", parting.text.prefix));
     }

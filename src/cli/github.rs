@@ -1,5 +1,7 @@
 //! Workflow commands, by which GitHub annotates lines of files.
 
+use std::env;
+
 use unjinja::Level;
 
 /// A line that makes GitHub annotate a place of a file. Line and column count from 1.
@@ -14,12 +16,23 @@ pub(crate) fn command(
         Some((line, column)) => format!(",line={line},col={column}"),
         None => String::new(),
     };
-    let (file, title) = (property(file), property(title));
+    let (file, title) = (property(&in_repository(file)), property(title));
     format!(
         "::{} file={file}{place},title={title}::{}\n",
         level.key(),
         data(message)
     )
+}
+
+/// A path as GitHub knows it: from the top of the repository on, wherever the program runs.
+fn in_repository(file: &str) -> String {
+    let top = env::var_os("GITHUB_WORKSPACE").filter(|top| !top.is_empty());
+    let absolute = std::path::absolute(file);
+    let relative = top.zip(absolute.ok()).and_then(|(top, path)| {
+        let relative = path.strip_prefix(top).ok()?;
+        Some(relative.to_string_lossy().into_owned())
+    });
+    relative.unwrap_or_else(|| file.to_owned())
 }
 
 /// What would end a command, or begin another one, is escaped.

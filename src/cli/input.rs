@@ -101,6 +101,13 @@ impl TemplateDocument {
     /// model's folder.
     pub(crate) fn find(path: &Path) -> Result<TemplateDocument, Failure> {
         let in_folder = path.join("tokenizer_config.json");
+        if path.is_dir() && !in_folder.exists() {
+            return Err(Failure::Input(format!(
+                "{}: there is no tokenizer_config.json in this folder: name the file of the \
+                 response template",
+                path.display()
+            )));
+        }
         let path = if path.is_dir() { &in_folder } else { path };
         let text = read_json_text(path)?;
         let name = path.display().to_string();

@@ -33,6 +33,11 @@ use super::{Failure, github};
   What a code means:
     unjinja lint --explain U003
 
+What is allowed and denied for good stands in unjinja.toml, in the current folder or one above it:
+  [lint]
+  deny = [\"all\"]
+  allow = [\"not-portable\"]
+
 Exit codes:
   0  there is nothing, or there are warnings only
   1  there is an error, or something that is denied; or the chat template renders nothing
@@ -86,8 +91,8 @@ const RULINGS: [(&str, Ruling, &str); 2] = [
     (
         "deny",
         Ruling::Deny,
-        "Take these for errors: codes or names, with commas, or `all`. What is about a single code \
-         wins, then what comes later",
+        "Take these for errors: codes or names, with commas, or `all`. A single code counts more \
+         than `all`, and of two options about the same the later one",
     ),
     ("allow", Ruling::Allow, "Don't tell of these"),
 ];
@@ -213,10 +218,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let rulings = rulings(args)?;
     let mut found = Vec::new();
-    let mut worst = 0;
+    let (mut worst, mut looked_at) = (0, 0);
     for path in &args.templates {
         match look_at(args, given.as_ref(), &rulings, path) {
-            Ok(findings) => found.extend(findings),
+            Ok(findings) => {
+                found.extend(findings);
+                looked_at += 1;
+            }
             Err(failure) => {
                 worst = worst.max(failure.exit_code());
                 super::tell(format_args!("error: {failure}\n"));
@@ -224,7 +232,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     print(&match args.format {
-        Format::Human => for_people(&found, args.templates.len()),
+        Format::Human => for_people(&found, looked_at),
         Format::Json => for_programs(&found),
         Format::Github => found.iter().map(for_github).collect(),
     })?;
@@ -274,7 +282,9 @@ fn look_at(
     };
     let beside = match given {
         None if document.is_configuration() => args.options.load_if_there(path)?,
-        _ => None,
+        // Who keeps the template in a file of its own has it in the model's folder.
+        None => args.options.load_if_there(folder_of(path))?,
+        Some(_) => None,
     };
     let mut options = LintOptions::default();
     options.chat_template = given.or(beside.as_ref());
@@ -293,6 +303,15 @@ fn look_at(
     Ok(complaints
         .map(|complaint| Finding::of_complaint(file, complaint))
         .collect())
+}
+
+/// The folder that a file stands in.
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().unwrap_or(path);
+    match folder == Path::new("") {
+        true => Path::new("."),
+        false => folder,
+    }
 }
 
 fn list() -> String {

@@ -1,9 +1,10 @@
 //! `unjinja new`: a first fixture for a chat template.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
-use unjinja::check::FirstFixture;
+use unjinja::check::{FirstFixture, is_fixture};
 use unjinja::{Derivation, DeriveOptions, Source, derive, json};
 
 use super::source::SourceArgs;
@@ -60,6 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Some(path) => path.clone(),
         None => PathBuf::from(format!("{}.fixture.yaml", stem(&args.source.source))),
     };
+    let template = args.source.load()?;
     let is_stdout = place == Path::new("-");
     if !is_stdout && place.exists() && !args.force {
         return Err(Failure::Input(format!(
@@ -67,7 +69,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             place.display()
         )));
     }
-    let template = args.source.load()?;
     let mut options = DeriveOptions::default();
     options.base = args.source.options.base();
     let derivation = derive(&template, &options)
@@ -92,10 +93,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return out.write_all(text.as_bytes()).map_err(Failure::printing);
     }
     output::write_whole(&place, &text)?;
+    let is_found = is_fixture(&place);
     let (cases, place) = (fixture.cases.len(), place.display());
     tell(format_args!(
         "{place}: {cases} cases; run `unjinja check {place}`\n"
     ));
+    if !is_found {
+        tell(format_args!(
+            "warning: `unjinja check` finds fixtures in a folder only if their names end in \
+             .fixture.yaml or .fixture.json\n"
+        ));
+    }
     Ok(())
 }
 
@@ -126,7 +134,8 @@ fn fixture(args: &Args, derivation: &Derivation, place: &Path) -> Result<FirstFi
 
 /// The name of what a source holds.
 fn stem(source: &str) -> String {
-    let path = Path::new(source);
+    // A folder such as `.` has a name, too.
+    let path = fs::canonicalize(source).unwrap_or_else(|_| PathBuf::from(source));
     let stem = path.file_stem().or(path.file_name());
     let stem = stem.map(|stem| stem.to_string_lossy().into_owned());
     stem.filter(|stem| !stem.is_empty() && stem != "-")

@@ -34,6 +34,8 @@ pub enum Lint {
     NoEffect,
     /// White space between regions replaces text.
     WhiteSpaceReplaces,
+    /// Nothing fills in a placeholder.
+    UnfilledPlaceholder,
 }
 
 /// What is known of a lint.
@@ -60,7 +62,7 @@ macro_rules! entry {
 }
 
 #[rustfmt::skip]
-const ENTRIES: [Entry; 13] = [
+const ENTRIES: [Entry; 14] = [
     entry!(DelimitersOverlap, "U001", "delimiters-overlap", Warning,
         "a delimiter takes the beginning of another, which is then not found"),
     entry!(EndInText, "U002", "end-in-text", Warning,
@@ -87,6 +89,8 @@ const ENTRIES: [Entry; 13] = [
         "something has no effect"),
     entry!(WhiteSpaceReplaces, "U013", "white-space-replaces", Warning,
         "white space after a region replaces the text before it"),
+    entry!(UnfilledPlaceholder, "U014", "unfilled-placeholder", Error,
+        "nothing fills in a placeholder, so that every match of the field fails"),
 ];
 
 impl Lint {

@@ -1,6 +1,6 @@
 //! What can be told of a pattern by itself.
 
-use crate::response::pattern::Meter;
+use crate::response::pattern::{Meter, Pattern};
 use crate::response::{Kind, Watch};
 
 use super::subject::{Part, Site, Subject};
@@ -81,14 +81,20 @@ fn explodes(site: &Site<'_>, complaints: &mut Complaints) {
 }
 
 fn depends_on_chunks(subject: &Subject<'_>, watch: &Watch, complaints: &mut Complaints) {
-    if subject.inner().delimiter(watch).is_steady() == Some(false) {
+    let delimiter = subject.inner().delimiter(watch);
+    let is_fickle = match (delimiter.is_steady(), delimiter.pattern()) {
+        (None, Some(pattern)) => Pattern::has_fickle_branch(pattern),
+        (steady, _) => steady == Some(false),
+    };
+    if is_fickle {
         complaints.add(
             Lint::DependsOnChunks,
             subject.delimiter_pointer(watch),
             "what the pattern finds depends on where chunks end: it takes a short match, or the end \
              of a chunk, although more text could make it a longer match or none",
-            "let no match be the beginning of a longer one, as in `<end>(?:</s>)?`, unless each \
-             character on the way makes one, as in `<end>\\s*`; and leave out `$` and `\\Z`",
+            "write what may come in two lengths as alternatives, `<end>|</s>` and not \
+             `<end>(?:</s>)?`; repeats of single characters are fine, as in `<end>\\s*`; and leave \
+             out `$`",
         );
     }
 }
@@ -107,11 +113,22 @@ fn holds_text_back(subject: &Subject<'_>, complaints: &mut Complaints) {
     let mut meter = Meter::new(1 << 16);
     for watch in watched {
         let delimiter = inner.delimiter(&watch);
-        let mut holds = |text: &&str| {
+        let mut holds = |text: &str| {
             let held = delimiter.compiled().holds_back(text, &mut meter);
             held.is_ok_and(|held| held > text.len() / 2)
         };
-        if delimiter.pattern().is_some() && PROSE.iter().any(&mut holds) {
+        // What has matched may go on to take all that follows.
+        let examples = delimiter.examples();
+        let after = examples
+            .iter()
+            .map(|example| format!("{}{}", example.matched(), PROSE[0]));
+        let texts: Vec<String> = PROSE
+            .iter()
+            .copied()
+            .map(str::to_owned)
+            .chain(after)
+            .collect();
+        if delimiter.pattern().is_some() && texts.iter().any(|text| holds(text)) {
             let what = match watch.kind {
                 Kind::Open => "opens",
                 Kind::Close => "closes",
@@ -120,12 +137,12 @@ fn holds_text_back(subject: &Subject<'_>, complaints: &mut Complaints) {
                 Lint::HoldsTextBack,
                 subject.delimiter_pointer(&watch),
                 format!(
-                    "any text may be the beginning of what {what} `{}`, so it is held back until \
-                     that comes, and nothing streams",
+                    "any text may belong to what {what} `{}`, so it is held back until that is \
+                     decided, and nothing streams",
                     inner.fields[watch.field].name()
                 ),
-                "begin the pattern with what is distinctive, such as a marker, and match what \
-                 stands before it by the field that it belongs to",
+                "begin and end the pattern with what is distinctive, such as a marker, and leave \
+                 what stands before and after it to the fields",
             );
         }
     }

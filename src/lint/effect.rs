@@ -6,7 +6,12 @@ use super::{Complaints, Lint};
 pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
     for warning in subject.template.warnings() {
         let (pointer, message) = (warning.pointer.as_str(), warning.message.as_str());
-        let complaint = complaints.add(Lint::NoEffect, pointer, message, "");
+        // A transform is warned of if nothing fills in a placeholder, and then every match fails.
+        let lint = match pointer.ends_with("/transform") {
+            true => Lint::UnfilledPlaceholder,
+            false => Lint::NoEffect,
+        };
+        let complaint = complaints.add(lint, pointer, message, "");
         complaint.position = warning.position;
         complaint.remedy.clone_from(&warning.remedy);
     }

@@ -1,6 +1,6 @@
 //! Reading JSON with the places of its values.
 
-use crate::json;
+use crate::json::{self, ErrorKind};
 use crate::value::Value;
 
 use super::{Content, Entry, Node, ReadError};
@@ -10,9 +10,25 @@ pub(super) fn read(text: &str) -> Result<Node, ReadError> {
     json::read(text).map_err(|error| ReadError {
         position: (error.line(), error.column()),
         message: format!("this is not JSON: {}", error.kind()),
+        remedy: remedy(error.kind()),
     })?;
     let mut walker = Walker { text, at: 0 };
     walker.node()
+}
+
+/// What helps against the faults that people make most.
+fn remedy(kind: ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::InvalidEscape => Some("double the backslash, as in \"\\\\s*\""),
+        ErrorKind::ExpectedKey => {
+            Some("put keys into double quotes, and no comma before the closing brace")
+        }
+        ErrorKind::ExpectedValue => Some(
+            "put texts into double quotes; JSON has no comments, and no comma before a bracket",
+        ),
+        ErrorKind::ControlCharacter => Some("write line ends as `\\n` and tabs as `\\t`"),
+        _ => None,
+    }
 }
 
 /// Goes through a text that is known to be JSON.
@@ -54,6 +70,7 @@ impl Walker<'_> {
                 return Err(ReadError {
                     position: json::line_column(self.text, start),
                     message: format!("the key `{key}` stands here twice"),
+                    remedy: None,
                 });
             }
             self.skip_space();

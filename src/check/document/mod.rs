@@ -67,6 +67,8 @@ pub(super) struct ReadError {
     /// Line and column, both from 1.
     pub(super) position: (usize, usize),
     pub(super) message: String,
+    /// What to do about it, where that is known.
+    pub(super) remedy: Option<&'static str>,
 }
 
 impl Document {

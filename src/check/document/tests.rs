@@ -125,11 +125,8 @@ fn what_is_no_document_is_told_with_its_place() {
         ),
     ] {
         let error = Document::read(text.to_owned(), language).expect_err(text);
-        assert!(
-            error.message.contains(message),
-            "{text:.60}: {}",
-            error.message
-        );
+        let told = format!("{}: {}", error.message, error.remedy.unwrap_or_default());
+        assert!(told.contains(message), "{text:.60}: {}", error.message);
         assert_eq!(error.position, place, "{text:.60}: {}", error.message);
     }
 }

@@ -17,6 +17,11 @@ const MAX_DEPTH: usize = 100;
 /// can stand for more than there is memory.
 const MAX_ALIASED: usize = 16 << 20;
 
+/// What helps against most faults.
+const QUOTING: &str = "look at this line and the one before: keys of one map stand in one column, \
+     and a text that begins with a sign, or has `: ` or ` #` in it, needs quotes, or a block after \
+     `|-`";
+
 pub(super) fn read(text: &str) -> Result<Node, ReadError> {
     let mut builder = Builder::new(text);
     for event in Parser::new_from_str(text) {
@@ -29,6 +34,7 @@ pub(super) fn read(text: &str) -> Result<Node, ReadError> {
         None => Err(ReadError {
             position: (1, 1),
             message: "the file is empty".into(),
+            remedy: None,
         }),
     }
 }
@@ -228,6 +234,7 @@ impl<'t> Builder<'t> {
         ReadError {
             position: json::line_column(self.text, offset),
             message: message.into(),
+            remedy: None,
         }
     }
 
@@ -240,11 +247,15 @@ impl<'t> Builder<'t> {
         let (before, after) = self.text.split_at(offset);
         let indent = before.len() - before.trim_end_matches([' ', '\t']).len();
         let has_tab = before[before.len() - indent..].contains('\t') || after.starts_with('\t');
-        let remedy = match has_tab {
-            true => ": indent by spaces, not by tabs",
-            false => "",
-        };
-        self.fault(offset, format!("this is not YAML: {info}{remedy}"))
+        let mut fault = self.fault(offset, format!("this is not YAML: {info}"));
+        fault.remedy = Some(match has_tab {
+            true => "indent by spaces, not by tabs",
+            false if info.contains("escape") => {
+                "in double quotes, a backslash is written twice: use single quotes for patterns"
+            }
+            false => QUOTING,
+        });
+        fault
     }
 }
 

@@ -19,7 +19,10 @@ const MAX_PLACES: usize = 8;
 pub(super) fn report(report: &Report, terminal: bool) -> String {
     let mut out = String::new();
     for error in report.unreadable() {
-        out.push_str(&format!("{} {error}\n", painted("ERROR", "31", terminal)));
+        for line in error.to_string().lines() {
+            let line = printable(line);
+            out.push_str(&format!("{} {line}\n", painted("ERROR", "31", terminal)));
+        }
     }
     for (file, case) in report.cases().filter(|(_, case)| !case.passed()) {
         let (line, column) = case.position;
@@ -150,16 +153,24 @@ fn regions(case: &CaseReport, terminal: bool) -> String {
         let (kind, colour) = match region.kind {
             RegionKind::Open => ("opens", "36"),
             RegionKind::Close => ("closes", "36"),
-            RegionKind::Skipped => ("goes", "90"),
+            RegionKind::Skipped => ("dropped", "90"),
             _ => ("", "0"),
         };
         let shown = painted(&shortened(&text[region.span.clone()]), colour, terminal);
-        out.push_str(&format!("{:<width$}  {kind:<6}  {shown}\n", field(region)));
+        out.push_str(&format!("{:<width$}  {kind:<7}  {shown}\n", field(region)));
+        if region.replaces {
+            out.push_str(&format!(
+                "{:<width$}  {:<7}  ↑ this replaces what was `{}` before\n",
+                "",
+                "",
+                field(region)
+            ));
+        }
     }
     let end = regions.last().map_or(0, |region| region.span.end);
     if end < text.len() {
         out.push_str(&format!(
-            "{:<width$}  {:<6}  {}\n",
+            "{:<width$}  {:<7}  {}\n",
             "-",
             "unread",
             shortened(&text[end..])

@@ -167,6 +167,13 @@ impl Pattern {
         }
     }
 
+    /// Whether an alternative of a pattern is found elsewhere when a text is cut into chunks, for
+    /// patterns of which as a whole it can't be told whether they are.
+    #[cfg(feature = "chat-template")]
+    pub(crate) fn has_fickle_branch(pattern: &str) -> bool {
+        syntax::parse(pattern).is_ok_and(|syntax| steadiness::has_fickle_branch(&syntax))
+    }
+
     #[cfg(feature = "chat-template")]
     fn program(&self) -> &Program {
         match &self.engine {

@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use super::alphabet::Class;
 use super::automaton::{AtEnd, Cache, FRESH, Key, MatchEnd, StateId};
 use super::program::{Before, Program};
+use super::syntax::{Node, Syntax};
 
 /// So many states are visited at the most.
 const MAX_VISITS: usize = 10_000;
@@ -49,6 +50,25 @@ pub(super) fn is_steady(program: &Program) -> Option<bool> {
         }
     }
     Some(true)
+}
+
+/// Whether an alternative of a pattern is not steady by itself, where the whole is too hard to tell.
+pub(super) fn has_fickle_branch(syntax: &Syntax) -> bool {
+    let of = |node: &Node| Syntax {
+        node: node.clone(),
+        groups: syntax.groups.clone(),
+        ascii: syntax.ascii,
+        constructs: Vec::new(),
+    };
+    match &syntax.node {
+        Node::Alternation(nodes) => nodes.iter().any(|node| has_fickle_branch(&of(node))),
+        Node::Group { node, .. } => has_fickle_branch(&of(node)),
+        _ => {
+            let program = Program::new(syntax);
+            let program = program.ok().filter(|program| !program.needs_backtracking);
+            program.is_some_and(|program| is_steady(&program) == Some(false))
+        }
+    }
 }
 
 /// Which threads of the next state began together, numbered in the order of their rows.

@@ -471,6 +471,8 @@ impl Loader {
             .flat_map(|d| d.group_names().iter().map(String::as_str))
             .collect();
         names.push("content");
+        let placeholders: Vec<String> = names.iter().map(|name| format!("{{{name}}}")).collect();
+        let placeholders: Vec<&str> = placeholders.iter().map(String::as_str).collect();
         for root in transform.roots() {
             if !names.contains(&root) && self.warnings.len() < MAX_FAULTS {
                 self.warnings.push(Finding {
@@ -478,7 +480,7 @@ impl Loader {
                         pointer: pointer.into(),
                         position: None,
                         message: format!("nothing fills in the placeholder `{{{root}}}`"),
-                        remedy: Some(did_you_mean(root, &names)),
+                        remedy: Some(did_you_mean(&format!("{{{root}}}"), &placeholders)),
                     },
                     at_key: false,
                 });
