@@ -106,7 +106,7 @@ fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let length = write(folder.path());
     let paths = |count| -> Vec<PathBuf> {
-        let all = find(&[folder.path().to_owned()]).expect("fixtures");
+        let all = find(&[folder.path().to_owned()]);
         all.into_iter().take(count).collect()
     };
     let report = check(&paths(FILES), &Options::default());

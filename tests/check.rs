@@ -173,7 +173,7 @@ fn a_filter_goes_by_file_and_name() {
     }
     let outcome = unjinja("check tests/check/mixed.fixture.yaml --filter nothing-of-this");
     assert_snapshot!(outcome.shown(), @r#"
-    0 of 0 cases passed, 1 file, each cut in 8 ways, seed 0, N s
+    0 of 0 cases passed, 0 files, each cut in 8 ways, seed 0, N s
     ! error: no case has "nothing-of-this" in its `FILE: NAME`
     exit 2
     "#);
@@ -271,7 +271,8 @@ fn who_has_no_fixture_is_told_how_to_make_one() {
     exit 2
     ");
     assert_snapshot!(run_in(&folder, &["check", "nowhere"]).shown(), @"
-    ! error: nowhere: can't be searched for fixtures: No such file or directory (os error 2): look at the path, or at the `paths` of unjinja.toml
+    ERROR nowhere: can't be read: No such file or directory (os error 2): look at the path; in a fixture, it begins at the fixture's folder
+    0 of 0 cases passed, 1 file, 1 file can't be read, each cut in 8 ways, seed 0, N s
     exit 2
     ");
 }

@@ -1,5 +1,6 @@
 //! Files that fixtures stand in, and those that they name.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ const ENDINGS: [&str; 3] = [".fixture.yaml", ".fixture.yml", ".fixture.json"];
 fn refused(error: &io::Error) -> Fault {
     let remedy = match error.kind() {
         io::ErrorKind::NotFound => {
-            Some("look at the path, which begins at the fixture's folder".into())
+            Some("look at the path; in a fixture, it begins at the fixture's folder".into())
         }
         _ => None,
     };
@@ -86,39 +87,29 @@ pub fn is_fixture(path: &Path) -> bool {
 }
 
 /// The fixtures among some paths and below them, in order and none twice. A file that is named
-/// counts whatever its name is.
-///
-/// # Errors
-///
-/// If a path can't be read, or is neither a file nor a folder: the path, and why.
-pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
+/// counts whatever its name is. What can't be searched comes along as it is, so that reading it
+/// tells why.
+pub fn find(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in paths {
-        let metadata = fs::metadata(path).map_err(|error| (path.clone(), error))?;
-        match metadata.is_dir() {
-            true => search(path, 0, &mut found)?,
+        match path.is_dir() {
+            true => search(path, 0, &mut found),
             false => found.push(path.clone()),
         }
     }
     found.sort();
-    found.dedup();
-    Ok(found)
+    let mut known = HashSet::new();
+    found.retain(|path| known.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
+    found
 }
 
-/// Links to folders are not followed, since they may lead round in circles; hidden folders are
-/// left alone.
-fn search(
-    folder: &Path,
-    depth: usize,
-    found: &mut Vec<PathBuf>,
-) -> Result<(), (PathBuf, io::Error)> {
-    let fail = |error| (folder.to_owned(), error);
-    if depth >= MAX_DEPTH {
-        return Ok(());
-    }
-    for entry in fs::read_dir(folder).map_err(fail)? {
-        let entry = entry.map_err(fail)?;
-        let kind = entry.file_type().map_err(fail)?;
+/// Links to folders are not followed, since they may lead round in circles. What is hidden is left
+/// alone, as are pipes and devices, of which nobody knows when they come to an end.
+fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return found.push(folder.to_owned());
+    };
+    for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         // In the current folder, paths are told without a dot before them.
@@ -126,11 +117,14 @@ fn search(
             true => PathBuf::from(&*name),
             false => entry.path(),
         };
-        if kind.is_dir() && !name.starts_with('.') {
-            search(&path, depth + 1, found)?;
-        } else if !kind.is_dir() && is_fixture(&path) {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let is_special = || fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file());
+        if name.starts_with('.') {
+            continue;
+        } else if is_folder && depth < MAX_DEPTH {
+            search(&path, depth + 1, found);
+        } else if !is_folder && is_fixture(&path) && !is_special() {
             found.push(path);
         }
     }
-    Ok(())
 }

@@ -48,8 +48,8 @@ pub struct Case {
     pub name: String,
     /// Line and column, both from 1, where it stands in the file.
     pub position: (usize, usize),
-    /// Line and column where its expectation begins; those of the case if it has none.
-    pub expectation: (usize, usize),
+    /// Line and column of each key by which it says what it expects.
+    pub expectations: Vec<(&'static str, (usize, usize))>,
     /// The prompt.
     pub prefix: String,
     /// What the model writes.

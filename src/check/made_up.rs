@@ -1,11 +1,16 @@
 //! Texts made of the markers of two response templates.
 
+use std::collections::BTreeSet;
+
 use crate::response::{Delimiter, ResponseTemplate};
 
 use super::compare::Text;
 
-/// So many markers are combined at the most: the texts are as many as the cubes of this.
-const MAX_MARKERS: usize = 16;
+/// So many markers are combined in pairs at the most.
+const MAX_MARKERS: usize = 40;
+
+/// So many of them are combined by three.
+const MAX_IN_THREES: usize = 14;
 
 /// What stands between markers: some of it can be read as a call.
 const BODIES: [&str; 10] = [
@@ -31,11 +36,21 @@ impl Text {
     /// Texts in which up to three markers follow each other, out of those of two templates, and
     /// prompts that end with what either takes for the beginning of a message.
     pub fn made_up(first: &ResponseTemplate, second: &ResponseTemplate) -> Vec<Text> {
-        let templates = [first, second];
-        let fields = templates.iter().flat_map(|template| template.fields());
-        let markers =
-            examples(fields.flat_map(|field| field.open().into_iter().chain(field.close())));
-        let anchors = examples(templates.iter().map(|template| template.start_anchor()));
+        let of_fields = |template: &ResponseTemplate| {
+            let fields = template.fields().iter();
+            let delimiters = fields.flat_map(|field| field.open().into_iter().chain(field.close()));
+            delimiters
+                .flat_map(Delimiter::examples)
+                .map(|example| example.text)
+                .collect()
+        };
+        let of_anchor = |template: &ResponseTemplate| {
+            let examples = template.start_anchor().examples().into_iter();
+            examples.map(|example| example.text).collect()
+        };
+        let markers = joined(of_fields(first), of_fields(second));
+        let anchors = joined(of_anchor(first), of_anchor(second));
+        let few = &markers[..markers.len().min(MAX_IN_THREES)];
         let mut outputs: Vec<String> = BODIES.map(str::to_owned).into();
         for a in &markers {
             for space in SPACES {
@@ -45,7 +60,9 @@ impl Text {
             for b in &markers {
                 outputs.extend(BODIES.iter().map(|body| format!("{a}{body}{b}x")));
                 outputs.extend(SPACES.iter().map(|space| format!("w{a}w{b}{space}")));
-                outputs.extend(markers.iter().map(|c| format!("{a}w{b}{CALL}{c}x")));
+            }
+            for b in few {
+                outputs.extend(few.iter().map(|c| format!("{a}w{b}{CALL}{c}x")));
             }
         }
         let alone = outputs.iter().map(|output| text("", output));
@@ -70,13 +87,11 @@ fn text(prefix: &str, output: &str) -> Text {
     Text::new("made up of the markers of both", prefix, output)
 }
 
-/// What delimiters match, none twice.
-fn examples<'t>(delimiters: impl Iterator<Item = &'t Delimiter>) -> Vec<String> {
-    let mut texts: Vec<String> = Vec::new();
-    for example in delimiters.flat_map(Delimiter::examples) {
-        if texts.len() < MAX_MARKERS && !texts.contains(&example.text) {
-            texts.push(example.text);
-        }
-    }
-    texts
+/// What two templates match, none twice: first what only one of them does.
+fn joined(first: Vec<String>, second: Vec<String>) -> Vec<String> {
+    let all: BTreeSet<&String> = first.iter().chain(&second).collect();
+    let in_both = |text: &&String| first.contains(text) && second.contains(text);
+    let (common, own): (Vec<&String>, Vec<&String>) = all.into_iter().partition(in_both);
+    let ordered = own.into_iter().chain(common);
+    ordered.take(MAX_MARKERS).cloned().collect()
 }

@@ -25,7 +25,7 @@ pub use cuts::Cut;
 pub use files::{find, is_fixture};
 pub use first::FirstFixture;
 pub use fixture::{Case, Expected, Fixture, FixtureError};
-pub use regions::{Region, RegionKind, regions};
+pub use regions::{MarkedText, Region, RegionKind, regions};
 pub use run::{CaseReport, FileReport, Options, Report, check};
 pub use settings::{Settings, SettingsError};
 pub use story::Story;

@@ -36,14 +36,25 @@ pub enum RegionKind {
     Skipped,
 }
 
-/// The text since the anchor, and its pieces from the first to the last. Where the text can't be
-/// parsed, the pieces end.
+/// A text, and which part of it belongs to which field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MarkedText {
+    /// The text since the anchor.
+    pub text: String,
+    /// Where the output begins in it; what stands before was written by the prompt.
+    pub output: usize,
+    /// Its pieces from the first to the last. Where the text can't be parsed, they end.
+    pub regions: Vec<Region>,
+}
+
+/// Tells which part of a text belongs to which field.
 pub fn regions(
     template: &ResponseTemplate,
     tools: &Tools,
     prefix: &str,
     output: &str,
-) -> (String, Vec<Region>) {
+) -> MarkedText {
     let begun = template
         .after_anchor(prefix)
         .ok()
@@ -70,7 +81,11 @@ pub fn regions(
     }
     let is_complete = map.open.is_none();
     map.skip_to(if is_complete { text.len() } else { map.at });
-    (text, map.regions)
+    MarkedText {
+        output: begun.len(),
+        regions: map.regions,
+        text,
+    }
 }
 
 /// The pieces so far.
@@ -157,7 +172,9 @@ mod tests {
         )
         .expect("a template");
         let output = "no</think><end>Hi<call>{}</call><end>x<call>broken</call><call>[";
-        let (text, regions) = regions(&template, &Tools::none(), "<u>q<bot><think>", output);
+        let marked = regions(&template, &Tools::none(), "<u>q<bot><think>", output);
+        let (text, regions) = (marked.text, marked.regions);
+        assert_eq!(marked.output, "<think>".len());
         let shown: Vec<String> = regions
             .iter()
             .map(|region| {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::case::{Failure, failures};
 use super::fixture::{Fixture, FixtureError};
-use super::regions::{Region, regions};
+use super::regions::{MarkedText, regions};
 
 /// How fixtures are to be checked.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +36,7 @@ impl Options {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Report {
-    /// Each file, in the order in which they were given.
+    /// Each file of which something was checked, in the order in which they were given.
     pub files: Vec<FileReport>,
     /// What random cuts went by.
     pub seed: u64,
@@ -62,12 +62,12 @@ pub struct CaseReport {
     pub name: String,
     /// Line and column in its file, both from 1.
     pub position: (usize, usize),
-    /// Line and column where its expectation begins; those of the case if it has none.
-    pub expectation: (usize, usize),
+    /// Line and column of each key by which it says what it expects.
+    pub expectations: Vec<(&'static str, (usize, usize))>,
     /// All that is wrong with it.
     pub failures: Vec<Failure>,
-    /// Where something is wrong: the text since the anchor, and its pieces.
-    pub text: Option<(String, Vec<Region>)>,
+    /// Where something is wrong: the text, region by region.
+    pub text: Option<MarkedText>,
     /// How long it took.
     pub elapsed: Duration,
 }
@@ -97,6 +97,24 @@ fn cases_of(file: &FileReport) -> &[CaseReport] {
 }
 
 impl CaseReport {
+    /// Line and column of what a failure is about: of the expectation that is not met, or of the
+    /// case.
+    pub fn position_of(&self, failure: &Failure) -> (usize, usize) {
+        let keys: &[&str] = match failure {
+            Failure::Events { .. } => &["events"],
+            Failure::Message { .. } | Failure::NotParsed(_) => &["message", "events"],
+            Failure::Parsed { .. } | Failure::OtherError { .. } => &["error"],
+            _ => &[],
+        };
+        let mut places = keys.iter().filter_map(|key| {
+            let all = self.expectations.iter();
+            all.filter(|(known, _)| known == key)
+                .map(|(_, place)| *place)
+                .next()
+        });
+        places.next().unwrap_or(self.position)
+    }
+
     /// Whether all is as expected.
     pub fn passed(&self) -> bool {
         self.failures.is_empty()
@@ -252,7 +270,7 @@ impl<'w> Work<'w> {
         let report = CaseReport {
             name: case.name.clone(),
             position: case.position,
-            expectation: case.expectation,
+            expectations: case.expectations.clone(),
             failures,
             text,
             elapsed: begun.elapsed(),
@@ -285,6 +303,8 @@ impl<'w> Work<'w> {
         for (file, error) in state.unreadable {
             files[file].cases = Err(error);
         }
+        // Of some files no case was wanted, or they were never begun.
+        files.retain(|file| !file.cases.as_ref().is_ok_and(Vec::is_empty));
         files
     }
 }

@@ -5,8 +5,7 @@ use crate::value::Value;
 use super::case::{Failure, differences};
 use super::cuts::Cut;
 use super::document::Change;
-use super::files::fault;
-use super::fixture::{Case, Fixture, FixtureError};
+use super::fixture::{Case, Fixture};
 use super::run::Options;
 use super::story::Story;
 
@@ -18,6 +17,9 @@ pub struct Update {
     pub text: String,
     /// What has changed; nothing if all was as expected.
     pub changes: Vec<Updated>,
+    /// What can't be changed where it stands, such as a value that is written elsewhere, too, where
+    /// it is to stay.
+    pub left: Vec<Updated>,
 }
 
 /// An expectation that has changed.
@@ -50,7 +52,7 @@ impl Fixture {
     ///   - name: a greeting   # the first one
     ///     output: Hello!<end>
     /// ".into())?;
-    /// let update = fixture.update(&Options::default())?;
+    /// let update = fixture.update(&Options::default());
     /// assert_eq!(update.changes[0].case, "a greeting");
     /// assert!(update.text.ends_with("
     ///   - name: a greeting   # the first one
@@ -60,11 +62,7 @@ impl Fixture {
     /// "));
     /// # Ok::<(), unjinja::check::FixtureError>(())
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// If the text can't be changed where it has to be.
-    pub fn update(&self, options: &Options) -> Result<Update, FixtureError> {
+    pub fn update(&self, options: &Options) -> Update {
         let mut changes = Vec::new();
         let mut updated = Vec::new();
         for (index, case) in self.cases().iter().enumerate() {
@@ -87,14 +85,16 @@ impl Fixture {
             }
         }
         let changed = self.document.changed(&changes);
-        let text = changed.map_err(|error| FixtureError {
-            path: self.path().to_owned(),
-            faults: vec![fault(None, error.to_string(), None)],
-        })?;
-        Ok(Update {
-            text,
-            changes: updated,
-        })
+        let (left, changes) = updated
+            .into_iter()
+            .enumerate()
+            .partition::<Vec<_>, _>(|(number, _)| changed.impossible.contains(number));
+        let without_numbers = |all: Vec<(usize, Updated)>| all.into_iter().map(|(_, one)| one);
+        Update {
+            text: changed.text,
+            changes: without_numbers(changes).collect(),
+            left: without_numbers(left).collect(),
+        }
     }
 }
 

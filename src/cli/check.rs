@@ -14,6 +14,7 @@ use clap::ValueEnum;
 
 use unjinja::check::{Fixture, Options, Report, Settings, check, find};
 
+use super::report::printable;
 use super::{Failure, output, tell};
 
 /// What is told where there is nothing to check.
@@ -125,7 +126,7 @@ fn fixtures(given: &[PathBuf], settings: &Settings) -> Result<Vec<PathBuf>, Fail
             }
         })
         .collect();
-    let found = find(&paths).map_err(|(path, error)| Failure::Input(not_found(&path, &error)))?;
+    let found = find(&paths);
     if found.is_empty() {
         let paths: Vec<String> = paths
             .iter()
@@ -139,15 +140,6 @@ fn fixtures(given: &[PathBuf], settings: &Settings) -> Result<Vec<PathBuf>, Fail
     Ok(found)
 }
 
-/// What is told of a path that can't be searched.
-pub(crate) fn not_found(path: &Path, error: &io::Error) -> String {
-    format!(
-        "{}: can't be searched for fixtures: {error}: look at the path, or at the `paths` of \
-         unjinja.toml",
-        path.display()
-    )
-}
-
 /// Shows and writes what is expected from now on. Whether anything was written.
 fn update_all(report: &Report, options: &Options) -> Result<bool, Failure> {
     let mut has_changed = false;
@@ -156,8 +148,15 @@ fn update_all(report: &Report, options: &Options) -> Result<bool, Failure> {
         Err(_) => false,
     };
     for file in report.files.iter().filter(failed) {
-        let update = Fixture::load(&file.path).and_then(|fixture| fixture.update(options));
-        let update = update.map_err(|error| Failure::Input(error.to_string()))?;
+        let fixture = Fixture::load(&file.path).map_err(|e| Failure::Input(e.to_string()))?;
+        let update = fixture.update(options);
+        for left in &update.left {
+            let (path, (line, column)) = (file.path.display(), left.position);
+            let (case, key) = (printable(&left.case), left.key);
+            tell(format_args!(
+                "{path}:{line}:{column}: {case}: `{key}` can't be written in its place: change it by hand\n"
+            ));
+        }
         if update.changes.is_empty() {
             continue;
         }

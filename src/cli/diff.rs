@@ -8,7 +8,6 @@ use unjinja::{
     ChatTemplate, DeriveOptions, LoadOptions, Object, ParseError, Source, Value, derive, json,
 };
 
-use super::check::not_found;
 use super::report::{Format, changed_lines, painted_diff, printable};
 use super::{Failure, input};
 
@@ -78,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn of_fixtures(paths: &[PathBuf]) -> Result<Vec<Text>, Failure> {
-    let found = find(paths).map_err(|(path, error)| Failure::Input(not_found(&path, &error)))?;
+    let found = find(paths);
     if found.is_empty() && !paths.is_empty() {
         return Err(Failure::Input(
             "there is no fixture in what `--fixtures` names".into(),

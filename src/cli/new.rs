@@ -118,8 +118,17 @@ fn fixture(args: &Args, derivation: &Derivation, place: &Path) -> Result<FirstFi
                     "`--derive` needs a chat template in a file or a folder".into(),
                 ));
             };
+            if let Some(option) = args.source.options.beyond_fixtures() {
+                return Err(Failure::Input(format!(
+                    "`--derive` can't be had with `{option}`, which a fixture has no key for: put \
+                     it beside the chat template, into a tokenizer_config.json"
+                )));
+            }
             fixture.head.remove("response_template");
             fixture.head.insert("derive", relative(&source, place)?);
+            if let Some(now) = args.source.options.now {
+                fixture.head.insert("now", now.to_string());
+            }
         }
         return Ok(fixture);
     };
@@ -136,8 +145,15 @@ fn fixture(args: &Args, derivation: &Derivation, place: &Path) -> Result<FirstFi
 fn stem(source: &str) -> String {
     // A folder such as `.` has a name, too.
     let path = fs::canonicalize(source).unwrap_or_else(|_| PathBuf::from(source));
-    let stem = path.file_stem().or(path.file_name());
-    let stem = stem.map(|stem| stem.to_string_lossy().into_owned());
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+    // The names of folders may have dots in them.
+    let stem = name.map(|name| {
+        let endings = [".jinja", ".json", ".gguf"];
+        let stem = endings.iter().find_map(|ending| name.strip_suffix(ending));
+        stem.map(str::to_owned).unwrap_or(name)
+    });
     stem.filter(|stem| !stem.is_empty() && stem != "-")
         .unwrap_or_else(|| "first".into())
 }

@@ -1,6 +1,7 @@
 //! How commands tell what they found.
 
 use std::env;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use similar::TextDiff;
@@ -284,13 +285,16 @@ fn wants_colours(terminal: bool) -> bool {
 
 /// The lines that differ, with some around them.
 pub(crate) fn changed_lines(before: &str, after: &str, terminal: bool) -> String {
-    let diff = TextDiff::from_lines(before, after);
+    // The smallest difference of long texts may take long to find; another will do.
+    let diff = TextDiff::configure()
+        .timeout(Duration::from_secs(1))
+        .diff_lines(before, after);
     let mut out = String::new();
     for group in diff.grouped_ops(3) {
         // What is left out between two of them shows.
         out.push_str(if out.is_empty() { "" } else { " …\n" });
         for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            out.push_str(&format!("{}{}", change.tag(), change.value()));
+            out.push_str(&format!("{}{}", change.tag(), printable(change.value())));
         }
     }
     painted_diff(&out, terminal)

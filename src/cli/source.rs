@@ -89,6 +89,19 @@ impl SourceOptions {
         Ok(template)
     }
 
+    /// The first option that is given, and that a fixture can't keep.
+    pub(crate) fn beyond_fixtures(&self) -> Option<&'static str> {
+        let given = [
+            (self.variant.is_some(), "--variant"),
+            (self.bos_token.is_some(), "--bos-token"),
+            (self.eos_token.is_some(), "--eos-token"),
+        ];
+        given
+            .into_iter()
+            .find(|(given, _)| *given)
+            .map(|(_, option)| option)
+    }
+
     /// What all renderings of probes have in common.
     pub(crate) fn base(&self) -> RenderInput {
         RenderInput {

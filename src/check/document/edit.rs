@@ -1,5 +1,6 @@
 //! Changing values in a document, and leaving all the rest of it as it is.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::json::{self, Style};
@@ -17,10 +18,24 @@ pub(in crate::check) struct Change {
     pub(in crate::check) value: Value,
 }
 
-/// Why a document can't be changed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("it can't be changed in place: {0}")]
-pub(in crate::check) struct EditError(pub(in crate::check) &'static str);
+/// A document with changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::check) struct Changed {
+    pub(in crate::check) text: String,
+    /// The numbers of the changes that can't be made where they would have to be: what stands there
+    /// is written elsewhere, or the language can't say it.
+    pub(in crate::check) impossible: Vec<usize>,
+}
+
+/// How a change is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// Only what differs is written anew.
+    Finely,
+    /// The value is written anew as a whole.
+    Whole,
+    Not,
+}
 
 /// A part of the text, and what stands there instead.
 struct Edit {
@@ -29,43 +44,76 @@ struct Edit {
 }
 
 impl Document {
-    /// The text with all of these changes.
+    /// The text with all of these changes that can be made.
     ///
     /// As little is written anew as possible, so that comments stay, and the order of keys. What
     /// has been written is read back; if it doesn't say what it should, it is not given away.
-    pub(in crate::check) fn changed(&self, changes: &[Change]) -> Result<String, EditError> {
-        let mut expected = self.root.to_value();
-        for change in changes {
-            let object = at_pointer(&mut expected, &change.pointer).and_then(Value::as_object_mut);
-            let object = object.ok_or(EditError("the place has gone"))?;
-            object.insert(change.key, change.value.clone());
+    pub(in crate::check) fn changed(&self, changes: &[Change]) -> Changed {
+        let mut how = vec![How::Finely; changes.len()];
+        let settled = self.settle(changes, &mut how, 0..changes.len());
+        let text = settled.or_else(|| self.attempt(changes, &how));
+        let impossible = (0..changes.len()).filter(|&change| how[change] == How::Not);
+        match text {
+            Some(text) => Changed {
+                text,
+                impossible: impossible.collect(),
+            },
+            None => Changed {
+                text: self.text.clone(),
+                impossible: (0..changes.len()).collect(),
+            },
         }
-        for whole in [false, true] {
-            let text = self.edited(changes, whole)?;
-            let read = Document::read(text, self.language);
-            if let Some(read) = read
-                .ok()
-                .filter(|read| same(&read.root.to_value(), &expected))
-            {
-                return Ok(read.text);
-            }
-        }
-        Err(EditError("change it by hand"))
     }
 
-    fn edited(&self, changes: &[Change], whole: bool) -> Result<String, EditError> {
+    /// Finds out how each of some changes can be made, half by half until it is clear which of them
+    /// need more than the others. Gives the text if all can be made finely at once.
+    fn settle(&self, changes: &[Change], how: &mut [How], range: Range<usize>) -> Option<String> {
+        let of_range = |how: &[How]| {
+            let all = how.iter().enumerate();
+            let only = all.map(|(change, how)| match range.contains(&change) {
+                true => *how,
+                false => How::Not,
+            });
+            only.collect::<Vec<How>>()
+        };
+        let text = self.attempt(changes, &of_range(how));
+        if text.is_some() || range.is_empty() {
+            return text;
+        }
+        if range.len() == 1 {
+            how[range.start] = How::Whole;
+            if self.attempt(changes, &of_range(how)).is_none() {
+                how[range.start] = How::Not;
+            }
+            return None;
+        }
+        let middle = range.start + range.len() / 2;
+        self.settle(changes, how, range.start..middle);
+        self.settle(changes, how, middle..range.end);
+        None
+    }
+
+    /// The text with some changes, if it says what it should.
+    fn attempt(&self, changes: &[Change], how: &[How]) -> Option<String> {
+        let mut expected = self.root.to_value();
+        for (change, _) in changes.iter().zip(how).filter(|(_, how)| **how != How::Not) {
+            let object = at_pointer(&mut expected, &change.pointer)?.as_object_mut()?;
+            object.insert(change.key, change.value.clone());
+        }
+        let read = Document::read(self.edited(changes, how)?, self.language).ok()?;
+        same(&read.root.to_value(), &expected).then_some(read.text)
+    }
+
+    fn edited(&self, changes: &[Change], how: &[How]) -> Option<String> {
         let mut edits = Edits {
             document: self,
-            whole,
+            has_lines: self.text.trim().contains('\n'),
+            whole: false,
             edits: Vec::new(),
         };
-        for change in changes {
-            let map = self
-                .node_at(&change.pointer)
-                .ok_or(EditError("the place has gone"))?;
-            if map.is_alias {
-                return Err(EditError("it stands for what is written elsewhere"));
-            }
+        for (change, how) in changes.iter().zip(how).filter(|(_, how)| **how != How::Not) {
+            let map = self.node_at(&change.pointer).filter(|map| !map.is_alias)?;
+            edits.whole = *how == How::Whole;
             edits.set(map, change.key, &change.value);
         }
         let mut edits = edits.edits;
@@ -82,7 +130,7 @@ impl Document {
             at = edit.range.end;
         }
         out.push_str(&self.text[at..]);
-        Ok(out)
+        Some(out)
     }
 
     fn node_at(&self, pointer: &str) -> Option<&Node> {
@@ -112,7 +160,10 @@ pub(in crate::check) fn same(a: &Value, b: &Value) -> bool {
         (Value::Array(a), Value::Array(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
         }
-        (a, b) => json::write(a) == json::write(b),
+        (Value::String(a), Value::String(b)) => a == b,
+        // A number that is none is not equal to itself, but says the same.
+        (Value::Number(_), Value::Number(_)) => json::write(a) == json::write(b),
+        (a, b) => a == b,
     }
 }
 
@@ -130,6 +181,8 @@ enum Place {
 /// Collects what has to be written anew.
 struct Edits<'d> {
     document: &'d Document,
+    /// Whether the document takes more than a line.
+    has_lines: bool,
     /// Whether what differs is written anew as a whole.
     whole: bool,
     edits: Vec<Edit>,
@@ -204,7 +257,7 @@ impl Edits<'_> {
 
     /// Changes the values of a map one by one, if that can be done.
     fn change_map(&mut self, map: &Node, entries: &[Entry], object: &Object) -> bool {
-        let has = |key: &str| entries.iter().any(|entry| entry.key == *key);
+        let keys: HashSet<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
         if entries.iter().any(|entry| object.get(&entry.key).is_none()) {
             return self.is_block(map) && self.remove_and_change(map, entries, object);
         }
@@ -216,7 +269,7 @@ impl Edits<'_> {
         }
         for (key, value) in object {
             let key = key.to_string_lossy();
-            if !has(&key) {
+            if !keys.contains(&*key) {
                 self.insert(map, &key, value);
             }
         }
@@ -227,9 +280,10 @@ impl Edits<'_> {
     /// belongs to the map.
     fn remove_and_change(&mut self, map: &Node, entries: &[Entry], object: &Object) -> bool {
         let stays = |entry: &Entry| object.get(&entry.key).is_some();
+        let keys: HashSet<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
         let adds = object
-            .iter()
-            .any(|(key, _)| map.get(&key.to_string_lossy()).is_none());
+            .keys()
+            .any(|key| !keys.contains(&*key.to_string_lossy()));
         if adds || !entries.first().is_some_and(stays) {
             return false;
         }
@@ -252,9 +306,7 @@ impl Edits<'_> {
     /// Changes the items of a list one by one, if that can be done.
     fn change_list(&mut self, list: &Node, nodes: &[Node], items: &[Value]) -> bool {
         let is_block = self.is_block(list);
-        if items.len() < nodes.len()
-            || (items.len() > nodes.len() && (!is_block || nodes.is_empty()))
-        {
+        if items.len() != nodes.len() && (!is_block || nodes.is_empty() || items.is_empty()) {
             return false;
         }
         let indent = self.column(list.span.start);
@@ -268,7 +320,11 @@ impl Edits<'_> {
             };
             self.change(node, item, place);
         }
-        if let Some(last) = nodes.last() {
+        if let (Some(gone), Some(last)) = (nodes.get(items.len()), nodes.last()) {
+            let dash = self.dash_before(gone.span.start).saturating_sub(1);
+            let before = self.document.text[..dash].trim_end().len();
+            self.push(before..self.line_end(last.span.end), String::new());
+        } else if let Some(last) = nodes.last() {
             let at = self.line_end(last.span.end);
             for item in &items[nodes.len()..] {
                 let mut text = format!("\n{}-", " ".repeat(indent));
@@ -295,7 +351,14 @@ impl Edits<'_> {
         let mut text = String::new();
         if self.is_block(map) {
             let indent = self.column(last.key_span.start);
-            text.push_str(&format!("\n{}", " ".repeat(indent)));
+            let line = format!("\n{}", " ".repeat(indent));
+            if self.keeps_blank_lines(&last.value) {
+                // What would stand behind it would become a part of it.
+                write::push_entry(&mut text, key, value, indent);
+                let at = last.key_span.start;
+                return self.push(at..at, text + &line);
+            }
+            text.push_str(&line);
             write::push_entry(&mut text, key, value, indent);
             let at = self.line_end(last.value.span.end.max(last.key_span.end));
             return self.push(at..at, text);
@@ -311,6 +374,13 @@ impl Edits<'_> {
         text.push_str(": ");
         text.push_str(&self.flow(value, last.key_span.start));
         self.push(last.value.span.end..last.value.span.end, text);
+    }
+
+    /// Whether a value is a block of text to which the blank lines behind it belong.
+    fn keeps_blank_lines(&self, node: &Node) -> bool {
+        let text = &self.document.text[node.span.clone()];
+        let header = text.lines().next().unwrap_or_default();
+        header.starts_with(['|', '>']) && header.split('#').next().is_some_and(|h| h.contains('+'))
     }
 
     fn replace(&mut self, old: &Node, new: &Value, place: Place) {
@@ -361,7 +431,7 @@ impl Edits<'_> {
             write::flow(&mut text, value);
             return text;
         }
-        if !self.document.text.trim().contains('\n') {
+        if !self.has_lines {
             let style = Style {
                 item_separator: ", ".into(),
                 key_separator: ": ".into(),

@@ -3,7 +3,7 @@
 use crate::json::{self, ErrorKind};
 use crate::value::Value;
 
-use super::{Content, Entry, Node, ReadError};
+use super::{Content, Entry, MAX_NODES, Node, ReadError, too_many};
 
 pub(super) fn read(text: &str) -> Result<Node, ReadError> {
     // Reading it first lets the rest of this trust what it sees.
@@ -12,7 +12,11 @@ pub(super) fn read(text: &str) -> Result<Node, ReadError> {
         message: format!("this is not JSON: {}", error.kind()),
         remedy: remedy(error.kind()),
     })?;
-    let mut walker = Walker { text, at: 0 };
+    let mut walker = Walker {
+        text,
+        at: 0,
+        nodes: 0,
+    };
     walker.node()
 }
 
@@ -35,6 +39,8 @@ fn remedy(kind: ErrorKind) -> Option<&'static str> {
 struct Walker<'t> {
     text: &'t str,
     at: usize,
+    /// How many values there were.
+    nodes: usize,
 }
 
 impl Walker<'_> {
@@ -42,6 +48,10 @@ impl Walker<'_> {
     fn node(&mut self) -> Result<Node, ReadError> {
         self.skip_space();
         let start = self.at;
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return Err(too_many(json::line_column(self.text, start)));
+        }
         let content = match self.byte() {
             Some(b'{') => self.map()?,
             Some(b'[') => self.list()?,

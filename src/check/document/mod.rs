@@ -61,6 +61,9 @@ pub(super) struct Entry {
     pub(super) value: Node,
 }
 
+/// So many values may stand in a document: each takes far more memory than text.
+const MAX_NODES: usize = 1_000_000;
+
 /// Why a text is no document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReadError {
@@ -69,6 +72,14 @@ pub(super) struct ReadError {
     pub(super) message: String,
     /// What to do about it, where that is known.
     pub(super) remedy: Option<&'static str>,
+}
+
+fn too_many(position: (usize, usize)) -> ReadError {
+    ReadError {
+        position,
+        message: format!("there are more than {MAX_NODES} values"),
+        remedy: Some("divide the file into several"),
+    }
 }
 
 impl Document {

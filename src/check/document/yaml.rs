@@ -8,7 +8,7 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag};
 use crate::json;
 use crate::value::{Number, Value};
 
-use super::{Content, Entry, Node, ReadError};
+use super::{Content, Entry, MAX_NODES, Node, ReadError, too_many};
 
 /// Lists and maps may be nested this deep.
 const MAX_DEPTH: usize = 100;
@@ -47,6 +47,8 @@ struct Builder<'t> {
     open: Vec<Open>,
     anchors: HashMap<usize, Node>,
     aliased: usize,
+    /// How many values there were.
+    nodes: usize,
     root: Option<Node>,
 }
 
@@ -72,6 +74,7 @@ impl<'t> Builder<'t> {
             open: Vec::new(),
             anchors: HashMap::new(),
             aliased: 0,
+            nodes: 0,
             root: None,
         }
     }
@@ -152,7 +155,16 @@ impl<'t> Builder<'t> {
             Content::Map(entries) => entries.last().map_or(open.start, |e| e.value.span.end),
             Content::Scalar(_) => open.start,
         };
-        self.value(Node::new(open.start..end, open.content), open.anchor)
+        // The parser tells a list that is indented no deeper than its key by what follows the
+        // first dash.
+        let start = match &open.content {
+            Content::List(nodes) if !is_flow && !self.text[open.start..].starts_with('-') => {
+                let first = nodes.first().map_or(open.start, |node| node.span.start);
+                self.text[..first].rfind('-').unwrap_or(open.start)
+            }
+            _ => open.start,
+        };
+        self.value(Node::new(start..end, open.content), open.anchor)
     }
 
     fn alias(&mut self, anchor: usize, span: Span) -> Result<(), ReadError> {
@@ -180,6 +192,10 @@ impl<'t> Builder<'t> {
 
     /// Puts a value where it belongs.
     fn value(&mut self, node: Node, anchor: usize) -> Result<(), ReadError> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return Err(too_many(json::line_column(self.text, node.span.start)));
+        }
         if anchor > 0 {
             self.count_copy(&node, node.span.start)?;
             self.anchors.insert(anchor, node.clone());

@@ -5,7 +5,7 @@ use std::path::Path;
 use unjinja::check::Update;
 use unjinja::{Value, json};
 
-use crate::cli::report::changed_lines;
+use crate::cli::report::{changed_lines, printable};
 
 /// The lines in which two values differ, as JSON.
 pub(super) fn of_values(before: &Value, after: &Value, terminal: bool) -> String {
@@ -25,10 +25,11 @@ pub(super) fn shown(path: &Path, update: &Update, terminal: bool) -> String {
     let mut out = String::new();
     for change in &update.changes {
         let (line, column) = change.position;
-        let path = path.display();
+        let path = printable(&path.display().to_string());
         out.push_str(&format!(
             "{path}:{line}:{column}: {}: {}\n",
-            change.case, change.key
+            printable(&change.case),
+            change.key
         ));
         let nothing = Value::Array(Vec::new());
         let before = change.before.as_ref().unwrap_or(&nothing);

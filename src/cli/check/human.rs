@@ -1,7 +1,7 @@
 //! What a check has found, for people at a terminal.
 
 use unjinja::Value;
-use unjinja::check::{CaseReport, Cut, Failure, Region, RegionKind, Report, Story};
+use unjinja::check::{CaseReport, Cut, Failure, MarkedText, Region, RegionKind, Report, Story};
 
 use crate::cli::report::{painted, printable};
 
@@ -27,7 +27,7 @@ pub(super) fn report(report: &Report, terminal: bool) -> String {
     for (file, case) in report.cases().filter(|(_, case)| !case.passed()) {
         let (line, column) = case.position;
         let fail = painted("FAIL", "31", terminal);
-        let path = file.path.display();
+        let path = printable(&file.path.display().to_string());
         out.push_str(&format!(
             "{fail} {path}:{line}:{column}: {}\n",
             printable(&case.name)
@@ -89,31 +89,37 @@ pub(super) fn details(failure: &Failure, case: &CaseReport, terminal: bool) -> S
             pieces,
             ..
         } => {
-            let text = case.text.as_ref().map_or("", |(text, _)| text.as_str());
-            cut(text, places, whole, pieces, terminal)
+            let shown = case
+                .text
+                .as_ref()
+                .map(|marked| places_in(marked, places, terminal));
+            shown.unwrap_or_default() + &parting(whole, pieces, terminal)
         }
         _ => String::new(),
     }
 }
 
-/// Where a text breaks, and what of it changes.
-fn cut(text: &str, places: &[usize], whole: &Story, pieces: &Story, terminal: bool) -> String {
+/// The places of the output where it has to be cut.
+fn places_in(marked: &MarkedText, places: &[usize], terminal: bool) -> String {
     let mut out = match places {
         [_] => "it is enough to cut it here:\n".to_owned(),
         places => format!("it is enough to cut it at these {} places:\n", places.len()),
     };
     for &place in places.iter().take(MAX_PLACES) {
-        let (before, after) = around(text, place);
+        let (before, after) = around(&marked.text, marked.output + place);
         let mark = painted("┊", "33", terminal);
         out.push_str(&format!("  {before}{mark}{after}\n"));
     }
     if places.len() > MAX_PLACES {
         out.push_str(&format!("  and {} more\n", places.len() - MAX_PLACES));
     }
-    let (before, after) = (told(whole), told(pieces));
-    out.push_str("whole (-) and in pieces (+):\n");
-    out.push_str(&changes::of_values(&before, &after, terminal));
     out
+}
+
+/// What a text means as a whole, and in pieces.
+fn parting(whole: &Story, pieces: &Story, terminal: bool) -> String {
+    let changed = changes::of_values(&told(whole), &told(pieces), terminal);
+    format!("whole (-) and in pieces (+):\n{changed}")
 }
 
 /// What a story comes to: what happened, and the message or the error.
@@ -126,7 +132,7 @@ fn told(story: &Story) -> Value {
     Value::Array(lines)
 }
 
-/// What stands before and after a place of the output, which is the end of the text.
+/// What stands before and after a place of a text.
 fn around(text: &str, place: usize) -> (String, String) {
     let place = text.floor_char_boundary(place);
     let (before, after) = text.split_at(place);
@@ -143,7 +149,7 @@ fn around(text: &str, place: usize) -> (String, String) {
 }
 
 fn regions(case: &CaseReport, terminal: bool) -> String {
-    let Some((text, regions)) = &case.text else {
+    let Some(MarkedText { text, regions, .. }) = &case.text else {
         return String::new();
     };
     let names = regions.iter().map(|region| field(region).chars().count());

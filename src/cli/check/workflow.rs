@@ -1,6 +1,6 @@
 //! What a check has found, as annotations for GitHub.
 
-use unjinja::check::{Failure, Report};
+use unjinja::check::Report;
 
 use unjinja::Level;
 
@@ -16,7 +16,7 @@ pub(super) fn report(report: &Report) -> String {
         for fault in &error.faults {
             let mut without_place = fault.clone();
             without_place.position = None;
-            let message = without_place.to_string();
+            let message = printable(&without_place.to_string());
             out.push_str(&command(
                 Level::Error,
                 &path,
@@ -32,11 +32,7 @@ pub(super) fn report(report: &Report) -> String {
             let details = human::details(failure, case, false);
             let message = printable(&format!("{}\n{details}", failure.headline()));
             let name = printable(&case.name);
-            let position = match failure {
-                Failure::Cut { .. } => case.position,
-                _ => case.expectation,
-            };
-            let position = Some(position);
+            let position = Some(case.position_of(failure));
             out.push_str(&command(
                 Level::Error,
                 &path,
