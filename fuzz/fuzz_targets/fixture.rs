@@ -20,8 +20,7 @@ fuzz_target!(|text: &str| {
         let update = fixture.update(&Options::default());
         let updated = Fixture::parse(path, update.text).expect("it is still a fixture");
         assert_eq!(updated.cases().len(), fixture.cases().len());
-        let again = updated
-            .update(&Options::default());
+        let again = updated.update(&Options::default());
         assert!(again.changes.is_empty());
         assert_eq!(again.left.len(), update.left.len());
     }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
 
 use unjinja::{
-    ChatTemplate, Complaint, Fault, Level, Lint, LintOptions, Object, Ruling, Rulings, Selector,
-    Value, json, lint,
+    ChatTemplate, Complaint, Fault, Findings, Level, Lint, LintOptions, Object, Ruling, Rulings,
+    Selector, Value, json, lint,
 };
 
 use super::input::TemplateDocument;
@@ -145,6 +145,8 @@ struct Finding {
     /// What kind of complaint it is.
     lint: Option<Lint>,
     level: Level,
+    /// What it means for the exit code.
+    exit_code: u8,
     pointer: String,
     position: Option<(usize, usize)>,
     message: String,
@@ -157,10 +159,28 @@ impl Finding {
             file: file.to_owned(),
             lint: None,
             level: Level::Error,
+            exit_code: 2,
             pointer: fault.pointer,
             position: fault.position,
             message: fault.message,
             remedy: fault.remedy,
+        }
+    }
+
+    /// A file that can't be looked at.
+    fn unreadable(path: &Path, failure: &Failure) -> Finding {
+        let file = path.display().to_string();
+        let told = failure.to_string();
+        let message = told.strip_prefix(&format!("{file}: ")).unwrap_or(&told);
+        Finding {
+            message: message.to_owned(),
+            lint: None,
+            level: Level::Error,
+            exit_code: failure.exit_code(),
+            pointer: String::new(),
+            position: None,
+            remedy: None,
+            file,
         }
     }
 
@@ -169,6 +189,7 @@ impl Finding {
             file: file.to_owned(),
             lint: Some(complaint.lint),
             level: complaint.level,
+            exit_code: u8::from(complaint.level == Level::Error),
             pointer: complaint.pointer,
             position: complaint.position,
             message: complaint.message,
@@ -176,18 +197,10 @@ impl Finding {
         }
     }
 
-    fn exit_code(&self) -> u8 {
-        match (self.lint, self.level) {
-            (None, _) => 2,
-            (Some(_), Level::Error) => 1,
-            (Some(_), _) => 0,
-        }
-    }
-
     fn title(&self) -> String {
         match self.lint {
             Some(lint) => format!("{} {}", lint.code(), lint.name()),
-            None => "refused".to_owned(),
+            None => "can't be used".to_owned(),
         }
     }
 
@@ -218,17 +231,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let rulings = rulings(args)?;
     let mut found = Vec::new();
-    let (mut worst, mut looked_at) = (0, 0);
+    let mut looked_at = 0;
     for path in &args.templates {
         match look_at(args, given.as_ref(), &rulings, path) {
             Ok(findings) => {
                 found.extend(findings);
                 looked_at += 1;
             }
-            Err(failure) => {
-                worst = worst.max(failure.exit_code());
-                super::tell(format_args!("error: {failure}\n"));
-            }
+            Err(failure) => found.push(Finding::unreadable(path, &failure)),
         }
     }
     print(&match args.format {
@@ -236,8 +246,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Format::Json => for_programs(&found),
         Format::Github => found.iter().map(for_github).collect(),
     })?;
-    let codes = found.iter().map(Finding::exit_code);
-    match codes.fold(worst, u8::max) {
+    let codes = found.iter().map(|finding| finding.exit_code);
+    match codes.fold(0, u8::max) {
         0 => Ok(()),
         code => Err(Failure::Told(code)),
     }
@@ -283,7 +293,7 @@ fn look_at(
     let beside = match given {
         None if document.is_configuration() => args.options.load_if_there(path)?,
         // Who keeps the template in a file of its own has it in the model's folder.
-        None => args.options.load_if_there(folder_of(path))?,
+        None => beside(args, path),
         Some(_) => None,
     };
     let mut options = LintOptions::default();
@@ -303,6 +313,18 @@ fn look_at(
     Ok(complaints
         .map(|complaint| Finding::of_complaint(file, complaint))
         .collect())
+}
+
+/// The chat template in the folder of a response template, if it can be used. Nobody has asked for
+/// it, so what is wrong with it is no reason to look at nothing.
+fn beside(args: &Args, path: &Path) -> Option<ChatTemplate> {
+    if path == Path::new("-") {
+        return None;
+    }
+    let loaded = args.options.load_if_there(folder_of(path));
+    let template = loaded.ok().flatten()?;
+    Findings::of(&template, &args.options.base()).ok()?;
+    Some(template)
 }
 
 /// The folder that a file stands in.

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::json;
 use crate::response::pattern::{Draft, Meter, drafts};
 use crate::response::{Content, Kind, Parser, Watch, XmlInlineArgs};
 use crate::value::Value;
@@ -69,19 +70,29 @@ fn closes_inside(subject: &Subject<'_>, watch: &Watch) -> Vec<String> {
         if text.is_empty() || subject.holds_token(text) || closes.iter().any(|c| c == text) {
             continue;
         }
+        // As it stands, and as a string of JSON would have it.
+        let written = [example.text.clone(), escaped(&example.text)];
         let mut closes_there = |(before, after): &(String, String)| {
-            let body = [before.as_str(), &example.text, after].concat();
-            let found = pattern.find(&body, 0, &mut meter).ok().flatten();
-            let within = before.len()..=before.len() + example.text.len();
-            let ends_inside =
-                found.is_some_and(|f| within.contains(&f.start) && within.contains(&f.end));
-            ends_inside && is_one_value(content, &body, &example.text)
+            written.iter().any(|held| {
+                let body = [before.as_str(), held, after].concat();
+                let found = pattern.find(&body, 0, &mut meter).ok().flatten();
+                let within = before.len()..=before.len() + held.len();
+                let ends_inside =
+                    found.is_some_and(|f| within.contains(&f.start) && within.contains(&f.end));
+                ends_inside && is_one_value(content, &body, &example.text)
+            })
         };
         if holders.iter().any(&mut closes_there) {
             closes.push(text.to_owned());
         }
     }
     closes
+}
+
+/// A text as it is written within a string of JSON.
+fn escaped(text: &str) -> String {
+    let written = json::write(&text.into());
+    written[1..written.len() - 1].to_owned()
 }
 
 /// Whether a text of a region is one key with a value that holds this.

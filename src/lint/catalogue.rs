@@ -109,7 +109,9 @@ impl Lint {
     /// assert_eq!(Lint::find("U999"), None);
     /// ```
     pub fn find(name: &str) -> Option<Lint> {
-        let named = |entry: &&Entry| entry.code.eq_ignore_ascii_case(name) || entry.name == name;
+        let named = |entry: &&Entry| {
+            entry.code.eq_ignore_ascii_case(name) || entry.name.eq_ignore_ascii_case(name)
+        };
         ENTRIES.iter().find(named).map(|entry| entry.lint)
     }
 

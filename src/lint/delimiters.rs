@@ -18,10 +18,14 @@ const PROSE: &[&str] = &[
      It often rains,\nand <b>always</b> when you least expect it.\n",
 ];
 
+/// So many ways through all patterns are followed at the most.
+const MAX_WAYS: usize = 2_000_000;
+
 pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
+    let mut ways = MAX_WAYS;
     for site in subject.sites() {
         matches_nothing(&site, complaints);
-        explodes(&site, complaints);
+        explodes(&site, &mut ways, complaints);
     }
     for watch in subject.watched() {
         depends_on_chunks(subject, &watch, complaints);
@@ -56,15 +60,14 @@ fn matches_nothing(site: &Site<'_>, complaints: &mut Complaints) {
     );
 }
 
-fn explodes(site: &Site<'_>, complaints: &mut Complaints) {
-    let Some(explosion) = site.spelling.and_then(|_| site.pattern.explosion()) else {
+fn explodes(site: &Site<'_>, ways: &mut usize, complaints: &mut Complaints) {
+    let explosion = site.spelling.and_then(|_| site.pattern.explosion(ways));
+    let Some(explosion) = explosion else {
         return;
     };
     let repeated = quoted(&explosion.repeated);
     let shown = match &explosion.around {
-        Some((lead, tail)) if tail.is_empty() => {
-            format!(", as after {}", quoted(lead))
-        }
+        Some((lead, tail)) if tail.is_empty() => format!(", as after {}", quoted(lead)),
         Some((lead, tail)) => format!(", as between {} and {}", quoted(lead), quoted(tail)),
         None => String::new(),
     };
@@ -113,22 +116,16 @@ fn holds_text_back(subject: &Subject<'_>, complaints: &mut Complaints) {
     let mut meter = Meter::new(1 << 16);
     for watch in watched {
         let delimiter = inner.delimiter(&watch);
-        let mut holds = |text: &str| {
-            let held = delimiter.compiled().holds_back(text, &mut meter);
+        let mut holds = |text: String| {
+            let held = delimiter.compiled().holds_back(&text, &mut meter);
             held.is_ok_and(|held| held > text.len() / 2)
         };
+        // So long that only what knows no bound holds back half of it.
+        let prose = PROSE.iter().map(|text| text.repeat(8));
         // What has matched may go on to take all that follows.
-        let examples = delimiter.examples();
-        let after = examples
-            .iter()
-            .map(|example| format!("{}{}", example.matched(), PROSE[0]));
-        let texts: Vec<String> = PROSE
-            .iter()
-            .copied()
-            .map(str::to_owned)
-            .chain(after)
-            .collect();
-        if delimiter.pattern().is_some() && texts.iter().any(|text| holds(text)) {
+        let examples = subject.examples(&watch).iter();
+        let after = examples.map(|example| format!("{}{}", example.matched(), PROSE[0]));
+        if delimiter.pattern().is_some() && prose.chain(after).any(&mut holds) {
             let what = match watch.kind {
                 Kind::Open => "opens",
                 Kind::Close => "closes",

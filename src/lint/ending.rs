@@ -56,6 +56,15 @@ fn stays_in_text(subject: &Subject<'_>, field: &str, end: &str) -> bool {
         Some(Value::Array(values)) => values.first().cloned(),
         value => value.cloned(),
     };
-    let text = text.as_ref().and_then(Value::as_str);
-    text.is_some_and(|text| text.contains(end.trim()))
+    text.is_some_and(|value| holds(&value, end.trim()))
+}
+
+/// Whether a text stands in any string of a value, as a transform may have put it.
+fn holds(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(string) => string.to_string_lossy().contains(text),
+        Value::Array(values) => values.iter().any(|value| holds(value, text)),
+        Value::Object(object) => object.values().any(|value| holds(value, text)),
+        _ => false,
+    }
 }

@@ -39,7 +39,10 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
     };
     for pair in neighbours(subject) {
         // What can't be tried within the budget is not complained of.
-        if let Ok(Some(loss)) = trials.loss(pair) {
+        let Ok(loss) = trials.loss(pair) else {
+            break;
+        };
+        if let Some(loss) = loss {
             let (first, second) = (subject.told(&pair.first), subject.told(&pair.second));
             let [text, taken, shared] = [&loss.text, &loss.taken, &loss.shared].map(|t| quoted(t));
             complaints.add(
@@ -58,30 +61,28 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
     }
 }
 
-/// All pairs that can come one after the other, each once.
-fn neighbours(subject: &Subject<'_>) -> Vec<Neighbours> {
+/// All pairs that can come one after the other, each once. There may be many: they are made as they
+/// are needed.
+fn neighbours(subject: &Subject<'_>) -> impl Iterator<Item = Neighbours> {
     let inner = subject.inner();
-    let mut pairs: Vec<Neighbours> = Vec::new();
-    let fields = (0..inner.fields.len()).map(Some);
-    for state in fields.chain([None]) {
-        let is_implicit = state.is_some() && state == inner.implicit;
-        for &first in inner.watches(state).iter().filter(|_| !is_implicit) {
-            let next = match first.kind {
-                Kind::Open => Some(first.field),
-                Kind::Close => inner.implicit,
-            };
-            for &second in inner.watches(next) {
-                if second.delimiter != first.delimiter {
-                    pairs.push(Neighbours {
-                        state,
-                        first,
-                        second,
-                    });
-                }
-            }
-        }
-    }
-    pairs
+    let explicit = (0..inner.fields.len()).filter(|&field| Some(field) != inner.implicit);
+    let firsts = explicit.map(Some).chain([None]).flat_map(|state| {
+        let first = inner.watches(state).iter();
+        first.map(move |&first| (state, first))
+    });
+    firsts.flat_map(|(state, first)| {
+        let next = match first.kind {
+            Kind::Open => Some(first.field),
+            Kind::Close => inner.implicit,
+        };
+        let seconds = inner.watches(next).iter();
+        let others = seconds.filter(move |second| second.delimiter != first.delimiter);
+        others.map(move |&second| Neighbours {
+            state,
+            first,
+            second,
+        })
+    })
 }
 
 struct Trials<'s> {
@@ -123,7 +124,7 @@ impl Trials<'_> {
             let text = [before, &wanted[shared..]].concat();
             let from = before.len() - shared + second.found.start;
             let expected = from..from + second.found.len();
-            if let Some(loss) = self.try_text(pair, text, expected)? {
+            if let Some(loss) = self.try_text(pair, text, expected, before.len())? {
                 return Ok(Some(loss));
             }
         }
@@ -136,6 +137,7 @@ impl Trials<'_> {
         pair: Neighbours,
         text: String,
         expected: std::ops::Range<usize>,
+        alone: usize,
     ) -> Result<Option<Loss>, TooCostly> {
         self.left = self.left.checked_sub(1).ok_or(TooCostly)?;
         let inner = self.subject.inner();
@@ -143,11 +145,11 @@ impl Trials<'_> {
         let Some(hit) = inner.first_hit(pair.state, &text, 0, &mut self.meter)? else {
             return Ok(None);
         };
-        if hit.watch.delimiter != pair.first.delimiter || !hurts(pair, &hit, &expected) {
+        if hit.watch.delimiter != pair.first.delimiter || !hurts(pair, &hit, &expected, alone) {
             return Ok(None);
         }
-        let alone = pattern.find(&text, expected.start, &mut self.meter)?;
-        if alone != Some(expected.clone()) {
+        let own = pattern.find(&text, expected.start, &mut self.meter)?;
+        if own != Some(expected.clone()) {
             return Ok(None);
         }
         let state = inner.after(&hit);
@@ -187,14 +189,16 @@ fn is_seam(text: &str, at: usize) -> bool {
 }
 
 /// Whether it matters that a hit takes something of what is expected.
-fn hurts(pair: Neighbours, hit: &Hit, expected: &std::ops::Range<usize>) -> bool {
+fn hurts(pair: Neighbours, hit: &Hit, expected: &std::ops::Range<usize>, alone: usize) -> bool {
     let begins_inside = hit.start <= expected.start && expected.start < hit.end;
     let goes_beyond = expected.end > hit.end;
     let begins_together = expected.start == hit.start;
     let of_one_field = pair.first.field == pair.second.field;
     match (pair.first.kind, pair.second.kind) {
         // What opens a region may well look like what closes it.
-        (Kind::Open, _) if of_one_field => begins_inside && goes_beyond && !begins_together,
+        (Kind::Open, _) if of_one_field => {
+            begins_inside && !begins_together && (goes_beyond || hit.end > alone)
+        }
         // A region that never opens is lost, also if all of what opens it is taken.
         (_, Kind::Open) => begins_inside && (goes_beyond || !begins_together),
         _ => begins_inside && goes_beyond,

@@ -17,13 +17,20 @@ fn lacking(construct: Construct) -> (&'static str, &'static [&'static str]) {
     match construct {
         C::Lookahead => ("lookahead", &[RE2, RUST]),
         C::Lookbehind => ("lookbehind", &[RE2, RUST]),
+        C::BranchedLookbehind => (
+            "lookbehind over alternatives of several lengths",
+            &[PYTHON, RE2, RUST],
+        ),
         C::VariableLookbehind => (
             "lookbehind over texts of several lengths",
             &[PYTHON, PCRE, RE2, RUST],
         ),
         C::Atomic => ("an atomic group", &[JAVASCRIPT, RE2, RUST]),
         C::Possessive => ("a possessive repeat", &[JAVASCRIPT, RE2, RUST]),
-        C::NoMinimum => ("a repeat without a minimum, `{,n}`", &[JAVASCRIPT, RE2]),
+        C::NoMinimum => (
+            "a repeat without a minimum, `{,n}`",
+            &[JAVASCRIPT, RE2, RUST],
+        ),
         C::LargeCount => ("a repeat of more than 1000 times", &[RE2]),
         C::ShortNamedGroup => ("a group named by `(?<…>…)`", &[PYTHON]),
         C::SharedName => (
@@ -52,6 +59,9 @@ fn lacking(construct: Construct) -> (&'static str, &'static [&'static str]) {
         C::ShortCodePoint => (r"`\u0000`", &[PCRE, RE2]),
         C::LongCodePoint => (r"`\U00000000`", &[JAVASCRIPT, PCRE, RE2]),
         C::Octal => ("a character by its octal number", &[JAVASCRIPT, RUST]),
+        C::LiteralBrace => ("`{` without a backslash", &[JAVASCRIPT, RUST]),
+        C::EscapedAngle => (r"`\<` or `\>`", &[JAVASCRIPT, RUST]),
+        C::NeedlessEscape => ("a backslash before what needs none", &[JAVASCRIPT]),
     }
 }
 

@@ -134,7 +134,12 @@ fn closes_within_values_are_told_from_those_that_no_value_holds() {
             &["U006 tool_calls/close"][..],
         ),
         (r#""json", "close": ["\n</call>", "}\n"]"#, &[]),
-        (r#""json", "close_pattern": "\"\\}</call>""#, &[]),
+        // In a string, the quote has a backslash before it.
+        (
+            r#""json", "close_pattern": "\"\\}</call>""#,
+            &["U006 tool_calls/close_pattern"],
+        ),
+        (r#""json", "close_pattern": "(?<!\\\\)\"\\}</call>""#, &[]),
         (
             r#""json", "close_pattern": "\\n</call>|(?=<call>)""#,
             &["U006 tool_calls/close_pattern"],
@@ -365,4 +370,55 @@ fn places_are_those_of_the_document_that_the_template_stands_in() {
         .map(|c| (c.pointer.as_str(), c.position))
         .collect();
     assert_eq!(told, [("/response_template/fields/content", Some((5, 27)))]);
+}
+
+/// What engines really do with some patterns, as was tried out with each of them: JavaScript with the
+/// flags `s` and `u`.
+#[test]
+fn constructs_are_told_with_the_engines_that_lack_them() {
+    for (pattern, lacking) in [
+        (r"(?=<x>)", "Go's RE2 and Rust's `regex`"),
+        (r"(?<=a|b)x", "Go's RE2 and Rust's `regex`"),
+        (r"(?<=a|bc)x", "Python's `re`, Go's RE2 and Rust's `regex`"),
+        (
+            r"(?<=ab*)x",
+            "Python's `re`, PCRE2, Go's RE2 and Rust's `regex`",
+        ),
+        (r"a{,3}b", "JavaScript, Go's RE2 and Rust's `regex`"),
+        (r#"{"name""#, "JavaScript and Rust's `regex`"),
+        (r"\<think\>", "JavaScript and Rust's `regex`"),
+        (r"a\-b", "JavaScript"),
+        (r"[&&]x", "Rust's `regex`"),
+        (r"(?>a+)b", "JavaScript, Go's RE2 and Rust's `regex`"),
+        (r"\p{L}+x", "Python's `re`"),
+        (r"a\Z", "JavaScript, PCRE2, Go's RE2 and Rust's `regex`"),
+        (r"(?P<a>x)", ""),
+        (r"<\|end\|>\s*", ""),
+        (r"\{\}\[\]\(\)\.\*\+\?\^\$\\\/", ""),
+    ] {
+        let template = format!(
+            r#"{{"start_anchor": "<a>", "fields": {{
+                "content": {{"close_pattern": {}, "transform": "{{a}}"}}}}}}"#,
+            json::write(&pattern.into())
+        );
+        let template = template.replace(
+            r#", "transform": "{a}""#,
+            match pattern {
+                r"(?P<a>x)" => r#", "transform": "{a}""#,
+                _ => "",
+            },
+        );
+        let template = ResponseTemplate::from_json(&template).expect(pattern);
+        let complaints = lint(&template, &LintOptions::default()).expect("nothing is rendered");
+        let complaints = complaints
+            .iter()
+            .filter(|complaint| complaint.lint == Lint::NotPortable);
+        let told: Vec<&str> = complaints
+            .filter_map(|complaint| {
+                let (_, engines) = complaint.message.rsplit_once("(not in ")?;
+                engines.strip_suffix(')')
+            })
+            .collect();
+        assert_eq!(told.concat(), lacking, "{pattern}");
+    }
 }

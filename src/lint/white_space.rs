@@ -12,6 +12,9 @@ const WORD: &str = "Well";
 /// So many of the closes are shown.
 const MAX_SHOWN: usize = 3;
 
+/// So many delimiters are tried: each takes a parser or two.
+const MAX_TRIED: usize = 200;
+
 pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
     let inner = subject.inner();
     let Some(implicit) = inner.implicit else {
@@ -19,7 +22,10 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
     };
     let name = inner.fields[implicit].name();
     let mut closes: Vec<String> = Vec::new();
-    for watch in subject.watched() {
+    for watch in subject.watched().into_iter().take(MAX_TRIED) {
+        if closes.len() == MAX_SHOWN {
+            break;
+        }
         if let (Kind::Close, Some(close)) = (watch.kind, losing_close(subject, name, &watch)) {
             closes.push(quoted(&close));
         }
@@ -28,7 +34,6 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
         return;
     }
     closes.dedup();
-    closes.truncate(MAX_SHOWN);
     complaints.add(
         Lint::WhiteSpaceReplaces,
         subject.field_pointer(implicit),

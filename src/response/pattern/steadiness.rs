@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use super::alphabet::Class;
 use super::automaton::{AtEnd, Cache, FRESH, Key, MatchEnd, StateId};
 use super::program::{Before, Program};
+#[cfg(feature = "chat-template")]
 use super::syntax::{Node, Syntax};
 
 /// So many states are visited at the most.
@@ -53,6 +54,7 @@ pub(super) fn is_steady(program: &Program) -> Option<bool> {
 }
 
 /// Whether an alternative of a pattern is not steady by itself, where the whole is too hard to tell.
+#[cfg(feature = "chat-template")]
 pub(super) fn has_fickle_branch(syntax: &Syntax) -> bool {
     let of = |node: &Node| Syntax {
         node: node.clone(),

@@ -9,6 +9,8 @@ pub(crate) enum Construct {
     Lookahead,
     /// `(?<=…)` and `(?<!…)` over texts of one length.
     Lookbehind,
+    /// The same over alternatives, each of which has a length of its own.
+    BranchedLookbehind,
     /// The same over texts of several lengths.
     VariableLookbehind,
     /// `(?>…)`.
@@ -39,7 +41,7 @@ pub(crate) enum Construct {
     Property,
     /// `[[:alpha:]]`.
     PosixClass,
-    /// What means an operation on sets elsewhere: `&&`, `--`, `~~`, `||` or `[` in a set.
+    /// What means an operation on sets elsewhere: `&&`, `~~` or `[` in a set.
     SetOperator,
     /// `\A`.
     TextStart,
@@ -61,12 +63,26 @@ pub(crate) enum Construct {
     LongCodePoint,
     /// `\101`.
     Octal,
+    /// `{` where it begins no count.
+    LiteralBrace,
+    /// `\<` or `\>`.
+    EscapedAngle,
+    /// A backslash before a sign that needs none, such as `\-` or `\"`.
+    NeedlessEscape,
 }
 
 /// A construct, and the byte of the pattern where it stands.
 pub(crate) type Place = (Construct, usize);
 
 impl Node {
+    /// Whether each of its alternatives takes the same number of characters always.
+    pub(super) fn has_fixed_branches(&self) -> bool {
+        match self {
+            Node::Alternation(nodes) => nodes.iter().all(|node| node.width().is_some()),
+            node => node.width().is_some(),
+        }
+    }
+
     /// How many characters it takes, if that is always the same number.
     pub(super) fn width(&self) -> Option<usize> {
         match self {

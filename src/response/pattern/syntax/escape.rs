@@ -57,6 +57,12 @@ impl Parser<'_> {
             'R' => Construct::LineBreak,
             // Other digits name a group, and are refused.
             '0'..='9' => Construct::Octal,
+            '<' | '>' => Construct::EscapedAngle,
+            // What means something needs it, and `/` where patterns stand between slashes.
+            c if c.is_ascii_punctuation() && !r"^$\.*+?()[]{}|/".contains(c) => {
+                Construct::NeedlessEscape
+            }
+            ' ' => Construct::NeedlessEscape,
             _ => return,
         };
         self.note(construct, offset);

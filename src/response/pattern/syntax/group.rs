@@ -111,6 +111,7 @@ impl Parser<'_> {
         let construct = match (behind, node.width()) {
             (false, _) => Construct::Lookahead,
             (true, Some(_)) => Construct::Lookbehind,
+            (true, None) if node.has_fixed_branches() => Construct::BranchedLookbehind,
             (true, None) => Construct::VariableLookbehind,
         };
         self.note(construct, offset);

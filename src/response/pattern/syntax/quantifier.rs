@@ -96,6 +96,7 @@ impl Parser<'_> {
             return Err(PatternError::new(offset, "fuzzy matching `{...}`")
                 .remedy(r"write `\{` for a literal brace"));
         }
+        self.note(Construct::LiteralBrace, offset);
         Ok(None)
     }
 }

@@ -295,7 +295,7 @@ fn what_other_engines_lack_is_noted_with_its_place() {
         ("(?<=ab|cd)", &[(Lookbehind, 0)]),
         (
             "(?<=a+)(?<!a|bc)",
-            &[(VariableLookbehind, 0), (VariableLookbehind, 7)],
+            &[(VariableLookbehind, 0), (BranchedLookbehind, 7)],
         ),
         ("(?>a)b++", &[(Atomic, 0), (Possessive, 6)]),
         ("a{,3}b{1001}", &[(NoMinimum, 1), (LargeCount, 6)]),
