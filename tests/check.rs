@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use insta::assert_snapshot;
-use unjinja::{Value, json};
+use unjinja::check::{Text, compare};
+use unjinja::{ResponseTemplate, Value, json};
 
 /// What a run printed and told, and its exit code.
 struct Outcome {
@@ -323,7 +324,7 @@ fn a_first_fixture_shows_what_does_not_come_back() {
 #[test]
 fn templates_that_read_alike_are_alike() {
     assert_snapshot!(unjinja("diff derived/xml-calls.json derived/xml-calls.json").shown(), @"
-    they read all of 2651 texts alike; others they may not
+    they read all of 2862 texts alike; others they may not
     exit 0
     ");
 }
@@ -367,6 +368,37 @@ fn templates_are_compared_on_fixtures_and_renderings() {
         let output = report.pointer("/smallest/output").and_then(Value::as_str);
         assert_eq!(output, Some("is at noon.<|im_end|>"), "{report}");
     }
+}
+
+#[test]
+fn a_changed_close_is_found_out_in_every_template_of_the_gallery() {
+    let mut count = 0;
+    for entry in fs::read_dir(root().join("derived")).expect("the folder is there") {
+        let path = entry.expect("it can be read").path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("it can be read");
+        let mut changed = json::read(&text).expect("JSON");
+        let fields = changed
+            .as_object_mut()
+            .and_then(|template| template.get_mut("fields"));
+        let content = fields.and_then(|fields| fields.as_object_mut()?.get_mut("content"));
+        let content = content.and_then(Value::as_object_mut).expect("an object");
+        let Some(close) = content.get("close_pattern").and_then(Value::as_str) else {
+            continue;
+        };
+        let close = format!("(?:{close})Q");
+        content.insert("close_pattern", close);
+        let first = ResponseTemplate::from_json(&text).expect("a template");
+        let second = ResponseTemplate::from_value(&changed).expect("a template");
+        let texts = Text::made_up(&first, &second);
+        assert!(compare(&first, &first, &texts).smallest.is_none());
+        let parting = compare(&first, &second, &texts).smallest;
+        assert!(parting.is_some(), "{}", path.display());
+        count += 1;
+    }
+    assert!(count >= 25, "only {count} were changed");
 }
 
 /// What the schema of JUnit's XML allows, as far as reports make use of it.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::json;
 use crate::response::{Delimiter, ResponseTemplate};
+use crate::value::{Object, Value};
 
 use super::compare::Text;
 
@@ -51,14 +53,17 @@ impl Text {
         let markers = joined(of_fields(first), of_fields(second));
         let anchors = joined(of_anchor(first), of_anchor(second));
         let few = &markers[..markers.len().min(MAX_IN_THREES)];
-        let mut outputs: Vec<String> = BODIES.map(str::to_owned).into();
+        let mut bodies: Vec<String> = BODIES.map(str::to_owned).into();
+        bodies.extend(joined(wanted(first), wanted(second)));
+        let mut outputs = bodies.clone();
         for a in &markers {
+            outputs.extend(bodies.iter().map(|body| format!("{body}{a}x")));
             for space in SPACES {
                 outputs.extend([format!("w{a}{space}x"), format!("w{a}{space}")]);
                 outputs.push(format!("w{space}{a}x"));
             }
             for b in &markers {
-                outputs.extend(BODIES.iter().map(|body| format!("{a}{body}{b}x")));
+                outputs.extend(bodies.iter().map(|body| format!("{a}{body}{b}x")));
                 outputs.extend(SPACES.iter().map(|space| format!("w{a}w{b}{space}")));
             }
             for b in few {
@@ -85,6 +90,64 @@ impl Text {
 
 fn text(prefix: &str, output: &str) -> Text {
     Text::new("made up of the markers of both", prefix, output)
+}
+
+/// JSON that has what the transforms of a template ask for.
+fn wanted(template: &ResponseTemplate) -> Vec<String> {
+    let fields = template.as_value().get("fields").and_then(Value::as_object);
+    let bodies = fields
+        .into_iter()
+        .flat_map(Object::values)
+        .filter_map(|field| {
+            let is_list = field.get("transform_each").and_then(Value::as_bool) == Some(true);
+            let mut body = Object::new();
+            fill(&mut body, field.get("transform")?, is_list);
+            let body = Value::from(body);
+            Some(json::write(&match is_list {
+                true => vec![body].into(),
+                false => body,
+            }))
+        });
+    bodies.collect()
+}
+
+/// Puts something wherever a placeholder of a transform looks for it.
+fn fill(body: &mut Object, transform: &Value, is_element: bool) {
+    match transform {
+        Value::Array(items) => items.iter().for_each(|item| fill(body, item, is_element)),
+        Value::Object(object) => object
+            .values()
+            .for_each(|value| fill(body, value, is_element)),
+        Value::String(text) => {
+            let text = text.to_string_lossy();
+            let name = text
+                .strip_prefix('{')
+                .and_then(|text| text.strip_suffix('}'));
+            let path = match is_element {
+                true => name,
+                false => name.and_then(|name| name.strip_prefix("content.")),
+            };
+            if let Some(path) = path {
+                put(body, path);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Puts a value at a path, the steps of which have dots between them.
+fn put(body: &mut Object, path: &str) {
+    let Some((key, rest)) = path.split_once('.') else {
+        // Arguments are an object, and a name that is one shows a difference as well.
+        body.insert(path, Object::from_iter([("a", 1)]));
+        return;
+    };
+    let mut inner = match body.get(key) {
+        Some(Value::Object(inner)) => inner.clone(),
+        _ => Object::new(),
+    };
+    put(&mut inner, rest);
+    body.insert(key, inner);
 }
 
 /// What two templates match, none twice: first what only one of them does.
