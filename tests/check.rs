@@ -393,7 +393,6 @@ fn a_changed_close_is_found_out_in_every_template_of_the_gallery() {
         let first = ResponseTemplate::from_json(&text).expect("a template");
         let second = ResponseTemplate::from_value(&changed).expect("a template");
         let texts = Text::made_up(&first, &second);
-        assert!(compare(&first, &first, &texts).smallest.is_none());
         let parting = compare(&first, &second, &texts).smallest;
         assert!(parting.is_some(), "{}", path.display());
         count += 1;

@@ -13,6 +13,7 @@ use crate::{FIXTURES, Rule, TEMPLATES, parsed, parts, project, target, templates
 /// What the loader says of fixtures that no schema can find anything wrong with.
 const BEYOND_SCHEMAS: &[&str] = &[
     "can't be read",
+    "this is not a file",
     "this is not JSON",
     "there is no such file or folder",
     "there is no chat template",
