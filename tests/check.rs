@@ -58,6 +58,7 @@ fn run_in(folder: &Path, arguments: &[&str]) -> Outcome {
         .current_dir(folder)
         .env_remove("COLUMNS")
         .env_remove("CLICOLOR_FORCE")
+        .env_remove("GITHUB_WORKSPACE")
         .output()
         .expect("the program starts");
     let text = |bytes| String::from_utf8(bytes).expect("it prints UTF-8");
@@ -116,6 +117,24 @@ fn a_broken_fixture_is_told_and_the_others_still_run() {
 #[test]
 fn github_annotates_the_lines_of_cases() {
     assert_snapshot!(unjinja("check tests/check --format github").shown());
+}
+
+#[test]
+fn github_knows_files_from_the_top_of_the_repository_on() {
+    let folder = scratch("workspace");
+    fs::create_dir(folder.join("models")).expect("a folder");
+    copied("mixed.fixture.yaml", &folder.join("models"));
+    let out = Command::new(env!("CARGO_BIN_EXE_unjinja"))
+        .args(["check", "--format", "github"])
+        .current_dir(folder.join("models"))
+        .env("GITHUB_WORKSPACE", &folder)
+        .output()
+        .expect("the program starts");
+    let told = String::from_utf8(out.stdout).expect("it prints UTF-8");
+    assert!(
+        told.starts_with("::error file=models/mixed.fixture.yaml,"),
+        "{told}"
+    );
 }
 
 #[test]

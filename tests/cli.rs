@@ -51,6 +51,7 @@ fn command(arguments: &str) -> Command {
         // What clap goes by when it lays out its messages.
         .env_remove("COLUMNS")
         .env_remove("CLICOLOR_FORCE")
+        .env_remove("GITHUB_WORKSPACE")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
