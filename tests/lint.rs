@@ -40,6 +40,7 @@ fn unjinja_lint(folder: &Path, arguments: &str) -> String {
         .arg("lint")
         .args(arguments.split_whitespace())
         .current_dir(folder)
+        .env_remove("GITHUB_WORKSPACE")
         .output()
         .unwrap();
     let [stdout, stderr] = [out.stdout, out.stderr].map(|text| String::from_utf8(text).unwrap());
