@@ -78,7 +78,8 @@ pub use derive::{
 #[cfg(feature = "chat-template")]
 pub use lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, UnknownLint, lint};
 pub use response::{
-    Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, Opening, OwnedEvent, ParseError,
-    ParserOptions, RegionError, ResponseParser, ResponseTemplate, TemplateError, Tools, parse,
+    Awaited, Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, Opening, Outlook,
+    OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,
+    TemplateError, Tools, parse,
 };
 pub use value::{Number, Object, Text, Value};

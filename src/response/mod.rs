@@ -21,7 +21,7 @@ pub use content::Content;
 pub use delimiter::Delimiter;
 pub use error::{ParseError, RegionError};
 pub use event::{Capture, Event, Opening, OwnedEvent};
-pub use parser::{OnMalformed, ParserOptions, ResponseParser, parse};
+pub use parser::{Awaited, OnMalformed, Outlook, ParserOptions, ResponseParser, parse};
 pub use template::{Fault, Field, ResponseTemplate, TemplateError};
 pub use tools::Tools;
 

@@ -1,5 +1,7 @@
 //! The streaming parser.
 
+mod outlook;
+
 use crate::value::{Object, Value};
 
 use super::content::Parser;
@@ -12,6 +14,8 @@ use super::tools::Tools;
 use super::transform::{Allowance, Scope};
 use super::watch::{Hit, Kind, Watch};
 use super::{ParseError, RegionError};
+
+pub use outlook::{Awaited, Outlook};
 
 /// How much text is searched at first for all delimiters on watch, before what has been found
 /// decides how much more has to be.
