@@ -64,6 +64,27 @@ fn main() -> io::Result<()> {
             write(&corpus, target, index, &random_bytes(index as u64))?;
         }
     }
+    fixtures(&corpus)
+}
+
+/// The fixtures of the tests: right ones, and wrong ones of many kinds.
+fn fixtures(corpus: &Path) -> io::Result<()> {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests");
+    let mut index = 0;
+    for folder in [
+        "check",
+        "fixtures/right",
+        "fixtures/failing",
+        "fixtures/broken",
+    ] {
+        for entry in fs::read_dir(tests.join(folder))? {
+            let path = entry?.path();
+            if path.to_string_lossy().contains(".fixture.") {
+                write(corpus, "fixture", index, &fs::read(&path)?)?;
+                index += 1;
+            }
+        }
+    }
     Ok(())
 }
 
