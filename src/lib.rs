@@ -33,14 +33,16 @@
 //! With the feature `chat-template`, `ChatTemplate` loads the other half of a model's format from
 //! wherever models keep it, and renders it as the transformers library does; `Capabilities` tells
 //! what it can do, and `Findings` how its model writes a turn. From all of this `derive` works out
-//! the response template, and proves it by round trips.
+//! the response template, and proves it by round trips. `lint` says what will hurt about one; with
+//! the feature `check`, the module of that name keeps templates right by fixtures.
 //!
 //! # Features
 //!
 //! - none: the streaming parser alone, and [`json`];
 //! - `chat-template`: chat templates, and response templates derived from them;
+//! - `check`: fixtures, and comparing two response templates;
 //! - `hub`: chat templates from the Hugging Face hub, too;
-//! - `cli` (default): the command line, which brings `chat-template` along.
+//! - `cli` (default): the command line, which brings `check` along.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
