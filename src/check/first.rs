@@ -1,12 +1,13 @@
 //! A first fixture for a chat template.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::derive::{Derivation, Recovery, Row};
 use crate::response::{ParseError, ParserOptions, ResponseTemplate, TemplateError, Tools, parse};
 use crate::value::{Object, Value};
 
-/// A fixture to begin with: a case for each conversation that the chat template renders.
+/// A fixture to begin with: a case for each conversation that the chat template renders. Those of
+/// which it writes the same text share one, which names them all.
 ///
 /// What a case expects is what the response template makes of the text. Where it does not recover
 /// what was said, the case expects what was said, and fails: it shows what is to be mended.
@@ -61,12 +62,15 @@ impl FirstFixture {
         let mut names = HashMap::new();
         let mut cases = Vec::new();
         let mut outcomes = Vec::new();
-        let mut seen: HashSet<(&str, &str)> = HashSet::new();
+        let mut seen: HashMap<(&str, &str), usize> = HashMap::new();
         for row in &derivation.proof {
             // What differs before the anchor only makes no other case.
-            if !seen.insert((from_anchor(&loaded, &row.prefix), &row.output)) {
+            let text = (from_anchor(&loaded, &row.prefix), row.output.as_str());
+            if let Some(&known) = seen.get(&text) {
+                also_written_for(&mut cases[known], &row.name);
                 continue;
             }
+            seen.insert(text, cases.len());
             let options = ParserOptions {
                 tools: tools.clone(),
                 ..ParserOptions::default()
@@ -150,6 +154,29 @@ fn case(
     };
     case.insert("message", message);
     case
+}
+
+/// Notes in a case that its text is what the chat template writes for another conversation, too.
+fn also_written_for(case: &mut Object, name: &str) {
+    let described = case.get("description").and_then(Value::as_str);
+    let own = case.get("name").and_then(Value::as_str);
+    let description = match described {
+        _ if own == Some(name) => return,
+        Some(text) if text.split("; ").any(|part| part.ends_with(name)) => return,
+        Some(text) => format!("{text}; {name}"),
+        None => format!("The same is written for: {name}"),
+    };
+    // A case says first what it is about.
+    let rest = std::mem::take(case)
+        .into_iter()
+        .filter(|(key, _)| *key != *"description");
+    for (key, value) in rest {
+        let is_name = key == *"name";
+        case.insert(key, value);
+        if is_name {
+            case.insert("description", description.as_str());
+        }
+    }
 }
 
 /// What was said, with what every message of the template holds.

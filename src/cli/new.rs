@@ -24,7 +24,7 @@ use super::{Failure, input, output, tell};
     unjinja new chat_template.jinja --derive
 
 The chat template renders conversations, and each becomes a case: what the model would write, and
-the message that it means. Where the response template does not recover what was said, the case
+the message that it means. Those with the same text share a case, which names them. Where the response template does not recover what was said, the case
 expects what was said, so that it fails and shows what is to be mended; `--as-is` keeps it as it is.
 
 Exit codes:

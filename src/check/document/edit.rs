@@ -18,6 +18,9 @@ pub(in crate::check) struct Change {
     pub(in crate::check) value: Value,
 }
 
+/// So much text is read anew at the most to find out which changes can't be made as the others are.
+const MAX_READ: usize = 8 << 20;
+
 /// A document with changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::check) struct Changed {
@@ -50,7 +53,8 @@ impl Document {
     /// has been written is read back; if it doesn't say what it should, it is not given away.
     pub(in crate::check) fn changed(&self, changes: &[Change]) -> Changed {
         let mut how = vec![How::Finely; changes.len()];
-        let settled = self.settle(changes, &mut how, 0..changes.len());
+        let mut attempts = (MAX_READ / self.text.len().max(1)).clamp(32, 4_000);
+        let settled = self.settle(changes, &mut how, 0..changes.len(), &mut attempts);
         let text = settled.or_else(|| self.attempt(changes, &how));
         let impossible = (0..changes.len()).filter(|&change| how[change] == How::Not);
         match text {
@@ -66,8 +70,20 @@ impl Document {
     }
 
     /// Finds out how each of some changes can be made, half by half until it is clear which of them
-    /// need more than the others. Gives the text if all can be made finely at once.
-    fn settle(&self, changes: &[Change], how: &mut [How], range: Range<usize>) -> Option<String> {
+    /// need more than the others. Gives the text if all can be made finely at once. When there are no
+    /// attempts left, changes are not made.
+    fn settle(
+        &self,
+        changes: &[Change],
+        how: &mut [How],
+        range: Range<usize>,
+        attempts: &mut usize,
+    ) -> Option<String> {
+        let Some(left) = attempts.checked_sub(1) else {
+            how[range].fill(How::Not);
+            return None;
+        };
+        *attempts = left;
         let of_range = |how: &[How]| {
             let all = how.iter().enumerate();
             let only = all.map(|(change, how)| match range.contains(&change) {
@@ -88,8 +104,8 @@ impl Document {
             return None;
         }
         let middle = range.start + range.len() / 2;
-        self.settle(changes, how, range.start..middle);
-        self.settle(changes, how, middle..range.end);
+        self.settle(changes, how, range.start..middle, attempts);
+        self.settle(changes, how, middle..range.end, attempts);
         None
     }
 

@@ -218,6 +218,46 @@ fn what_yaml_can_not_hold_is_not_written() {
     assert_eq!(changed.text, "cases:\n- name: a\n");
 }
 
+#[test]
+fn what_can_not_be_changed_keeps_nothing_else_from_it() {
+    // The last is impossible, and the one before has an anchor that another one needs.
+    let document = yaml(
+        "cases:\n- message: {content: a} # one\n- message: &m {content: old} # two\n\
+         - message: *m\n- message: {content: b}\n",
+    );
+    let change = |case: usize, message: &str| Change {
+        pointer: format!("/cases/{case}"),
+        key: "message",
+        value: value(message),
+    };
+    let changed = document.changed(&[
+        change(0, r#"{"content": "new"}"#),
+        change(1, r#"{"content": "new"}"#),
+        change(3, r#"{"content": "\ud800"}"#),
+    ]);
+    assert_eq!(changed.impossible, [1, 2]);
+    let expected = document.text.replace("content: a", "content: \"new\"");
+    assert_eq!(changed.text, expected);
+}
+
+#[test]
+fn where_very_many_can_not_be_changed_it_ends_all_the_same() {
+    let cases: String = (0..3_000)
+        .map(|n| format!("- name: {n}\n  message: old\n"))
+        .collect();
+    let document = yaml(&format!("cases:\n{cases}"));
+    let changes: Vec<Change> = (0..3_000)
+        .map(|case| Change {
+            pointer: format!("/cases/{case}"),
+            key: "message",
+            value: value(r#""\ud800""#),
+        })
+        .collect();
+    let changed = document.changed(&changes);
+    assert_eq!(changed.impossible.len(), changes.len());
+    assert_eq!(changed.text, document.text);
+}
+
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("\n".to_owned()),
