@@ -62,21 +62,13 @@ impl FirstFixture {
         let mut names = HashMap::new();
         let mut cases = Vec::new();
         let mut outcomes = Vec::new();
-        let mut seen: HashMap<(&str, &str), usize> = HashMap::new();
-        for row in &derivation.proof {
-            // What differs before the anchor only makes no other case.
-            let text = (from_anchor(&loaded, &row.prefix), row.output.as_str());
-            if let Some(&known) = seen.get(&text) {
-                also_written_for(&mut cases[known], &row.name);
-                continue;
-            }
-            seen.insert(text, cases.len());
+        for (row, others) in by_text(&loaded, &derivation.proof) {
             let options = ParserOptions {
                 tools: tools.clone(),
                 ..ParserOptions::default()
             };
             let outcome = parse(&loaded, &row.prefix, &row.output, options);
-            cases.push(case(&loaded, row, &outcome, &mut names));
+            cases.push(case(&loaded, row, &others, &outcome, &mut names));
             outcomes.push(outcome);
         }
         let mut head = Object::new();
@@ -125,9 +117,31 @@ impl FirstFixture {
     }
 }
 
+/// The rows that differ in what matters of their texts, each with the names of the others that have
+/// the same.
+fn by_text<'d>(template: &ResponseTemplate, rows: &'d [Row]) -> Vec<(&'d Row, Vec<&'d str>)> {
+    let mut known: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut all: Vec<(&Row, Vec<&str>)> = Vec::new();
+    for row in rows {
+        let text = (from_anchor(template, &row.prefix), row.output.as_str());
+        let number = *known.entry(text).or_insert(all.len());
+        match all.get_mut(number) {
+            Some((first, others)) => {
+                let name = row.name.as_str();
+                if first.name != name && !others.contains(&name) {
+                    others.push(name);
+                }
+            }
+            None => all.push((row, Vec::new())),
+        }
+    }
+    all
+}
+
 fn case(
     template: &ResponseTemplate,
     row: &Row,
+    others: &[&str],
     outcome: &Result<Object, ParseError>,
     names: &mut HashMap<String, usize>,
 ) -> Object {
@@ -154,29 +168,6 @@ fn case(
     };
     case.insert("message", message);
     case
-}
-
-/// Notes in a case that its text is what the chat template writes for another conversation, too.
-fn also_written_for(case: &mut Object, name: &str) {
-    let described = case.get("description").and_then(Value::as_str);
-    let own = case.get("name").and_then(Value::as_str);
-    let description = match described {
-        _ if own == Some(name) => return,
-        Some(text) if text.split("; ").any(|part| part.ends_with(name)) => return,
-        Some(text) => format!("{text}; {name}"),
-        None => format!("The same is written for: {name}"),
-    };
-    // A case says first what it is about.
-    let rest = std::mem::take(case)
-        .into_iter()
-        .filter(|(key, _)| *key != *"description");
-    for (key, value) in rest {
-        let is_name = key == *"name";
-        case.insert(key, value);
-        if is_name {
-            case.insert("description", description.as_str());
-        }
-    }
 }
 
 /// What was said, with what every message of the template holds.
