@@ -10,6 +10,8 @@
 //! | rendering, as the transformers library does | `render/` |
 //! | the Hugging Face hub | `hub.rs`, its cache on disk in `cache.rs`, its settings in `settings.rs` |
 
+use std::path::Path;
+
 #[cfg(feature = "hub")]
 mod cache;
 mod config;
@@ -144,6 +146,30 @@ impl ChatTemplate {
     /// be done.
     pub fn load(source: &Source, options: &LoadOptions<'_>) -> Result<Self, LoadError> {
         load::load(source, options)
+    }
+
+    /// Loads the template that belongs to a response template in a file or folder: the one that the
+    /// same file holds, or else the one of the folder that it stands in. Nothing if neither has one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`load`](Self::load), but for there being no template.
+    pub fn beside(path: &Path, options: &LoadOptions<'_>) -> Result<Option<Self>, LoadError> {
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let places: &[&Path] = match path.is_dir() {
+            true => &[path],
+            false => &[path, folder],
+        };
+        for place in places {
+            match Self::load(&Source::Path(place.to_path_buf()), options) {
+                Err(LoadError::NoTemplate { .. }) => {}
+                loaded => return loaded.map(Some),
+            }
+        }
+        Ok(None)
     }
 
     /// Makes the template ready to be compiled, for rendering it several times.

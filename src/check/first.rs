@@ -153,11 +153,15 @@ fn case(
     };
     let mut case = Object::new();
     case.insert("name", name);
+    let mut description = Vec::new();
     if let Recovery::NotExpressed(why) = &row.recovery {
-        case.insert(
-            "description",
-            format!("What was said does not come back: {why}"),
-        );
+        description.push(format!("What was said does not come back: {why}"));
+    }
+    if !others.is_empty() {
+        description.push(format!("The same is written for: {}", others.join("; ")));
+    }
+    if !description.is_empty() {
+        case.insert("description", description.join("\n"));
     }
     case.insert("prefix", from_anchor(template, &row.prefix));
     case.insert("output", row.output.as_str());

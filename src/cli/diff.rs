@@ -1,7 +1,7 @@
 //! `unjinja diff`: whether two response templates read the same texts alike.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use unjinja::check::{Comparison, Fixture, Parting, Text, compare, find};
 use unjinja::{
@@ -9,6 +9,7 @@ use unjinja::{
 };
 
 use super::report::{Format, changed_lines, painted_diff, printable};
+use super::source::tell_left_out;
 use super::{Failure, input};
 
 /// Find out whether two response templates read the same texts alike
@@ -93,31 +94,27 @@ fn of_fixtures(paths: &[PathBuf]) -> Result<Vec<Text>, Failure> {
 
 /// What the chat template renders, if there is one.
 fn rendered(args: &Args) -> Result<Vec<Text>, Failure> {
-    let load = |source: &Source| ChatTemplate::load(source, &LoadOptions::default());
-    let template = match &args.chat_template {
-        Some(source) => {
-            let loaded = Source::parse(source).and_then(|source| load(&source));
-            Some(loaded.map_err(|error| Failure::Input(error.to_string()))?)
+    let options = LoadOptions::default();
+    let texts = |template: &ChatTemplate| {
+        let derivation = derive(template, &DeriveOptions::default());
+        derivation.map(|derivation| Text::of_derivation(&derivation))
+    };
+    if let Some(source) = &args.chat_template {
+        let loaded = Source::parse(source).and_then(|source| ChatTemplate::load(&source, &options));
+        let template = loaded.map_err(|error| Failure::Input(error.to_string()))?;
+        return texts(&template)
+            .map_err(|error| Failure::Input(format!("{}: {error}", template.name)));
+    }
+    // One that is not asked for need not be there, nor be of use.
+    for path in [&args.first, &args.second] {
+        match ChatTemplate::beside(path, &options).map(|found| found.map(|found| texts(&found))) {
+            Ok(Some(Ok(texts))) => return Ok(texts),
+            Ok(None) => {}
+            Ok(Some(Err(error))) => tell_left_out(&error),
+            Err(error) => tell_left_out(&error),
         }
-        // One that is not asked for need not be there.
-        None => [&args.first, &args.second]
-            .into_iter()
-            .filter(|path| has_chat_template(path))
-            .find_map(|path| load(&Source::Path(path.clone())).ok()),
-    };
-    let Some(template) = template else {
-        return Ok(Vec::new());
-    };
-    let derivation = derive(&template, &DeriveOptions::default())
-        .map_err(|error| Failure::Input(format!("{}: {error}", template.name)))?;
-    Ok(Text::of_derivation(&derivation))
-}
-
-fn has_chat_template(path: &Path) -> bool {
-    path.is_dir()
-        || path
-            .file_name()
-            .is_some_and(|name| name == "tokenizer_config.json")
+    }
+    Ok(Vec::new())
 }
 
 fn human(args: &Args, comparison: &Comparison, count: usize, terminal: bool) -> String {

@@ -124,11 +124,6 @@ impl TemplateDocument {
         })
     }
 
-    /// Whether it is more than the template: the configuration of a tokenizer.
-    pub(crate) fn is_configuration(&self) -> bool {
-        !self.pointer.is_empty()
-    }
-
     pub(crate) fn template(&self) -> Result<ResponseTemplate, TemplateError> {
         ResponseTemplate::from_json_at(&self.text, self.pointer)
     }

@@ -12,7 +12,7 @@ use unjinja::{
 
 use super::input::TemplateDocument;
 use super::report::printable;
-use super::source::SourceOptions;
+use super::source::{SourceOptions, tell_left_out};
 use super::{Failure, github};
 
 /// Say what will hurt about a response template, before it does
@@ -291,8 +291,6 @@ fn look_at(
         }
     };
     let beside = match given {
-        None if document.is_configuration() => args.options.load_if_there(path)?,
-        // Who keeps the template in a file of its own has it in the model's folder.
         None => beside(args, path),
         Some(_) => None,
     };
@@ -315,24 +313,15 @@ fn look_at(
         .collect())
 }
 
-/// The chat template in the folder of a response template, if it can be used. Nobody has asked for
-/// it, so what is wrong with it is no reason to look at nothing.
+/// The chat template that stands beside a response template, if it can be made use of.
 fn beside(args: &Args, path: &Path) -> Option<ChatTemplate> {
-    if path == Path::new("-") {
-        return None;
-    }
-    let loaded = args.options.load_if_there(folder_of(path));
-    let template = loaded.ok().flatten()?;
-    Findings::of(&template, &args.options.base()).ok()?;
-    Some(template)
-}
-
-/// The folder that a file stands in.
-fn folder_of(path: &Path) -> &Path {
-    let folder = path.parent().unwrap_or(path);
-    match folder == Path::new("") {
-        true => Path::new("."),
-        false => folder,
+    let template = args.options.beside(path)?;
+    match Findings::of(&template, &args.options.base()) {
+        Ok(_) => Some(template),
+        Err(error) => {
+            tell_left_out(&error);
+            None
+        }
     }
 }
 

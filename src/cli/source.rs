@@ -1,11 +1,12 @@
 //! Where a command's chat template comes from.
 
+use std::fmt;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use jiff::civil::DateTime;
 
-use unjinja::{ChatTemplate, LoadError, LoadOptions, RenderInput, Source};
+use unjinja::{ChatTemplate, LoadOptions, RenderInput, Source};
 
 use super::Failure;
 
@@ -55,20 +56,28 @@ impl SourceArgs {
 impl SourceOptions {
     /// Loads a template.
     pub(crate) fn load(&self, source: &str) -> Result<ChatTemplate, Failure> {
-        let loaded = Source::parse(source).and_then(|source| self.try_load(&source));
-        loaded.map_err(|e| Failure::Input(e.to_string()))
+        let source = Source::parse(source).map_err(|e| Failure::Input(e.to_string()))?;
+        let loaded = self.with_load_options(|options| ChatTemplate::load(&source, options));
+        let template = loaded.map_err(|e| Failure::Input(e.to_string()))?;
+        Ok(self.with_tokens(template))
     }
 
-    /// Loads the template of a file or folder; nothing if there is none.
-    pub(crate) fn load_if_there(&self, path: &Path) -> Result<Option<ChatTemplate>, Failure> {
-        match self.try_load(&Source::Path(path.to_owned())) {
-            Ok(template) => Ok(Some(template)),
-            Err(LoadError::NoTemplate { .. }) => Ok(None),
-            Err(error) => Err(Failure::Input(error.to_string())),
+    /// The chat template that stands beside a response template. Nobody has asked for it, so what is
+    /// wrong with it is told, and no reason to do nothing.
+    pub(crate) fn beside(&self, path: &Path) -> Option<ChatTemplate> {
+        if path == Path::new("-") {
+            return None;
+        }
+        match self.with_load_options(|options| ChatTemplate::beside(path, options)) {
+            Ok(template) => template.map(|template| self.with_tokens(template)),
+            Err(error) => {
+                tell_left_out(&error);
+                None
+            }
         }
     }
 
-    fn try_load(&self, source: &Source) -> Result<ChatTemplate, LoadError> {
+    fn with_load_options<T>(&self, load: impl FnOnce(&LoadOptions<'_>) -> T) -> T {
         let is_terminal = io::stderr().is_terminal();
         let progress = |line: &str| {
             if is_terminal {
@@ -79,14 +88,18 @@ impl SourceOptions {
         options.variant = self.variant.clone();
         options.offline = self.offline;
         options.on_progress = Some(&progress);
-        let mut template = ChatTemplate::load(source, &options)?;
+        load(&options)
+    }
+
+    /// The template with the tokens that were given.
+    fn with_tokens(&self, mut template: ChatTemplate) -> ChatTemplate {
         if let Some(token) = &self.bos_token {
             template.bos_token = Some(token.clone());
         }
         if let Some(token) = &self.eos_token {
             template.eos_token = Some(token.clone());
         }
-        Ok(template)
+        template
     }
 
     /// The first option that is given, and that a fixture can't keep.
@@ -109,4 +122,11 @@ impl SourceOptions {
             ..RenderInput::default()
         }
     }
+}
+
+/// Tells why the chat template that stands beside a response template is not made use of.
+pub(crate) fn tell_left_out(error: &dyn fmt::Display) {
+    super::tell(format_args!(
+        "warning: the chat template that is there is left out: {error}\n"
+    ));
 }
