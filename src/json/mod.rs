@@ -26,13 +26,12 @@ use std::fmt;
 
 use crate::value::Value;
 
-use reader::Reader;
-
 pub use edit::{EditError, get_key, set_key};
 pub(crate) use locator::locate_nearest;
 pub use locator::{locate, locate_key};
 pub use writer::{Style, write, write_into, write_str, write_styled, write_text};
 
+pub(crate) use reader::Reader;
 pub(crate) use writer::write_number;
 
 /// Arrays and objects may be nested this deep. Python's limit is its

@@ -8,12 +8,12 @@ use super::{Error, ErrorKind, MAX_DEPTH, Position};
 
 /// A document being read. Keeps its own stack of open arrays and objects, so
 /// that deep documents do not need a deep call stack.
-pub(super) struct Reader<'a> {
-    pub(super) bytes: &'a [u8],
+pub(crate) struct Reader<'a> {
+    pub(crate) bytes: &'a [u8],
     /// The same as a string, unless it may hold lone surrogates. Saves
     /// checking again that its parts are UTF-8.
     text: Option<&'a str>,
-    pub(super) at: usize,
+    pub(crate) at: usize,
     open: Vec<Open>,
 }
 
@@ -25,7 +25,7 @@ enum Open {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8], text: Option<&'a str>) -> Self {
+    pub(crate) fn new(bytes: &'a [u8], text: Option<&'a str>) -> Self {
         Self {
             bytes,
             text,
@@ -34,7 +34,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn document(mut self) -> Result<Value, Error> {
+    pub(crate) fn document(mut self) -> Result<Value, Error> {
         if self.bytes.starts_with("\u{feff}".as_bytes()) {
             return Err(self.error(ErrorKind::ByteOrderMark, 0));
         }
@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a value with all of its parts.
-    pub(super) fn value(&mut self) -> Result<Value, Error> {
+    pub(crate) fn value(&mut self) -> Result<Value, Error> {
         loop {
             // Nothing here means that an array or object was opened, and its
             // first value comes next.
@@ -262,7 +262,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a string, of which the opening quote stands here.
-    pub(super) fn string(&mut self) -> Result<Text, Error> {
+    pub(crate) fn string(&mut self) -> Result<Text, Error> {
         let start = self.at + 1;
         let end = special_from::<false>(self.bytes, start);
         // Nearly all strings end here, without any escape.
@@ -345,14 +345,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    pub(super) fn skip_space(&mut self) {
+    pub(crate) fn skip_space(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.bytes.get(self.at) {
             self.at += 1;
         }
     }
 
     /// Goes past this byte if it stands here.
-    pub(super) fn take(&mut self, byte: u8) -> bool {
+    pub(crate) fn take(&mut self, byte: u8) -> bool {
         let here = self.bytes.get(self.at) == Some(&byte);
         self.at += usize::from(here);
         here
