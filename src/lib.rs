@@ -42,7 +42,8 @@
 //! - `chat-template`: chat templates, and response templates derived from them;
 //! - `check`: fixtures, and comparing two response templates;
 //! - `hub`: chat templates from the Hugging Face hub, too;
-//! - `cli` (default): the command line, which brings `check` along.
+//! - `tui`: the workbench in the terminal, which brings `check` along;
+//! - `cli` (default): the command line, which brings `tui` along.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -60,6 +61,8 @@ mod lint;
 mod number;
 mod response;
 mod spelling;
+#[cfg(feature = "tui")]
+pub mod tui;
 mod value;
 
 #[cfg(feature = "chat-template")]
