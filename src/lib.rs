@@ -40,7 +40,7 @@
 //!
 //! - none: the streaming parser alone, and [`json`];
 //! - `chat-template`: chat templates, and response templates derived from them;
-//! - `check`: fixtures, and comparing two response templates;
+//! - `check`: fixtures, comparing two response templates, and how two texts differ;
 //! - `hub`: chat templates from the Hugging Face hub, too;
 //! - `tui`: the workbench in the terminal, which brings `check` along;
 //! - `cli` (default): the command line, which brings `tui` along.
@@ -55,6 +55,8 @@ mod chat_template;
 pub mod check;
 #[cfg(feature = "chat-template")]
 mod derive;
+#[cfg(feature = "check")]
+pub mod difference;
 pub mod json;
 #[cfg(feature = "chat-template")]
 mod lint;
