@@ -329,7 +329,6 @@ fn the_difference_to_the_one_that_is_there_can_be_shown() {
     assert_snapshot!(unjinja(&folder, &["derive", ".", "--diff", "-q"]).stdout, @r#"
     --- .: there
     +++ .: derived
-    @@ -11,7 +11,7 @@
          },
          "tool_calls": {
            "open": "<call>",

@@ -8,7 +8,6 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use clap::ValueEnum;
-use similar::TextDiff;
 
 use unjinja::{ChatTemplate, Derivation, DeriveOptions, Source, Value, derive, json};
 
@@ -407,13 +406,12 @@ fn show_difference(source: &str, template: &ChatTemplate, derived: &Value) -> Re
         super::tell(format_args!(
             "{source}: the one that is there is the same\n"
         ));
+        return Ok(());
     }
-    let diff = TextDiff::from_lines(&old, &new);
-    let text = diff
-        .unified_diff()
-        .header(&format!("{source}: there"), &format!("{source}: derived"))
-        .to_string();
-    let text = report::painted_diff(&text, io::stdout().is_terminal());
+    let terminal = io::stdout().is_terminal();
+    let names = format!("--- {source}: there\n+++ {source}: derived\n");
+    let text =
+        report::painted_diff(&names, terminal) + &report::changed_lines(&old, &new, terminal);
     io::stdout()
         .lock()
         .write_all(text.as_bytes())

@@ -1,15 +1,17 @@
 //! How commands tell what they found.
 
 use std::env;
-use std::time::Duration;
 
 use clap::ValueEnum;
-use similar::TextDiff;
 
+use unjinja::difference;
 use unjinja::{Certainty, Derivation, Evidence, Findings, Recovery, Subject};
 
 /// How much of a text is shown in a report.
 const SHOWN: usize = 160;
+
+/// How many lines are shown around those that differ.
+const LINES_AROUND: usize = 3;
 
 /// How a command prints what it found.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -198,20 +200,17 @@ pub(crate) fn evidence(all: &[Evidence], subject: Subject, terminal: bool) -> St
 
 fn difference(before: &str, after: &str, colours: bool) -> String {
     let (before, after) = (printable(before), printable(after));
-    let (old, new) = (words(&before), words(&after));
-    let changes = similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new);
+    let changes = difference::words(&before, &after);
     let mut out = String::new();
     for (at, change) in changes.iter().enumerate() {
-        let [removed, added] =
-            [&old[change.old_range()], &new[change.new_range()]].map(<[&str]>::concat);
-        if change.tag() == similar::DiffTag::Equal {
+        if change.is_equal() {
             let (first, last) = (at == 0, at + 1 == changes.len());
-            out.push_str(&shortened(&added, first, last));
+            out.push_str(&shortened(change.after, first, last));
             continue;
         }
         for (text, [open, close], colour) in [
-            (removed, ["[-", "-]"], "\u{1b}[31m"),
-            (added, ["{+", "+}"], "\u{1b}[32m"),
+            (change.before, ["[-", "-]"], "\u{1b}[31m"),
+            (change.after, ["{+", "+}"], "\u{1b}[32m"),
         ] {
             if text.is_empty() {
                 continue;
@@ -244,25 +243,6 @@ pub(crate) fn printable(text: &str) -> String {
     shown.collect()
 }
 
-/// The words of a text, its tags, and each other character by itself.
-fn words(text: &str) -> Vec<&str> {
-    let mut words = Vec::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let run = |is: &dyn Fn(char) -> bool| rest.find(|c| !is(c)).unwrap_or(rest.len());
-        let tag = || run(&|c| c != '>' && !c.is_whitespace());
-        let length = match first {
-            '<' if rest[tag()..].starts_with('>') => tag() + 1,
-            c if c.is_alphanumeric() => run(&char::is_alphanumeric),
-            c => c.len_utf8(),
-        };
-        let (word, after) = rest.split_at(length);
-        words.push(word);
-        rest = after;
-    }
-    words
-}
-
 /// As much of a text that both renderings have as is needed around what differs.
 fn shortened(text: &str, first: bool, last: bool) -> String {
     let from = |count: usize| text.char_indices().rev().nth(count).map_or(0, |(at, _)| at);
@@ -285,19 +265,44 @@ fn wants_colours(terminal: bool) -> bool {
 
 /// The lines that differ, with some around them.
 pub(crate) fn changed_lines(before: &str, after: &str, terminal: bool) -> String {
-    // The smallest difference of long texts may take long to find; another will do.
-    let diff = TextDiff::configure()
-        .timeout(Duration::from_secs(1))
-        .diff_lines(before, after);
+    let changes = difference::lines(before, after);
     let mut out = String::new();
-    for group in diff.grouped_ops(3) {
-        // What is left out between two of them shows.
-        out.push_str(if out.is_empty() { "" } else { " …\n" });
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            out.push_str(&format!("{}{}", change.tag(), printable(change.value())));
+    for (at, change) in changes.iter().enumerate() {
+        if change.is_equal() {
+            let (first, last) = (at == 0, at + 1 == changes.len());
+            out.push_str(&lines_around(change.after, first, last));
+        } else {
+            out.push_str(&signed('-', change.before.split_inclusive('\n')));
+            out.push_str(&signed('+', change.after.split_inclusive('\n')));
         }
     }
     painted_diff(&out, terminal)
+}
+
+/// Those of the lines that both texts have which stand next to lines that differ.
+fn lines_around(text: &str, first: bool, last: bool) -> String {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let head = if first { 0 } else { LINES_AROUND };
+    let tail = if last { 0 } else { LINES_AROUND };
+    if lines.len() <= head + tail {
+        return signed(' ', lines);
+    }
+    // What is left out between two of them shows.
+    let mark = if first || last { "" } else { " …\n" };
+    let (head, tail) = (&lines[..head], &lines[lines.len() - tail..]);
+    [
+        signed(' ', head.iter().copied()),
+        mark.to_owned(),
+        signed(' ', tail.iter().copied()),
+    ]
+    .concat()
+}
+
+fn signed<'a>(sign: char, lines: impl IntoIterator<Item = &'a str>) -> String {
+    let lines = lines.into_iter();
+    lines
+        .map(|line| format!("{sign}{}", printable(line)))
+        .collect()
 }
 
 /// A difference with colours, where they are wanted.
@@ -314,7 +319,6 @@ pub(crate) fn painted_diff(diff: &str, terminal: bool) -> String {
         let colour = match text.as_bytes().first() {
             Some(b'+') => "\u{1b}[32m",
             Some(b'-') => "\u{1b}[31m",
-            Some(b'@') => "\u{1b}[36m",
             _ => {
                 out.push_str(line);
                 continue;
