@@ -80,7 +80,8 @@ pub use chat_template::{
 };
 #[cfg(feature = "chat-template")]
 pub use derive::{
-    DamageRow, DamagedText, Derivation, DeriveError, DeriveOptions, Recovery, Row, derive,
+    Candidate, DamageRow, DamagedText, Derivation, DeriveError, DeriveOptions, Recovery, Row,
+    Tally, derive,
 };
 #[cfg(feature = "chat-template")]
 pub use lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, UnknownLint, lint};

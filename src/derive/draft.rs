@@ -9,64 +9,9 @@ use crate::analysis::{CallBody, Findings, Slot, dedup, slotted};
 use crate::value::{Object, Value};
 
 use super::DeriveOptions;
+use super::choices::{Choices, ContentPlace, ThinkingEnd, ThinkingOpen};
 use super::regex::{any_of, exact, loose};
 use closing::split_close;
-
-/// What findings leave open, and trials decide.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(super) struct Choices {
-    pub(super) thinking_open: ThinkingOpen,
-    pub(super) thinking_end: ThinkingEnd,
-    pub(super) content: ContentPlace,
-    /// Whether a call that nothing closes ends where the next begins.
-    pub(super) next_call_closes: bool,
-    /// Whether calls that nothing clear opens may begin within a text.
-    pub(super) calls_anywhere: bool,
-    /// Whether a call that is a bare JSON object is cut into its name and its arguments, so that
-    /// one may follow the other with nothing between.
-    pub(super) split_objects: bool,
-    /// Whether calls close a text that nothing else has closed.
-    pub(super) calls_close_content: bool,
-    /// Whether what stands between a name and the arguments may be anything.
-    pub(super) loose_header: bool,
-    /// Whether the first of several markers that open a call may be left out.
-    pub(super) optional_lead: bool,
-    /// Whether markers are also known without their beginnings, which a prompt may have taken.
-    pub(super) broken_markers: bool,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(super) enum ThinkingOpen {
-    /// Its marker opens it.
-    #[default]
-    Marker,
-    /// Its marker opens it, if the other one closes it later.
-    MarkerIfClosed,
-    /// The turn begins with it, if a marker closes it later.
-    StartIfClosed,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(super) enum ThinkingEnd {
-    /// Only its marker closes it.
-    #[default]
-    Marker,
-    /// The end of the turn closes it, too.
-    OrTurn,
-    /// So does a call.
-    OrCall,
-    /// So does a call, unless its marker closes it later.
-    OrCallUnlessClosed,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(super) enum ContentPlace {
-    /// Whatever is nothing else.
-    #[default]
-    Leftover,
-    /// What its markers enclose.
-    Marked,
-}
 
 /// A response template for findings, with some choices made.
 pub(super) fn draft(

@@ -4,6 +4,8 @@
 //! draft, and every draft is run, by the real parser, over all renderings of probes and over what
 //! models do to such texts.
 
+mod candidate;
+mod choices;
 mod conversations;
 mod damage;
 mod draft;
@@ -17,8 +19,11 @@ use crate::analysis::{Analysis, Findings, analyze, with_tokens};
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 use crate::value::Value;
 
-use search::Search;
+use damage::Damaged;
+use sample::Samples;
+use search::{Chosen, Search};
 
+pub use candidate::{Candidate, Tally};
 pub use proof::{DamageRow, DamagedText, Recovery, Row};
 
 /// How a response template is to be derived.
@@ -67,6 +72,67 @@ pub struct Derivation {
 }
 
 impl Derivation {
+    /// What [`derive()`] does, and the drafts that it has tried.
+    ///
+    /// The one that was chosen comes first, then the others, best first: at most 24 in all, and no
+    /// two of them are the same response template. How good one is is counted as [`derive()`] counts:
+    /// texts that are the same are one, renderings come before texts that were made up, and these
+    /// before damaged ones.
+    ///
+    /// Trying all of them to the end takes longer than choosing one, but some seconds at the most;
+    /// what could not be tried by then is left out.
+    ///
+    /// ```
+    /// use unjinja::{ChatTemplate, Derivation, DeriveOptions};
+    ///
+    /// let template = ChatTemplate::from_source(
+    ///     "{% for m in messages %}<{{ m.role }}>\
+    ///      {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}\
+    ///      {{ m.content }}<end>{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let options = DeriveOptions::default();
+    /// let (derivation, candidates) = Derivation::with_candidates(&template, &options)?;
+    /// assert!(candidates[0].is_chosen);
+    /// assert_eq!(candidates[0].template, derivation.template);
+    ///
+    /// let other = &candidates[1];
+    /// assert_eq!(other.differences, ["only its marker closes reasoning"]);
+    /// assert!(other.damaged.recovered < candidates[0].damaged.recovered);
+    /// # Ok::<(), unjinja::DeriveError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`derive()`].
+    pub fn with_candidates(
+        template: &ChatTemplate,
+        options: &DeriveOptions,
+    ) -> Result<(Derivation, Vec<Candidate>), DeriveError> {
+        let material = Material::gather(template, options)?;
+        let search = Search::new(&material, options);
+        let chosen = search.best().map_err(DeriveError::NoDraft)?;
+        let candidates = candidate::candidates(&search, &chosen);
+        Ok((Derivation::of(material, chosen, options), candidates))
+    }
+
+    fn of(material: Material, chosen: Chosen, options: &DeriveOptions) -> Derivation {
+        let field = options.reasoning_field.as_str();
+        let samples = material.samples;
+        let refused = samples.refused.iter();
+        Derivation {
+            proof: proof::rows(&chosen.template, field, &samples),
+            damaged: proof::damaged_texts(&chosen.template, field, &samples, &material.damaged),
+            tools: conversations::tools(),
+            refused: refused
+                .map(|(name, why)| ((*name).to_owned(), why.clone()))
+                .collect(),
+            template: chosen.value,
+            drafts: chosen.tried.len(),
+            findings: material.findings,
+        }
+    }
+
     /// Whether all that the chat template writes is recovered.
     pub fn is_whole(&self) -> bool {
         let missed = |row: &Row| matches!(row.recovery, Recovery::NotExpressed(_));
@@ -116,34 +182,40 @@ impl Derivation {
 /// If the chat template is not valid, does not even render a question, or renders nothing of what
 /// the assistant says; and if nothing that could be drafted is a valid response template.
 pub fn derive(template: &ChatTemplate, options: &DeriveOptions) -> Result<Derivation, DeriveError> {
-    check_field(&options.reasoning_field)?;
-    let prepared = template.prepare();
-    let base = with_tokens(template, &options.base);
-    let Analysis {
-        mut asking,
-        openings,
-        findings,
-    } = analyze(template, &prepared, base)?;
-    let samples = sample::take(&mut asking, &openings, &findings);
-    if !samples.hold_something() {
-        return Err(DeriveError::NoTurn(samples.refusal()));
+    let material = Material::gather(template, options)?;
+    let chosen = Search::new(&material, options).best();
+    let chosen = chosen.map_err(DeriveError::NoDraft)?;
+    Ok(Derivation::of(material, chosen, options))
+}
+
+/// What drafts are written from, and what they are tried on.
+struct Material {
+    findings: Findings,
+    samples: Samples,
+    damaged: Vec<Damaged>,
+}
+
+impl Material {
+    fn gather(template: &ChatTemplate, options: &DeriveOptions) -> Result<Material, DeriveError> {
+        check_field(&options.reasoning_field)?;
+        let prepared = template.prepare();
+        let base = with_tokens(template, &options.base);
+        let Analysis {
+            mut asking,
+            openings,
+            findings,
+        } = analyze(template, &prepared, base)?;
+        let samples = sample::take(&mut asking, &openings, &findings);
+        if !samples.hold_something() {
+            return Err(DeriveError::NoTurn(samples.refusal()));
+        }
+        let damaged = damage::all(&findings, &samples.all);
+        Ok(Material {
+            findings,
+            samples,
+            damaged,
+        })
     }
-    let damaged = damage::all(&findings, &samples.all);
-    let search = Search::new(&findings, options, &samples, &damaged);
-    let chosen = search.best().map_err(DeriveError::NoDraft)?;
-    let field = options.reasoning_field.as_str();
-    let refused = samples.refused.iter();
-    Ok(Derivation {
-        proof: proof::rows(&chosen, field, &samples),
-        damaged: proof::damaged_texts(&chosen, field, &samples, &damaged),
-        tools: conversations::tools(),
-        refused: refused
-            .map(|(name, why)| ((*name).to_owned(), why.clone()))
-            .collect(),
-        template: chosen.value,
-        drafts: chosen.tried,
-        findings,
-    })
 }
 
 /// Refuses a field for reasoning that is taken by something else.

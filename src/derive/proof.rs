@@ -4,8 +4,8 @@ use crate::value::Object;
 
 use super::damage::Damaged;
 use super::sample::{Origin, Samples};
-use super::search::Chosen;
 use super::trial::differs;
+use crate::response::ResponseTemplate;
 
 /// What a response template makes of a rendering.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,14 +73,14 @@ pub struct DamageRow {
     pub total: usize,
 }
 
-pub(super) fn rows(chosen: &Chosen, field: &str, samples: &Samples) -> Vec<Row> {
+pub(super) fn rows(template: &ResponseTemplate, field: &str, samples: &Samples) -> Vec<Row> {
     let rendered = samples
         .all
         .iter()
         .filter(|sample| sample.origin == Origin::Rendered);
     let rows = rendered.map(|sample| {
         let wrong = differs(
-            &chosen.template,
+            template,
             field,
             samples,
             &sample.prefix,
@@ -104,14 +104,14 @@ pub(super) fn rows(chosen: &Chosen, field: &str, samples: &Samples) -> Vec<Row> 
 }
 
 pub(super) fn damaged_texts(
-    chosen: &Chosen,
+    template: &ResponseTemplate,
     field: &str,
     samples: &Samples,
     damaged: &[Damaged],
 ) -> Vec<DamagedText> {
     let texts = damaged.iter().map(|text| {
         let wrong = differs(
-            &chosen.template,
+            template,
             field,
             samples,
             &text.begun,

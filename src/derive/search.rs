@@ -4,29 +4,32 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use indexmap::IndexSet;
+
+use crate::analysis::CallBody;
 use crate::analysis::asking::Said;
-use crate::analysis::{CallBody, Findings};
 use crate::json;
 use crate::response::ResponseTemplate;
 use crate::value::Value;
 
-use super::DeriveOptions;
-use super::damage::Damaged;
-use super::draft::{Choices, ContentPlace, ThinkingEnd, ThinkingOpen, draft};
-use super::sample::{Origin, Samples};
+use super::candidate::Tally;
+use super::choices::{Choices, ContentPlace, ThinkingEnd, ThinkingOpen};
+use super::draft::draft;
+use super::sample::Origin;
 use super::trial::differs;
+use super::{DeriveOptions, Material};
 
 /// How many kinds of texts there are: those that the chat template wrote, those that were cut or
 /// made up, and damaged ones. A text of one kind counts more than all of the next.
-const KINDS: usize = 3;
+pub(super) const KINDS: usize = 3;
 
 /// How long drafts are tried. Ordinary formats take some milliseconds; what a stranger's template
 /// writes can make every trial slow.
-const MAX_TRYING: Duration = Duration::from_secs(5);
+pub(super) const MAX_TRYING: Duration = Duration::from_secs(5);
 
 /// How good a draft is; more is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Score {
+pub(super) struct Score {
     /// How many texts of each kind it recovers.
     recovered: [usize; KINDS],
     /// How little it looks ahead, which holds text back.
@@ -43,32 +46,11 @@ struct Trial<'a> {
     expected: &'a Said,
 }
 
-/// The template that was chosen.
-pub(super) struct Chosen {
-    pub(super) value: Value,
-    pub(super) template: ResponseTemplate,
-    pub(super) tried: usize,
-}
-
-pub(super) struct Search<'a> {
-    findings: &'a Findings,
-    options: &'a DeriveOptions,
-    samples: &'a Samples,
-    trials: Vec<Trial<'a>>,
-    /// How many trials there are of each kind.
-    totals: [usize; KINDS],
-    /// How soon each pattern lets text out, which takes a while to find out.
-    patterns: RefCell<HashMap<String, isize>>,
-}
-
-impl<'a> Search<'a> {
-    pub(super) fn new(
-        findings: &'a Findings,
-        options: &'a DeriveOptions,
-        samples: &'a Samples,
-        damaged: &'a [Damaged],
-    ) -> Search<'a> {
-        let whole = samples.all.iter().map(|sample| Trial {
+impl<'a> Trial<'a> {
+    /// All texts, those that stand there more than once, too.
+    fn all(material: &'a Material) -> impl Iterator<Item = Trial<'a>> {
+        let samples = material.samples.all.iter();
+        let whole = samples.map(|sample| Trial {
             kind: match sample.origin {
                 Origin::Rendered => 0,
                 Origin::Cut | Origin::MadeUp => 1,
@@ -77,13 +59,38 @@ impl<'a> Search<'a> {
             output: &sample.output,
             expected: &sample.written,
         });
-        let damaged = damaged.iter().map(|damaged| Trial {
+        let damaged = material.damaged.iter().map(|damaged| Trial {
             kind: 2,
             begun: &damaged.begun,
             output: &damaged.output,
             expected: &damaged.expected,
         });
-        let mut trials: Vec<Trial<'_>> = whole.chain(damaged).collect();
+        whole.chain(damaged)
+    }
+}
+
+/// The template that was chosen.
+pub(super) struct Chosen {
+    pub(super) value: Value,
+    pub(super) template: ResponseTemplate,
+    pub(super) choices: Choices,
+    /// The choices of all drafts that were tried, in order.
+    pub(super) tried: IndexSet<Choices>,
+}
+
+pub(super) struct Search<'a> {
+    material: &'a Material,
+    options: &'a DeriveOptions,
+    trials: Vec<Trial<'a>>,
+    /// How many trials there are of each kind.
+    totals: [usize; KINDS],
+    /// How soon each pattern lets text out, which takes a while to find out.
+    patterns: RefCell<HashMap<String, isize>>,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(material: &'a Material, options: &'a DeriveOptions) -> Search<'a> {
+        let mut trials: Vec<Trial<'_>> = Trial::all(material).collect();
         // Many conversations end in the same text.
         let mut seen = HashSet::new();
         trials.retain(|trial| seen.insert((trial.kind, trial.begun, trial.output)));
@@ -93,9 +100,8 @@ impl<'a> Search<'a> {
             totals[trial.kind] += 1;
         }
         Search {
-            findings,
+            material,
             options,
-            samples,
             trials,
             totals,
             patterns: RefCell::default(),
@@ -104,7 +110,7 @@ impl<'a> Search<'a> {
 
     /// Goes from the simplest draft to better ones, one choice at a time, until none is better.
     pub(super) fn best(&self) -> Result<Chosen, String> {
-        let mut tried: HashSet<Choices> = HashSet::new();
+        let mut tried: IndexSet<Choices> = IndexSet::new();
         let mut best: Option<(Choices, Score)> = None;
         let mut next = self.starts();
         let start = Instant::now();
@@ -131,7 +137,8 @@ impl<'a> Search<'a> {
                 return Ok(Chosen {
                     template: template.map_err(|error| error.to_string())?,
                     value,
-                    tried: tried.len(),
+                    choices: choices.clone(),
+                    tried,
                 });
             }
             next = self.neighbours(choices);
@@ -142,7 +149,7 @@ impl<'a> Search<'a> {
     fn starts(&self) -> Vec<Choices> {
         let plain = Choices::default();
         let mut starts = vec![plain.clone()];
-        if self.findings.content.open.is_some() {
+        if self.material.findings.content.open.is_some() {
             starts.push(Choices {
                 content: ContentPlace::Marked,
                 ..plain
@@ -161,7 +168,7 @@ impl<'a> Search<'a> {
                 all.push(next);
             }
         };
-        if let Some(reasoning) = &self.findings.reasoning {
+        if let Some(reasoning) = &self.material.findings.reasoning {
             let opens: &[ThinkingOpen] = match reasoning.open {
                 Some(_) => &[ThinkingOpen::Marker, ThinkingOpen::MarkerIfClosed],
                 None => &[ThinkingOpen::StartIfClosed],
@@ -179,14 +186,14 @@ impl<'a> Search<'a> {
                 add(&|choices| choices.thinking_end = end);
             }
         }
-        if self.findings.content.open.is_some() {
+        if self.material.findings.content.open.is_some() {
             add(&|choices| choices.content = ContentPlace::Leftover);
             add(&|choices| choices.content = ContentPlace::Marked);
             if from.content == ContentPlace::Marked {
                 add(&|choices| choices.calls_close_content = !choices.calls_close_content);
             }
         }
-        if self.findings.calls.is_some() {
+        if self.material.findings.calls.is_some() {
             add(&|choices| choices.next_call_closes = !choices.next_call_closes);
             add(&|choices| choices.calls_anywhere = !choices.calls_anywhere);
             if self.has_bare_objects() {
@@ -201,13 +208,11 @@ impl<'a> Search<'a> {
         all
     }
 
-    fn draft(&self, choices: &Choices) -> Value {
-        draft(
-            self.findings,
-            &self.samples.cut_markers,
-            choices,
-            self.options,
-        )
+    pub(super) fn draft(&self, choices: &Choices) -> Value {
+        let Material {
+            findings, samples, ..
+        } = self.material;
+        draft(findings, &samples.cut_markers, choices, self.options)
     }
 
     /// The score of a draft, if it is a valid template and beats another score. What can't beat it
@@ -215,35 +220,69 @@ impl<'a> Search<'a> {
     fn better(&self, choices: &Choices, to_beat: Option<Score>, start: Instant) -> Option<Score> {
         let value = self.draft(choices);
         let template = ResponseTemplate::from_value(&value).ok()?;
-        let field = self.options.reasoning_field.as_str();
+        let beats = |score: &Score| to_beat.is_none_or(|to_beat| *score > to_beat);
+        let is_late = || to_beat.is_some() && start.elapsed() > MAX_TRYING;
+        let score = self.score(&value, &template, |score| beats(score) && !is_late())?;
+        beats(&score).then_some(score)
+    }
+
+    /// The score of a template. Before each trial it is asked whether to go on for the score that
+    /// can still be reached.
+    pub(super) fn score(
+        &self,
+        value: &Value,
+        template: &ResponseTemplate,
+        goes_on: impl Fn(&Score) -> bool,
+    ) -> Option<Score> {
         // As if all were recovered, until shown otherwise.
         let mut score = Score {
             recovered: self.totals,
-            streams: self.streams(&template),
-            simple: -isize::try_from(json::write(&value).len()).unwrap_or(isize::MAX),
+            streams: self.streams(template),
+            simple: -isize::try_from(json::write(value).len()).unwrap_or(isize::MAX),
         };
-        let beats = |score: &Score| to_beat.is_none_or(|to_beat| *score > to_beat);
         for trial in &self.trials {
-            let is_late = to_beat.is_some() && start.elapsed() > MAX_TRYING;
-            if is_late || !beats(&score) {
+            if !goes_on(&score) {
                 return None;
             }
-            let wrong = differs(
-                &template,
-                field,
-                self.samples,
-                trial.begun,
-                trial.output,
-                trial.expected,
-            );
-            score.recovered[trial.kind] -= usize::from(wrong.is_some());
+            score.recovered[trial.kind] -= usize::from(!self.recovers(template, trial));
         }
-        beats(&score).then_some(score)
+        Some(score)
+    }
+
+    /// How many texts of each kind a template recovers, those that stand there more than once as
+    /// often as they do. Before each text it is asked whether to go on.
+    pub(super) fn tally(
+        &self,
+        template: &ResponseTemplate,
+        goes_on: impl Fn() -> bool,
+    ) -> Option<[Tally; KINDS]> {
+        let mut tallies = [Tally::default(); KINDS];
+        for trial in Trial::all(self.material) {
+            if !goes_on() {
+                return None;
+            }
+            let tally = &mut tallies[trial.kind];
+            tally.recovered += usize::from(self.recovers(template, &trial));
+            tally.total += 1;
+        }
+        Some(tallies)
+    }
+
+    fn recovers(&self, template: &ResponseTemplate, trial: &Trial<'_>) -> bool {
+        let wrong = differs(
+            template,
+            &self.options.reasoning_field,
+            &self.material.samples,
+            trial.begun,
+            trial.output,
+            trial.expected,
+        );
+        wrong.is_none()
     }
 
     /// Whether calls are JSON objects and nothing else.
     fn has_bare_objects(&self) -> bool {
-        let calls = self.findings.calls.as_ref();
+        let calls = self.material.findings.calls.as_ref();
         calls.is_some_and(|shape| {
             shape.open.is_empty() && matches!(shape.body, CallBody::Object(..))
         })

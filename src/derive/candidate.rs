@@ -1,0 +1,127 @@
+//! The drafts that were tried, for those who want to choose otherwise.
+
+use std::time::Instant;
+
+use crate::response::ResponseTemplate;
+use crate::value::Value;
+
+use super::choices::{Choices, QUESTIONS};
+use super::search::{Chosen, KINDS, MAX_TRYING, Score, Search};
+
+/// How many drafts are kept.
+const MAX_CANDIDATES: usize = 24;
+
+/// A draft that was tried while a response template was derived, and how it did.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Candidate {
+    /// The response template.
+    pub template: Value,
+    /// Whether it is the one that was chosen.
+    pub is_chosen: bool,
+    /// What it does otherwise than the one that was chosen, a short statement for each difference:
+    /// `a call does not close a text`. The one that was chosen has none.
+    pub differences: Vec<&'static str>,
+    /// What it recovers of what the chat template renders.
+    pub rendered: Tally,
+    /// What it recovers of renderings whose beginning the prompt has taken from within a marker,
+    /// and of texts that were made up because the chat template never writes such.
+    pub made_up: Tally,
+    /// What it recovers of damaged texts.
+    pub damaged: Tally,
+}
+
+impl Candidate {
+    fn new(
+        template: Value,
+        differences: Vec<&'static str>,
+        [rendered, made_up, damaged]: [Tally; KINDS],
+    ) -> Candidate {
+        Candidate {
+            template,
+            is_chosen: differences.is_empty(),
+            differences,
+            rendered,
+            made_up,
+            damaged,
+        }
+    }
+}
+
+/// How many texts are recovered, of how many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tally {
+    /// How many are recovered.
+    pub recovered: usize,
+    /// How many there are.
+    pub total: usize,
+}
+
+/// The one that was chosen, and the best of the others that could be tried in time, best first.
+pub(super) fn candidates(search: &Search<'_>, chosen: &Chosen) -> Vec<Candidate> {
+    let start = Instant::now();
+    let is_late = || start.elapsed() > MAX_TRYING;
+    let mut others: Vec<(Score, Candidate)> = Vec::new();
+    for (choices, value) in distinct(search, chosen, is_late) {
+        // What is no valid template is nothing to choose.
+        let Ok(template) = ResponseTemplate::from_value(&value) else {
+            continue;
+        };
+        let measured = search
+            .score(&value, &template, |_| !is_late())
+            .zip(search.tally(&template, || !is_late()));
+        let Some((score, tallies)) = measured else {
+            break;
+        };
+        let differences = choices.differences(&chosen.choices);
+        others.push((score, Candidate::new(value, differences, tallies)));
+    }
+    others.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    let tallies = search.tally(&chosen.template, || true);
+    let first = tallies.map(|tallies| Candidate::new(chosen.value.clone(), Vec::new(), tallies));
+    let others = others.into_iter().map(|(_, candidate)| candidate);
+    first
+        .into_iter()
+        .chain(others)
+        .take(MAX_CANDIDATES)
+        .collect()
+}
+
+/// The drafts that are not the one that was chosen, each once, and those first that differ in the
+/// least from it.
+fn distinct(
+    search: &Search<'_>,
+    chosen: &Chosen,
+    is_late: impl Fn() -> bool,
+) -> Vec<(Choices, Value)> {
+    let mut drafts: Vec<(Choices, Value)> = Vec::new();
+    for choices in chosen.tried.iter().take_while(|_| !is_late()) {
+        let value = search.draft(choices);
+        if value != chosen.value {
+            drafts.push((nearest(search, choices, &value, &chosen.choices), value));
+        }
+    }
+    drafts.sort_by_key(|(choices, _)| choices.differences(&chosen.choices).len());
+    let mut distinct: Vec<(Choices, Value)> = Vec::new();
+    for (choices, value) in drafts {
+        if distinct.iter().all(|(_, other)| *other != value) {
+            distinct.push((choices, value));
+        }
+    }
+    distinct
+}
+
+/// The choices without those that change nothing of the draft, compared with the one that was
+/// chosen.
+fn nearest(search: &Search<'_>, choices: &Choices, value: &Value, chosen: &Choices) -> Choices {
+    let mut nearest = choices.clone();
+    for question in &QUESTIONS {
+        let mut nearer = nearest.clone();
+        (question.adopt)(&mut nearer, chosen);
+        if nearer != nearest && search.draft(&nearer) == *value {
+            nearest = nearer;
+        }
+    }
+    nearest
+}

@@ -1,0 +1,218 @@
+//! What is left open when a draft is written.
+
+/// What findings leave open, and trials decide.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct Choices {
+    pub(super) thinking_open: ThinkingOpen,
+    pub(super) thinking_end: ThinkingEnd,
+    pub(super) content: ContentPlace,
+    /// Whether a call that nothing closes ends where the next begins.
+    pub(super) next_call_closes: bool,
+    /// Whether calls that nothing clear opens may begin within a text.
+    pub(super) calls_anywhere: bool,
+    /// Whether a call that is a bare JSON object is cut into its name and its arguments, so that
+    /// one may follow the other with nothing between.
+    pub(super) split_objects: bool,
+    /// Whether calls close a text that nothing else has closed.
+    pub(super) calls_close_content: bool,
+    /// Whether what stands between a name and the arguments may be anything.
+    pub(super) loose_header: bool,
+    /// Whether the first of several markers that open a call may be left out.
+    pub(super) optional_lead: bool,
+    /// Whether markers are also known without their beginnings, which a prompt may have taken.
+    pub(super) broken_markers: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(super) enum ThinkingOpen {
+    /// Its marker opens it.
+    #[default]
+    Marker,
+    /// Its marker opens it, if the other one closes it later.
+    MarkerIfClosed,
+    /// The turn begins with it, if a marker closes it later.
+    StartIfClosed,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(super) enum ThinkingEnd {
+    /// Only its marker closes it.
+    #[default]
+    Marker,
+    /// The end of the turn closes it, too.
+    OrTurn,
+    /// So does a call.
+    OrCall,
+    /// So does a call, unless its marker closes it later.
+    OrCallUnlessClosed,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(super) enum ContentPlace {
+    /// Whatever is nothing else.
+    #[default]
+    Leftover,
+    /// What its markers enclose.
+    Marked,
+}
+
+impl Choices {
+    /// What a draft with these choices does otherwise than one with others.
+    pub(super) fn differences(&self, other: &Choices) -> Vec<&'static str> {
+        let questions = QUESTIONS.iter();
+        let answers = questions.map(|question| ((question.says)(self), (question.says)(other)));
+        answers
+            .filter(|(own, other)| own != other)
+            .map(|(own, _)| own)
+            .collect()
+    }
+}
+
+/// One thing that is to be chosen.
+pub(super) struct Question {
+    /// What a draft does in which this is chosen so. No two choices are told alike.
+    says: fn(&Choices) -> &'static str,
+    /// Chooses this as others do.
+    pub(super) adopt: fn(&mut Choices, &Choices),
+}
+
+/// All that is to be chosen.
+pub(super) const QUESTIONS: [Question; 10] = [
+    Question {
+        says: |choices| match choices.thinking_open {
+            ThinkingOpen::Marker => "a marker opens reasoning, whether or not it is closed later",
+            ThinkingOpen::MarkerIfClosed => "a marker opens reasoning only if it is closed later",
+            ThinkingOpen::StartIfClosed => "the turn begins with reasoning if it is closed later",
+        },
+        adopt: |choices, other| choices.thinking_open = other.thinking_open,
+    },
+    Question {
+        says: |choices| match choices.thinking_end {
+            ThinkingEnd::Marker => "only its marker closes reasoning",
+            ThinkingEnd::OrTurn => "the end of the turn closes reasoning, and calls do not",
+            ThinkingEnd::OrCall => "a call closes reasoning, even if its marker does so later",
+            ThinkingEnd::OrCallUnlessClosed => "a call closes reasoning that is never closed",
+        },
+        adopt: |choices, other| choices.thinking_end = other.thinking_end,
+    },
+    Question {
+        says: |choices| match choices.content {
+            ContentPlace::Leftover => "text is whatever is nothing else",
+            ContentPlace::Marked => "text stands between its markers only",
+        },
+        adopt: |choices, other| choices.content = other.content,
+    },
+    Question {
+        says: |choices| match choices.calls_close_content {
+            true => "a call closes a text that is never closed",
+            false => "a call does not close a text",
+        },
+        adopt: |choices, other| choices.calls_close_content = other.calls_close_content,
+    },
+    Question {
+        says: |choices| match choices.next_call_closes {
+            true => "the next call closes one that is never closed",
+            false => "the next call does not close one that is never closed",
+        },
+        adopt: |choices, other| choices.next_call_closes = other.next_call_closes,
+    },
+    Question {
+        says: |choices| match choices.calls_anywhere {
+            true => "calls may begin within a text",
+            false => "calls can't begin within a text",
+        },
+        adopt: |choices, other| choices.calls_anywhere = other.calls_anywhere,
+    },
+    Question {
+        says: |choices| match choices.split_objects {
+            true => "a call's name and its arguments are read one by one",
+            false => "a call is read as one JSON object",
+        },
+        adopt: |choices, other| choices.split_objects = other.split_objects,
+    },
+    Question {
+        says: |choices| match choices.loose_header {
+            true => "anything may stand between a call's name and its arguments",
+            false => "only what the format writes stands between a call's name and its arguments",
+        },
+        adopt: |choices, other| choices.loose_header = other.loose_header,
+    },
+    Question {
+        says: |choices| match choices.optional_lead {
+            true => "the first marker of a call may be left out",
+            false => "the first marker of a call has to be there",
+        },
+        adopt: |choices, other| choices.optional_lead = other.optional_lead,
+    },
+    Question {
+        says: |choices| match choices.broken_markers {
+            true => "markers are also known without their beginnings",
+            false => "markers are known only as a whole",
+        },
+        adopt: |choices, other| choices.broken_markers = other.broken_markers,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One that has nothing in common with the plainest.
+    fn opposite() -> Choices {
+        Choices {
+            thinking_open: ThinkingOpen::MarkerIfClosed,
+            thinking_end: ThinkingEnd::OrTurn,
+            content: ContentPlace::Marked,
+            next_call_closes: true,
+            calls_anywhere: true,
+            split_objects: true,
+            calls_close_content: true,
+            loose_header: true,
+            optional_lead: true,
+            broken_markers: true,
+        }
+    }
+
+    #[test]
+    fn all_that_is_chosen_is_told_and_can_be_adopted() {
+        let (plain, opposite) = (Choices::default(), opposite());
+        assert_eq!(plain.differences(&plain), Vec::<&str>::new());
+        assert_eq!(opposite.differences(&plain).len(), QUESTIONS.len());
+        let mut adopting = plain.clone();
+        for (at, question) in QUESTIONS.iter().enumerate() {
+            (question.adopt)(&mut adopting, &opposite);
+            assert_eq!(adopting.differences(&plain).len(), at + 1);
+            assert_eq!(
+                adopting.differences(&plain)[at],
+                opposite.differences(&plain)[at]
+            );
+        }
+        assert_eq!(adopting, opposite);
+    }
+
+    #[test]
+    fn no_two_choices_are_told_alike() {
+        let plain = Choices::default();
+        let opens = [ThinkingOpen::MarkerIfClosed, ThinkingOpen::StartIfClosed];
+        let ends = [
+            ThinkingEnd::OrTurn,
+            ThinkingEnd::OrCall,
+            ThinkingEnd::OrCallUnlessClosed,
+        ];
+        let opens = opens.map(|thinking_open| Choices {
+            thinking_open,
+            ..plain.clone()
+        });
+        let ends = ends.map(|thinking_end| Choices {
+            thinking_end,
+            ..plain.clone()
+        });
+        for all in [&opens[..], &ends[..]] {
+            for (at, one) in all.iter().enumerate() {
+                for other in all[..at].iter().chain([&plain]) {
+                    assert_eq!(one.differences(other).len(), 1, "{one:?} {other:?}");
+                }
+            }
+        }
+    }
+}

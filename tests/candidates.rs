@@ -1,0 +1,183 @@
+//! The drafts that deriving has tried and not chosen, for chat templates of the gallery.
+#![cfg(feature = "chat-template")]
+
+use std::fs;
+use std::path::Path;
+
+use insta::assert_snapshot;
+use unjinja::{
+    Candidate, ChatTemplate, Derivation, DeriveOptions, ResponseTemplate, Tally, derive,
+};
+
+fn folder() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/chat_templates"))
+}
+
+fn template(name: &str) -> ChatTemplate {
+    let path = folder().join(name).with_extension("jinja");
+    ChatTemplate::from_source(fs::read_to_string(path).unwrap())
+}
+
+fn with_candidates(name: &str) -> (Derivation, Vec<Candidate>) {
+    Derivation::with_candidates(&template(name), &DeriveOptions::default()).unwrap()
+}
+
+/// One line for each candidate.
+fn told(name: &str) -> String {
+    let count = |tally: Tally| format!("{}/{}", tally.recovered, tally.total);
+    let lines = with_candidates(name).1.into_iter().map(|candidate| {
+        let what = match candidate.is_chosen {
+            true => "chosen".to_owned(),
+            false => candidate.differences.join("; "),
+        };
+        format!(
+            "{:7} {:7} {:7} {what}\n",
+            count(candidate.rendered),
+            count(candidate.made_up),
+            count(candidate.damaged),
+        )
+    });
+    lines.collect()
+}
+
+#[test]
+fn the_one_that_was_chosen_comes_first_with_the_figures_of_its_proof() {
+    let entries = fs::read_dir(folder()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut several = 0;
+    for name in names.filter(|name| name.ends_with(".jinja")) {
+        let (derivation, candidates) = with_candidates(&name);
+        let [chosen, others @ ..] = candidates.as_slice() else {
+            panic!("{name}: there is none");
+        };
+        assert!(chosen.is_chosen && chosen.differences.is_empty(), "{name}");
+        assert_eq!(chosen.template, derivation.template, "{name}");
+        let rendered = (chosen.rendered.recovered, chosen.rendered.total);
+        let proven = (derivation.recovered(), derivation.proof.len());
+        assert_eq!(rendered, proven, "{name}");
+        let damaged = derivation.damage();
+        let recovered = damaged.iter().map(|row| row.recovered).sum();
+        let total = damaged.iter().map(|row| row.total).sum();
+        let proven = (recovered, total);
+        let damaged = (chosen.damaged.recovered, chosen.damaged.total);
+        assert_eq!(damaged, proven, "{name}");
+        assert!(others.iter().all(|other| !other.is_chosen), "{name}");
+        several += usize::from(!others.is_empty());
+    }
+    assert!(several > 20, "only {several} have several drafts");
+}
+
+#[test]
+fn candidates_are_few_and_different_and_valid_and_say_how_they_differ() {
+    for name in ["fenced-json-calls", "action-list", "channels"] {
+        let (derivation, candidates) = with_candidates(name);
+        assert!((2..=24).contains(&candidates.len()), "{name}");
+        assert!(candidates.len() <= derivation.drafts, "{name}");
+        for (at, candidate) in candidates.iter().enumerate() {
+            let loaded = ResponseTemplate::from_value(&candidate.template);
+            assert!(loaded.is_ok(), "{name}: {:?}", loaded.err());
+            for other in &candidates[..at] {
+                assert_ne!(candidate.template, other.template, "{name}");
+                assert_ne!(candidate.differences, other.differences, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_derived_is_the_same_with_candidates_and_without() {
+    for name in ["bare-json-call", "channels", "python-dict-calls"] {
+        let (derivation, _) = with_candidates(name);
+        let alone = derive(&template(name), &DeriveOptions::default()).unwrap();
+        assert_eq!(derivation.template, alone.template, "{name}");
+        assert_eq!(derivation.proof, alone.proof, "{name}");
+        assert_eq!(derivation.drafts, alone.drafts, "{name}");
+    }
+}
+
+#[test]
+fn what_recovers_more_comes_first_and_renderings_count_most() {
+    assert_snapshot!(told("recipient-lines"), @"
+    18/18   0/0     25/25   chosen
+    15/18   0/0     22/25   a call does not close a text
+    8/18    0/0     8/25    text is whatever is nothing else
+    ");
+    assert_snapshot!(told("channels"), @"
+    15/15   0/0     49/49   chosen
+    15/15   0/0     49/49   a call closes reasoning, even if its marker does so later
+    15/15   0/0     49/49   a call closes a text that is never closed
+    15/15   0/0     49/49   the next call closes one that is never closed
+    15/15   0/0     49/49   a call closes reasoning that is never closed
+    15/15   0/0     45/49   only its marker closes reasoning
+    15/15   0/0     45/49   only its marker closes reasoning; a call closes a text that is never closed
+    15/15   0/0     45/49   only its marker closes reasoning; the next call closes one that is never closed
+    15/15   0/0     41/49   a marker opens reasoning only if it is closed later; only its marker closes reasoning
+    15/15   0/0     41/49   a marker opens reasoning only if it is closed later
+    15/15   0/0     33/49   only what the format writes stands between a call's name and its arguments
+    15/15   0/0     33/49   a call closes reasoning, even if its marker does so later; only what the format writes stands between a call's name and its arguments
+    15/15   0/0     33/49   a call closes reasoning that is never closed; only what the format writes stands between a call's name and its arguments
+    15/15   0/0     29/49   only its marker closes reasoning; only what the format writes stands between a call's name and its arguments
+    15/15   0/0     29/49   only its marker closes reasoning; a call closes a text that is never closed; only what the format writes stands between a call's name and its arguments
+    15/15   0/0     29/49   only its marker closes reasoning; the next call closes one that is never closed; only what the format writes stands between a call's name and its arguments
+    15/15   0/0     25/49   a marker opens reasoning only if it is closed later; only its marker closes reasoning; only what the format writes stands between a call's name and its arguments
+    13/15   0/0     43/49   text is whatever is nothing else
+    13/15   0/0     39/49   only its marker closes reasoning; text is whatever is nothing else
+    13/15   0/0     27/49   only its marker closes reasoning; text is whatever is nothing else; only what the format writes stands between a call's name and its arguments
+    ");
+}
+
+#[test]
+fn what_does_as_well_is_told_apart_by_what_it_does() {
+    assert_snapshot!(told("bare-json-call"), @"
+    15/15   0/0     22/22   chosen
+    15/15   0/0     22/22   calls can't begin within a text
+    15/15   0/0     22/22   a call's name and its arguments are read one by one
+    15/15   0/0     22/22   calls can't begin within a text; a call's name and its arguments are read one by one
+    ");
+    assert_snapshot!(told("json-lines-section"), @"
+    18/18   0/0     52/52   chosen
+    18/18   0/0     52/52   a call's name and its arguments are read one by one
+    18/18   0/0     52/52   the next call closes one that is never closed
+    ");
+}
+
+#[test]
+fn markers_that_prompts_cut_count_before_damaged_texts() {
+    assert_snapshot!(told("unquoted-keys"), @"
+    32/32   7/7     89/89   chosen
+    32/32   7/7     88/89   the end of the turn closes reasoning, and calls do not
+    32/32   7/7     84/89   only its marker closes reasoning
+    32/32   7/7     87/89   a call closes reasoning, even if its marker does so later
+    32/32   7/7     80/89   a marker opens reasoning only if it is closed later; only its marker closes reasoning
+    32/32   7/7     80/89   a marker opens reasoning only if it is closed later
+    32/32   7/7     83/89   the next call does not close one that is never closed
+    32/32   7/7     82/89   the end of the turn closes reasoning, and calls do not; the next call does not close one that is never closed
+    32/32   7/7     78/89   only its marker closes reasoning; the next call does not close one that is never closed
+    32/32   7/7     81/89   a call closes reasoning, even if its marker does so later; the next call does not close one that is never closed
+    32/32   7/7     74/89   a marker opens reasoning only if it is closed later; only its marker closes reasoning; the next call does not close one that is never closed
+    32/32   0/7     89/89   markers are known only as a whole
+    32/32   0/7     84/89   only its marker closes reasoning; markers are known only as a whole
+    32/32   0/7     83/89   the next call does not close one that is never closed; markers are known only as a whole
+    32/32   0/7     82/89   the end of the turn closes reasoning, and calls do not; the next call does not close one that is never closed; markers are known only as a whole
+    32/32   0/7     78/89   only its marker closes reasoning; the next call does not close one that is never closed; markers are known only as a whole
+    32/32   0/7     81/89   a call closes reasoning, even if its marker does so later; the next call does not close one that is never closed; markers are known only as a whole
+    32/32   0/7     74/89   a marker opens reasoning only if it is closed later; only its marker closes reasoning; the next call does not close one that is never closed; markers are known only as a whole
+    ");
+}
+
+#[test]
+fn where_nothing_is_left_open_there_is_one_alone() {
+    assert_snapshot!(told("plain-turns"), @"16/16   0/0     24/24   chosen");
+}
+
+#[test]
+fn what_can_not_be_derived_has_no_candidates() {
+    let nothing = ChatTemplate::from_source("always the same");
+    let error = Derivation::with_candidates(&nothing, &DeriveOptions::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        derive(&nothing, &DeriveOptions::default())
+            .unwrap_err()
+            .to_string()
+    );
+}
