@@ -4,13 +4,16 @@
 use std::fs;
 use std::path::Path;
 
-use unjinja::{ChatTemplate, DeriveOptions, Findings, RenderInput, ResponseTemplate, derive};
+use unjinja::{ChatTemplate, Derivation, DeriveOptions, Findings, RenderInput, ResponseTemplate};
 
 fn try_on(source: &str) {
     let template = ChatTemplate::from_source(source);
-    if let Ok(derived) = derive(&template, &DeriveOptions::default()) {
-        let loaded = ResponseTemplate::from_value(&derived.template);
-        assert!(loaded.is_ok(), "{:?}: {source}", loaded.err());
+    if let Ok((_, all)) = Derivation::with_candidates(&template, &DeriveOptions::default()) {
+        assert!(all[0].is_chosen, "{source}");
+        for candidate in all {
+            let loaded = ResponseTemplate::from_value(&candidate.template);
+            assert!(loaded.is_ok(), "{:?}: {source}", loaded.err());
+        }
     }
     let _refused_or_found = Findings::with_evidence(&template, &RenderInput::default());
 }
