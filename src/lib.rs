@@ -61,6 +61,7 @@ pub mod json;
 #[cfg(feature = "chat-template")]
 mod lint;
 mod number;
+mod printable;
 mod response;
 mod spelling;
 #[cfg(feature = "tui")]
@@ -85,6 +86,7 @@ pub use derive::{
 };
 #[cfg(feature = "chat-template")]
 pub use lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, UnknownLint, lint};
+pub use printable::printable;
 pub use response::{
     Awaited, Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, Opening, Outlook,
     OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use unjinja::check::{Fixture, Options, Report, Settings, check, find};
+use unjinja::printable;
 
-use super::report::printable;
 use super::{Failure, output, tell};
 
 /// What is told where there is nothing to check.

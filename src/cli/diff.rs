@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use unjinja::check::{Comparison, Fixture, Parting, Text, compare, find};
 use unjinja::{
     ChatTemplate, DeriveOptions, LoadOptions, Object, ParseError, Source, Value, derive, json,
+    printable,
 };
 
-use super::report::{Format, changed_lines, painted_diff, printable};
+use super::report::{Format, changed_lines, painted_diff};
 use super::source::tell_left_out;
 use super::{Failure, input};
 

@@ -7,11 +7,10 @@ use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
 
 use unjinja::{
     ChatTemplate, Complaint, Fault, Findings, Level, Lint, LintOptions, Object, Ruling, Rulings,
-    Selector, Value, json, lint,
+    Selector, Value, json, lint, printable,
 };
 
 use super::input::TemplateDocument;
-use super::report::printable;
 use super::source::{SourceOptions, tell_left_out};
 use super::{Failure, github};
 

@@ -5,7 +5,7 @@ use std::env;
 use clap::ValueEnum;
 
 use unjinja::difference;
-use unjinja::{Certainty, Derivation, Evidence, Findings, Recovery, Subject};
+use unjinja::{Certainty, Derivation, Evidence, Findings, Recovery, Subject, printable};
 
 /// How much of a text is shown in a report.
 const SHOWN: usize = 160;
@@ -230,17 +230,6 @@ pub(crate) fn painted(text: &str, colour: &str, terminal: bool) -> String {
         true => format!("\u{1b}[{colour}m{text}\u{1b}[0m"),
         false => text.to_owned(),
     }
-}
-
-/// The text without what would move a cursor, or turn the direction of writing.
-pub(crate) fn printable(text: &str) -> String {
-    let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let shown = text.chars().map(|c| match c {
-        '\n' | '\t' => c.to_string(),
-        c if c.is_control() || turns(c) => c.escape_default().to_string(),
-        c => c.to_string(),
-    });
-    shown.collect()
 }
 
 /// As much of a text that both renderings have as is needed around what differs.

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use unjinja::check::Update;
-use unjinja::{Value, json};
+use unjinja::{Value, json, printable};
 
-use crate::cli::report::{changed_lines, printable};
+use crate::cli::report::changed_lines;
 
 /// The lines in which two values differ, as JSON.
 pub(super) fn of_values(before: &Value, after: &Value, terminal: bool) -> String {

@@ -1,9 +1,9 @@
 //! What a check has found, for people at a terminal.
 
-use unjinja::Value;
 use unjinja::check::{CaseReport, Cut, Failure, MarkedText, Region, RegionKind, Report, Story};
+use unjinja::{Value, printable};
 
-use crate::cli::report::{painted, printable};
+use crate::cli::report::painted;
 
 use super::changes;
 

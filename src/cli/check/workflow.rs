@@ -2,10 +2,9 @@
 
 use unjinja::check::Report;
 
-use unjinja::Level;
+use unjinja::{Level, printable};
 
 use crate::cli::github::command;
-use crate::cli::report::printable;
 
 use super::human;
 

@@ -1,0 +1,226 @@
+//! A text in rows of a width, from any place of it.
+//!
+//! Nothing is laid out before it is asked for. A text falls into blocks, each of which begins a row
+//! of its own: its lines, and of long lines pieces of some size. So the row that holds a place is
+//! found from the start of its block, however long the text or the line may be.
+
+use std::iter::successors;
+use std::ops::Range;
+
+use memchr::memrchr;
+
+use super::glyphs::{Glyph, Kind, glyphs, place_before};
+
+/// How many bytes of a line a block has.
+const BLOCK: usize = 4096;
+
+/// A tab goes to the next column that is a multiple of this.
+const TAB: u16 = 4;
+
+/// What stands for more than there is room for.
+const ELLIPSIS: &str = "…";
+
+/// A text in rows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rows<'t> {
+    text: &'t str,
+    width: u16,
+}
+
+/// A row: what stands in one line of cells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Row<'t> {
+    /// Where it is in the text, in bytes.
+    pub(super) span: Range<usize>,
+    pub(super) glyphs: Vec<Placed<'t>>,
+    /// Where its line begins.
+    line: usize,
+}
+
+/// A glyph in a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Placed<'t> {
+    pub(super) glyph: Glyph<'t>,
+    /// The first of its cells.
+    pub(super) column: u16,
+}
+
+impl<'t> Rows<'t> {
+    /// A text in rows of so many cells. Rows of none are as those of one, as nothing would come to
+    /// an end in them.
+    pub(super) fn new(text: &'t str, width: u16) -> Self {
+        Rows {
+            text,
+            width: width.max(1),
+        }
+    }
+
+    /// The row that holds a byte of the text. Behind the end that is the last one.
+    pub(super) fn row_of(&self, offset: usize) -> Row<'t> {
+        let offset = offset.min(self.text.len().saturating_sub(1));
+        let line = self.line_of(offset);
+        let mut row = self.row_at(line, self.block(line, offset).start);
+        while row.span.end <= offset
+            && let Some(next) = self.next(&row)
+        {
+            row = next;
+        }
+        row
+    }
+
+    /// The row after one.
+    pub(super) fn next(&self, row: &Row<'t>) -> Option<Row<'t>> {
+        let start = row.span.end;
+        let line = match self.text[..start].ends_with('\n') {
+            true => start,
+            false => row.line,
+        };
+        (start < self.text.len()).then(|| self.row_at(line, start))
+    }
+
+    /// The row before one.
+    pub(super) fn previous(&self, row: &Row<'t>) -> Option<Row<'t>> {
+        self.rows_before(row, 1).pop()
+    }
+
+    /// The rows of a pane of this height. The row that holds a byte of the text is among them, with
+    /// `above` rows before it at the most, or with more if the text ends too soon to fill the pane.
+    pub(super) fn around(&self, offset: usize, height: u16, above: u16) -> Vec<Row<'t>> {
+        let height = usize::from(height);
+        if height == 0 {
+            return Vec::new();
+        }
+        let row = self.row_of(offset);
+        let mut rows = self.rows_before(&row, usize::from(above).min(height - 1));
+        let rest = height - rows.len();
+        rows.extend(successors(Some(row), |row| self.next(row)).take(rest));
+        let missing = height - rows.len();
+        let mut filled = self.rows_before(&rows[0], missing);
+        filled.extend(rows);
+        filled
+    }
+
+    /// So many rows before one, or as many as there are.
+    fn rows_before(&self, row: &Row<'t>, count: usize) -> Vec<Row<'t>> {
+        let (mut line, mut start) = (row.line, row.span.start);
+        // The last block comes first.
+        let mut blocks: Vec<Vec<Row>> = Vec::new();
+        let mut found = 0;
+        while found < count && start > 0 {
+            let last = start - 1;
+            if last < line {
+                line = self.line_of(last);
+            }
+            let block = self.block(line, last).start;
+            let first = Some(self.row_at(line, block));
+            let rows = successors(first, |row| match row.span.end < start {
+                true => self.next(row),
+                false => None,
+            });
+            blocks.push(rows.collect());
+            found += blocks.last().map_or(0, Vec::len);
+            start = block;
+        }
+        let rows = blocks.into_iter().rev().flatten();
+        rows.skip(found.saturating_sub(count)).collect()
+    }
+
+    /// Where the line begins that holds a byte of the text.
+    fn line_of(&self, offset: usize) -> usize {
+        memrchr(b'\n', &self.text.as_bytes()[..offset]).map_or(0, |end| end + 1)
+    }
+
+    /// The block that holds a byte of a line. It may end behind the line, whose end is not looked
+    /// for: rows end there anyway.
+    fn block(&self, line: usize, offset: usize) -> Range<usize> {
+        let border = |index| match index {
+            0 => line,
+            _ => place_before(self.text, line + index * BLOCK),
+        };
+        let index = (offset - line) / BLOCK;
+        // Marks go along with what they stand on, so a border may lie a little before its byte.
+        match border(index + 1) {
+            end if end <= offset && end < self.text.len() => end..border(index + 2),
+            end => border(index)..end,
+        }
+    }
+
+    /// The row of a line that begins at a byte.
+    fn row_at(&self, line: usize, start: usize) -> Row<'t> {
+        let block = start..self.block(line, start).end;
+        let mut row = Row {
+            span: start..start,
+            glyphs: Vec::with_capacity(block.len().min(self.width.into())),
+            line,
+        };
+        let mut column = 0;
+        for glyph in glyphs(&self.text[block], start) {
+            let glyph = match glyph.width <= self.width {
+                true => glyph,
+                false => Glyph::new(glyph.span, Kind::Escaped, ELLIPSIS),
+            };
+            let Some(placed) = Placed::new(glyph, column, self.width) else {
+                break;
+            };
+            column = placed.end();
+            row.span.end = placed.glyph.span.end;
+            let is_last = placed.glyph.kind == Kind::LineEnd;
+            row.glyphs.push(placed);
+            if is_last {
+                break;
+            }
+        }
+        row
+    }
+}
+
+impl<'t> Placed<'t> {
+    /// A glyph at a column, if that many cells have room for it.
+    fn new(mut glyph: Glyph<'t>, column: u16, cells: u16) -> Option<Self> {
+        let room = cells - column;
+        if glyph.kind == Kind::Tab && room > 0 {
+            let width = (TAB - column % TAB).min(room);
+            glyph = Glyph::new(glyph.span, Kind::Tab, tab(width));
+        }
+        (glyph.width <= room).then_some(Placed { glyph, column })
+    }
+
+    /// The column after it.
+    fn end(&self) -> u16 {
+        self.column + self.glyph.width
+    }
+}
+
+/// A tab of so many cells.
+fn tab(width: u16) -> &'static str {
+    const LONGEST: &str = "→   ";
+    let blanks = LONGEST.len() - '→'.len_utf8();
+    &LONGEST[..LONGEST.len() - blanks.saturating_sub(usize::from(width) - 1)]
+}
+
+/// A text in one line of cells, its line ends as glyphs among the others. An ellipsis stands for
+/// the rest if there is no room for it.
+pub(super) fn one_line(text: &str, width: u16) -> Vec<Placed<'_>> {
+    let mut line: Vec<Placed> = Vec::new();
+    let end = |line: &[Placed]| line.last().map_or(0, Placed::end);
+    for glyph in glyphs(text, 0) {
+        if let Some(placed) = Placed::new(glyph, end(&line), width) {
+            line.push(placed);
+            continue;
+        }
+        if end(&line) == width {
+            line.pop();
+        }
+        let rest = line.last().map_or(0, |placed| placed.glyph.span.end)..text.len();
+        line.extend(Placed::new(
+            Glyph::new(rest, Kind::Escaped, ELLIPSIS),
+            end(&line),
+            width,
+        ));
+        break;
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests;
