@@ -9,7 +9,8 @@
 use std::path::Path;
 
 use unjinja::{
-    Event, Object, OnMalformed, ParserOptions, ResponseParser, ResponseTemplate, Tools, Value, json,
+    Event, Object, OnMalformed, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools,
+    Value, json,
 };
 
 const INPUTS: &[&str] = &[
@@ -28,6 +29,30 @@ const OPTIONS: &[&str] = &["spans", "on_malformed", "body_aware_close"];
 
 #[test]
 fn the_engine_does_what_the_cases_say() {
+    let (mut names, mut failures): (Vec<String>, Vec<String>) = Default::default();
+    for (place, case) in cases() {
+        let mut wrong = match check(&case) {
+            Ok(differences) => differences,
+            Err(unfit) => vec![unfit],
+        };
+        if names.contains(&place) {
+            wrong.push("another case has this name".into());
+        }
+        failures.extend(wrong.iter().map(|what| format!("{place}\n{what}")));
+        names.push(place);
+    }
+    assert!(!names.is_empty(), "there are no cases");
+    assert!(
+        failures.is_empty(),
+        "{} differences in {} cases:\n\n{}\n",
+        failures.len(),
+        names.len(),
+        failures.join("\n\n")
+    );
+}
+
+/// All cases, each with its file and name.
+fn cases() -> Vec<(String, Value)> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engine");
     let mut files: Vec<_> = std::fs::read_dir(&directory)
         .expect("the cases are there")
@@ -38,7 +63,7 @@ fn the_engine_does_what_the_cases_say() {
         })
         .collect();
     files.sort();
-    let (mut count, mut failures) = (0, Vec::new());
+    let mut all = Vec::new();
     for path in files {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let text = std::fs::read_to_string(&path).expect("a file of cases can be read");
@@ -47,30 +72,13 @@ fn the_engine_does_what_the_cases_say() {
             Ok(_) => panic!("{file} holds no array"),
             Err(error) => panic!("{file}: {error}"),
         };
-        let mut names: Vec<&str> = Vec::new();
-        for case in &cases {
-            count += 1;
+        let place = |case: &Value| {
             let name = case.get("name").and_then(Value::as_str).unwrap_or("?");
-            let mut wrong = match check(case) {
-                Ok(differences) => differences,
-                Err(unfit) => vec![unfit],
-            };
-            if names.contains(&name) {
-                wrong.push("another case has this name".into());
-            }
-            names.push(name);
-            for what in wrong {
-                failures.push(format!("{file}: {name}\n{what}"));
-            }
-        }
+            format!("{file}: {name}")
+        };
+        all.extend(cases.into_iter().map(|case| (place(&case), case)));
     }
-    assert!(count > 0, "there are no cases");
-    assert!(
-        failures.is_empty(),
-        "{} differences in {count} cases:\n\n{}\n",
-        failures.len(),
-        failures.join("\n\n")
-    );
+    all
 }
 
 /// What a case is found to differ in; an error if it isn't well formed.
@@ -120,9 +128,16 @@ fn refuse_unknown(object: &Object, known: &[&str]) -> Result<(), String> {
     }
 }
 
-/// Runs a case. The result has a key for each expectation that the run has an answer to.
-fn run(case: &Object) -> Result<Object, String> {
-    let template = case.get("template").ok_or("there is no template")?;
+/// What a case is about.
+struct Input<'c> {
+    template: &'c Value,
+    prefix: &'c str,
+    chunks: Vec<&'c str>,
+    options: ParserOptions,
+}
+
+/// Reads the keys of a case that say what it is about.
+fn input(case: &Object) -> Result<Input<'_>, String> {
     let prefix = match case.get("prefix") {
         None => "",
         Some(prefix) => prefix.as_str().ok_or("the prefix is a string")?,
@@ -136,16 +151,26 @@ fn run(case: &Object) -> Result<Object, String> {
             .ok_or("the chunks are strings")?,
         (Some(_), Some(_)) => return Err("there are both `text` and `chunks`".into()),
     };
-    let options = options(case)?;
+    Ok(Input {
+        template: case.get("template").ok_or("there is no template")?,
+        prefix,
+        chunks,
+        options: options(case)?,
+    })
+}
+
+/// Runs a case. The result has a key for each expectation that the run has an answer to.
+fn run(case: &Object) -> Result<Object, String> {
+    let input = input(case)?;
     let mut actual = Object::new();
     let faults = |faults: &[unjinja::Fault]| -> Value {
         let faults = faults.iter().map(|fault| Value::from(fault.to_string()));
         faults.collect::<Vec<Value>>().into()
     };
-    match ResponseTemplate::from_value(template) {
+    match ResponseTemplate::from_value(input.template) {
         Ok(template) => {
             actual.insert("warnings", faults(template.warnings()));
-            if let Err(error) = parse(&template, prefix, &chunks, options, &mut actual) {
+            if let Err(error) = parse(&template, &input, &mut actual) {
                 actual.insert("error", error.to_string());
             }
         }
@@ -184,17 +209,15 @@ fn options(case: &Object) -> Result<ParserOptions, String> {
 /// Parses an output. What happens before a failure is kept.
 fn parse(
     template: &ResponseTemplate,
-    prefix: &str,
-    chunks: &[&str],
-    options: ParserOptions,
+    input: &Input<'_>,
     actual: &mut Object,
-) -> Result<(), unjinja::ParseError> {
-    let mut parser = ResponseParser::new(template, prefix, options)?;
+) -> Result<(), ParseError> {
+    let mut parser = ResponseParser::new(template, input.prefix, input.options.clone())?;
     let initial = parser.initial_events().iter();
     let initial: Vec<Value> = initial.map(|event| brief(&event.as_event())).collect();
     actual.insert("initial_events", initial);
     let mut events: Vec<Value> = Vec::new();
-    for chunk in chunks {
+    for chunk in &input.chunks {
         let mut of_chunk = Vec::new();
         let result = parser.feed_with(chunk, |event| of_chunk.push(brief(&event)));
         events.push(of_chunk.into());
@@ -226,6 +249,66 @@ fn brief(event: &Event<'_>) -> Value {
         }
     }
     brief.into()
+}
+
+/// Of a text, of which all is read once more from each of its places.
+const MOST_CHARACTERS: usize = 120;
+
+#[test]
+fn a_clone_goes_on_as_its_original_does() {
+    let mut count = 0;
+    for (place, case) in cases() {
+        let case = case.as_object().expect("a case is an object");
+        let input = input(case).expect("a case is well formed");
+        let Ok(template) = ResponseTemplate::from_value(input.template) else {
+            continue;
+        };
+        let Ok(mut walker) = ResponseParser::new(&template, input.prefix, input.options) else {
+            continue;
+        };
+        let text = input.chunks.concat();
+        let characters: Vec<&str> = text.split("").filter(|c| !c.is_empty()).collect();
+        if characters.len() > MOST_CHARACTERS {
+            continue;
+        }
+        let whole = goes_on(walker.clone(), &characters);
+        let mut before = Vec::new();
+        for (index, character) in characters.iter().enumerate() {
+            let kept = walker.clone();
+            let read = |parser| [&before[..], &goes_on(parser, &characters[index..])].concat();
+            assert_eq!(read(kept.clone()), whole, "{place}, at {index}");
+            assert_eq!(read(kept), whole, "{place}, at {index}, once more");
+            count += 1;
+            // The original goes on as a clone of itself.
+            walker = walker.clone();
+            if walker
+                .feed_with(character, |event| before.push(told(&event)))
+                .is_err()
+            {
+                break;
+            }
+        }
+    }
+    assert!(count > 1_000, "only {count} places");
+}
+
+/// All that is told of the rest of a text.
+fn goes_on(mut parser: ResponseParser, rest: &[&str]) -> Vec<String> {
+    let mut story = Vec::new();
+    for piece in rest {
+        if let Err(error) = parser.feed_with(piece, |event| story.push(told(&event))) {
+            story.push(error.to_string());
+            return story;
+        }
+    }
+    let outcome = parser.finalize_with(|event| story.push(told(&event)));
+    story.push(format!("{outcome:?}"));
+    story
+}
+
+/// An event in words: numbers that are no numbers are not equal to themselves.
+fn told(event: &Event<'_>) -> String {
+    format!("{event:?}")
 }
 
 #[test]

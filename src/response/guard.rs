@@ -1,7 +1,7 @@
 //! Telling whether a position of a JSON body lies inside of a string.
 
 /// Follows the strings of a body while it grows.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct StringGuard {
     /// How much of the body has been read.
     at: usize,

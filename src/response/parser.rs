@@ -82,7 +82,29 @@ pub enum OnMalformed {
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+///
+/// A clone goes on by itself. Keep one to come back to its place in the text:
+///
+/// ```
+/// use unjinja::{ParserOptions, ResponseParser, ResponseTemplate};
+///
+/// let template = ResponseTemplate::from_json(
+///     r#"{"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}"#)?;
+/// let mut parser = ResponseParser::new(&template, "", ParserOptions::default())?;
+/// parser.feed("A greet")?;
+/// let kept = parser.clone();
+///
+/// for (mut parser, rest, content) in [
+///     (parser, "ing.<end>", "A greeting."),
+///     (kept, "ed guest.<end>", "A greeted guest."),
+/// ] {
+///     parser.feed(rest)?;
+///     let (message, _last_events) = parser.finalize()?;
+///     assert_eq!(message.get("content").and_then(|content| content.as_str()), Some(content));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
 pub struct ResponseParser {
     template: ResponseTemplate,
     initial_events: Vec<OwnedEvent>,
@@ -206,7 +228,7 @@ enum Scanned {
 }
 
 /// The state of a parser.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Run {
     options: ParserOptions,
     message: Object,

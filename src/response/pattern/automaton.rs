@@ -451,6 +451,28 @@ fn copy_row(to: &mut Vec<usize>, from: &[usize], slots: usize, source: Source, p
     }
 }
 
+/// As far as the original, with an automaton of its own: it knows the one state that it is in.
+impl Clone for Scanner {
+    fn clone(&self) -> Scanner {
+        let mut cache = Cache::default();
+        // A search that has never begun is in no state.
+        if let Some(State { key, .. }) = self.cache.states.get(self.state as usize) {
+            let stride = self.cache.table.len() / self.cache.states.len();
+            cache.add(key.clone(), stride);
+        }
+        Scanner {
+            cache,
+            state: 0,
+            at: self.at,
+            registers: self.registers.clone(),
+            spare: Vec::new(),
+            found: self.found,
+            found_slots: self.found_slots.clone(),
+            exhausted: self.exhausted,
+        }
+    }
+}
+
 impl Cache {
     /// The state in which a search begins, or goes on where nothing is under way.
     fn idle(&mut self, program: &Program, window: &Window<'_>, position: usize) -> StateId {
@@ -468,7 +490,11 @@ impl Cache {
         if let Some(&id) = self.index.get(&key) {
             return id;
         }
-        let stride = program.alphabet.len();
+        self.add(key, program.alphabet.len())
+    }
+
+    /// Adds a state, with unknown transitions for so many classes of characters.
+    fn add(&mut self, key: Key, stride: usize) -> StateId {
         let id = self.states.len() as StateId;
         self.size += size_of::<u32>() * stride + 2 * (size_of::<State>() + 4 * key.rows());
         self.table.resize(self.table.len() + stride, UNKNOWN);

@@ -65,6 +65,17 @@ pub(crate) struct Backtracker {
     most_steps: u64,
 }
 
+/// What was found last goes along; what has been tried is forgotten at the next search anyway.
+impl Clone for Backtracker {
+    fn clone(&self) -> Backtracker {
+        Backtracker {
+            not_empty_at: self.not_empty_at,
+            slots: self.slots.clone(),
+            ..Backtracker::default()
+        }
+    }
+}
+
 /// Which instructions have been tried at which positions, on either side of where a search began.
 #[derive(Debug, Default)]
 struct Failures {

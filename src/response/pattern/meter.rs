@@ -11,7 +11,7 @@ const BASE: u64 = 8_000_000;
 const PER_BYTE: u64 = 256;
 
 /// Counts the steps of all searches in one text.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Meter {
     left: u64,
 }

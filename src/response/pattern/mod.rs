@@ -312,15 +312,16 @@ pub(crate) fn group(bounds: &[usize], index: usize) -> Option<std::ops::Range<us
 
 /// A search under way in a text that may still grow.
 ///
-/// Every method takes the pattern that the search is for.
-#[derive(Debug)]
+/// Every method takes the pattern that the search is for. A clone goes on by itself, and works out
+/// anew what is not needed to be as far as the original: clones may be kept at many places of a text.
+#[derive(Debug, Clone)]
 pub(crate) enum Search {
     Scan(Box<Scanner>),
     Backtrack(Retry),
 }
 
 /// A search that starts over whenever it is asked.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Retry {
     backtracker: Backtracker,
     from: usize,
