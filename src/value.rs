@@ -472,6 +472,15 @@ impl Object {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// Whether both say the same, as [`Value::says_same`] tells.
+    pub fn says_same(&self, other: &Object) -> bool {
+        let has = |(key, value): (&_, &Value)| {
+            let there = other.get_text(key);
+            there.is_some_and(|there| value.says_same(there))
+        };
+        self.len() == other.len() && self.iter().all(has)
+    }
 }
 
 impl fmt::Debug for Object {
@@ -657,6 +666,29 @@ impl Value {
             Self::String(_) => "a string",
             Self::Array(_) => "an array",
             Self::Object(_) => "an object",
+        }
+    }
+
+    /// Whether both say the same, whatever the order of their keys: whether
+    /// they would be written alike, but for that. So a number that is none
+    /// says the same as itself, though it is not equal to itself.
+    ///
+    /// ```
+    /// use unjinja::json;
+    ///
+    /// let value = json::read(r#"{"a": NaN, "b": [1]}"#)?;
+    /// assert!(value.says_same(&json::read(r#"{"b": [1], "a": NaN}"#)?));
+    /// assert!(!value.says_same(&json::read(r#"{"a": NaN, "b": [1.0]}"#)?));
+    /// # Ok::<(), json::Error>(())
+    /// ```
+    pub fn says_same(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Self::Object(a), Self::Object(b)) => a.says_same(b),
+            (Self::Array(a), Self::Array(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.says_same(b))
+            }
+            (Self::Number(_), Self::Number(_)) => json::write(self) == json::write(other),
+            (a, b) => a == b,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::value::Value;
 
-use super::case::{Failure, differences};
+use super::case::Failure;
 use super::cuts::Cut;
 use super::document::Change;
 use super::fixture::{Case, Fixture};
@@ -108,19 +108,12 @@ fn before(case: &Case, key: &str) -> Option<Value> {
 }
 
 fn new_expectations(fixture: &Fixture, case: &Case) -> Vec<(&'static str, Value)> {
-    let whole = Cut::whole();
-    let story = Story::read(
-        fixture.template(),
-        &case.tools,
-        &case.prefix,
-        &case.output,
-        whole.places(),
-    );
+    let story = case.read(fixture.template(), &Cut::whole());
     let outcome = |story: Story| match story.outcome {
         Ok(message) => ("message", message.into()),
         Err(error) => ("error", error.to_string().into()),
     };
-    let failures = differences(fixture.template(), case, &story).into_iter();
+    let failures = case.differences(fixture.template(), &story).into_iter();
     let new = failures.filter_map(|failure| match failure {
         Failure::Message { actual, .. } => Some(("message", actual.into())),
         Failure::Events { actual, .. } => Some(("events", Value::Array(actual))),

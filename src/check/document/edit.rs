@@ -117,7 +117,10 @@ impl Document {
             object.insert(change.key, change.value.clone());
         }
         let read = Document::read(self.edited(changes, how)?, self.language).ok()?;
-        same(&read.root.to_value(), &expected).then_some(read.text)
+        read.root
+            .to_value()
+            .says_same(&expected)
+            .then_some(read.text)
     }
 
     fn edited(&self, changes: &[Change], how: &[How]) -> Option<String> {
@@ -164,23 +167,6 @@ fn at_pointer<'v>(value: &'v mut Value, pointer: &str) -> Option<&'v mut Value> 
         Value::Array(items) => items.get_mut(pointer_index(&step)?),
         _ => None,
     })
-}
-
-/// Whether two values say the same, whatever the order of their keys.
-pub(in crate::check) fn same(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Object(a), Value::Object(b)) => {
-            let has = |(key, value): (&_, &Value)| b.get_text(key).is_some_and(|b| same(value, b));
-            a.len() == b.len() && a.iter().all(has)
-        }
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
-        }
-        (Value::String(a), Value::String(b)) => a == b,
-        // A number that is none is not equal to itself, but says the same.
-        (Value::Number(_), Value::Number(_)) => json::write(a) == json::write(b),
-        (a, b) => a == b,
-    }
 }
 
 /// Where a value stands in what holds it.
@@ -254,7 +240,7 @@ impl Edits<'_> {
 
     /// Makes an old value say what a new one does.
     fn change(&mut self, old: &Node, new: &Value, place: Place) {
-        if same(&old.to_value(), new) {
+        if old.to_value().says_same(new) {
             return;
         }
         let went_in = !self.whole

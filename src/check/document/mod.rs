@@ -17,7 +17,7 @@ use crate::value::{Object, Value, pointer_index, pointer_tokens};
 
 use places::Places;
 
-pub(super) use edit::{Change, same};
+pub(super) use edit::Change;
 pub(super) use write::write_fixture;
 
 /// A document, and its text.
