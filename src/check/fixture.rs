@@ -37,6 +37,7 @@ pub struct Fixture {
     path: PathBuf,
     pub(super) document: Document,
     template: ResponseTemplate,
+    tools: Tools,
     cases: Vec<Case>,
 }
 
@@ -137,13 +138,18 @@ impl Fixture {
         &self.template
     }
 
+    /// The tools of all cases that have none of their own.
+    pub fn tools(&self) -> &Tools {
+        &self.tools
+    }
+
     /// The cases, in their order.
     pub fn cases(&self) -> &[Case] {
         &self.cases
     }
 }
 
-/// A file that is no fixture.
+/// A file that is no fixture, or can't become what it was to become.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FixtureError {

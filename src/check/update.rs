@@ -73,6 +73,7 @@ impl Fixture {
                 changes.push(Change {
                     pointer: format!("/cases/{index}"),
                     key,
+                    replaces: None,
                     value: after.clone(),
                 });
                 updated.push(Updated {
