@@ -12,6 +12,7 @@ mod write;
 mod yaml;
 
 use std::ops::Range;
+use std::path::Path;
 
 use crate::value::{Object, Value, pointer_index, pointer_tokens};
 
@@ -34,6 +35,16 @@ pub(super) struct Document {
 pub(super) enum Language {
     Yaml,
     Json,
+}
+
+impl Language {
+    /// What a file is written in, by its name.
+    pub(super) fn of(path: &Path) -> Language {
+        match path.extension().is_some_and(|ending| ending == "json") {
+            true => Language::Json,
+            false => Language::Yaml,
+        }
+    }
 }
 
 /// A value and its place.
