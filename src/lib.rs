@@ -55,6 +55,8 @@ mod chat_template;
 pub mod check;
 #[cfg(feature = "chat-template")]
 mod derive;
+#[cfg(feature = "chat-template")]
+pub mod files;
 pub mod json;
 #[cfg(feature = "chat-template")]
 mod lint;
