@@ -122,7 +122,7 @@ impl FirstFixture {
     pub fn of_case(template: &ResponseTemplate, case: &Case) -> FirstFixture {
         let mut head = Object::new();
         head.insert("response_template", template.as_value().clone());
-        if !case.tools.as_list().is_empty() {
+        if case.tools.names().next().is_some() {
             head.insert("tools", case.tools.as_list().to_vec());
         }
         FirstFixture {
