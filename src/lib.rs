@@ -57,6 +57,8 @@ pub mod check;
 mod derive;
 #[cfg(feature = "check")]
 pub mod difference;
+#[cfg(feature = "chat-template")]
+pub mod files;
 pub mod json;
 #[cfg(feature = "chat-template")]
 mod lint;

@@ -16,6 +16,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use indexmap::{Equivalent, IndexMap};
 
@@ -367,7 +368,9 @@ impl From<f64> for Number {
 
 /// A JSON object: keys and values in the order in which the keys came first.
 ///
-/// Two objects with the same members are equal whatever their order.
+/// Two objects with the same members are equal whatever their order. Clones
+/// share their members until one of them is changed, so that a clone costs
+/// next to nothing.
 ///
 /// ```
 /// use unjinja::{Object, Value};
@@ -382,15 +385,25 @@ impl From<f64> for Number {
 /// ```
 #[derive(Clone, Default, PartialEq)]
 pub struct Object(
-    /// Boxed, because a map is several times the size of all other values,
+    /// Elsewhere, because a map is several times the size of all other values,
     /// and each item of an array would have to have room for it.
-    Box<IndexMap<Text, Value>>,
+    Arc<IndexMap<Text, Value>>,
 );
 
 impl Object {
     /// An empty object.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The map, to be changed: from here on it is this object's own.
+    fn map_mut(&mut self) -> &mut IndexMap<Text, Value> {
+        Arc::make_mut(&mut self.0)
+    }
+
+    /// The map, to keep.
+    fn into_map(self) -> IndexMap<Text, Value> {
+        Arc::unwrap_or_clone(self.0)
     }
 
     /// The value of a key.
@@ -405,7 +418,7 @@ impl Object {
 
     /// The value of a key, to be changed.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
-        self.0.get_mut(key)
+        self.map_mut().get_mut(key)
     }
 
     /// Whether the key is there.
@@ -416,18 +429,18 @@ impl Object {
     /// Sets the value of a key and gives back the one it had before. A new
     /// key comes last; one that is there already keeps its place.
     pub fn insert(&mut self, key: impl Into<Text>, value: impl Into<Value>) -> Option<Value> {
-        self.0.insert(key.into(), value.into())
+        self.map_mut().insert(key.into(), value.into())
     }
 
     /// Takes a key out. The others keep their order, which takes time in
     /// proportion to their number.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
-        self.0.shift_remove(key)
+        self.map_mut().shift_remove(key)
     }
 
     /// Keeps only the members for which `keep` says true.
     pub fn retain(&mut self, keep: impl FnMut(&Text, &mut Value) -> bool) {
-        self.0.retain(keep);
+        self.map_mut().retain(keep);
     }
 
     /// The members in order.
@@ -437,7 +450,7 @@ impl Object {
 
     /// The members in order, the values to be changed.
     pub fn iter_mut(&mut self) -> IterMut<'_> {
-        IterMut(self.0.iter_mut())
+        IterMut(self.map_mut().iter_mut())
     }
 
     /// The keys in order.
@@ -459,6 +472,15 @@ impl Object {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// Whether both say the same, as [`Value::says_same`] tells.
+    pub fn says_same(&self, other: &Object) -> bool {
+        let has = |(key, value): (&_, &Value)| {
+            let there = other.get_text(key);
+            there.is_some_and(|there| value.says_same(there))
+        };
+        self.len() == other.len() && self.iter().all(has)
+    }
 }
 
 impl fmt::Debug for Object {
@@ -478,14 +500,14 @@ impl<K: Into<Text>, V: Into<Value>> FromIterator<(K, V)> for Object {
 impl<K: Into<Text>, V: Into<Value>> Extend<(K, V)> for Object {
     fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, members: I) {
         let members = members.into_iter();
-        self.0
+        self.map_mut()
             .extend(members.map(|(key, value)| (key.into(), value.into())));
     }
 }
 
 /// Wraps the iterators of the map, so that the map stays our own affair.
 macro_rules! member_iterator {
-    ($(#[$doc:meta])* $name:ident $(<$life:lifetime>)?, $inner:ty, $item:ty, $object:ty, $make:ident) => {
+    ($(#[$doc:meta])* $name:ident $(<$life:lifetime>)?, $inner:ty, $item:ty, $object:ty, $($make:tt)+) => {
         $(#[$doc])*
         pub struct $name $(<$life>)? ($inner);
 
@@ -514,7 +536,7 @@ macro_rules! member_iterator {
             type IntoIter = $name $(<$life>)?;
 
             fn into_iter(self) -> Self::IntoIter {
-                $name(self.0.$make())
+                $name(self.$($make)+())
             }
         }
     };
@@ -527,7 +549,7 @@ member_iterator!(
     indexmap::map::Iter<'a, Text, Value>,
     (&'a Text, &'a Value),
     &'a Object,
-    iter
+    0.iter
 );
 member_iterator!(
     /// The members of an [`Object`] in order, the values to be changed.
@@ -535,7 +557,7 @@ member_iterator!(
     indexmap::map::IterMut<'a, Text, Value>,
     (&'a Text, &'a mut Value),
     &'a mut Object,
-    iter_mut
+    map_mut().iter_mut
 );
 member_iterator!(
     /// The members of an [`Object`] in order, to keep.
@@ -543,7 +565,7 @@ member_iterator!(
     indexmap::map::IntoIter<Text, Value>,
     (Text, Value),
     Object,
-    into_iter
+    into_map().into_iter
 );
 
 /// A JSON value.
@@ -644,6 +666,29 @@ impl Value {
             Self::String(_) => "a string",
             Self::Array(_) => "an array",
             Self::Object(_) => "an object",
+        }
+    }
+
+    /// Whether both say the same, whatever the order of their keys: whether
+    /// they would be written alike, but for that. So a number that is none
+    /// says the same as itself, though it is not equal to itself.
+    ///
+    /// ```
+    /// use unjinja::json;
+    ///
+    /// let value = json::read(r#"{"a": NaN, "b": [1]}"#)?;
+    /// assert!(value.says_same(&json::read(r#"{"b": [1], "a": NaN}"#)?));
+    /// assert!(!value.says_same(&json::read(r#"{"a": NaN, "b": [1.0]}"#)?));
+    /// # Ok::<(), json::Error>(())
+    /// ```
+    pub fn says_same(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Self::Object(a), Self::Object(b)) => a.says_same(b),
+            (Self::Array(a), Self::Array(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.says_same(b))
+            }
+            (Self::Number(_), Self::Number(_)) => json::write(self) == json::write(other),
+            (a, b) => a == b,
         }
     }
 
@@ -824,6 +869,37 @@ mod tests {
         assert_eq!(reversed, object);
         assert_eq!(reversed.values().count(), 2);
         assert_eq!(format!("{object:?}").chars().next(), Some('{'));
+    }
+
+    #[test]
+    fn clones_share_their_members_until_one_is_changed() {
+        let original: Object = [("a", Value::from(1)), ("b", Object::new().into())]
+            .into_iter()
+            .collect();
+        let share = |a: &Object, b: &Object| Arc::ptr_eq(&a.0, &b.0);
+        type Change = fn(&mut Object);
+        let changes: [(Change, &str); 7] = [
+            (|o| drop(o.insert("c", 2)), r#"{"a":1,"b":{},"c":2}"#),
+            (|o| drop(o.remove("a")), r#"{"b":{}}"#),
+            (|o| o.retain(|key, _| *key == "a"), r#"{"a":1}"#),
+            (|o| o.extend([("a", 2)]), r#"{"a":2,"b":{}}"#),
+            (|o| *o.get_mut("a").unwrap() = 3.into(), r#"{"a":3,"b":{}}"#),
+            (
+                |o| o.iter_mut().for_each(|(_, value)| *value = Value::Null),
+                r#"{"a":null,"b":null}"#,
+            ),
+            (
+                |o| *o = o.clone().into_iter().rev().collect(),
+                r#"{"b":{},"a":1}"#,
+            ),
+        ];
+        for (change, expected) in changes {
+            let mut clone = original.clone();
+            assert!(share(&original, &clone));
+            change(&mut clone);
+            assert_eq!(json::write(&clone.into()), expected);
+            assert_eq!(json::write(&original.clone().into()), r#"{"a":1,"b":{}}"#);
+        }
     }
 
     #[test]

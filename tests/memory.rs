@@ -118,3 +118,22 @@ fn a_message_of_100_mb_stays_under_three_times_its_size() {
     assert!(length > size - 100, "{length} bytes");
     assert!(peak < 3 * size, "{peak} bytes for a message of {size}");
 }
+
+#[test]
+fn places_where_lookaround_waits_for_more_text_leave_nothing_behind() {
+    let template = ResponseTemplate::from_json(
+        r#"{"start_anchor": "A:", "fields": {"content": {"close_pattern": "-(?=>)"}}}"#,
+    )
+    .expect("the template loads");
+    let mut parser =
+        ResponseParser::new(&template, "", ParserOptions::default()).expect("the parser starts");
+    let piece = "a-";
+    let size = 1_000_000;
+    let before = HELD.get();
+    PEAK.set(before);
+    for _ in 0..size / piece.len() {
+        parser.feed_with(piece, |_| {}).expect("the text parses");
+    }
+    let peak = PEAK.get() - before;
+    assert!(peak < 4 * size, "{peak} bytes for a message of {size}");
+}

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::files::{ReadFault, read_all};
+
 use super::ChatTemplate;
 use super::config::{Config, Extras};
 use super::error::LoadError;
@@ -219,19 +221,12 @@ pub(super) fn read_text(path: &Path) -> Result<String, LoadError> {
 }
 
 /// Reads all there is, which may be more than a file said it has.
-fn read_limited(name: &str, reader: impl Read) -> Result<String, LoadError> {
-    let mut bytes = Vec::new();
-    let read = reader.take(MAX_TEXT + 1).read_to_end(&mut bytes);
-    read.map_err(|error| LoadError::Read {
-        name: name.to_owned(),
-        error,
-    })?;
-    if bytes.len() as u64 > MAX_TEXT {
-        return Err(too_large(name));
-    }
-    String::from_utf8(bytes).map_err(|error| LoadError::NotUtf8 {
-        name: name.to_owned(),
-        offset: error.utf8_error().valid_up_to() as u64,
+fn read_limited(name: &str, source: impl Read) -> Result<String, LoadError> {
+    let name = name.to_owned();
+    read_all(source, MAX_TEXT).map_err(|fault| match fault {
+        ReadFault::System(error) => LoadError::Read { name, error },
+        ReadFault::TooLarge { limit } => LoadError::TooLarge { name, limit },
+        ReadFault::NotUtf8 { offset, .. } => LoadError::NotUtf8 { name, offset },
     })
 }
 

@@ -4,8 +4,7 @@ use crate::response::{ParseError, ResponseTemplate};
 use crate::value::{Object, Value};
 
 use super::cuts::Cut;
-use super::document::same;
-use super::fixture::Case;
+use super::fixture::{Case, Expected};
 use super::shrink::smallest;
 use super::story::Story;
 
@@ -102,87 +101,137 @@ impl Failure {
     }
 }
 
-/// Everything that is wrong with a case.
-pub(super) fn failures(template: &ResponseTemplate, case: &Case, seed: u64) -> Vec<Failure> {
-    let read =
-        |places: &[usize]| Story::read(template, &case.tools, &case.prefix, &case.output, places);
-    let whole = read(Cut::whole().places());
-    let mut failures = differences(template, case, &whole);
-    for cut in Cut::all(&case.output, &case.name, seed) {
-        let is_other = |places: &[usize]| !is_same_story(&read(places), &whole);
-        if is_other(cut.places()) {
-            let places = smallest(cut.places(), is_other);
-            failures.push(Failure::Cut {
-                pieces: read(&places),
-                places,
-                cut,
-                whole,
-            });
-            break;
-        }
-    }
-    failures
-}
-
-/// What the case did not expect of what the whole output means.
-pub(super) fn differences(template: &ResponseTemplate, case: &Case, story: &Story) -> Vec<Failure> {
-    // An anchor that takes too long to look for fails wherever the prompt is read.
-    if !case.prefix.is_empty() && template.after_anchor(&case.prefix) == Ok(None) {
-        return vec![Failure::NoAnchor];
-    }
-    let expected = &case.expected;
-    let mut failures = Vec::new();
-    if expected.is_nothing() {
-        failures.push(Failure::NothingExpected(story.clone()));
-    }
-    match (&story.outcome, &expected.error, &expected.message) {
-        (Err(actual), Some(expected), _) if !actual.to_string().contains(expected.as_str()) => {
-            failures.push(Failure::OtherError {
-                expected: expected.clone(),
-                actual: actual.clone(),
-            });
-        }
-        (Err(actual), None, _) if !case.expected.is_nothing() => {
-            failures.push(Failure::NotParsed(actual.clone()));
-        }
-        (Ok(actual), Some(expected), _) => failures.push(Failure::Parsed {
-            expected: expected.clone(),
-            actual: actual.clone(),
-        }),
-        (Ok(actual), None, Some(expected)) => {
-            let (wanted, found) = (expected.clone().into(), actual.clone().into());
-            if !same(&wanted, &found) {
-                failures.push(Failure::Message {
-                    actual: in_order_of(expected, actual),
-                    expected: expected.clone(),
+impl Case {
+    /// Everything that is wrong with the case, as [`check`](super::check) finds it: the output is
+    /// read whole and in pieces, of which some are cut by chance, which the seed decides.
+    ///
+    /// ```
+    /// use unjinja::check::{Case, Expected};
+    /// use unjinja::{ResponseTemplate, Tools};
+    ///
+    /// let template = ResponseTemplate::from_json(
+    ///     r#"{"start_anchor": "<bot>", "fields": {"content": {"close_pattern": "<end>|$"}}}"#)?;
+    /// let mut expected = Expected::default();
+    /// expected.message = Some([("content", "Hello!")].into_iter().collect());
+    /// let case = Case::new("a greeting", "", "Hello!<end>", Tools::none(), expected);
+    ///
+    /// let failures = case.check(&template, 0);
+    /// assert_eq!(
+    ///     failures[0].headline(),
+    ///     "the output means something else when it arrives byte by byte",
+    /// );
+    /// # Ok::<(), unjinja::TemplateError>(())
+    /// ```
+    pub fn check(&self, template: &ResponseTemplate, seed: u64) -> Vec<Failure> {
+        let whole = self.read(template, &Cut::whole());
+        let mut failures = self.differences(template, &whole);
+        for cut in Cut::all(&self.output, &self.name, seed) {
+            let is_other =
+                |places: &[usize]| !is_same_story(&self.read_at(template, places), &whole);
+            if is_other(cut.places()) {
+                let places = smallest(cut.places(), is_other);
+                failures.push(Failure::Cut {
+                    pieces: self.read_at(template, &places),
+                    places,
+                    cut,
+                    whole,
                 });
+                break;
             }
         }
-        _ => {}
+        failures
     }
-    if let Some(expected) = &expected.events {
-        let actual = story.events_as_values();
-        if !same(
-            &Value::Array(expected.clone()),
-            &Value::Array(actual.clone()),
-        ) {
-            failures.push(Failure::Events {
+
+    /// What happens while the output is read, when it arrives cut in a way.
+    pub fn read(&self, template: &ResponseTemplate, cut: &Cut) -> Story {
+        self.read_at(template, cut.places())
+    }
+
+    fn read_at(&self, template: &ResponseTemplate, places: &[usize]) -> Story {
+        Story::read(template, &self.tools, &self.prefix, &self.output, places)
+    }
+
+    /// What the case did not expect of what its output means as a whole.
+    ///
+    /// ```
+    /// use unjinja::check::{Case, Cut, Expected};
+    /// use unjinja::{ResponseTemplate, Tools};
+    ///
+    /// let template = ResponseTemplate::from_json(
+    ///     r#"{"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}"#)?;
+    /// let mut expected = Expected::default();
+    /// expected.message = Some([("content", "Bye!")].into_iter().collect());
+    /// let case = Case::new("a greeting", "", "Hello!<end>", Tools::none(), expected);
+    ///
+    /// let story = case.read(&template, &Cut::whole());
+    /// let differences = case.differences(&template, &story);
+    /// assert_eq!(differences[0].headline(), "the message is not what was expected");
+    /// # Ok::<(), unjinja::TemplateError>(())
+    /// ```
+    pub fn differences(&self, template: &ResponseTemplate, story: &Story) -> Vec<Failure> {
+        // An anchor that takes too long to look for fails wherever the prompt is read.
+        if !self.prefix.is_empty() && template.after_anchor(&self.prefix) == Ok(None) {
+            return vec![Failure::NoAnchor];
+        }
+        if self.expected.is_nothing() {
+            return vec![Failure::NothingExpected(story.clone())];
+        }
+        let outcome = self.expected.other_outcome(story);
+        outcome
+            .into_iter()
+            .chain(self.expected.other_events(story))
+            .collect()
+    }
+}
+
+impl Expected {
+    /// What was not expected of how a text ends.
+    fn other_outcome(&self, story: &Story) -> Option<Failure> {
+        match (&story.outcome, &self.error, &self.message) {
+            (Err(actual), Some(expected), _) => {
+                let is_other = !actual.to_string().contains(expected.as_str());
+                is_other.then(|| Failure::OtherError {
+                    expected: expected.clone(),
+                    actual: actual.clone(),
+                })
+            }
+            (Err(actual), None, _) => Some(Failure::NotParsed(actual.clone())),
+            (Ok(actual), Some(expected), _) => Some(Failure::Parsed {
                 expected: expected.clone(),
-                actual,
-            });
+                actual: actual.clone(),
+            }),
+            (Ok(actual), None, Some(expected)) => {
+                (!expected.says_same(actual)).then(|| Failure::Message {
+                    actual: in_order_of(expected, actual),
+                    expected: expected.clone(),
+                })
+            }
+            (Ok(_), None, None) => None,
         }
     }
-    failures
+
+    /// What was not expected of what happens on the way.
+    fn other_events(&self, story: &Story) -> Option<Failure> {
+        let expected = self.events.as_ref()?;
+        let actual = story.events_as_values();
+        (!same_events(expected, &actual)).then(|| Failure::Events {
+            expected: expected.clone(),
+            actual,
+        })
+    }
 }
 
 fn is_same_story(a: &Story, b: &Story) -> bool {
     let same_outcome = || match (&a.outcome, &b.outcome) {
-        (Ok(a), Ok(b)) => same(&a.clone().into(), &b.clone().into()),
+        (Ok(a), Ok(b)) => a.says_same(b),
         (a, b) => a == b,
     };
-    let events = |story: &Story| Value::Array(story.events_as_values());
     // Numbers that are no numbers are not equal to themselves, hence the second look.
-    a == b || (same_outcome() && same(&events(a), &events(b)))
+    a == b || (same_outcome() && same_events(&a.events_as_values(), &b.events_as_values()))
+}
+
+fn same_events(a: &[Value], b: &[Value]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.says_same(b))
 }
 
 /// An object with its keys in the order of another, so that a difference shows no order.

@@ -3,6 +3,17 @@
 use std::fmt;
 
 /// A way to cut a text into pieces.
+///
+/// ```
+/// use unjinja::check::Cut;
+///
+/// let text = "Call get_weather(\"Zürich\")";
+/// let cut = Cut::tokens(text);
+/// let pieces: Vec<&str> = cut.pieces(text).collect();
+/// assert_eq!(pieces, ["Call", " get", "_", "weather", "(", "\"", "Zürich", "\"", ")"]);
+/// assert_eq!(cut.to_string(), "token by token");
+/// assert_eq!(Cut::bytes(text, 20).pieces(text).count(), 2);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
     how: How,
@@ -13,66 +24,105 @@ pub struct Cut {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum How {
     Whole,
-    Bytes,
     Characters,
-    /// By chance: which of the cuts it is.
+    Tokens,
+    /// So many bytes each.
+    Bytes(usize),
+    /// By chance, so many bytes each on the average.
     Random(usize),
 }
 
-/// How long the pieces of each random cut are, on the average.
-const MEAN_LENGTHS: [u64; 5] = [2, 4, 12, 48, 256];
+/// How long the pieces of each random cut are by which cases are checked, on the average.
+const MEAN_LENGTHS: [usize; 5] = [2, 4, 12, 48, 256];
+
+/// What is taken for a token has at most so many bytes of a word, or of one sign.
+const LONGEST_TOKEN: usize = 12;
 
 impl Cut {
+    /// How many ways there are in which a case is checked, with the whole.
+    pub const COUNT: usize = 3 + MEAN_LENGTHS.len();
+
     /// All at once.
-    pub(super) fn whole() -> Cut {
+    pub fn whole() -> Cut {
         Cut {
             how: How::Whole,
             at: Vec::new(),
         }
     }
 
-    /// All the ways in which a text is cut but for the whole: byte by byte, character by
-    /// character, and by chance.
-    pub(super) fn all(text: &str, name: &str, seed: u64) -> impl Iterator<Item = Cut> {
-        // One at a time, since each takes more memory than the text.
-        let plain = [How::Bytes, How::Characters].into_iter();
-        let plain = plain.map(move |how| Cut {
-            how,
-            at: match how {
-                How::Bytes => (1..text.len()).collect(),
-                _ => text.char_indices().skip(1).map(|(at, _)| at).collect(),
-            },
-        });
-        let random = (0..MEAN_LENGTHS.len()).map(move |index| Cut::random(text, name, seed, index));
-        plain.chain(random)
+    /// Character by character.
+    pub fn characters(text: &str) -> Cut {
+        Cut {
+            how: How::Characters,
+            at: text.char_indices().skip(1).map(|(at, _)| at).collect(),
+        }
     }
 
-    /// How many ways there are, with the whole.
-    pub const COUNT: usize = 3 + MEAN_LENGTHS.len();
+    /// About as a model writes a text: a word with the white space before it, long words in parts,
+    /// and each sign, or run of one sign, by itself. No model's own tokens are known here.
+    pub fn tokens(text: &str) -> Cut {
+        let lengths =
+            |at: &usize| Some(at + token_length(&text[*at..])).filter(|to| to < &text.len());
+        Cut {
+            how: How::Tokens,
+            at: std::iter::successors(Some(0), lengths).skip(1).collect(),
+        }
+    }
 
-    fn random(text: &str, name: &str, seed: u64, index: usize) -> Cut {
-        // Each case has cuts of its own, which stay the same when others come or go.
-        let named = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        let mut chance = Chance(seed ^ named.wrapping_add(index as u64));
-        let longest = 2 * MEAN_LENGTHS[index] - 1;
+    /// In pieces of so many bytes, at least one. It may cut characters in two: see
+    /// [`pieces`](Self::pieces).
+    pub fn bytes(text: &str, length: usize) -> Cut {
+        let length = length.max(1);
+        Cut {
+            how: How::Bytes(length),
+            at: (length..text.len()).step_by(length).collect(),
+        }
+    }
+
+    /// In pieces by chance, of so many bytes on the average, at least one. The same seed cuts the
+    /// same text alike.
+    pub fn random(text: &str, mean: usize, seed: u64) -> Cut {
+        let mean = mean.max(1);
+        let mut chance = Chance(seed);
+        let longest = (mean as u64).saturating_mul(2) - 1;
         let mut next = || 1 + (chance.next() % longest) as usize;
         let mut at = Vec::new();
         let mut place = next();
         while place < text.len() {
             at.push(place);
-            place += next();
+            place = place.saturating_add(next());
         }
         Cut {
-            how: How::Random(index),
+            how: How::Random(mean),
             at,
         }
+    }
+
+    /// All the ways in which a case's text is cut but for the whole: byte by byte, character by
+    /// character, and by chance.
+    pub(super) fn all(text: &str, name: &str, seed: u64) -> impl Iterator<Item = Cut> {
+        // Each case has cuts of its own, which stay the same when others come or go.
+        let named = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let random = MEAN_LENGTHS.into_iter().enumerate();
+        let random = random.map(move |(index, mean)| {
+            Cut::random(text, mean, seed ^ named.wrapping_add(index as u64))
+        });
+        // One at a time, since each takes more memory than the text.
+        let plain = [|text| Cut::bytes(text, 1), Cut::characters];
+        plain.into_iter().map(move |cut| cut(text)).chain(random)
     }
 
     /// The offsets of bytes where a new piece begins.
     pub fn places(&self) -> &[usize] {
         &self.at
+    }
+
+    /// The pieces of the text. A character that is cut in two comes with its last byte, as from
+    /// whoever puts characters together; the pieces before may be empty.
+    pub fn pieces<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        pieces(text, &self.at)
     }
 }
 
@@ -80,17 +130,16 @@ impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.how {
             How::Whole => f.write_str("whole"),
-            How::Bytes => f.write_str("byte by byte"),
             How::Characters => f.write_str("character by character"),
-            How::Random(index) => {
-                write!(f, "in random pieces of {} bytes or so", MEAN_LENGTHS[index])
-            }
+            How::Tokens => f.write_str("token by token"),
+            How::Bytes(1) => f.write_str("byte by byte"),
+            How::Bytes(length) => write!(f, "in pieces of {length} bytes"),
+            How::Random(mean) => write!(f, "in random pieces of {mean} bytes or so"),
         }
     }
 }
 
-/// The pieces of a text that is cut at some places. A character that is cut in two comes with its
-/// last byte, as from whoever puts characters together; the pieces before may be empty.
+/// The pieces of a text that is cut at some places, as [`Cut::pieces`] tells.
 pub(super) fn pieces<'t>(text: &'t str, places: &[usize]) -> impl Iterator<Item = &'t str> {
     let ends = places.iter().copied().chain([text.len()]);
     let mut start = 0;
@@ -100,6 +149,35 @@ pub(super) fn pieces<'t>(text: &'t str, places: &[usize]) -> impl Iterator<Item 
         start = end;
         piece
     })
+}
+
+/// How many bytes of a text belong to the token that it begins with.
+fn token_length(text: &str) -> usize {
+    let Some(first) = text.chars().next() else {
+        return 0;
+    };
+    let space = match first.is_whitespace() {
+        true => first.len_utf8(),
+        false => 0,
+    };
+    let word = run_length(&text[space..], char::is_alphanumeric);
+    if word > 0 {
+        return space + word;
+    }
+    let run = run_length(text, |c| c == first);
+    // The last white space goes with the word.
+    match text[run..].starts_with(char::is_alphanumeric) {
+        true => run - space,
+        false => run,
+    }
+}
+
+/// How many bytes of a text belong to the run of such characters that it begins with, up to as many
+/// as a token may have.
+fn run_length(text: &str, belongs: impl Fn(char) -> bool) -> usize {
+    let ends = text.char_indices().map(|(at, c)| (at + c.len_utf8(), c));
+    let run = ends.take_while(|&(end, c)| end <= LONGEST_TOKEN && belongs(c));
+    run.last().map_or(0, |(end, _)| end)
 }
 
 /// Numbers by chance, the same ones for the same seed (SplitMix64).
@@ -122,8 +200,17 @@ mod tests {
     #[test]
     fn the_pieces_of_every_cut_make_up_the_text() {
         for text in ["", "a", "aé水😀z", &"long é ".repeat(200)] {
-            for cut in Cut::all(text, "name", 7).chain([Cut::whole()]) {
-                let pieces: Vec<&str> = pieces(text, &cut.at).collect();
+            let others = [
+                Cut::whole(),
+                Cut::tokens(text),
+                Cut::bytes(text, 0),
+                Cut::bytes(text, 3),
+                Cut::bytes(text, usize::MAX),
+                Cut::random(text, 0, 1),
+                Cut::random(text, usize::MAX, 1),
+            ];
+            for cut in Cut::all(text, "name", 7).chain(others) {
+                let pieces: Vec<&str> = cut.pieces(text).collect();
                 assert_eq!(pieces.concat(), text, "{cut}");
                 assert_eq!(pieces.len(), cut.at.len() + 1, "{cut}");
             }
@@ -131,15 +218,42 @@ mod tests {
     }
 
     #[test]
+    fn a_cut_of_another_text_cuts_where_it_can() {
+        let cut = Cut::bytes("a longer text", 5);
+        assert_eq!(
+            cut.pieces("short 水").collect::<Vec<_>>(),
+            ["short", " 水", ""]
+        );
+    }
+
+    #[test]
     fn characters_come_with_their_last_byte() {
-        let cuts: Vec<Cut> = Cut::all("é水", "", 0).collect();
-        let of = |cut: &Cut| {
-            pieces("é水", &cut.at)
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(of(&cuts[0]), ["", "é", "", "", "水"]);
-        assert_eq!(of(&cuts[1]), ["é", "水"]);
+        let text = "é水";
+        let pieces = |cut: Cut| cut.pieces(text).collect::<Vec<_>>();
+        assert_eq!(pieces(Cut::bytes(text, 1)), ["", "é", "", "", "水"]);
+        assert_eq!(pieces(Cut::bytes(text, 2)), ["é", "", "水"]);
+        assert_eq!(pieces(Cut::characters(text)), ["é", "水"]);
+    }
+
+    #[test]
+    fn tokens_are_words_and_signs() {
+        for (text, expected) in [
+            ("", vec![""]),
+            (
+                "It's 5 o'clock",
+                vec!["It", "'", "s", " 5", " o", "'", "clock"],
+            ),
+            ("a\n\n  b  ", vec!["a", "\n\n", " ", " b", "  "]),
+            ("a \n", vec!["a", " ", "\n"]),
+            ("</x>{\"k\"", vec!["<", "/", "x", ">", "{", "\"", "k", "\""]),
+            ("== ---------------", vec!["==", " ", "------------", "---"]),
+            (" internationalization", vec![" internationa", "lization"]),
+            ("水水水水水", vec!["水水水水", "水"]),
+            ("x\u{301}", vec!["x", "\u{301}"]),
+        ] {
+            let pieces: Vec<&str> = Cut::tokens(text).pieces(text).collect();
+            assert_eq!(pieces, expected);
+        }
     }
 
     #[test]
@@ -152,7 +266,24 @@ mod tests {
         assert_eq!(all("a", 1).len() + 1, Cut::COUNT);
         for (cut, mean) in all("a", 1)[2..].iter().zip(MEAN_LENGTHS) {
             let pieces = cut.at.len() + 1;
-            assert!(pieces as u64 >= 500 / (2 * mean), "{cut}: {pieces}");
+            assert!(pieces >= 500 / (2 * mean), "{cut}: {pieces}");
         }
+    }
+
+    #[test]
+    fn the_cuts_of_a_case_stay_the_same_for_good() {
+        let places = |cut: Cut| cut.places().iter().take(4).copied().collect::<Vec<_>>();
+        let text = "x".repeat(2000);
+        let all = Cut::all(&text, "a greeting", 7).map(places);
+        let expected = [
+            [1, 2, 3, 4],
+            [1, 2, 3, 4],
+            [1, 3, 4, 7],
+            [7, 11, 15, 22],
+            [22, 28, 31, 42],
+            [68, 115, 173, 176],
+            [224, 569, 910, 1412],
+        ];
+        assert_eq!(all.collect::<Vec<_>>(), expected);
     }
 }

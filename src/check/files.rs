@@ -1,11 +1,11 @@
 //! Files that fixtures stand in, and those that they name.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::json::line_column;
+use crate::files::{self, ReadFault};
 use crate::response::Fault;
 
 /// Files may be this large. Fixtures are written by hand, and their places are kept in memory.
@@ -43,32 +43,17 @@ pub(super) fn fault(
 
 /// Reads a file of text.
 pub(super) fn read_text(path: &Path) -> Result<String, Fault> {
-    let file = File::open(path).map_err(|error| refused(&error))?;
-    let too_large = || {
-        let message = format!("the file is larger than {} MiB", MAX_FILE >> 20);
-        fault(None, message, Some("divide it into several".into()))
-    };
-    // Its length is asked first, so that nothing is read in vain.
-    if file
-        .metadata()
-        .is_ok_and(|metadata| metadata.len() > MAX_FILE)
-    {
-        return Err(too_large());
-    }
-    let mut bytes = Vec::new();
-    let read = file.take(MAX_FILE + 1).read_to_end(&mut bytes);
-    read.map_err(|error| refused(&error))?;
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(too_large());
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let before = String::from_utf8_lossy(&error.as_bytes()[..valid]);
-        fault(
-            Some(line_column(&before, before.len())),
+    files::read_text(path, MAX_FILE).map_err(|error| match error.fault {
+        ReadFault::System(error) => refused(&error),
+        ReadFault::TooLarge { .. } => {
+            let remedy = "divide it into several";
+            fault(None, error.fault.to_string(), Some(remedy.into()))
+        }
+        ReadFault::NotUtf8 { position, .. } => fault(
+            Some(position),
             "the file is not valid UTF-8",
             Some("save it as UTF-8".into()),
-        )
+        ),
     })
 }
 

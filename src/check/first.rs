@@ -1,15 +1,22 @@
-//! A first fixture for a chat template.
+//! A first fixture, for a chat template or of one case.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use crate::derive::{Derivation, Recovery, Row};
+use crate::json;
 use crate::response::{ParseError, ParserOptions, ResponseTemplate, TemplateError, Tools, parse};
 use crate::value::{Object, Value};
 
-/// A fixture to begin with: a case for each conversation that the chat template renders. Those of
-/// which it writes the same text share one, which names them all.
+use super::add::entry;
+use super::cuts::Cut;
+use super::document::{Language, write_fixture};
+use super::fixture::Case;
+
+/// A fixture to begin with: of one case, or with a case for each conversation that a chat template
+/// renders. Those of which it writes the same text share one, which names them all.
 ///
-/// What a case expects is what the response template makes of the text. Where it does not recover
+/// What such a case expects is what the response template makes of the text. Where it does not recover
 /// what was said, the case expects what was said, and fails: it shows what is to be mended.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -87,11 +94,50 @@ impl FirstFixture {
         })
     }
 
+    /// One with a single case, for a response template that is at hand. The tools of the case become
+    /// those of the file.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use unjinja::check::{Case, Expected, FirstFixture};
+    /// use unjinja::{ResponseTemplate, Tools};
+    ///
+    /// let template = ResponseTemplate::from_json(
+    ///     r#"{"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}"#)?;
+    /// let case = Case::new("a greeting", "", "Hello!<end>", Tools::none(), Expected::default());
+    /// let mut fixture = FirstFixture::of_case(&template, &case).as_is();
+    /// fixture.head.insert("response_template", "template.json");
+    /// let text = fixture.to_text(Path::new("a.fixture.yaml"), "begin here");
+    /// assert!(text.starts_with("# begin here\n"));
+    /// assert!(text.ends_with("
+    /// response_template: template.json
+    /// cases:
+    ///   - name: a greeting
+    ///     output: Hello!<end>
+    ///     message:
+    ///       content: Hello!
+    /// "));
+    /// # Ok::<(), unjinja::TemplateError>(())
+    /// ```
+    pub fn of_case(template: &ResponseTemplate, case: &Case) -> FirstFixture {
+        let mut head = Object::new();
+        head.insert("response_template", template.as_value().clone());
+        if case.tools.names().next().is_some() {
+            head.insert("tools", case.tools.as_list().to_vec());
+        }
+        FirstFixture {
+            head,
+            cases: vec![entry(case, &case.tools)],
+            outcomes: vec![case.read(template, &Cut::whole()).outcome],
+        }
+    }
+
     /// The same, in which every case expects what comes out, also where that is not what was said.
     pub fn as_is(mut self) -> FirstFixture {
         for (case, outcome) in self.cases.iter_mut().zip(&self.outcomes) {
             match outcome {
                 Ok(message) => {
+                    case.remove("error");
                     case.insert("message", message.clone());
                 }
                 Err(error) => {
@@ -103,9 +149,18 @@ impl FirstFixture {
         self
     }
 
+    /// The fixture as it is written into a file: as JSON if the file's name ends in `.json`, or else
+    /// as YAML below a comment, for which JSON has no place.
+    pub fn to_text(&self, path: &Path, comment: &str) -> String {
+        match Language::of(path) {
+            Language::Json => json::write_styled(&self.to_value(), &json::Style::pretty(2)) + "\n",
+            Language::Yaml => self.to_yaml(comment),
+        }
+    }
+
     /// The fixture as YAML, below a comment.
     pub fn to_yaml(&self, comment: &str) -> String {
-        super::document::write_fixture(comment, &self.head, &self.cases)
+        write_fixture(comment, &self.head, &self.cases)
     }
 
     /// The fixture as a value.
@@ -198,5 +253,40 @@ fn from_anchor<'p>(template: &ResponseTemplate, prefix: &'p str) -> &'p str {
     match searched.is_ok() && begun(shorter) == begun(prefix) {
         true => shorter,
         false => prefix,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{Expected, Fixture};
+
+    #[test]
+    fn one_of_a_case_is_a_fixture_in_yaml_and_in_json() {
+        let template =
+            r#"{"start_anchor": "<bot>", "fields": {"n": {"open": "<n>", "content": "int"}}}"#;
+        let template = ResponseTemplate::from_json(template).expect("a template");
+        let tools = json::read(r#"[{"function": {"name": "wait"}}]"#).expect("JSON");
+        let tools = Tools::from_value(&tools);
+        for (output, as_is, expected) in [
+            ("<n>1", false, ""),
+            ("<n>1", true, "message"),
+            ("<n>x", true, "error"),
+        ] {
+            let case = Case::new("a", "<bot>", output, tools.clone(), Expected::default());
+            let first = FirstFixture::of_case(&template, &case);
+            let first = if as_is { first.as_is() } else { first };
+            for path in [Path::new("a.fixture.yaml"), Path::new("a.fixture.json")] {
+                let fixture = Fixture::parse(path, first.to_text(path, "begin here"));
+                let fixture = fixture.expect("a fixture");
+                let read = &fixture.cases()[0];
+                assert_eq!(fixture.template().as_value(), template.as_value());
+                assert_eq!(read.tools.as_list(), tools.as_list());
+                assert_eq!((&*read.prefix, &*read.output), ("<bot>", output));
+                let keys = read.expectations.iter().map(|(key, _)| *key);
+                assert_eq!(keys.collect::<String>(), expected);
+                assert!(!as_is || read.check(&template, 0).is_empty());
+            }
+        }
     }
 }

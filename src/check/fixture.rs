@@ -37,6 +37,7 @@ pub struct Fixture {
     path: PathBuf,
     pub(super) document: Document,
     template: ResponseTemplate,
+    tools: Tools,
     cases: Vec<Case>,
 }
 
@@ -46,7 +47,8 @@ pub struct Fixture {
 pub struct Case {
     /// What it is called. No other case of its file is called so.
     pub name: String,
-    /// Line and column, both from 1, where it stands in the file.
+    /// Line and column, both from 1, where it stands in the file; the first ones if it stands in
+    /// none.
     pub position: (usize, usize),
     /// Line and column of each key by which it says what it expects.
     pub expectations: Vec<(&'static str, (usize, usize))>,
@@ -70,6 +72,27 @@ pub struct Expected {
     pub events: Option<Vec<Value>>,
     /// What the error has to say.
     pub error: Option<String>,
+}
+
+impl Case {
+    /// A case that stands in no file; [`check`](Self::check) tells whether it is right.
+    pub fn new(
+        name: impl Into<String>,
+        prefix: impl Into<String>,
+        output: impl Into<String>,
+        tools: Tools,
+        expected: Expected,
+    ) -> Case {
+        Case {
+            name: name.into(),
+            position: (1, 1),
+            expectations: Vec::new(),
+            prefix: prefix.into(),
+            output: output.into(),
+            tools,
+            expected,
+        }
+    }
 }
 
 impl Expected {
@@ -115,13 +138,18 @@ impl Fixture {
         &self.template
     }
 
+    /// The tools of all cases that have none of their own.
+    pub fn tools(&self) -> &Tools {
+        &self.tools
+    }
+
     /// The cases, in their order.
     pub fn cases(&self) -> &[Case] {
         &self.cases
     }
 }
 
-/// A file that is no fixture.
+/// A file that is no fixture, or can't become what it was to become.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FixtureError {

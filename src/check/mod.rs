@@ -4,6 +4,7 @@
 //! of many of them on all cores, each cut into pieces in several ways; [`Fixture::update`] makes one
 //! expect what comes out, and [`compare`] tells whether two templates read alike.
 
+mod add;
 mod case;
 mod compare;
 mod cuts;

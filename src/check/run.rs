@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::case::{Failure, failures};
+use super::case::Failure;
 use super::fixture::{Fixture, FixtureError};
 use super::regions::{MarkedText, regions};
 
@@ -264,7 +264,7 @@ impl<'w> Work<'w> {
         let begun = Instant::now();
         let case = &fixture.cases()[index];
         let template = fixture.template();
-        let failures = failures(template, case, self.options.seed);
+        let failures = case.check(template, self.options.seed);
         let text = (!failures.is_empty())
             .then(|| regions(template, &case.tools, &case.prefix, &case.output));
         let report = CaseReport {

@@ -1,10 +1,9 @@
 //! Files and streams that commands read.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use unjinja::{ResponseTemplate, TemplateError, Value, json};
+use unjinja::{ResponseTemplate, TemplateError, Value, files, json};
 
 use super::Failure;
 
@@ -16,30 +15,12 @@ const BLOCK: usize = 64 << 10;
 
 /// Reads a whole file of text; `-` is standard input.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
-    let is_stdin = path == Path::new("-");
-    let name = if is_stdin {
-        "standard input".into()
-    } else {
-        path.display().to_string()
+    let read = match path == Path::new("-") {
+        true => files::read_all(io::stdin(), MAX_FILE)
+            .map_err(|fault| format!("standard input: {fault}")),
+        false => files::read_text(path, MAX_FILE).map_err(|error| error.to_string()),
     };
-    let fail = |error: io::Error| Failure::Input(format!("{name}: {error}"));
-    let source: Box<dyn Read> = match is_stdin {
-        true => Box::new(io::stdin()),
-        false => Box::new(File::open(path).map_err(fail)?),
-    };
-    let mut bytes = Vec::new();
-    source
-        .take(MAX_FILE + 1)
-        .read_to_end(&mut bytes)
-        .map_err(fail)?;
-    if bytes.len() as u64 > MAX_FILE {
-        let limit = MAX_FILE >> 20;
-        return Err(Failure::Input(format!(
-            "{name}: the file is larger than {limit} MiB"
-        )));
-    }
-    String::from_utf8(bytes)
-        .map_err(|error| Failure::Input(not_utf8(&name, error.utf8_error().valid_up_to())))
+    read.map_err(Failure::Input)
 }
 
 /// Reads a file of JSON, which must not be empty.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use unjinja::check::{FirstFixture, is_fixture};
-use unjinja::{Derivation, DeriveOptions, Source, derive, json};
+use unjinja::{Derivation, DeriveOptions, Source, derive};
 
 use super::source::SourceArgs;
 use super::{Failure, input, output, tell};
@@ -78,16 +78,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         true => fixture.as_is(),
         false => fixture,
     };
-    let text = match place
-        .extension()
-        .is_some_and(|extension| extension == "json")
-    {
-        true => json::write_styled(&fixture.to_value(), &json::Style::pretty(2)) + "\n",
-        false => fixture.to_yaml(&format!(
-            "Made by `unjinja new` from {}. Check it with `unjinja check`.",
-            template.name
-        )),
-    };
+    let comment = format!(
+        "Made by `unjinja new` from {}. Check it with `unjinja check`.",
+        template.name
+    );
+    let text = fixture.to_text(&place, &comment);
     if is_stdout {
         let mut out = io::stdout().lock();
         return out.write_all(text.as_bytes()).map_err(Failure::printing);

@@ -36,8 +36,10 @@ use crate::value::{Number, Object, Text, Value};
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Tools {
+    /// The list that they were read from.
+    list: Arc<[Value]>,
     /// The properties of each tool's parameters, by the tool's name.
-    properties: Arc<Object>,
+    properties: Object,
 }
 
 /// A type that a schema declares.
@@ -60,8 +62,9 @@ impl Tools {
 
     /// Reads a list of tools; what has not the form of a tool is left out.
     pub fn from_value(tools: &Value) -> Tools {
+        let list = tools.as_array().unwrap_or_default();
         let mut properties = Object::new();
-        for tool in tools.as_array().into_iter().flatten() {
+        for tool in list {
             let tool = tool.as_object();
             let function = match tool.and_then(|tool| tool.get("function")) {
                 Some(function) => function.as_object(),
@@ -79,8 +82,22 @@ impl Tools {
             properties.insert(name.clone(), declared.cloned().unwrap_or_default());
         }
         Tools {
-            properties: Arc::new(properties),
+            list: list.into(),
+            properties,
         }
+    }
+
+    /// The list that they were read from, as it was given.
+    ///
+    /// ```
+    /// use unjinja::{json, Tools};
+    ///
+    /// let list = json::read(r#"[{"function": {"name": "wait", "description": "Waits."}}]"#)?;
+    /// assert_eq!(Tools::from_value(&list).as_list(), list.as_array().unwrap_or_default());
+    /// # Ok::<(), json::Error>(())
+    /// ```
+    pub fn as_list(&self) -> &[Value] {
+        &self.list
     }
 
     /// The names of the tools.

@@ -15,6 +15,8 @@ pub(in crate::check) struct Change {
     /// JSON pointer to the map that it is put into.
     pub(in crate::check) pointer: String,
     pub(in crate::check) key: &'static str,
+    /// The key that goes for it, if there is one.
+    pub(in crate::check) replaces: Option<&'static str>,
     pub(in crate::check) value: Value,
 }
 
@@ -69,6 +71,30 @@ impl Document {
         }
     }
 
+    /// The text with one more item at the end of the list that a key of the whole has. Nothing else
+    /// is written anew; where that can't be, there is no text.
+    pub(in crate::check) fn with_item(&self, key: &'static str, item: Value) -> Option<String> {
+        let list = self.root.get(key).filter(|list| !list.is_alias)?;
+        let mut items: Vec<Value> = list.items()?.iter().map(Node::to_value).collect();
+        items.push(item);
+        let change = Change {
+            pointer: String::new(),
+            key,
+            replaces: None,
+            value: items.into(),
+        };
+        self.attempt(&[change], &[How::Finely])
+    }
+
+    /// Whether a value can be written in the language of the document.
+    pub(in crate::check) fn can_hold(&self, value: &Value) -> bool {
+        let text = match self.language {
+            Language::Yaml => write::write_document(value),
+            Language::Json => return true,
+        };
+        Document::read(text, self.language).is_ok_and(|read| read.root.to_value().says_same(value))
+    }
+
     /// Finds out how each of some changes can be made, half by half until it is clear which of them
     /// need more than the others. Gives the text if all can be made finely at once. When there are no
     /// attempts left, changes are not made.
@@ -114,10 +140,14 @@ impl Document {
         let mut expected = self.root.to_value();
         for (change, _) in changes.iter().zip(how).filter(|(_, how)| **how != How::Not) {
             let object = at_pointer(&mut expected, &change.pointer)?.as_object_mut()?;
+            change.replaces.and_then(|key| object.remove(key));
             object.insert(change.key, change.value.clone());
         }
         let read = Document::read(self.edited(changes, how)?, self.language).ok()?;
-        same(&read.root.to_value(), &expected).then_some(read.text)
+        read.root
+            .to_value()
+            .says_same(&expected)
+            .then_some(read.text)
     }
 
     fn edited(&self, changes: &[Change], how: &[How]) -> Option<String> {
@@ -130,7 +160,7 @@ impl Document {
         for (change, how) in changes.iter().zip(how).filter(|(_, how)| **how != How::Not) {
             let map = self.node_at(&change.pointer).filter(|map| !map.is_alias)?;
             edits.whole = *how == How::Whole;
-            edits.set(map, change.key, &change.value);
+            edits.set(map, change);
         }
         let mut edits = edits.edits;
         edits.sort_by_key(|edit| edit.range.start);
@@ -158,29 +188,22 @@ impl Document {
     }
 }
 
+/// What stands last in a value.
+fn last_part(node: &Node) -> &Node {
+    let last = match &node.content {
+        Content::Scalar(_) => None,
+        Content::List(nodes) => nodes.last(),
+        Content::Map(entries) => entries.last().map(|entry| &entry.value),
+    };
+    last.filter(|_| !node.is_alias).map_or(node, last_part)
+}
+
 fn at_pointer<'v>(value: &'v mut Value, pointer: &str) -> Option<&'v mut Value> {
     pointer_tokens(pointer)?.try_fold(value, |value, step| match value {
         Value::Object(object) => object.get_mut(&step),
         Value::Array(items) => items.get_mut(pointer_index(&step)?),
         _ => None,
     })
-}
-
-/// Whether two values say the same, whatever the order of their keys.
-pub(in crate::check) fn same(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Object(a), Value::Object(b)) => {
-            let has = |(key, value): (&_, &Value)| b.get_text(key).is_some_and(|b| same(value, b));
-            a.len() == b.len() && a.iter().all(has)
-        }
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
-        }
-        (Value::String(a), Value::String(b)) => a == b,
-        // A number that is none is not equal to itself, but says the same.
-        (Value::Number(_), Value::Number(_)) => json::write(a) == json::write(b),
-        (a, b) => a == b,
-    }
 }
 
 /// Where a value stands in what holds it.
@@ -205,17 +228,30 @@ struct Edits<'d> {
 }
 
 impl Edits<'_> {
-    fn set(&mut self, map: &Node, key: &str, value: &Value) {
-        let Some(entries) = map.entries() else {
-            return;
-        };
-        match entries.iter().find(|entry| entry.key == key) {
+    fn set(&mut self, map: &Node, change: &Change) {
+        let entries = map.entries().unwrap_or_default();
+        let entry_of = |key: &str| entries.iter().find(|entry| entry.key == key);
+        if let Some(entry) = change.replaces.and_then(entry_of) {
+            return self.replace_entry(map, entry, change);
+        }
+        match entry_of(change.key) {
             Some(entry) => {
                 let place = self.place_of(map, entry);
-                self.change(&entry.value, value, place);
+                self.change(&entry.value, &change.value, place);
             }
-            None => self.insert(map, key, value),
+            None => self.insert(map, change.key, &change.value),
         }
+    }
+
+    /// Writes another key with its value where one stands.
+    fn replace_entry(&mut self, map: &Node, entry: &Entry, change: &Change) {
+        let start = entry.key_span.start;
+        let mut text = String::new();
+        match self.is_block(map) {
+            true => write::push_entry(&mut text, change.key, &change.value, self.column(start)),
+            false => self.push_flow_entry(&mut text, change.key, &change.value, start),
+        }
+        self.push(start..entry.value.span.end.max(entry.key_span.end), text);
     }
 
     fn is_block(&self, node: &Node) -> bool {
@@ -254,7 +290,7 @@ impl Edits<'_> {
 
     /// Makes an old value say what a new one does.
     fn change(&mut self, old: &Node, new: &Value, place: Place) {
-        if same(&old.to_value(), new) {
+        if old.to_value().says_same(new) {
             return;
         }
         let went_in = !self.whole
@@ -322,7 +358,9 @@ impl Edits<'_> {
     /// Changes the items of a list one by one, if that can be done.
     fn change_list(&mut self, list: &Node, nodes: &[Node], items: &[Value]) -> bool {
         let is_block = self.is_block(list);
-        if items.len() != nodes.len() && (!is_block || nodes.is_empty() || items.is_empty()) {
+        let grows = items.len() > nodes.len() && !nodes.is_empty();
+        let shrinks = items.len() < nodes.len() && !items.is_empty() && is_block;
+        if items.len() != nodes.len() && !grows && !shrinks {
             return false;
         }
         let indent = self.column(list.span.start);
@@ -341,14 +379,68 @@ impl Edits<'_> {
             let before = self.document.text[..dash].trim_end().len();
             self.push(before..self.line_end(last.span.end), String::new());
         } else if let Some(last) = nodes.last() {
-            let at = self.line_end(last.span.end);
-            for item in &items[nodes.len()..] {
-                let mut text = format!("\n{}-", " ".repeat(indent));
-                write::after_dash(&mut text, item, indent);
-                self.push(at..at, text);
+            let new = &items[nodes.len()..];
+            match is_block {
+                true => self.append_lines(nodes, last, new, indent),
+                false => self.append_flow(last, new),
             }
         }
         true
+    }
+
+    /// Adds items behind the last of a block, with blank lines between them where there are some.
+    fn append_lines(&mut self, nodes: &[Node], last: &Node, new: &[Value], indent: usize) {
+        let keeps = self.keeps_blank_lines(last_part(last));
+        let gap = match self.are_apart(nodes) && !keeps {
+            true => "\n",
+            false => "",
+        };
+        let mut text = String::new();
+        for item in new {
+            text.push_str(&format!("\n{gap}{}-", " ".repeat(indent)));
+            write::after_dash(&mut text, item, indent);
+        }
+        if !keeps {
+            let at = self.line_end(last.span.end);
+            return self.push(at..at, text);
+        }
+        let rest = &self.document.text[last.span.end..];
+        let blank = &rest[..rest.len() - rest.trim_start().len()];
+        let at = last.span.end + blank.rfind('\n').map_or(0, |line_end| line_end + 1);
+        self.push(at..at, text[1..].to_owned() + "\n");
+    }
+
+    /// Whether there is a blank line between the last two items of a block.
+    fn are_apart(&self, nodes: &[Node]) -> bool {
+        let [.., before, last] = nodes else {
+            return false;
+        };
+        let between = &self.document.text[before.span.end..last.span.start];
+        between.lines().skip(1).any(|line| line.trim().is_empty())
+    }
+
+    /// Adds items behind the last within brackets.
+    fn append_flow(&mut self, last: &Node, new: &[Value]) {
+        let space = self.space_before(last.span.start);
+        let mut text = String::new();
+        for item in new {
+            text.push_str(&format!(",{space}"));
+            text.push_str(&self.flow(item, last.span.start));
+        }
+        // White space before a comma may count as a part of what stands there.
+        let at = self.document.text[..last.span.end].trim_end().len();
+        self.push(at..at, text);
+    }
+
+    /// The white space within brackets that goes with a comma before something new, as it stands
+    /// before something old.
+    fn space_before(&self, start: usize) -> String {
+        let before = &self.document.text[..start];
+        let space = &before[before.trim_end().len()..];
+        match space.contains('\n') {
+            true => space.replace('\r', ""),
+            false => " ".into(),
+        }
     }
 
     /// Where the dash ends that stands before an item.
@@ -379,17 +471,15 @@ impl Edits<'_> {
             let at = self.line_end(last.value.span.end.max(last.key_span.end));
             return self.push(at..at, text);
         }
-        let before = &self.document.text[..last.key_span.start];
-        let space = &before[before.trim_end().len()..];
-        let space = match space.contains('\n') {
-            true => space.replace('\r', ""),
-            false => " ".into(),
-        };
-        text.push_str(&format!(",{space}"));
-        json::write_str(&mut text, key, false);
-        text.push_str(": ");
-        text.push_str(&self.flow(value, last.key_span.start));
+        text.push_str(&format!(",{}", self.space_before(last.key_span.start)));
+        self.push_flow_entry(&mut text, key, value, last.key_span.start);
         self.push(last.value.span.end..last.value.span.end, text);
+    }
+
+    fn push_flow_entry(&self, text: &mut String, key: &str, value: &Value, at: usize) {
+        json::write_str(text, key, false);
+        text.push_str(": ");
+        text.push_str(&self.flow(value, at));
     }
 
     /// Whether a value is a block of text to which the blank lines behind it belong.

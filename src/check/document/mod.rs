@@ -12,12 +12,13 @@ mod write;
 mod yaml;
 
 use std::ops::Range;
+use std::path::Path;
 
 use crate::value::{Object, Value, pointer_index, pointer_tokens};
 
 use places::Places;
 
-pub(super) use edit::{Change, same};
+pub(super) use edit::Change;
 pub(super) use write::write_fixture;
 
 /// A document, and its text.
@@ -34,6 +35,16 @@ pub(super) struct Document {
 pub(super) enum Language {
     Yaml,
     Json,
+}
+
+impl Language {
+    /// What a file is written in, by its name.
+    pub(super) fn of(path: &Path) -> Language {
+        match path.extension().is_some_and(|ending| ending == "json") {
+            true => Language::Json,
+            false => Language::Yaml,
+        }
+    }
 }
 
 /// A value and its place.

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::write::write_yaml;
+use super::write::write_document;
 use super::*;
 use crate::json;
 use crate::value::Number;
@@ -167,6 +167,7 @@ fn changed(language: Language, text: &str, message: &str) -> String {
     let change = Change {
         pointer: "/cases/0".into(),
         key: "message",
+        replaces: None,
         value: value(message),
     };
     let changed = document.changed(&[change]);
@@ -211,6 +212,7 @@ fn what_yaml_can_not_hold_is_not_written() {
     let change = Change {
         pointer: "/cases/0".into(),
         key: "message",
+        replaces: None,
         value: value(r#"{"content": "\ud800"}"#),
     };
     let changed = document.changed(&[change]);
@@ -228,6 +230,7 @@ fn what_can_not_be_changed_keeps_nothing_else_from_it() {
     let change = |case: usize, message: &str| Change {
         pointer: format!("/cases/{case}"),
         key: "message",
+        replaces: None,
         value: value(message),
     };
     let changed = document.changed(&[
@@ -250,6 +253,7 @@ fn where_very_many_can_not_be_changed_it_ends_all_the_same() {
         .map(|case| Change {
             pointer: format!("/cases/{case}"),
             key: "message",
+            replaces: None,
             value: value(r#""\ud800""#),
         })
         .collect();
@@ -296,7 +300,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn what_is_written_reads_back(value in any_value()) {
-        let text = write_yaml(&value);
+        let text = write_document(&value);
         let read = Document::read(text.clone(), Language::Yaml);
         let read = read.unwrap_or_else(|e| panic!("{text}: {e:?}")).root.to_value();
         prop_assert_eq!(read, value, "{}", text);
@@ -308,13 +312,28 @@ proptest! {
         let list = vec![Value::from(case), "last".into()];
         let root: Object = [("cases", Value::from(list)), ("end", "here".into())].into_iter().collect();
         let (text, language) = match pretty {
-            true => (write_yaml(&root.into()), Language::Yaml),
+            true => (write_document(&root.into()), Language::Yaml),
             false => (json::write_styled(&root.into(), &json::Style::pretty(2)), Language::Json),
         };
-        let change = Change { pointer: "/cases/0".into(), key: "message", value: new };
+        let change = Change { pointer: "/cases/0".into(), key: "message", replaces: None, value: new };
         let document = Document::read(text.clone(), language).expect("reads back");
         // What is given away has been read back.
         prop_assert!(document.changed(&[change]).impossible.is_empty(), "{}", text);
+    }
+
+    #[test]
+    fn a_list_grows_by_any_value_and_stays_what_it_was(
+        old in proptest::collection::vec(any_value(), 1..4), new in any_value(), pretty: bool,
+    ) {
+        let root: Object = [("cases", Value::from(old)), ("end", "here".into())].into_iter().collect();
+        let (text, language) = match pretty {
+            true => (write_document(&root.into()), Language::Yaml),
+            false => (json::write(&root.into()), Language::Json),
+        };
+        let document = Document::read(text.clone(), language).expect("reads back");
+        let grown = document.with_item("cases", new).expect("has been read back");
+        let kept = text.bytes().zip(grown.bytes()).take_while(|(a, b)| a == b).count();
+        prop_assert!(grown.ends_with(&text[text.floor_char_boundary(kept)..]), "{grown}");
     }
 
     #[test]

@@ -33,8 +33,7 @@ pub(in crate::check) fn write_fixture(comment: &str, head: &Object, cases: &[Obj
 }
 
 /// Writes a value as a document of YAML.
-#[cfg(test)]
-pub(super) fn write_yaml(value: &Value) -> String {
+pub(super) fn write_document(value: &Value) -> String {
     let mut out = String::new();
     match has_parts(value) {
         true => block(&mut out, value, 0),

@@ -170,6 +170,8 @@ impl Backtracker {
         mode: Mode,
     ) -> Result<Verdict, TooCostly> {
         self.failed.clear(from, program.insts.len());
+        // A search that wanted more text has left its trail.
+        self.trail.clear();
         let bytes = window.text.as_bytes();
         let mut start = from;
         loop {
