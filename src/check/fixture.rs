@@ -38,6 +38,8 @@ pub struct Fixture {
     pub(super) document: Document,
     template: ResponseTemplate,
     tools: Tools,
+    template_file: Option<PathBuf>,
+    files: Vec<PathBuf>,
     cases: Vec<Case>,
 }
 
@@ -141,6 +143,35 @@ impl Fixture {
     /// The tools of all cases that have none of their own.
     pub fn tools(&self) -> &Tools {
         &self.tools
+    }
+
+    /// The file that the response template stands in, if the fixture names one. There is none where
+    /// the template is written out in the fixture, or derived from a chat template.
+    ///
+    /// ```
+    /// use unjinja::check::Fixture;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// std::fs::write(folder.join("bot.json"), r#"{"start_anchor": "<bot>", "fields": {"content": {}}}"#)?;
+    /// std::fs::write(folder.join("bot.fixture.yaml"), "
+    /// response_template: bot.json
+    /// cases:
+    ///   - {name: a greeting, output: Hello!, message: {content: Hello!}}
+    /// ")?;
+    /// let fixture = Fixture::load(&folder.join("bot.fixture.yaml"))?;
+    /// assert_eq!(fixture.template_file(), Some(folder.join("bot.json").as_path()));
+    /// assert_eq!(fixture.files(), [folder.join("bot.json")]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn template_file(&self) -> Option<&Path> {
+        self.template_file.as_deref()
+    }
+
+    /// The files and folders that the fixture names, and that it was read from besides its own: each
+    /// once, in the order in which they are read.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
     }
 
     /// The cases, in their order.
