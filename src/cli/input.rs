@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use unjinja::{ResponseTemplate, TemplateError, Value, files, json};
+use unjinja::{ResponseTemplate, TemplateError, Tools, Value, files, json};
 
 use super::Failure;
 
@@ -64,6 +64,20 @@ pub(crate) fn read_json(path: &Path) -> Result<Value, Failure> {
             error.kind()
         ))
     })
+}
+
+/// Reads the tools that a prompt offered.
+pub(crate) fn read_tools(path: &Path) -> Result<Tools, Failure> {
+    let value = read_json(path)?;
+    let list = list(&value, path, "tools")?;
+    let tools = Tools::from_value(&list);
+    if tools.names().next().is_none() {
+        super::tell(format_args!(
+            "warning: {}: no tool is recognised; write each as {{\"function\": {{\"name\": …, \"parameters\": …}}}}\n",
+            path.display()
+        ));
+    }
+    Ok(tools)
 }
 
 /// A JSON document that holds a response template.

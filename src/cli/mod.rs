@@ -18,6 +18,7 @@ mod render;
 mod report;
 mod schema;
 mod source;
+mod tui;
 
 use std::env;
 use std::fmt;
@@ -59,6 +60,7 @@ enum Command {
     Check(check::Args),
     Lint(lint::Args),
     Diff(diff::Args),
+    Tui(tui::Args),
     Render(render::Args),
     Caps(caps::Args),
     Schema(schema::Args),
@@ -128,6 +130,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Lint(args) => lint::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Tui(args) => tui::run(&args),
         Command::Render(args) => render::run(&args),
         Command::Caps(args) => caps::run(&args),
         Command::Schema(args) => schema::run(&args),

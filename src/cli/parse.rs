@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let template = input::read_template(path)?;
     let tools = match &args.tools {
-        Some(path) => read_tools(path)?,
+        Some(path) => input::read_tools(path)?,
         None => Tools::none(),
     };
     let prefix = match (&args.prefix, &args.prefix_text) {
@@ -145,19 +145,6 @@ fn warn_of_missing_anchor(template: &ResponseTemplate, prefix: &str) {
             "warning: the prefix has Windows line ends, which may be why\n"
         ));
     }
-}
-
-fn read_tools(path: &Path) -> Result<Tools, Failure> {
-    let value = input::read_json(path)?;
-    let list = input::list(&value, path, "tools")?;
-    let tools = Tools::from_value(&list);
-    if tools.names().next().is_none() {
-        super::tell(format_args!(
-            "warning: {}: no tool is recognised; write each as {{\"function\": {{\"name\": …, \"parameters\": …}}}}\n",
-            path.display()
-        ));
-    }
-    Ok(tools)
 }
 
 fn wrong(error: ParseError) -> Failure {

@@ -248,7 +248,8 @@ fn shortened(text: &str, first: bool, last: bool) -> String {
     }
 }
 
-fn wants_colours(terminal: bool) -> bool {
+/// Whether colours are wanted.
+pub(crate) fn wants_colours(terminal: bool) -> bool {
     terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 

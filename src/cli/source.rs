@@ -6,6 +6,7 @@ use std::path::Path;
 
 use jiff::civil::DateTime;
 
+use unjinja::tui::Opening;
 use unjinja::{ChatTemplate, LoadOptions, RenderInput, Source};
 
 use super::Failure;
@@ -100,6 +101,15 @@ impl SourceOptions {
             template.eos_token = Some(token.clone());
         }
         template
+    }
+
+    /// Lets the workbench load a template in the same way.
+    pub(crate) fn fill(&self, opening: &mut Opening) {
+        opening.variant = self.variant.clone();
+        opening.offline = self.offline;
+        opening.bos_token = self.bos_token.clone();
+        opening.eos_token = self.eos_token.clone();
+        opening.derive.base = self.base();
     }
 
     /// The first option that is given, and that a fixture can't keep.

@@ -1,5 +1,55 @@
 //! The workbench: a text goes through the streaming parser, step by step, before one's eyes.
+//!
+//! A [`Workbench`] is a state. Whatever happens is a [`Message`], and [`Workbench::update`] takes it in:
+//! there is no terminal in it, no file and no clock. What has to be done outside comes out as an
+//! [`Effect`]. [`draw`] shows the state, and changes nothing.
+//!
+//! ```
+//! use crossterm::event::KeyCode;
+//! use ratatui::buffer::Buffer;
+//! use ratatui::layout::Rect;
+//! use unjinja::tui::{Message, Opening, Workbench, render};
+//!
+//! let loaded = Opening::new("chat_templates/xml-calls.jinja").load(None)?;
+//! let mut workbench = Workbench::new(loaded, Vec::new(), (80, 24));
+//! for key in [KeyCode::Home, KeyCode::Right] {
+//!     workbench.update(Message::Key(key.into()));
+//! }
+//! let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));
+//! render(&workbench, &mut buffer);
+//! let first_line: String = (0..80).map(|x| buffer[(x, 0)].symbol()).collect();
+//! assert!(first_line.contains("by token, chunk 1 of"), "{first_line}");
+//! # Ok::<(), unjinja::tui::Trouble>(())
+//! ```
 
+mod chunking;
+mod comparison;
+mod difference;
+mod doing;
 mod glyphs;
-#[cfg_attr(not(test), expect(dead_code, reason = "what draws rows comes next"))]
+mod keys;
+mod layout;
+mod loaded;
+mod message;
+mod open;
+mod preview;
+mod replay;
 mod rows;
+mod sample;
+mod state;
+mod style;
+mod terminal;
+mod update;
+mod view;
+
+pub use chunking::Chunking;
+pub use doing::Doer;
+pub use layout::Pane;
+pub use loaded::{Format, Loaded, TemplatePlace, Trouble};
+pub use message::{Effect, Keep, Kept, Message};
+pub use open::Opening;
+pub use replay::Place;
+pub use sample::{Origin, Sample, Verdict};
+pub use state::Workbench;
+pub use terminal::{TerminalError, check_terminal, run};
+pub use view::{draw, render};

@@ -78,30 +78,8 @@ impl<'t> Rows<'t> {
         (start < self.text.len()).then(|| self.row_at(line, start))
     }
 
-    /// The row before one.
-    pub(super) fn previous(&self, row: &Row<'t>) -> Option<Row<'t>> {
-        self.rows_before(row, 1).pop()
-    }
-
-    /// The rows of a pane of this height. The row that holds a byte of the text is among them, with
-    /// `above` rows before it at the most, or with more if the text ends too soon to fill the pane.
-    pub(super) fn around(&self, offset: usize, height: u16, above: u16) -> Vec<Row<'t>> {
-        let height = usize::from(height);
-        if height == 0 {
-            return Vec::new();
-        }
-        let row = self.row_of(offset);
-        let mut rows = self.rows_before(&row, usize::from(above).min(height - 1));
-        let rest = height - rows.len();
-        rows.extend(successors(Some(row), |row| self.next(row)).take(rest));
-        let missing = height - rows.len();
-        let mut filled = self.rows_before(&rows[0], missing);
-        filled.extend(rows);
-        filled
-    }
-
     /// So many rows before one, or as many as there are.
-    fn rows_before(&self, row: &Row<'t>, count: usize) -> Vec<Row<'t>> {
+    pub(super) fn rows_before(&self, row: &Row<'t>, count: usize) -> Vec<Row<'t>> {
         let (mut line, mut start) = (row.line, row.span.start);
         // The last block comes first.
         let mut blocks: Vec<Vec<Row>> = Vec::new();
@@ -191,11 +169,9 @@ impl<'t> Placed<'t> {
     }
 }
 
-/// A tab of so many cells.
+/// A tab of so many cells, which are `TAB` at the most.
 fn tab(width: u16) -> &'static str {
-    const LONGEST: &str = "→   ";
-    let blanks = LONGEST.len() - '→'.len_utf8();
-    &LONGEST[..LONGEST.len() - blanks.saturating_sub(usize::from(width) - 1)]
+    &"→   "[..'→'.len_utf8() + usize::from(width) - 1]
 }
 
 /// A text in one line of cells, its line ends as glyphs among the others. An ellipsis stands for

@@ -1,0 +1,106 @@
+//! Colours, and what takes their place where there are none.
+
+use ratatui::style::{Color, Modifier, Style};
+
+use super::replay::Part;
+
+/// The colours of fields, in their order.
+const FIELDS: [Color; 6] = [
+    Color::Cyan,
+    Color::Yellow,
+    Color::Green,
+    Color::Magenta,
+    Color::Blue,
+    Color::LightRed,
+];
+
+/// How things look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Styles {
+    /// Whether there are colours. Without them, everything can be told apart all the same.
+    pub(crate) colours: bool,
+}
+
+impl Styles {
+    fn coloured(self, style: Style, colour: Color) -> Style {
+        match self.colours {
+            true => style.fg(colour),
+            false => style,
+        }
+    }
+
+    pub(crate) fn field(self, number: u16) -> Style {
+        self.coloured(Style::new(), FIELDS[number as usize % FIELDS.len()])
+    }
+
+    /// A piece of the text.
+    pub(crate) fn part(self, part: Part, field: Option<u16>) -> Style {
+        let colour = field.map(|number| FIELDS[number as usize % FIELDS.len()]);
+        match (part, colour) {
+            (Part::Body, Some(colour)) => self.coloured(Style::new(), colour),
+            (Part::Open | Part::Close, Some(colour)) if self.colours => Style::new()
+                .fg(Color::Black)
+                .bg(colour)
+                .add_modifier(Modifier::BOLD),
+            (Part::Open | Part::Close, _) => Style::new().add_modifier(Modifier::BOLD),
+            (Part::Skipped | Part::Body, _) => {
+                let crossed = Modifier::CROSSED_OUT | Modifier::DIM;
+                self.coloured(Style::new(), Color::Gray)
+                    .add_modifier(crossed)
+            }
+        }
+    }
+
+    /// Text that is held back.
+    pub(crate) fn held(self) -> Style {
+        let held = Modifier::UNDERLINED | Modifier::BOLD;
+        self.coloured(Style::new(), Color::LightRed)
+            .add_modifier(held)
+    }
+
+    /// What has yet to come in, or matters less.
+    pub(crate) fn faint(self) -> Style {
+        Style::new().add_modifier(Modifier::DIM)
+    }
+
+    /// Where the stream is.
+    pub(crate) fn cursor(self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    /// What is chosen, in a list.
+    pub(crate) fn chosen(self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    pub(crate) fn plain(self) -> Style {
+        Style::new()
+    }
+
+    pub(crate) fn strong(self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    pub(crate) fn good(self) -> Style {
+        self.coloured(Style::new(), Color::Green)
+    }
+
+    pub(crate) fn bad(self) -> Style {
+        self.coloured(Style::new(), Color::Red)
+            .add_modifier(Modifier::BOLD)
+    }
+
+    /// What only the one has, and not the other.
+    pub(crate) fn differs(self) -> Style {
+        let differs = Modifier::UNDERLINED | Modifier::BOLD;
+        self.coloured(Style::new(), Color::Red)
+            .add_modifier(differs)
+    }
+
+    pub(crate) fn border(self, has_focus: bool) -> Style {
+        match has_focus {
+            true => self.strong(),
+            false => self.faint(),
+        }
+    }
+}

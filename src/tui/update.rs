@@ -1,0 +1,337 @@
+//! What happens to the workbench changes its state, and nothing else does. There is no terminal here,
+//! no file and no clock: what has to be done outside comes out as [`Effect`]s.
+
+mod asking;
+mod judging;
+mod mouse;
+mod scrolling;
+mod searching;
+mod stepping;
+
+use crossterm::event::KeyEvent;
+
+use super::keys::{self, Action};
+use crate::ResponseTemplate;
+
+use super::layout::Pane;
+use super::loaded::{Loaded, TemplatePlace};
+use super::message::{Effect, Keep, Kept, Message};
+use super::sample::Origin;
+use super::state::{About, Confirm, Overlay, Question, Screen, Workbench};
+
+impl Workbench {
+    /// Takes in something that has happened. Returns what is to be done because of it.
+    pub fn update(&mut self, message: Message) -> Vec<Effect> {
+        let is_tick = matches!(message, Message::Tick(_));
+        match message {
+            Message::Key(key) => self.key(key),
+            Message::Mouse(event) => self.mouse(event),
+            Message::Paste(text) => self.paste(&text),
+            Message::Resize(width, height) => self.size = (width, height),
+            Message::Tick(elapsed) => self.tick(elapsed),
+            Message::Loaded(loaded) => self.take_loaded(*loaded),
+            Message::NotLoaded(trouble) => {
+                self.warn(format!(
+                    "the last good one stays in use: {}",
+                    first_line(&trouble.message)
+                ));
+                self.trouble = Some(trouble);
+            }
+            Message::Judged {
+                generation,
+                sample,
+                failures,
+            } => self.judged(generation, sample, failures),
+            Message::NotJudged {
+                generation,
+                sample,
+                why,
+            } => self.not_judged(generation, sample, why),
+            Message::Live(text, at) => self.take_live(&text, at),
+            Message::LiveEnded(error) => self.end_live(error),
+            Message::Kept(keep, words) => self.kept(&keep, words),
+            Message::WouldReplace(keep) => self.overlay = Some(Overlay::Confirm(replacing(keep))),
+            Message::Failed(error) => self.warn(error),
+        }
+        // What is freed first can be had again.
+        let has_time = is_tick && self.outworn.take().is_none();
+        self.read_on(has_time);
+        std::mem::take(&mut self.effects)
+    }
+
+    fn key(&mut self, key: KeyEvent) {
+        // Whatever is being asked is still there when one comes back.
+        if keys::action(key) == Some(Action::Suspend) {
+            return self.effects.push(Effect::Suspend);
+        }
+        match self.overlay.take() {
+            Some(Overlay::Ask(question)) => self.answer(question, key),
+            Some(Overlay::Confirm(confirm)) => self.confirm(confirm, key),
+            Some(Overlay::Help(scrolled)) => self.help_key(scrolled, key),
+            None => {
+                if let Some(action) = keys::action(key) {
+                    self.notice = None;
+                    self.act(action);
+                }
+            }
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Help => self.overlay = Some(Overlay::Help(0)),
+            Action::Quit => self.effects.push(Effect::Quit),
+            Action::Suspend => self.effects.push(Effect::Suspend),
+            Action::Back => self.back(),
+            Action::Findings => self.show_findings(),
+            Action::Choose => self.choose(),
+            Action::Up => self.scroll_by(-1),
+            Action::Down => self.scroll_by(1),
+            Action::PageUp => self.scroll_page(-1),
+            Action::PageDown => self.scroll_page(1),
+            Action::NextSample => self.select_sample(self.selected.saturating_add(1)),
+            Action::PreviousSample => self.select_sample(self.selected.saturating_sub(1)),
+            Action::NextPane => self.focus_next(1),
+            Action::PreviousPane => self.focus_next(Pane::ALL.len() - 1),
+            Action::Show(pane) => self.focus_on(pane),
+            Action::Zoom => self.zoomed = !self.zoomed,
+            Action::Search => self.ask(About::Search, String::new()),
+            Action::ChunksOfBytes => self.ask(About::Length, String::new()),
+            Action::NextMatch => self.go_to_match(true),
+            Action::PreviousMatch => self.go_to_match(false),
+            Action::Type => self.ask(About::Text, String::new()),
+            Action::Edit => self.edit(),
+            Action::Save => self.ask(About::FixtureFile, self.fixture_file()),
+            Action::Accept => self.accept(),
+            Action::Write => {
+                let about = About::TemplateFile { then_edit: false };
+                self.ask(about, self.template_file());
+            }
+            step => self.step(step),
+        }
+    }
+
+    fn help_key(&mut self, scrolled: usize, key: KeyEvent) {
+        let scrolled = match keys::action(key) {
+            Some(Action::Up) => self.scroll_help(scrolled, -1),
+            Some(Action::Down) => self.scroll_help(scrolled, 1),
+            Some(Action::PageUp) => self.scroll_help(scrolled, -10),
+            Some(Action::PageDown) => self.scroll_help(scrolled, 10),
+            Some(Action::Quit | Action::Back | Action::Help) => return,
+            _ => scrolled,
+        };
+        self.overlay = Some(Overlay::Help(scrolled));
+    }
+
+    fn back(&mut self) {
+        self.playing = false;
+        match self.screen {
+            Screen::Findings { .. } => self.screen = Screen::Replay,
+            Screen::Replay if self.zoomed => self.zoomed = false,
+            Screen::Replay => self.search = None,
+        }
+    }
+
+    fn focus_next(&mut self, steps: usize) {
+        let next = (self.focus.number() + steps) % Pane::ALL.len();
+        self.focus_on(Pane::ALL[next]);
+    }
+
+    pub(super) fn focus_on(&mut self, pane: Pane) {
+        self.screen = Screen::Replay;
+        self.focus = pane;
+        if pane != Pane::Text {
+            self.other = pane;
+        }
+    }
+
+    fn show_findings(&mut self) {
+        if self.format.is_none() {
+            return self.warn("there is no chat template: its findings would stand here");
+        }
+        self.screen = match self.screen {
+            Screen::Findings { .. } => Screen::Replay,
+            Screen::Replay => Screen::Findings {
+                row: 0,
+                scrolled: 0,
+            },
+        };
+    }
+
+    /// Takes the candidate that is chosen among the findings.
+    fn choose(&mut self) {
+        let Screen::Findings { row, .. } = self.screen else {
+            return;
+        };
+        let Some(format) = self.format.clone() else {
+            return;
+        };
+        let Some(number) = row.checked_sub(format.statements.len()) else {
+            return self.warn("a finding can't be taken: go down to the candidates");
+        };
+        let Some(candidate) = format.candidates.get(number) else {
+            return;
+        };
+        match ResponseTemplate::from_value(&candidate.template) {
+            Ok(template) => {
+                self.remember_verdicts();
+                self.template = template;
+                self.candidate = Some(number);
+                self.place = TemplatePlace::Derived;
+                self.adopted = None;
+                self.judge();
+                self.replay_again();
+                self.tell(format!(
+                    "candidate {} is in use; `w` writes it to a file",
+                    number + 1
+                ));
+            }
+            Err(error) => self.warn(error.to_string()),
+        }
+    }
+
+    fn ask(&mut self, about: About, text: String) {
+        self.overlay = Some(Overlay::Ask(Question {
+            about,
+            cursor: text.len(),
+            text,
+        }));
+    }
+
+    /// Opens the response template in the editor. One that is in no file yet needs one first.
+    fn edit(&mut self) {
+        match self.place.file() {
+            Some(path) => self.effects.push(Effect::Edit(path.clone())),
+            None => {
+                let about = About::TemplateFile { then_edit: true };
+                self.ask(about, self.template_file());
+            }
+        }
+    }
+
+    fn accept(&mut self) {
+        let Some(outcome) = self.replay.outcome() else {
+            return self.warn("the text has not been read to its end yet");
+        };
+        if let (Origin::Fixture, TemplatePlace::Fixture { path, .. }) =
+            (self.sample().origin, &self.place)
+        {
+            let name = self.sample().case.name.clone();
+            self.overlay = Some(Overlay::Confirm(Confirm {
+                question: format!("Expect what comes out of `{name}` in {}?", path.display()),
+                keep: Keep {
+                    path: path.clone(),
+                    replace: true,
+                    what: Kept::Expectation { case: name },
+                },
+            }));
+            return;
+        }
+        match outcome.clone() {
+            Ok(message) => {
+                let case = &mut self.samples[self.selected].case;
+                case.expected = crate::check::Expected::default();
+                case.expected.message = Some(message.clone());
+                self.replay.expect(message);
+                self.tell("this message is expected from now on; `s` saves it in a fixture");
+                self.judge_one(self.selected);
+            }
+            Err(error) => self.warn(format!("there is no message to expect: {error}")),
+        }
+    }
+
+    /// What a chat template's files say now.
+    fn take_loaded(&mut self, loaded: Loaded) {
+        self.trouble = None;
+        self.name = loaded.name;
+        self.place = loaded.place;
+        self.files = loaded.files;
+        self.format = loaded.format;
+        self.candidate = (self.place == TemplatePlace::Derived).then_some(0);
+        self.template = loaded.template;
+        let name = self.sample().case.name.clone();
+        let is_from_files = |origin| matches!(origin, Origin::Rendered | Origin::Fixture);
+        self.remember_verdicts();
+        let mut samples = std::mem::take(&mut self.samples);
+        samples.retain(|sample| !is_from_files(sample.origin));
+        samples.extend(loaded.samples);
+        self.samples = samples;
+        let place = self
+            .samples
+            .iter()
+            .position(|sample| sample.case.name == name);
+        self.selected = place.unwrap_or(0);
+        self.judge();
+        self.replay_again();
+    }
+
+    /// Something has been kept in a file.
+    fn kept(&mut self, keep: &Keep, words: String) {
+        self.tell(words);
+        match &keep.what {
+            Kept::Template { then_edit, .. } => {
+                self.adopted = Some(keep.path.clone());
+                self.load();
+                if *then_edit {
+                    self.effects.push(Effect::Edit(keep.path.clone()));
+                }
+            }
+            Kept::Expectation { .. } => self.load(),
+            Kept::Case { .. } => {
+                if self.place.file() == Some(&keep.path) {
+                    self.load();
+                }
+            }
+        }
+    }
+
+    fn load(&mut self) {
+        self.effects.push(Effect::Load {
+            template: self.adopted.clone(),
+        });
+    }
+
+    /// The file that a response template is written to unless another is named.
+    fn template_file(&self) -> String {
+        match &self.place {
+            TemplatePlace::File(path) => path.display().to_string(),
+            _ => format!("{}.response_template.json", self.stem()),
+        }
+    }
+
+    fn fixture_file(&self) -> String {
+        match &self.place {
+            TemplatePlace::Fixture { path, .. } => path.display().to_string(),
+            _ => format!("{}.fixture.yaml", self.stem()),
+        }
+    }
+
+    fn stem(&self) -> String {
+        let name = self.name.rsplit(['/', '\\']).next().unwrap_or_default();
+        let stem = name.split('.').next().unwrap_or_default();
+        match stem {
+            "" | "-" => "unjinja".into(),
+            stem => stem.into(),
+        }
+    }
+}
+
+fn replacing(keep: Keep) -> Confirm {
+    let path = keep.path.display();
+    let is_config = keep.path.ends_with("tokenizer_config.json");
+    let question = match is_config {
+        true => format!("{path} is there already. Put the response template into it?"),
+        false => format!("{path} is there already. Replace it?"),
+    };
+    Confirm {
+        question,
+        keep: Keep {
+            replace: true,
+            ..keep
+        },
+    }
+}
+
+pub(super) fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}

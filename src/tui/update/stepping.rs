@@ -1,0 +1,279 @@
+//! Steps in the text, and how it is cut.
+
+use std::time::Duration;
+
+use crate::tui::chunking::Chunking;
+use crate::tui::difference::first_difference;
+use crate::tui::keys::Action;
+use crate::tui::layout::Pane;
+use crate::tui::replay::Place;
+use crate::tui::state::{Goal, READ_AT_ONCE, READ_BY_THE_WAY, SPEEDS, Workbench, chunking_of};
+
+/// No more steps are played between two frames.
+const STEPS_AT_ONCE: u32 = 1000;
+
+/// Pieces of a chosen length are no longer than this.
+const LONGEST: usize = 1 << 16;
+
+const STILL_COMING: &str = "the text is still coming in: it can be cut otherwise when it has ended";
+
+impl Workbench {
+    pub(super) fn step(&mut self, step: Action) {
+        let (replay, at) = (&self.replay, self.at);
+        let to = match step {
+            Action::NextChunk => replay.next_chunk(at),
+            Action::PreviousChunk => replay.previous_chunk(at),
+            Action::NextEvent => replay.next_event(at),
+            Action::PreviousEvent => replay.previous_event(at),
+            Action::NextRegion => replay.next_region(at),
+            Action::PreviousRegion => replay.previous_region(at),
+            Action::First => replay.first(),
+            Action::Last => return self.head_for(Goal::End),
+            Action::FirstDifference => return self.go_to_difference(),
+            Action::Play => return self.play(),
+            Action::Faster => return self.change_speed(self.speed + 1),
+            Action::Slower => return self.change_speed(self.speed.saturating_sub(1)),
+            Action::NextChunking => return self.cut_otherwise(1),
+            Action::PreviousChunking => return self.cut_otherwise(4),
+            Action::LongerChunks => return self.change_length(self.length.saturating_mul(2)),
+            Action::ShorterChunks => return self.change_length(self.length / 2),
+            Action::NewSeed => return self.change_seed(),
+            _ => return,
+        };
+        self.playing = false;
+        self.go_to(to);
+    }
+
+    /// Goes to a place.
+    pub(in crate::tui) fn go_to(&mut self, place: Place) {
+        self.goal = None;
+        self.stay = None;
+        self.arrive(place);
+    }
+
+    fn arrive(&mut self, place: Place) {
+        self.at = place;
+        self.waiting = self.replay.waiting(place);
+        for pane in [
+            Pane::Text,
+            Pane::Template,
+            Pane::Why,
+            Pane::Events,
+            Pane::Message,
+        ] {
+            self.scrolled[pane.number()] = None;
+        }
+    }
+
+    fn head_for(&mut self, goal: Goal) {
+        self.stay = None;
+        self.playing = false;
+        self.goal = Some(goal);
+    }
+
+    /// Reads on a bit, and goes where it was meant to go as soon as that has been read.
+    pub(in crate::tui) fn read_on(&mut self, has_time: bool) {
+        let has_more = match has_time {
+            true => self.replay.read_on(READ_AT_ONCE, true),
+            false => self.replay.read_on(READ_BY_THE_WAY, false),
+        };
+        let place = match self.goal {
+            Some(Goal::End) if !has_more => self.replay.last(),
+            Some(Goal::Byte(byte)) if !has_more || self.replay.read() >= byte => {
+                self.replay.at_fed_bytes(byte)
+            }
+            _ => return,
+        };
+        self.arrive(place);
+        // A live text goes on, and so does who follows it.
+        if !(self.goal == Some(Goal::End) && self.replay.is_live()) {
+            self.goal = None;
+        }
+    }
+
+    /// Replays the sample from scratch, and stays where it is in the text.
+    pub(in crate::tui) fn replay_again(&mut self) {
+        let was_at_end = self.goal == Some(Goal::End) || self.replay.is_end(self.at);
+        let fed = self.replay.fed_bytes(self.at.fed);
+        let byte = self.stay.unwrap_or(fed);
+        self.start_replay();
+        self.stay = Some(byte);
+        self.goal = Some(match was_at_end {
+            true => Goal::End,
+            false => Goal::Byte(byte),
+        });
+    }
+
+    fn start_replay(&mut self) {
+        self.stay = None;
+        self.chunking = chunking_of(self.sample(), self.chunking);
+        let replay = self.sample().replay(&self.template, self.chunking);
+        self.outworn = Some(std::mem::replace(&mut self.replay, replay));
+        self.at = self.replay.first();
+        self.waiting = None;
+    }
+
+    pub(in crate::tui) fn select_sample(&mut self, number: usize) {
+        if number >= self.samples.len() || number == self.selected {
+            return;
+        }
+        self.selected = number;
+        self.playing = false;
+        self.scrolled = [None; 6];
+        self.start_replay();
+        self.goal = Some(Goal::End);
+    }
+
+    fn play(&mut self) {
+        if self.replay.is_live() {
+            return self.head_for(Goal::End);
+        }
+        if !self.playing && self.replay.is_end(self.at) {
+            self.go_to(self.replay.first());
+        }
+        self.playing = !self.playing;
+        self.goal = None;
+        self.since_step = Duration::ZERO;
+    }
+
+    fn change_speed(&mut self, speed: usize) {
+        self.speed = speed.min(SPEEDS.len() - 1);
+        self.tell(format!("{} chunks a second", self.chunks_a_second()));
+    }
+
+    pub(super) fn tick(&mut self, elapsed: Duration) {
+        if !self.playing {
+            return;
+        }
+        let pause = Duration::from_secs(1) / self.chunks_a_second();
+        self.since_step += elapsed;
+        let mut place = self.at;
+        for _ in 0..STEPS_AT_ONCE {
+            let Some(left) = self.since_step.checked_sub(pause) else {
+                break;
+            };
+            self.since_step = left;
+            place = self.replay.next_chunk(place);
+        }
+        if place != self.at {
+            self.stay = None;
+            self.arrive(place);
+        }
+        if self.replay.is_end(place) {
+            self.playing = false;
+        }
+    }
+
+    /// Cuts the text in another of the ways there are.
+    fn cut_otherwise(&mut self, steps: usize) {
+        if self.replay.is_live() {
+            return self.warn(STILL_COMING);
+        }
+        let ways = [
+            Chunking::Tokens,
+            Chunking::Characters,
+            Chunking::Bytes(self.length),
+            Chunking::Random {
+                mean: self.length,
+                seed: self.seed,
+            },
+            Chunking::Whole,
+        ];
+        let kind =
+            |way: &Chunking| std::mem::discriminant(way) == std::mem::discriminant(&self.chunking);
+        let next = match ways.iter().position(kind) {
+            Some(now) => ways[(now + steps) % ways.len()],
+            None => ways[0],
+        };
+        self.cut_by(next);
+    }
+
+    fn cut_by(&mut self, chunking: Chunking) {
+        self.playing = false;
+        self.chunking = chunking;
+        self.tell(format!("cut {chunking}"));
+        self.replay_again();
+    }
+
+    pub(super) fn cut_by_bytes(&mut self, length: usize) {
+        if self.replay.is_live() {
+            return self.warn(STILL_COMING);
+        }
+        self.length = length.clamp(1, LONGEST);
+        self.cut_by(Chunking::Bytes(self.length));
+    }
+
+    fn change_length(&mut self, length: usize) {
+        let length = length.clamp(1, LONGEST);
+        let chunking = match self.chunking {
+            Chunking::Bytes(_) => Chunking::Bytes(length),
+            Chunking::Random { seed, .. } => Chunking::Random { mean: length, seed },
+            _ => {
+                return self
+                    .warn("the length can be chosen for pieces of bytes and random ones: `c`");
+            }
+        };
+        self.length = length;
+        self.cut_by(chunking);
+    }
+
+    fn change_seed(&mut self) {
+        if self.replay.is_live() {
+            return self.warn(STILL_COMING);
+        }
+        if matches!(self.chunking, Chunking::Random { .. }) {
+            self.seed = self.seed.wrapping_add(1);
+        }
+        self.cut_by(Chunking::Random {
+            mean: self.length,
+            seed: self.seed,
+        });
+    }
+
+    fn go_to_difference(&mut self) {
+        let expected = &self.sample().case.expected;
+        if expected.is_nothing() {
+            return self.warn(
+                "nothing is expected of this text: `a` makes what comes out the expectation",
+            );
+        }
+        if self.replay.outcome().is_none() {
+            return self.warn("the text has not been read to its end yet");
+        }
+        match first_difference(&self.replay, expected) {
+            Some(place) => {
+                self.playing = false;
+                self.go_to(place);
+                self.tell("the first difference from what was expected");
+            }
+            None => self.tell("all is as expected"),
+        }
+    }
+
+    pub(super) fn take_live(&mut self, text: &str, at: Duration) {
+        let Some(number) = self.samples.iter().position(|sample| sample.is_live) else {
+            return;
+        };
+        let sample = &mut self.samples[number];
+        sample.case.output.push_str(text);
+        sample.arrivals.push((sample.case.output.len(), at));
+        if number == self.selected {
+            self.replay.push(text, at);
+        }
+    }
+
+    pub(super) fn end_live(&mut self, error: Option<String>) {
+        let Some(number) = self.samples.iter().position(|sample| sample.is_live) else {
+            return;
+        };
+        self.samples[number].is_live = false;
+        if number == self.selected {
+            self.replay.end_live();
+        }
+        self.judge_one(number);
+        match error {
+            Some(error) => self.warn(error),
+            None => self.tell("the text has ended"),
+        }
+    }
+}

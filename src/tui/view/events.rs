@@ -1,0 +1,93 @@
+//! What the parser has told, the last of it at the bottom.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::Line;
+
+use crate::tui::layout::Pane;
+use crate::tui::preview::preview;
+use crate::tui::replay::What;
+use crate::tui::state::Workbench;
+
+use super::paper::one_line;
+
+/// So many characters of a text or a value are shown at the most; no screen is wider.
+const SHOWN: usize = 512;
+
+pub(super) fn summary(workbench: &Workbench) -> String {
+    let told = workbench.at.told;
+    let last = workbench.replay.told(workbench.replay.last()).len();
+    format!("{told} of {last}")
+}
+
+/// The number of the event at the top, and how many there are.
+pub(super) fn extent(workbench: &Workbench, area: Rect) -> (usize, usize) {
+    let len = workbench.at.told;
+    let last = len.saturating_sub(area.height as usize);
+    let top = workbench.scrolled[Pane::Events.number()].unwrap_or(last);
+    (top.min(last), len)
+}
+
+pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
+    let (top, len) = extent(workbench, area);
+    for (index, y) in (top..len).zip(area.y..area.bottom()) {
+        let line = line(workbench, index, area.width);
+        buffer.set_line(area.x, y, &line, area.width);
+    }
+}
+
+fn line(workbench: &Workbench, index: usize, width: u16) -> Line<'static> {
+    let (styles, replay) = (workbench.styles, &workbench.replay);
+    let Some(told) = replay.told(workbench.at).get(index) else {
+        return Line::default();
+    };
+    let shown = match told.what {
+        What::Open(_) => {
+            let captures = replay.captures(told).iter();
+            let captures = captures.map(|capture| format!(" {}={}", capture.name, capture.text));
+            let text = &replay.text()[told.span()];
+            format!("{text}{}", captures.collect::<String>())
+        }
+        What::Chunk { .. } => {
+            let text = &replay.text()[told.span()];
+            text[..text.floor_char_boundary(SHOWN)].to_owned()
+        }
+        What::Close(_) => {
+            let value = replay.value(told).map(|value| preview(value, SHOWN));
+            format!("= {}", value.unwrap_or_default())
+        }
+        What::Malformed(_) => replay.error(told).unwrap_or_default().to_owned(),
+    };
+    let (kind, style) = match told.what {
+        What::Open(_) => ("▸ open ", styles.strong()),
+        What::Chunk { .. } => ("  chunk", styles.faint()),
+        What::Close(_) => ("◂ close", styles.strong()),
+        What::Malformed(_) => ("! malformed", styles.bad()),
+    };
+    let time = workbench.time_of(index);
+    let time = format!("{:>8.3} ", time.as_secs_f64());
+    let is_last = index + 1 == workbench.at.told;
+    let mut spans = one_line(&time, width, styles.faint());
+    spans.extend(one_line(
+        kind,
+        width,
+        if is_last { styles.chosen() } else { style },
+    ));
+    let field = format!(" {} ", replay.field(told.field));
+    spans.extend(one_line(&field, width, styles.field(told.field)));
+    let taken: usize = spans.iter().map(ratatui::text::Span::width).sum();
+    let room = (width as usize).saturating_sub(taken) as u16;
+    spans.extend(one_line(&shown, room, styles.plain()));
+    Line::from(spans)
+}
+
+/// The event at a place of the screen.
+pub(in crate::tui) fn event_at(
+    workbench: &Workbench,
+    area: Rect,
+    position: Position,
+) -> Option<usize> {
+    let (top, len) = extent(workbench, area);
+    let index = top + (position.y - area.y) as usize;
+    (index < len).then_some(index)
+}

@@ -1,0 +1,81 @@
+//! All keys, and what the signs mean.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::{Block, Widget};
+
+use crate::tui::keys::GROUPS;
+use crate::tui::layout::{Areas, inner};
+use crate::tui::state::Workbench;
+
+use super::paper::{Paper, Sheet};
+
+const SIGNS: &[(&str, &str)] = &[
+    ("▸ ◂", "a delimiter that opens a field, or closes it"),
+    ("│", "the text of a field"),
+    ("×", "text that belongs to no field"),
+    (
+        "underlined",
+        "text that is held back: it may be a part of a delimiter",
+    ),
+    ("faint", "text that has yet to come in"),
+    ("italic", "text that the prompt has written already"),
+    (
+        "✓ ✗ · …",
+        "a sample passes, fails, has no expectation, is being tried",
+    ),
+    (
+        "≠ - +",
+        "another value than expected, a missing one, one too many",
+    ),
+];
+
+pub(super) fn draw(workbench: &Workbench, scrolled: usize, areas: &Areas, buffer: &mut Buffer) {
+    let area = super::clear(areas, areas.body, buffer);
+    let block = Block::bordered()
+        .border_style(workbench.styles.border(true))
+        .title(" Help: ↑↓ scroll, Esc back ");
+    block.render(area, buffer);
+    let area = inner(area);
+    super::put_lines(&sheet(workbench, area.width).lines, scrolled, area, buffer);
+}
+
+/// How many lines there are, and how many are seen.
+pub(in crate::tui) fn extent(workbench: &Workbench) -> (usize, usize) {
+    let area: Rect = inner(workbench.areas().body);
+    let lines = sheet(workbench, area.width).lines.len();
+    (lines, area.height as usize)
+}
+
+fn sheet(workbench: &Workbench, width: u16) -> Sheet {
+    let styles = workbench.styles;
+    let mut paper = Paper::new(width);
+    for group in GROUPS {
+        paper.line(group.title, styles.strong());
+        for binding in group.bindings {
+            entry(workbench, binding.names, binding.words, &mut paper);
+        }
+        paper.end_line();
+    }
+    entry(
+        workbench,
+        "mouse",
+        "click a text, an event, a sample, a pane; drag along the timeline",
+        &mut paper,
+    );
+    paper.end_line();
+    paper.line("What is seen", styles.strong());
+    for (sign, words) in SIGNS {
+        entry(workbench, sign, words, &mut paper);
+    }
+    paper.finish()
+}
+
+fn entry(workbench: &Workbench, name: &str, words: &str, paper: &mut Paper) {
+    paper.put("  ", workbench.styles.plain());
+    paper.put(name, workbench.styles.strong());
+    paper.tab_to(14);
+    paper.indent(14);
+    paper.words(words, workbench.styles.plain());
+    paper.indent(0);
+}

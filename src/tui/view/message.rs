@@ -1,0 +1,154 @@
+//! The message as it grows, and beside it what was expected.
+
+use ratatui::style::Style;
+use ratatui::text::Line;
+
+use crate::tui::comparison::{Mark, Pair, Shown, pairs};
+use crate::tui::state::Workbench;
+
+use super::paper::{Paper, Sheet, side_by_side};
+use super::samples;
+
+/// From this width on the two stand beside each other.
+const ROOM_FOR_BOTH: u16 = 50;
+
+pub(super) fn summary(workbench: &Workbench) -> String {
+    let expected = &workbench.sample().case.expected;
+    match (&expected.message, &expected.error) {
+        (Some(_), _) => "│ what was expected".into(),
+        (None, Some(_)) => "an error is expected".into(),
+        (None, None) => "nothing is expected".into(),
+    }
+}
+
+pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
+    let styles = workbench.styles;
+    let mut head = Paper::new(width);
+    samples::verdict(workbench, &mut head);
+    if workbench.replay.is_end(workbench.at)
+        && let Some(Err(error)) = workbench.replay.outcome()
+    {
+        head.words(&error.to_string(), styles.bad());
+    }
+    let mut sheet = head.finish();
+    let expected = workbench.sample().case.expected.message.as_ref();
+    let pairs = pairs(&workbench.replay, workbench.at, expected);
+    let eye = eye(&pairs);
+    let is_beside = expected.is_some() && width >= ROOM_FOR_BOTH;
+    let mut number = 0;
+    for group in groups(&pairs) {
+        if eye.is_some_and(|eye| (number..number + group.len()).contains(&eye)) {
+            sheet.eye = Some(sheet.lines.len() + eye.map_or(0, |eye| eye - number));
+        }
+        number += group.len();
+        let lines = match is_beside {
+            true => beside(workbench, group, width),
+            false => below(workbench, group, width),
+        };
+        sheet.lines.extend(lines);
+    }
+    sheet
+}
+
+/// The first difference, or what has come last.
+fn eye(pairs: &[Pair]) -> Option<usize> {
+    let wrong = |pair: &Pair| matches!(pair.mark, Mark::Other | Mark::Extra | Mark::Missing);
+    let last = || pairs.iter().rposition(|pair| pair.actual.is_some());
+    pairs.iter().position(wrong).or_else(last)
+}
+
+fn sign(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Same => " ",
+        Mark::Other => "≠",
+        Mark::Extra => "+",
+        Mark::Missing => "-",
+        Mark::ToCome => "·",
+    }
+}
+
+fn style(workbench: &Workbench, mark: Mark) -> Style {
+    match mark {
+        Mark::Same => workbench.styles.plain(),
+        Mark::Other | Mark::Extra | Mark::Missing => workbench.styles.bad(),
+        Mark::ToCome => workbench.styles.faint(),
+    }
+}
+
+/// The pairs, each with the parts below it that only the expected one has: they need not wait for all
+/// lines of the other.
+fn groups(pairs: &[Pair]) -> impl Iterator<Item = &[Pair]> {
+    pairs.chunk_by(|first, next| {
+        let only_expected = |pair: &Pair| pair.actual.is_none();
+        only_expected(next) && (only_expected(first) || next.depth > first.depth)
+    })
+}
+
+/// Both on the same lines.
+fn beside(workbench: &Workbench, group: &[Pair], width: u16) -> Vec<Line<'static>> {
+    let left = width / 2;
+    let right = width - left - 2;
+    let actual = group
+        .iter()
+        .flat_map(|pair| side(workbench, pair, pair.actual.as_ref(), left).lines);
+    let expected = group
+        .iter()
+        .flat_map(|pair| side(workbench, pair, pair.expected.as_ref(), right).lines);
+    side_by_side(
+        actual.collect(),
+        expected.collect(),
+        left,
+        workbench.styles.faint(),
+    )
+}
+
+/// The one below the other, where they differ.
+fn below(workbench: &Workbench, group: &[Pair], width: u16) -> Vec<Line<'static>> {
+    let lines = group.iter().flat_map(|pair| {
+        let is_same = pair.mark == Mark::Same && pair.actual.is_some();
+        let mut lines = side(workbench, pair, pair.actual.as_ref(), width).lines;
+        if let Some(expected) = pair.expected.as_ref().filter(|_| !is_same) {
+            let mut shown = pair.clone();
+            if pair.actual.is_some() {
+                shown.label = "expected".into();
+            }
+            lines.extend(side(workbench, &shown, Some(expected), width).lines);
+        }
+        lines
+    });
+    lines.collect()
+}
+
+fn side(workbench: &Workbench, pair: &Pair, shown: Option<&Shown>, width: u16) -> Sheet {
+    let styles = workbench.styles;
+    let mut paper = Paper::new(width);
+    let Some(shown) = shown else {
+        return paper.finish();
+    };
+    let style = style(workbench, pair.mark);
+    paper.put(sign(pair.mark), style);
+    paper.tab_to(2 + pair.depth.min(width as usize / 4) * 2);
+    paper.indent(4 + pair.depth.min(width as usize / 4) * 2);
+    let field = workbench
+        .template
+        .fields()
+        .iter()
+        .position(|field| field.name() == pair.label);
+    let label = match field.filter(|_| pair.depth == 0) {
+        Some(field) => styles.field(field as u16),
+        None => styles.strong(),
+    };
+    paper.put(&pair.label, label);
+    paper.put(" ", style);
+    match shown {
+        Shown::Parts => {}
+        Shown::Left(count) => paper.put(&format!("{count} more"), styles.faint()),
+        Shown::Text(text, None) => paper.put_words(text, style),
+        Shown::Text(text, Some(at)) => {
+            let (same, other) = text.split_at((*at).min(text.len()));
+            paper.put_words(same, styles.plain());
+            paper.put_words(other, styles.differs());
+        }
+    }
+    paper.finish()
+}

@@ -1,0 +1,89 @@
+//! What is asked in front of the screen.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::{Block, Widget};
+
+use crate::tui::layout::{Areas, inner};
+use crate::tui::state::{About, Confirm, Question, Workbench};
+
+use super::paper::Paper;
+
+/// Of a text that is typed, this much before the place where letters go is shown.
+const SHOWN: usize = 4096;
+
+pub(super) fn ask(workbench: &Workbench, question: &Question, areas: &Areas, buffer: &mut Buffer) {
+    let (title, height) = match question.about {
+        About::Search => (
+            " Search the text and the events: Enter finds, Esc leaves ",
+            3,
+        ),
+        About::Length => (" Pieces of how many bytes? Enter cuts, Esc leaves ", 3),
+        About::Text => (" A text to replay: Ctrl-D ends it, Esc leaves ", 12),
+        About::TemplateFile { .. } => (
+            " Write the response template to: Enter writes, Esc leaves ",
+            3,
+        ),
+        About::FixtureFile => (
+            " Save the text and its message in the fixture: Enter saves, Esc leaves ",
+            3,
+        ),
+    };
+    let styles = workbench.styles;
+    let area = frame(workbench, title, height, areas, buffer);
+    let mut paper = Paper::new(area.width);
+    let (before, behind) = question.text.split_at(question.cursor);
+    let from = before.ceil_char_boundary(before.len().saturating_sub(SHOWN));
+    paper.put(&before[from..], styles.plain());
+    paper.look_here();
+    let mut rest = behind.chars();
+    match rest.next() {
+        Some(next) if next != '\n' => paper.put(next.encode_utf8(&mut [0; 4]), styles.cursor()),
+        Some(_) => paper.put("\n", styles.cursor()),
+        None => paper.put(" ", styles.cursor()),
+    }
+    let rest = rest.as_str();
+    paper.put(&rest[..rest.floor_char_boundary(SHOWN)], styles.plain());
+    let sheet = paper.finish();
+    let eye = sheet.eye.unwrap_or(0) + 1;
+    let top = eye.saturating_sub(area.height as usize);
+    super::put_lines(&sheet.lines, top, area, buffer);
+}
+
+pub(super) fn confirm(
+    workbench: &Workbench,
+    confirm: &Confirm,
+    areas: &Areas,
+    buffer: &mut Buffer,
+) {
+    let styles = workbench.styles;
+    let area = frame(workbench, " y does it, n leaves it ", 4, areas, buffer);
+    let mut paper = Paper::new(area.width);
+    paper.words(&confirm.question, styles.strong());
+    super::put_lines(&paper.finish().lines, 0, area, buffer);
+}
+
+/// A frame at the bottom of the screen; what is left within it.
+fn frame(
+    workbench: &Workbench,
+    title: &str,
+    height: u16,
+    areas: &Areas,
+    buffer: &mut Buffer,
+) -> Rect {
+    let body = areas.body;
+    let height = height.min(body.height);
+    let area = Rect {
+        y: body.bottom() - height,
+        height,
+        ..body
+    };
+    let area = super::clear(areas, area, buffer);
+    let block = Block::bordered().border_style(workbench.styles.border(true));
+    let room = area.width.saturating_sub(2);
+    let title = super::paper::one_line(title, room, workbench.styles.strong());
+    block
+        .title(ratatui::text::Line::from(title))
+        .render(area, buffer);
+    inner(area)
+}

@@ -1,0 +1,85 @@
+//! The texts that can be replayed, and whether each is read as expected.
+
+use ratatui::layout::{Position, Rect};
+
+use crate::tui::layout::Pane;
+use crate::tui::sample::Verdict;
+use crate::tui::state::Workbench;
+
+use super::paper::{self, Paper, Sheet};
+
+pub(super) fn summary(workbench: &Workbench) -> String {
+    let count = |passed: bool| {
+        let samples = workbench.samples.iter();
+        samples
+            .filter(|sample| sample.verdict.passed() == Some(passed))
+            .count()
+    };
+    match (count(true), count(false)) {
+        (0, 0) => String::new(),
+        (passed, 0) => format!("{passed} pass"),
+        (passed, failed) => format!("{passed} pass, {failed} fail"),
+    }
+}
+
+/// One line for each.
+pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
+    let styles = workbench.styles;
+    let mut sheet = Sheet {
+        eye: Some(workbench.selected),
+        ..Sheet::default()
+    };
+    for (number, sample) in workbench.samples.iter().enumerate() {
+        let (sign, style) = match &sample.verdict {
+            Verdict::Passed => ("✓ ", styles.good()),
+            Verdict::Failed(_) => ("✗ ", styles.bad()),
+            Verdict::Pending => ("… ", styles.faint()),
+            Verdict::Open => ("· ", styles.faint()),
+            Verdict::Unknown(_) => ("? ", styles.bad()),
+        };
+        let is_selected = number == workbench.selected;
+        let text = match is_selected {
+            true => styles.chosen(),
+            false => styles.plain(),
+        };
+        let mut line = paper::one_line(sign, 2, style);
+        line.extend(paper::one_line(
+            &sample.case.name,
+            width.saturating_sub(2),
+            text,
+        ));
+        sheet.lines.push(line.into());
+    }
+    sheet
+}
+
+/// What is wrong with the sample that is selected, in short.
+pub(super) fn verdict(workbench: &Workbench, paper: &mut Paper) {
+    let styles = workbench.styles;
+    let sample = workbench.sample();
+    match &sample.verdict {
+        Verdict::Failed(failures) => {
+            for failure in failures {
+                paper.words(&failure.headline(), styles.bad());
+            }
+        }
+        Verdict::Passed => paper.words("as expected, however it is cut", styles.good()),
+        Verdict::Open => paper.words("nothing is expected of this text", styles.faint()),
+        Verdict::Unknown(why) => paper.words(&format!("can't be tried: {why}"), styles.bad()),
+        Verdict::Pending if sample.is_live => {
+            paper.line("the text is still coming in", styles.faint())
+        }
+        Verdict::Pending => paper.line("being tried …", styles.faint()),
+    }
+}
+
+/// The sample at a place of the screen.
+pub(in crate::tui) fn sample_at(
+    workbench: &Workbench,
+    area: Rect,
+    position: Position,
+) -> Option<usize> {
+    let (top, len) = super::extent(workbench, Pane::Samples, area);
+    let number = top + (position.y - area.y) as usize;
+    (number < len).then_some(number)
+}

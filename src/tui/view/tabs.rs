@@ -1,0 +1,46 @@
+//! The line that names the panes that share a place.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
+
+use crate::tui::layout::{Areas, Pane};
+use crate::tui::state::Workbench;
+
+fn label(pane: Pane) -> String {
+    format!(" {} {} ", pane.number() + 1, pane.title())
+}
+
+/// The panes, each with the columns that its name takes.
+fn places(areas: &Areas) -> impl Iterator<Item = (Pane, u16, u16)> {
+    let mut x = areas.tabs.map_or(0, |area| area.x);
+    let panes = Pane::ALL.into_iter().filter(|pane| *pane != Pane::Text);
+    panes.map(move |pane| {
+        let start = x;
+        x += label(pane).len() as u16;
+        (pane, start, x)
+    })
+}
+
+pub(super) fn draw(workbench: &Workbench, areas: &Areas, buffer: &mut Buffer) {
+    let Some(area) = areas.tabs else {
+        return;
+    };
+    for (pane, start, end) in places(areas) {
+        let style = match areas.pane(pane) {
+            Some(_) => workbench.styles.chosen(),
+            None => workbench.styles.faint(),
+        };
+        let room = area.right().saturating_sub(start).min(end - start);
+        buffer.set_stringn(start, area.y, label(pane), room as usize, style);
+    }
+}
+
+/// The pane whose name stands at a place.
+pub(in crate::tui) fn pane_at(areas: &Areas, position: Position) -> Option<Pane> {
+    if !areas.tabs?.contains(position) {
+        return None;
+    }
+    let mut places = places(areas);
+    let found = places.find(|(_, start, end)| (*start..*end).contains(&position.x));
+    found.map(|(pane, ..)| pane)
+}

@@ -1,0 +1,46 @@
+//! The whole text on one line, with the place where the stream is.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::tui::replay::Part;
+use crate::tui::state::Workbench;
+
+/// Where in the text a column of the timeline is.
+pub(in crate::tui) fn byte_at(workbench: &Workbench, column: u16, width: u16) -> usize {
+    let width = width.max(2) as usize - 1;
+    let replay = &workbench.replay;
+    let length = replay.text().len() - replay.output();
+    let column = (column as usize).min(width);
+    replay.output() + (length as u128 * column as u128 / width as u128) as usize
+}
+
+/// The column where a byte of the text is.
+fn column_of(workbench: &Workbench, byte: usize, width: u16) -> u16 {
+    let replay = &workbench.replay;
+    let length = (replay.text().len() - replay.output()).max(1) as u128;
+    let done = byte.saturating_sub(replay.output()) as u128;
+    (done * (width.max(2) as u128 - 1) / length) as u16
+}
+
+pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
+    let styles = workbench.styles;
+    let replay = &workbench.replay;
+    let fed = replay.fed_bytes(workbench.at.fed);
+    let cursor = column_of(workbench, fed, area.width);
+    for column in 0..area.width {
+        let byte = byte_at(workbench, column, area.width);
+        let segment = replay.segment_at(byte.min(replay.text().len().saturating_sub(1)));
+        let (symbol, style) = match segment {
+            _ if column == cursor => ("█", styles.strong()),
+            _ if byte > fed => ("·", styles.faint()),
+            Some((segment, _)) => match (segment.part, segment.field) {
+                (Part::Body, Some(field)) => ("━", styles.field(field)),
+                (Part::Open | Part::Close, Some(field)) => ("╋", styles.field(field)),
+                _ => ("╌", styles.faint()),
+            },
+            None => ("╌", styles.faint()),
+        };
+        buffer.set_string(area.x + column, area.y, symbol, style);
+    }
+}

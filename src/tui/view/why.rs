@@ -1,0 +1,160 @@
+//! What the parser waits for, and what it did last.
+
+use crate::tui::replay::{AwaitedDelimiter, Told, What};
+use crate::tui::state::Workbench;
+
+use super::paper::{Paper, Sheet};
+
+/// Of a delimiter, a capture or a held text no more than this is shown.
+const SHOWN: usize = 400;
+
+pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
+    let mut paper = Paper::new(width);
+    fired(workbench, &mut paper);
+    match &workbench.waiting {
+        Some(_) => waiting(workbench, &mut paper),
+        None => not_waiting(workbench, &mut paper),
+    }
+    paper.finish()
+}
+
+fn label(workbench: &Workbench, paper: &mut Paper, text: &str) {
+    paper.indent(0);
+    paper.put(text, workbench.styles.strong());
+    paper.tab_to(7);
+    paper.indent(7);
+}
+
+fn waiting(workbench: &Workbench, paper: &mut Paper) {
+    let (styles, replay) = (workbench.styles, &workbench.replay);
+    let Some(waiting) = &workbench.waiting else {
+        return;
+    };
+    label(workbench, paper, "next");
+    match &waiting.field {
+        Some(field) => {
+            paper.put("text goes to ", styles.plain());
+            paper.line(field, field_style(workbench, field));
+        }
+        None => paper.line("text goes nowhere", styles.plain()),
+    }
+    label(workbench, paper, "held");
+    match waiting.held.len() {
+        0 => paper.line("nothing", styles.faint()),
+        count => {
+            paper.put(
+                shortened(&replay.text()[waiting.held.clone()]),
+                styles.held(),
+            );
+            paper.put_together(
+                &format!(" {count} from byte {} on", waiting.held.start),
+                styles.plain(),
+            );
+            paper.end_line();
+        }
+    }
+    label(workbench, paper, "watch");
+    if waiting.awaited.is_empty() {
+        paper.line("nothing: all text goes the same way", styles.faint());
+    }
+    for awaited in &waiting.awaited {
+        watch(workbench, awaited, paper);
+    }
+}
+
+fn watch(workbench: &Workbench, awaited: &AwaitedDelimiter, paper: &mut Paper) {
+    let styles = workbench.styles;
+    let verb = if awaited.opens { "▸ " } else { "◂ " };
+    paper.put(verb, styles.plain());
+    paper.put(&awaited.field, field_style(workbench, &awaited.field));
+    for spelling in &awaited.spellings {
+        paper.put(" ", styles.plain());
+        let begun = awaited.begun.as_deref().unwrap_or_default();
+        match spelling.strip_prefix(begun) {
+            Some(rest) if !awaited.is_pattern => {
+                paper.put(begun, styles.held());
+                paper.put(shortened(rest), styles.plain());
+            }
+            _ => {
+                let sign = if awaited.is_pattern { "/" } else { "" };
+                paper.put(
+                    &format!("{sign}{}{sign}", shortened(spelling)),
+                    styles.plain(),
+                );
+            }
+        }
+    }
+    if let Some(begun) = &awaited.begun {
+        paper.put_together(" has ", styles.faint());
+        paper.put(shortened(begun), styles.held());
+    }
+    paper.end_line();
+}
+
+fn not_waiting(workbench: &Workbench, paper: &mut Paper) {
+    let (styles, replay, at) = (workbench.styles, &workbench.replay, workbench.at);
+    label(workbench, paper, "next");
+    let after = replay.next_chunk(at).told;
+    match replay.is_within_chunk(at) {
+        true => {
+            let left = after - at.told;
+            let events = if left == 1 { "event" } else { "events" };
+            let words = format!(
+                "{left} more {events} of this chunk; what is waited for shows when all are told"
+            );
+            paper.words(&words, styles.plain());
+        }
+        false => match replay.outcome() {
+            Some(Err(error)) => paper.words(&error.to_string(), styles.bad()),
+            Some(Ok(_)) => paper.line("nothing: the text has ended", styles.plain()),
+            None => paper.line("the text is being read", styles.faint()),
+        },
+    }
+}
+
+/// The delimiter that was found last, and what it captured.
+fn fired(workbench: &Workbench, paper: &mut Paper) {
+    let (styles, replay) = (workbench.styles, &workbench.replay);
+    label(workbench, paper, "last");
+    let told = replay.told(workbench.at);
+    let delimiter = |told: &&Told| !matches!(told.what, What::Chunk { .. });
+    let Some(last) = told.iter().rfind(delimiter) else {
+        return paper.line("no delimiter yet", styles.faint());
+    };
+    let (verb, style) = match last.what {
+        What::Open(_) => ("opened", styles.plain()),
+        What::Close(_) => ("closed", styles.plain()),
+        _ => ("malformed", styles.bad()),
+    };
+    paper.put(replay.field(last.field), styles.field(last.field));
+    paper.put(&format!(" {verb} "), style);
+    let span = last.span();
+    match span.is_empty() {
+        true => paper.put_together("without a delimiter", styles.plain()),
+        false => {
+            paper.put(shortened(&replay.text()[span.clone()]), styles.strong());
+            paper.put_together(
+                &format!(" bytes {}–{}", span.start, span.end),
+                styles.faint(),
+            );
+        }
+    }
+    paper.end_line();
+    for capture in replay.captures(last) {
+        paper.put(&format!("{} = ", capture.name), styles.faint());
+        paper.line(shortened(&capture.text), styles.strong());
+    }
+    if let Some(error) = replay.error(last) {
+        paper.line(shortened(error), styles.bad());
+    }
+}
+
+fn field_style(workbench: &Workbench, name: &str) -> ratatui::style::Style {
+    let fields = workbench.template.fields();
+    let number = fields.iter().position(|field| field.name() == name);
+    workbench.styles.field(number.unwrap_or(0) as u16)
+}
+
+fn shortened(text: &str) -> &str {
+    &text[..text.floor_char_boundary(SHOWN)]
+}

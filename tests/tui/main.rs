@@ -1,0 +1,8 @@
+//! The workbench without any terminal: keys go in, and screens come out.
+
+mod desk;
+mod keeping;
+mod samples;
+mod stepping;
+mod tour;
+mod views;
