@@ -1,5 +1,3 @@
-use std::time::{Duration, Instant};
-
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -131,16 +129,6 @@ fn a_place_before_marks_is_that_of_what_they_stand_on() {
         (&crowd, 12, 12),
     ] {
         assert_eq!(place_before(text, at), expected, "{text:?} {at}");
-    }
-}
-
-#[test]
-fn long_runs_take_no_longer_than_their_length_asks_for() {
-    for piece in ["\u{301}", "e\u{301}", "\u{200b}", "漢", "\t\n"] {
-        let text = piece.repeat(1_000_000 / piece.len());
-        let start = Instant::now();
-        assert!(glyphs(&text, 0).count() > 0);
-        assert!(start.elapsed() < Duration::from_secs(5), "{piece:?}");
     }
 }
 

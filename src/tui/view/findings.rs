@@ -10,7 +10,7 @@ use crate::difference::{self, Change};
 use crate::tui::layout::{Areas, inner};
 use crate::tui::loaded::Format;
 use crate::tui::state::{Screen, Workbench};
-use crate::{Candidate, Certainty, Evidence, Tally, json};
+use crate::{Candidate, Certainty, Evidence, json};
 
 use super::paper::{Paper, Sheet, one_line, side_by_side};
 
@@ -72,10 +72,7 @@ pub(super) fn draw(workbench: &Workbench, areas: &Areas, buffer: &mut Buffer) {
     };
     let styles = workbench.styles;
     let [left, right] = halves(areas);
-    let titles = [
-        " Findings and candidates: ↑↓, Enter takes a candidate, Esc back ",
-        " What shows it: PgUp PgDn ",
-    ];
+    let titles = [" Findings and candidates ", " What shows it "];
     for (area, title) in [left, right].into_iter().zip(titles) {
         let title = one_line(title, area.width.saturating_sub(2), styles.strong());
         let block = Block::bordered().border_style(styles.border(false));
@@ -152,20 +149,22 @@ fn list(workbench: &Workbench, width: u16) -> (Sheet, Vec<Option<usize>>) {
             &format!(" {} ", scores(candidate)),
             mark(row, styles.plain()),
         );
-        paper.put(in_use, styles.good());
+        paper.put_together(in_use, styles.good());
         add(Some(row), paper.finish().lines);
     }
     (sheet, rows)
 }
 
+/// How many texts of each kind it recovers, where there are any.
 fn scores(candidate: &Candidate) -> String {
-    let of = |tally: Tally| format!("{}/{}", tally.recovered, tally.total);
-    format!(
-        "rendered {}, made up {}, damaged {}",
-        of(candidate.rendered),
-        of(candidate.made_up),
-        of(candidate.damaged)
-    )
+    let kinds = [
+        ("rendered", candidate.rendered),
+        ("made up", candidate.made_up),
+        ("damaged", candidate.damaged),
+    ];
+    let kinds = kinds.iter().filter(|(_, tally)| tally.total > 0);
+    let kinds = kinds.map(|(kind, tally)| format!("{kind} {}/{}", tally.recovered, tally.total));
+    kinds.collect::<Vec<String>>().join(", ")
 }
 
 fn details(workbench: &Workbench, width: u16) -> Sheet {
