@@ -16,7 +16,7 @@ use crate::ResponseTemplate;
 use super::layout::Pane;
 use super::loaded::{Loaded, TemplatePlace};
 use super::message::{Effect, Keep, Kept, Message};
-use super::sample::Origin;
+use super::sample::{Origin, Sample};
 use super::state::{About, Confirm, Overlay, Question, Screen, Workbench};
 
 impl Workbench {
@@ -249,20 +249,26 @@ impl Workbench {
         self.format = loaded.format;
         self.candidate = (self.place == TemplatePlace::Derived).then_some(0);
         self.template = loaded.template;
-        let name = self.sample().case.name.clone();
-        let is_from_files = |origin| matches!(origin, Origin::Rendered | Origin::Fixture);
         self.remember_verdicts();
-        let mut samples = std::mem::take(&mut self.samples);
-        samples.retain(|sample| !is_from_files(sample.origin));
-        samples.extend(loaded.samples);
-        self.samples = samples;
-        let place = self
-            .samples
-            .iter()
-            .position(|sample| sample.case.name == name);
-        self.selected = place.unwrap_or(0);
+        self.take_samples(loaded.samples);
         self.judge();
         self.replay_again();
+    }
+
+    /// Puts the samples of files in the place of those that were there before.
+    fn take_samples(&mut self, of_files: Vec<Sample>) {
+        let (origin, name) = (self.sample().origin, self.sample().case.name.clone());
+        self.samples.retain(|sample| {
+            let is_of_files = matches!(sample.origin, Origin::Rendered | Origin::Fixture);
+            !is_of_files && !sample.is_stand_in()
+        });
+        self.samples.extend(of_files);
+        if self.samples.is_empty() {
+            self.samples.push(Sample::stand_in());
+        }
+        let is_selected = |sample: &Sample| sample.origin == origin && sample.case.name == name;
+        let place = self.samples.iter().position(is_selected);
+        self.selected = place.unwrap_or(0);
     }
 
     /// Something has been kept in a file.
