@@ -563,14 +563,11 @@ impl Replay {
     pub(crate) fn open_region(&self, place: Place) -> Option<(u16, Range<usize>)> {
         let told = self.told(place);
         let last = told.last()?;
-        if matches!(last.what, What::Close(_) | What::Malformed(_)) {
-            return None;
-        }
         let end = last.span().end;
-        let (segment, span) = self.segment_at(end.saturating_sub(1))?;
-        let start = match segment.part {
-            Part::Body => span.start,
-            _ => end,
+        let start = match last.what {
+            What::Open(_) => end,
+            What::Chunk { .. } => self.segment_at(last.span().start)?.1.start,
+            What::Close(_) | What::Malformed(_) => return None,
         };
         Some((last.field, start..end))
     }
