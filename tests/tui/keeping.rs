@@ -205,7 +205,11 @@ fn a_candidate_takes_the_place_of_the_one_chosen() {
     }
     desk.press("⏎⎋");
     assert!(desk.screen().contains("(candidate"), "{}", desk.screen());
-    assert_ne!(desk.pane("3 Template"), chosen);
+    let picked = desk.pane("3 Template");
+    assert_ne!(picked, chosen);
+    reload(&mut desk, None);
+    assert!(desk.screen().contains("(candidate"), "{}", desk.screen());
+    assert_eq!(desk.pane("3 Template"), picked);
 }
 
 #[test]
