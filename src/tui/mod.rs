@@ -37,6 +37,8 @@ mod replay;
 mod rows;
 mod sample;
 mod state;
+#[cfg(test)]
+mod strangers;
 mod style;
 mod terminal;
 mod update;

@@ -460,6 +460,14 @@ impl Replay {
         place.told < self.after(place.fed).told
     }
 
+    /// Up to where the parser has looked at the text, as far as has been told.
+    pub(crate) fn looked(&self, place: Place) -> usize {
+        match self.is_within_chunk(place) {
+            true => self.told(place).last().map_or(0, |told| told.span().end),
+            false => self.fed_bytes(place.fed),
+        }
+    }
+
     /// Where the chunk that holds a byte has been fed.
     pub(crate) fn at_byte(&self, offset: usize) -> Place {
         match offset < self.output {
@@ -542,9 +550,10 @@ impl Replay {
         self.after_event(index + 1)
     }
 
-    /// When a chunk came in, if that is known.
+    /// When a chunk came in, if that is known. The end comes with the last of them.
     pub(crate) fn arrival(&self, fed: usize) -> Option<Duration> {
-        self.arrivals.get(fed.checked_sub(1)?).copied()
+        let last = self.arrivals.len().checked_sub(1)?;
+        self.arrivals.get(fed.checked_sub(1)?.min(last)).copied()
     }
 
     /// The number of the chunk that made the parser tell an event.
@@ -563,14 +572,11 @@ impl Replay {
     pub(crate) fn open_region(&self, place: Place) -> Option<(u16, Range<usize>)> {
         let told = self.told(place);
         let last = told.last()?;
-        if matches!(last.what, What::Close(_) | What::Malformed(_)) {
-            return None;
-        }
         let end = last.span().end;
-        let (segment, span) = self.segment_at(end.saturating_sub(1))?;
-        let start = match segment.part {
-            Part::Body => span.start,
-            _ => end,
+        let start = match last.what {
+            What::Open(_) => end,
+            What::Chunk { .. } => self.segment_at(last.span().start)?.1.start,
+            What::Close(_) | What::Malformed(_) => return None,
         };
         Some((last.field, start..end))
     }

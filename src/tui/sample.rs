@@ -77,6 +77,16 @@ impl Sample {
         }
     }
 
+    /// What stands there where there is no sample at all: something is always selected.
+    pub(crate) fn stand_in() -> Sample {
+        let case = Case::new("nothing yet", "", "", Tools::none(), Expected::default());
+        Sample::new(Origin::Typed, case)
+    }
+
+    pub(crate) fn is_stand_in(&self) -> bool {
+        self.origin == Origin::Typed && self.case.output.is_empty()
+    }
+
     pub(crate) fn replay(&self, template: &ResponseTemplate, chunking: Chunking) -> Replay {
         match chunking {
             Chunking::AsItCame => {

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use crate::check::{Case, Expected};
-
 use super::chunking::Chunking;
 use super::layout::{Areas, Pane};
 use super::loaded::{Format, Loaded, TemplatePlace, Trouble};
@@ -15,7 +13,7 @@ use super::style::Styles;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::{ResponseTemplate, Tools};
+use crate::ResponseTemplate;
 
 /// So much of a text is read at once while a key waits for an answer, in bytes and what feeding takes
 /// besides.
@@ -165,8 +163,7 @@ impl Workbench {
         let mut samples = others;
         samples.extend(loaded.samples);
         if samples.is_empty() {
-            let case = Case::new("nothing yet", "", "", Tools::none(), Expected::default());
-            samples.push(Sample::new(Origin::Typed, case));
+            samples.push(Sample::stand_in());
         }
         let chunking = chunking_of(&samples[0], Chunking::Tokens);
         let replay = samples[0].replay(&loaded.template, chunking);

@@ -293,6 +293,8 @@ impl Show {
     /// Lets someone else have the terminal for a while, which may have another size then.
     fn lend<T>(&mut self, taken: &mut Taken, borrow: impl FnOnce() -> T) -> io::Result<T> {
         let result = self.keyboard.lend(|| taken.lend(borrow))?;
+        // What is being played has not gone on meanwhile.
+        self.ticked = Instant::now();
         self.unseen = Unseen::ByKey;
         Ok(result)
     }

@@ -16,7 +16,7 @@ use crate::ResponseTemplate;
 use super::layout::Pane;
 use super::loaded::{Loaded, TemplatePlace};
 use super::message::{Effect, Keep, Kept, Message};
-use super::sample::Origin;
+use super::sample::{Origin, Sample, Verdict};
 use super::state::{About, Confirm, Overlay, Question, Screen, Workbench};
 
 impl Workbench {
@@ -179,6 +179,7 @@ impl Workbench {
                 self.candidate = Some(number);
                 self.place = TemplatePlace::Derived;
                 self.adopted = None;
+                self.trouble = None;
                 self.judge();
                 self.replay_again();
                 self.tell(format!(
@@ -234,35 +235,59 @@ impl Workbench {
                 case.expected.message = Some(message.clone());
                 self.replay.expect(message);
                 self.tell("this message is expected from now on; `s` saves it in a fixture");
-                self.judge_one(self.selected);
+                match self.sample().verdict == Verdict::Pending {
+                    // It is being tried as it was, and what comes of that must not count.
+                    true => self.judge(),
+                    false => self.judge_one(self.selected),
+                }
             }
             Err(error) => self.warn(format!("there is no message to expect: {error}")),
         }
     }
 
-    /// What a chat template's files say now.
+    /// What the files that were opened say now.
     fn take_loaded(&mut self, loaded: Loaded) {
         self.trouble = None;
+        match self.candidate_again(&loaded) {
+            Some(number) => self.candidate = Some(number),
+            None => {
+                self.candidate = (loaded.place == TemplatePlace::Derived).then_some(0);
+                self.template = loaded.template;
+            }
+        }
         self.name = loaded.name;
         self.place = loaded.place;
         self.files = loaded.files;
         self.format = loaded.format;
-        self.candidate = (self.place == TemplatePlace::Derived).then_some(0);
-        self.template = loaded.template;
-        let name = self.sample().case.name.clone();
-        let is_from_files = |origin| matches!(origin, Origin::Rendered | Origin::Fixture);
         self.remember_verdicts();
-        let mut samples = std::mem::take(&mut self.samples);
-        samples.retain(|sample| !is_from_files(sample.origin));
-        samples.extend(loaded.samples);
-        self.samples = samples;
-        let place = self
-            .samples
-            .iter()
-            .position(|sample| sample.case.name == name);
-        self.selected = place.unwrap_or(0);
+        self.take_samples(loaded.samples);
         self.judge();
         self.replay_again();
+    }
+
+    /// The candidate in use among those that there are now: whoever has chosen it means to keep it.
+    fn candidate_again(&self, loaded: &Loaded) -> Option<usize> {
+        self.candidate.filter(|&number| number > 0)?;
+        let format = loaded.format.as_ref();
+        let format = format.filter(|_| loaded.place == TemplatePlace::Derived)?;
+        let mut candidates = format.candidates.iter();
+        candidates.position(|candidate| candidate.template == *self.template.as_value())
+    }
+
+    /// Puts the samples of files in the place of those that were there before.
+    fn take_samples(&mut self, of_files: Vec<Sample>) {
+        let (origin, name) = (self.sample().origin, self.sample().case.name.clone());
+        self.samples.retain(|sample| {
+            let is_of_files = matches!(sample.origin, Origin::Rendered | Origin::Fixture);
+            !is_of_files && !sample.is_stand_in()
+        });
+        self.samples.extend(of_files);
+        if self.samples.is_empty() {
+            self.samples.push(Sample::stand_in());
+        }
+        let is_selected = |sample: &Sample| sample.origin == origin && sample.case.name == name;
+        let place = self.samples.iter().position(is_selected);
+        self.selected = place.unwrap_or(0);
     }
 
     /// Something has been kept in a file.
@@ -278,7 +303,7 @@ impl Workbench {
             }
             Kept::Expectation { .. } => self.load(),
             Kept::Case { .. } => {
-                if self.place.file() == Some(&keep.path) {
+                if self.files.contains(&keep.path) {
                     self.load();
                 }
             }

@@ -69,6 +69,29 @@ fn what_a_new_template_changes_is_told() {
 }
 
 #[test]
+fn a_fault_is_shown_at_its_place_in_a_file_of_one_long_line() {
+    let folder = folder(&["examples/template.json"]);
+    let file = folder.path().join("template.json");
+    let mut desk = Desk::open(&file.display().to_string());
+    let many: Vec<String> = (0..5000)
+        .map(|number| format!("\"key{number}\": 1"))
+        .collect();
+    let right = r#""start_anchor": "A:", "fields": {"content": {}}"#;
+    let text = format!(
+        r#"{{"defaults": {{{}}}, {right}, "felds": {{}}}}"#,
+        many.join(", ")
+    );
+    fs::write(&file, text).expect("is written");
+    reload(&mut desk, None);
+    let template = desk.pane("3 Template").join("").replace("     ", "");
+    assert!(template.contains("\"felds\": {}"), "{template}");
+    assert!(
+        template.contains("the last good one stays in use"),
+        "{template}"
+    );
+}
+
+#[test]
 fn a_derived_template_is_written_before_it_is_edited() {
     let folder = folder(&["chat_templates/xml-calls.jinja"]);
     let written = folder.path().join("template.json");
@@ -182,7 +205,11 @@ fn a_candidate_takes_the_place_of_the_one_chosen() {
     }
     desk.press("⏎⎋");
     assert!(desk.screen().contains("(candidate"), "{}", desk.screen());
-    assert_ne!(desk.pane("3 Template"), chosen);
+    let picked = desk.pane("3 Template");
+    assert_ne!(picked, chosen);
+    reload(&mut desk, None);
+    assert!(desk.screen().contains("(candidate"), "{}", desk.screen());
+    assert_eq!(desk.pane("3 Template"), picked);
 }
 
 #[test]

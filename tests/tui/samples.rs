@@ -1,8 +1,11 @@
 //! The samples: where they come from, and whether they pass.
 
 use std::time::Duration;
+
+use crossterm::event::KeyCode;
 use unjinja::Tools;
-use unjinja::tui::{Message, Sample};
+use unjinja::check::{Case, Expected};
+use unjinja::tui::{Effect, Message, Opening, Origin, Sample, Workbench};
 
 use crate::desk::Desk;
 
@@ -36,6 +39,24 @@ fn a_typed_text_is_replayed() {
         "{}",
         desk.screen()
     );
+}
+
+#[test]
+fn what_is_found_of_a_sample_as_it_was_does_not_count() {
+    let loaded = Opening::new("examples/template.json").load(None);
+    let case = Case::new("a", "", "Hi<|end|>", Tools::none(), Expected::default());
+    let sample = Sample::new(Origin::Given, case);
+    let mut workbench = Workbench::new(loaded.expect("it is there"), vec![sample], (140, 45));
+    let mut tried_with = |message| {
+        let effects = workbench.update(message);
+        effects.into_iter().find_map(|effect| match effect {
+            Effect::Judge { generation, .. } => Some(generation),
+            _ => None,
+        })
+    };
+    let first = tried_with(Message::Tick(Duration::ZERO));
+    let accepted = tried_with(Message::Key(KeyCode::Char('a').into()));
+    assert!(first < accepted, "{first:?} {accepted:?}");
 }
 
 #[test]
@@ -84,6 +105,8 @@ fn a_live_text_is_shown_as_it_arrives() {
     desk.send(Message::Live("ink>Hi".into(), at(1600)));
     desk.send(Message::LiveEnded(None));
     assert_eq!(desk.title(), "as it came, chunk 3 of 3");
+    let events = desk.pane("5 Events").join("\n");
+    assert!(events.contains("1.600 ◂ close content"), "{events}");
     desk.press("c");
     assert_eq!(desk.title(), "by token, chunk 11 of 11");
 }

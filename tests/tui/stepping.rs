@@ -116,6 +116,16 @@ fn the_text_can_be_cut_otherwise_and_the_place_stays() {
 }
 
 #[test]
+fn a_place_within_a_chunk_stays_when_the_text_is_cut_otherwise() {
+    let mut desk = desk(OUTPUT);
+    desk.press("⇤cccc..");
+    assert_eq!(last_event(&desk), "chunk content Hello there");
+    desk.press("c");
+    assert_eq!(desk.title(), "by token, chunk 2 of 30");
+    assert_eq!(last_event(&desk), "chunk content there");
+}
+
+#[test]
 fn events_of_one_chunk_can_be_gone_through() {
     let mut desk = desk(OUTPUT);
     desk.press("⇤cccc");

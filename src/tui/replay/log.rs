@@ -87,7 +87,7 @@ impl Log {
             }
             Event::Chunk { text, dirty, .. } => {
                 let from = self.at;
-                self.push_segment(Part::Body, Some(field), from + text.len());
+                self.push_body(field, from + text.len());
                 (What::Chunk { dirty: *dirty }, from..self.at)
             }
             Event::Close { value, span, .. } => {
@@ -125,15 +125,23 @@ impl Log {
             return;
         }
         self.at = to;
+        self.segments.push(Segment {
+            part,
+            field,
+            end: short(to),
+        });
+    }
+
+    /// More text of a region. One that opens where another has closed is not that one, even if there
+    /// is no delimiter between them.
+    fn push_body(&mut self, field: u16, to: usize) {
+        let is_chunk = |told: &Told| matches!(told.what, What::Chunk { .. });
         match self.segments.last_mut() {
-            Some(last) if last.part == part && last.field == field && part == Part::Body => {
+            Some(last) if self.told.last().is_some_and(is_chunk) => {
+                self.at = to;
                 last.end = short(to);
             }
-            _ => self.segments.push(Segment {
-                part,
-                field,
-                end: short(to),
-            }),
+            _ => self.push_segment(Part::Body, Some(field), to),
         }
     }
 

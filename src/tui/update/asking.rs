@@ -87,11 +87,8 @@ impl Workbench {
             return;
         }
         let tools = self.sample().case.tools.clone();
-        // The one that stands for there being none.
-        let stands_for_none =
-            |sample: &Sample| sample.origin == Origin::Typed && sample.case.output.is_empty();
-        let had_none = self.samples.iter().any(stands_for_none);
-        self.samples.retain(|sample| !stands_for_none(sample));
+        let had_none = self.samples.iter().any(Sample::is_stand_in);
+        self.samples.retain(|sample| !sample.is_stand_in());
         let typed = self
             .samples
             .iter()

@@ -27,14 +27,15 @@ impl Workbench {
 
     fn click(&mut self, position: Position) {
         let areas = self.areas();
-        if areas.timeline.contains(position) {
-            return self.scrub(position);
-        }
+        // They stand where the timeline would.
         if matches!(self.screen, Screen::Findings { .. }) {
             if let Some(row) = view::findings::row_at(self, position) {
                 self.screen = Screen::Findings { row, scrolled: 0 };
             }
             return;
+        }
+        if areas.timeline.contains(position) {
+            return self.scrub(position);
         }
         if let Some(pane) = view::tabs::pane_at(&areas, position) {
             return self.focus_on(pane);
@@ -71,7 +72,7 @@ impl Workbench {
 
     fn drag(&mut self, position: Position) {
         // The hand may leave the line while it goes along it.
-        if position.y <= self.areas().timeline.y + 1 {
+        if self.screen == Screen::Replay && position.y <= self.areas().timeline.y + 1 {
             self.scrub(position);
         }
     }

@@ -61,6 +61,10 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
     sheet
 }
 
+/// Of a line of a file with a fault, no more than this is shown on each side of it: some files are one
+/// long line.
+const SHOWN: usize = 160;
+
 /// The key that a line of the template begins with.
 fn name_of(line: &str) -> Option<String> {
     let rest = line.trim_start().strip_prefix('"')?;
@@ -97,14 +101,24 @@ fn trouble(workbench: &Workbench, paper: &mut Paper) {
     for (number, line) in &trouble.excerpt {
         paper.put(&format!("{number:>4} "), styles.faint());
         paper.indent(5);
-        paper.line(line, styles.plain());
+        let column = place.filter(|(line, _)| line == number);
+        let at = column.map(|(_, column)| byte_of_column(line, column));
+        let (before, behind) = line.split_at(at.unwrap_or(0));
+        paper.put(shortened_start(before), styles.plain());
+        let next = behind.chars().next().filter(|_| at.is_some());
+        let (marked, rest) = behind.split_at(next.map_or(0, char::len_utf8));
+        paper.put(marked, styles.cursor());
+        paper.line(&rest[..rest.floor_char_boundary(SHOWN)], styles.plain());
         paper.indent(0);
-        if let Some((_, column)) = place.filter(|(line, _)| line == number) {
-            paper.line(
-                &format!("     {}^", " ".repeat(column.saturating_sub(1))),
-                styles.bad(),
-            );
-        }
     }
     paper.line("the last good one stays in use:", styles.strong());
+}
+
+fn byte_of_column(line: &str, column: usize) -> usize {
+    let mut places = line.char_indices().map(|(at, _)| at);
+    places.nth(column.saturating_sub(1)).unwrap_or(line.len())
+}
+
+fn shortened_start(text: &str) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(SHOWN))..]
 }

@@ -156,15 +156,6 @@ fn page<'w>(workbench: &'w Workbench, area: Rect) -> Page<'w> {
     }
 }
 
-/// Up to where the parser has looked at the text, as far as has been told.
-fn looked(workbench: &Workbench) -> usize {
-    let (replay, at) = (&workbench.replay, workbench.at);
-    match replay.is_within_chunk(at) {
-        true => replay.told(at).last().map_or(0, |told| told.span().end),
-        false => replay.fed_bytes(at.fed),
-    }
-}
-
 fn rows<'w>(workbench: &'w Workbench, area: Rect) -> Vec<PageRow<'w>> {
     let page = page(workbench, area);
     let height = area.height as usize;
@@ -174,7 +165,7 @@ fn rows<'w>(workbench: &'w Workbench, area: Rect) -> Vec<PageRow<'w>> {
             // Where it is to go matters more than where it is until then.
             let eye = match workbench.goal {
                 Some(Goal::Byte(byte)) => byte,
-                _ => looked(workbench),
+                _ => workbench.replay.looked(workbench.at),
             };
             page.around(eye, height * 2 / 3, height)
         }
@@ -225,7 +216,7 @@ pub(super) fn summary(workbench: &Workbench) -> Option<String> {
 pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     let gutter = gutter(workbench, area);
     let rows = rows(workbench, area);
-    let looked = looked(workbench);
+    let looked = workbench.replay.looked(workbench.at);
     for (number, (row, y)) in rows.iter().zip(area.y..area.bottom()).enumerate() {
         let begins = row.span.start == row.stretch.span.start || number == 0;
         name(
@@ -336,4 +327,15 @@ fn put_name(
 fn held(workbench: &Workbench) -> Range<usize> {
     let waiting = workbench.waiting.as_ref();
     waiting.map_or(0..0, |waiting| waiting.held.clone())
+}
+
+/// The bytes of each row that is seen.
+#[cfg(test)]
+pub(in crate::tui) fn row_spans(workbench: &Workbench) -> Vec<Range<usize>> {
+    let area = workbench
+        .areas()
+        .pane(Pane::Text)
+        .map(crate::tui::layout::inner);
+    let rows = area.map(|area| rows(workbench, area)).unwrap_or_default();
+    rows.into_iter().map(|row| row.span).collect()
 }

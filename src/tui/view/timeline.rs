@@ -26,7 +26,7 @@ fn column_of(workbench: &Workbench, byte: usize, width: u16) -> u16 {
 pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     let styles = workbench.styles;
     let replay = &workbench.replay;
-    let fed = replay.fed_bytes(workbench.at.fed);
+    let fed = replay.looked(workbench.at);
     let cursor = column_of(workbench, fed, area.width);
     for column in 0..area.width {
         let byte = byte_at(workbench, column, area.width);
