@@ -1,14 +1,14 @@
 //! `unjinja tui`: the workbench.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use unjinja::Tools;
 use unjinja::check::{Case, Expected};
-use unjinja::tui::{self, Message, Opening, Origin, Sample, TerminalError, Workbench};
+use unjinja::tui::{self, Opening, Origin, Sample, TerminalError, Workbench};
 
 use super::source::SourceOptions;
 use super::{Failure, input, report, tell};
@@ -16,13 +16,10 @@ use super::{Failure, input, report, tell};
 /// What takes longer to be loaded is told of.
 const SOON: Duration = Duration::from_millis(300);
 
-/// So much of a live text is read.
-const MAX_LIVE: usize = 64 << 20;
-
 /// Watch an output go through the parser, step by step, and mend what is wrong
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  A chat template: the response template is derived, and what it renders can be replayed:
+  A chat template; its response template is derived on the spot:
     unjinja tui chat_template.jinja
 
   A fixture: its cases, each passing or failing:
@@ -34,10 +31,11 @@ const MAX_LIVE: usize = 64 << 20;
   An output while it comes in:
     model | unjinja tui -t response_template.json -
 
-In the workbench, `?` shows all keys. `→` and `←` step by chunk, `.` and `,` by event, `]` and `[` by
-region; `c` cuts the text otherwise; `d` goes to the first difference from what was expected; `e` opens
-the response template in $EDITOR, and every sample runs again when it has been saved. Nothing is
-overwritten without being asked for. NO_COLOR is honoured.
+In the workbench, `?` shows all keys. `→` and `←` step by chunk, `.` and `,` by
+event, `]` and `[` by region; `c` cuts the text otherwise; `d` goes to the first
+difference from what was expected; `e` opens the response template in $EDITOR,
+and every sample is read again when it has been saved. Nothing is overwritten
+unasked. NO_COLOR is honoured.
 
 Exit codes:
   0  the workbench was left
@@ -90,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (sender, receiver) = mpsc::channel();
     if is_live {
         let sender = sender.clone();
-        thread::spawn(move || read_live(&sender));
+        thread::spawn(move || tui::follow(io::stdin().lock(), &sender));
     }
     tui::run(workbench, opening, (sender, receiver)).map_err(no_terminal)
 }
@@ -108,22 +106,6 @@ fn telling_if_slow<T>(name: &str, load: impl FnOnce() -> T) -> T {
         drop(done);
         loaded
     })
-}
-
-/// Hands on what comes in on the standard input.
-fn read_live(sender: &Sender<Message>) {
-    let start = Instant::now();
-    let mut left = MAX_LIVE;
-    let read = input::read_stream("standard input", io::stdin().lock(), |text| {
-        left = left.checked_sub(text.len()).ok_or_else(|| {
-            let limit = MAX_LIVE >> 20;
-            Failure::Input(format!("standard input: only {limit} MiB are read"))
-        })?;
-        let message = Message::Live(text.to_owned(), start.elapsed());
-        sender.send(message).map_err(|_| Failure::Closed)
-    });
-    let error = read.err().map(|failure| failure.to_string());
-    let _nobody_listens = sender.send(Message::LiveEnded(error));
 }
 
 impl Args {
@@ -154,6 +136,13 @@ impl Args {
         let mut is_live = false;
         for path in outputs {
             if path == Path::new("-") {
+                if io::stdin().is_terminal() {
+                    return Err(Failure::Input(
+                        "-: the standard input is the terminal: let a model write into it, as in \
+                         `model | unjinja tui -t response_template.json -`"
+                            .into(),
+                    ));
+                }
                 if std::mem::replace(&mut is_live, true) {
                     return Err(Failure::Input(
                         "-: standard input can be read only once".into(),

@@ -68,7 +68,9 @@ impl Doer {
                     Err(error) => Message::Failed(error),
                 });
             }
-            Effect::Edit(_) | Effect::Suspend | Effect::Quit => return Some(effect),
+            Effect::Edit(_) | Effect::Suspend | Effect::Redraw | Effect::Quit => {
+                return Some(effect);
+            }
         }
         None
     }
@@ -126,62 +128,73 @@ fn kept(keep: &Keep) -> Result<Option<String>, String> {
     let path = &keep.path;
     let is_there = path.symlink_metadata().is_ok();
     match &keep.what {
+        Kept::Template { .. } if is_there && Fixture::load(path).is_ok() => Err(format!(
+            "{}: this is a fixture, which a response template is not to replace: name another file",
+            path.display()
+        )),
+        Kept::Template { .. } if is_there && !keep.replace => Ok(None),
         Kept::Template { template, .. } => {
-            if is_there && !keep.replace {
-                return Ok(None);
-            }
             write(path, &template_text(path, template)?)?;
-            Ok(Some(format!(
-                "the response template is written to {}",
-                path.display()
-            )))
+            let words = format!("the response template is written to {}", path.display());
+            Ok(Some(words))
         }
-        Kept::Case { case, template } => {
-            let mut case = (**case).clone();
-            let text = match is_there {
-                true => {
-                    let fixture = Fixture::load(path).map_err(|error| error.to_string())?;
-                    case.name = fixture.free_name(&case.name);
-                    fixture
-                        .with_case(&case)
-                        .map_err(|error| error.to_string())?
-                }
-                false => FirstFixture::of_case(template, &case).to_text(path, COMMENT),
-            };
-            write(path, &text)?;
-            let remark = if is_fixture(path) {
-                ""
-            } else {
-                "; `unjinja check` finds it only by its name, which does not end in .fixture.yaml"
-            };
-            Ok(Some(format!(
-                "`{}` is saved in {}{remark}",
-                case.name,
-                path.display()
-            )))
-        }
-        Kept::Expectation { case } => {
-            let fixture = Fixture::load(path).map_err(|error| error.to_string())?;
-            let update = fixture.update_case(case).ok_or_else(|| {
-                format!("{}: no case is called `{case}` any more", path.display())
-            })?;
-            if let Some(left) = update.left.first() {
-                return Err(format!(
-                    "{}: `{}` of `{case}` can't be changed where it stands: it is written elsewhere, too",
-                    path.display(),
-                    left.key
-                ));
+        Kept::Case { case, template } => match is_there {
+            true => add_case(path, case).map(Some),
+            false => {
+                let fixture = FirstFixture::of_case(template, case);
+                write(path, &fixture.to_text(path, COMMENT))?;
+                Ok(Some(saved(path, case)))
             }
-            if update.changes.is_empty() {
-                return Ok(Some(format!("`{case}` expects what comes out already")));
-            }
-            write(path, &update.text)?;
-            Ok(Some(format!(
-                "`{case}` expects what comes out now, in {}",
-                path.display()
-            )))
-        }
+        },
+        Kept::Expectation { case } => update_case(path, case).map(Some),
     }
+}
+
+/// Adds a case to a fixture.
+fn add_case(path: &Path, case: &Case) -> Result<String, String> {
+    let fixture = Fixture::load(path).map_err(|error| error.to_string())?;
+    let mut case = case.clone();
+    case.name = fixture.free_name(&case.name);
+    let text = fixture
+        .with_case(&case)
+        .map_err(|error| error.to_string())?;
+    write(path, &text)?;
+    let remark = match case.check(fixture.template(), 0).is_empty() {
+        true => "",
+        false => ", where it fails: the fixture has another response template",
+    };
+    Ok(format!("{}{remark}", saved(path, &case)))
+}
+
+fn saved(path: &Path, case: &Case) -> String {
+    let remark = match is_fixture(path) {
+        true => "",
+        false => "; `unjinja check` finds fixtures by names that end in .fixture.yaml",
+    };
+    format!("`{}` is saved in {}{remark}", case.name, path.display())
+}
+
+/// Makes what comes out of a fixture's case what is expected of it.
+fn update_case(path: &Path, case: &str) -> Result<String, String> {
+    let fixture = Fixture::load(path).map_err(|error| error.to_string())?;
+    let update = fixture
+        .update_case(case)
+        .ok_or_else(|| format!("{}: no case is called `{case}` any more", path.display()))?;
+    if let Some(left) = update.left.first() {
+        return Err(format!(
+            "{}: `{}` of `{case}` can't be changed where it stands: it is written elsewhere, too",
+            path.display(),
+            left.key
+        ));
+    }
+    if update.changes.is_empty() {
+        return Ok(format!("`{case}` expects what comes out already"));
+    }
+    write(path, &update.text)?;
+    Ok(format!(
+        "`{case}` expects what comes out now, in {}",
+        path.display()
+    ))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

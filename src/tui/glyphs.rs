@@ -147,6 +147,12 @@ pub(super) fn place_before(text: &str, at: usize) -> usize {
     }
 }
 
+/// Whether terminals make one picture of a character and its neighbour, each in its own way: letters
+/// of flags, and colours of skin.
+fn joins(c: char) -> bool {
+    matches!(c, '\u{1f1e6}'..='\u{1f1ff}' | '\u{1f3fb}'..='\u{1f3ff}')
+}
+
 /// How a character is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sort {
@@ -165,7 +171,7 @@ impl Sort {
         match c {
             ' '..='~' => Sort::Shown,
             c if c.is_ascii() => Sort::Control,
-            c if is_dangerous(c) => Sort::Hidden,
+            c if is_dangerous(c) || joins(c) => Sort::Hidden,
             c => Sort::in_tables(c),
         }
     }

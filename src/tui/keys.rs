@@ -47,6 +47,7 @@ pub(crate) enum Action {
     Write,
     Help,
     Back,
+    Redraw,
     Suspend,
     Quit,
 }
@@ -307,6 +308,7 @@ pub(crate) const GROUPS: &[Group] = &[
         bindings: &[
             key(&[Char('?')], A::Help, "?", "this help", Some("help")),
             key(&[Esc], A::Back, "Esc", "back", None),
+            key(&[], A::Redraw, "Ctrl-L", "draw the screen anew", None),
             #[cfg(unix)]
             key(
                 &[],
@@ -332,6 +334,9 @@ pub(crate) fn action(key: KeyEvent) -> Option<Action> {
     }
     if is_control(key, 'c') {
         return Some(Action::Quit);
+    }
+    if is_control(key, 'l') {
+        return Some(Action::Redraw);
     }
     if cfg!(unix) && is_control(key, 'z') {
         return Some(Action::Suspend);

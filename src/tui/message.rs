@@ -82,6 +82,8 @@ pub enum Effect {
     Keep(Keep),
     /// The shell is to be gone back to for a while.
     Suspend,
+    /// The whole screen is to be drawn anew, whatever else has written to it.
+    Redraw,
     /// This is the end.
     Quit,
 }

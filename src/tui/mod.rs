@@ -10,7 +10,7 @@
 //! use ratatui::layout::Rect;
 //! use unjinja::tui::{Message, Opening, Workbench, render};
 //!
-//! let loaded = Opening::new("chat_templates/xml-calls.jinja").load(None)?;
+//! let loaded = Opening::new("examples/chat_template.jinja").load(None)?;
 //! let mut workbench = Workbench::new(loaded, Vec::new(), (80, 24));
 //! for key in [KeyCode::Home, KeyCode::Right] {
 //!     workbench.update(Message::Key(key.into()));
@@ -29,6 +29,7 @@ mod doing;
 mod glyphs;
 mod keys;
 mod layout;
+mod live;
 mod loaded;
 mod message;
 mod open;
@@ -47,6 +48,7 @@ mod view;
 pub use chunking::Chunking;
 pub use doing::Doer;
 pub use layout::Pane;
+pub use live::follow;
 pub use loaded::{Format, Loaded, TemplatePlace, Trouble};
 pub use message::{Effect, Keep, Kept, Message};
 pub use open::Opening;

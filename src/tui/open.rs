@@ -52,7 +52,7 @@ impl Opening {
     /// ```
     /// use unjinja::tui::{Opening, TemplatePlace};
     ///
-    /// let loaded = Opening::new("chat_templates/xml-calls.jinja").load(None)?;
+    /// let loaded = Opening::new("examples/chat_template.jinja").load(None)?;
     /// assert_eq!(loaded.place, TemplatePlace::Derived);
     /// assert!(!loaded.samples.is_empty());
     /// # Ok::<(), unjinja::tui::Trouble>(())
@@ -84,7 +84,11 @@ impl Opening {
 
     fn kind(&self) -> Kind {
         let Ok(Source::Path(path)) = Source::parse(&self.source) else {
-            return Kind::ChatTemplate;
+            // A file that has vanished, or whose name is misspelled.
+            return match self.source.ends_with(".json") {
+                true => Kind::Template(PathBuf::from(&self.source)),
+                false => Kind::ChatTemplate,
+            };
         };
         let is_yaml = |path: &Path| {
             let extension = path.extension().and_then(|extension| extension.to_str());

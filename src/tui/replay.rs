@@ -490,13 +490,18 @@ impl Replay {
         places.collect()
     }
 
+    /// How many chunks have been fed when a text has been up to an offset, or a little more.
+    pub(crate) fn chunks_up_to(&self, offset: usize) -> usize {
+        match offset <= self.output {
+            true => 0,
+            false => self.ends.partition_point(|&end| end < offset) + 1,
+        }
+    }
+
     /// The place where a text has been fed up to an offset, or a little more, as at a change of its
     /// chunks.
     pub(crate) fn at_fed_bytes(&self, offset: usize) -> Place {
-        match offset <= self.output {
-            true => self.first(),
-            false => self.after(self.ends.partition_point(|&end| end < offset) + 1),
-        }
+        self.after(self.chunks_up_to(offset))
     }
 
     pub(crate) fn next_chunk(&self, place: Place) -> Place {

@@ -18,6 +18,8 @@ pub struct Sample {
     pub origin: Origin,
     /// Whether it is read as expected.
     pub verdict: Verdict,
+    /// Whether it would be lost if the workbench were left.
+    pub(crate) is_unsaved: bool,
     /// For a text that came in live: where each piece of it ends, and when it came.
     pub(crate) arrivals: Vec<(usize, Duration)>,
     /// Whether more of it may come.
@@ -63,6 +65,7 @@ impl Sample {
             case,
             origin,
             verdict: Verdict::Pending,
+            is_unsaved: false,
             arrivals: Vec::new(),
             is_live: false,
         }

@@ -83,6 +83,10 @@ pub struct Workbench {
     pub(crate) overlay: Option<Overlay>,
     pub(crate) search: Option<String>,
     pub(crate) notice: Option<Notice>,
+    /// The fixture that a text was saved in last.
+    pub(crate) fixture: Option<PathBuf>,
+    /// Whether it was told what would be lost by leaving.
+    pub(crate) is_leaving: bool,
     /// What wants to be done.
     pub(crate) effects: Vec<Effect>,
 }
@@ -202,6 +206,8 @@ impl Workbench {
             overlay: None,
             search: None,
             notice: None,
+            fixture: None,
+            is_leaving: false,
             effects: Vec::new(),
         };
         workbench.judge();
@@ -232,6 +238,15 @@ impl Workbench {
     /// How many chunks a second are played.
     pub(crate) fn chunks_a_second(&self) -> u32 {
         SPEEDS[self.speed]
+    }
+
+    /// How many chunks have been fed at the place, or will have been where it is to go.
+    pub(crate) fn fed(&self) -> usize {
+        match self.goal {
+            Some(Goal::Byte(byte)) if self.replay.has_unread() => self.replay.chunks_up_to(byte),
+            Some(Goal::End) if self.replay.has_unread() => self.replay.chunks() + 1,
+            _ => self.at.fed,
+        }
     }
 
     /// When an event came: as it was measured, or at the speed at which the text is played.

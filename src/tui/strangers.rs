@@ -43,7 +43,7 @@ const TEMPLATES: &[&str] = &[
 
 /// What a chat template tells.
 static FORMAT: LazyLock<Arc<Format>> = LazyLock::new(|| {
-    let loaded = Opening::new("chat_templates/xml-calls.jinja").load(None);
+    let loaded = Opening::new("examples/chat_template.jinja").load(None);
     let format = loaded.ok().and_then(|loaded| loaded.format);
     format.expect("the gallery has it")
 });

@@ -272,6 +272,7 @@ impl Show {
         }
         match self.doer.perform(effect) {
             Some(Effect::Quit) => return Ok(Next::Quit),
+            Some(Effect::Redraw) => taken.wipe()?,
             Some(Effect::Suspend) => {
                 if let Err(error) = self.lend(taken, || signals.suspend())? {
                     let words = format!("the shell can't be gone back to: {error}");

@@ -71,6 +71,7 @@ impl Workbench {
             None => {
                 if let Some(action) = keys::action(key) {
                     self.notice = None;
+                    self.is_leaving &= action == Action::Quit;
                     self.act(action);
                 }
             }
@@ -80,8 +81,9 @@ impl Workbench {
     fn act(&mut self, action: Action) {
         match action {
             Action::Help => self.overlay = Some(Overlay::Help(0)),
-            Action::Quit => self.effects.push(Effect::Quit),
+            Action::Quit => self.quit(),
             Action::Suspend => self.effects.push(Effect::Suspend),
+            Action::Redraw => self.effects.push(Effect::Redraw),
             Action::Back => self.back(),
             Action::Findings => self.show_findings(),
             Action::Choose => self.choose(),
@@ -121,6 +123,26 @@ impl Workbench {
             _ => scrolled,
         };
         self.overlay = Some(Overlay::Help(scrolled));
+    }
+
+    /// Leaves; at the second time only, if something would be lost.
+    fn quit(&mut self) {
+        let unsaved = self
+            .samples
+            .iter()
+            .filter(|sample| sample.is_unsaved)
+            .count();
+        if unsaved == 0 || self.is_leaving {
+            return self.effects.push(Effect::Quit);
+        }
+        self.is_leaving = true;
+        let what = match unsaved {
+            1 => "a text or an expectation is".to_owned(),
+            count => format!("{count} texts or expectations are"),
+        };
+        self.warn(format!(
+            "{what} in no fixture yet: `s` saves, `q` again leaves"
+        ));
     }
 
     fn back(&mut self) {
@@ -211,6 +233,9 @@ impl Workbench {
     }
 
     fn accept(&mut self) {
+        if self.sample().is_stand_in() {
+            return self.warn("there is no text yet: `t` takes one");
+        }
         let Some(outcome) = self.replay.outcome() else {
             return self.warn("the text has not been read to its end yet");
         };
@@ -230,6 +255,7 @@ impl Workbench {
         }
         match outcome.clone() {
             Ok(message) => {
+                self.samples[self.selected].is_unsaved = true;
                 let case = &mut self.samples[self.selected].case;
                 case.expected = crate::check::Expected::default();
                 case.expected.message = Some(message.clone());
@@ -247,7 +273,9 @@ impl Workbench {
 
     /// What the files that were opened say now.
     fn take_loaded(&mut self, loaded: Loaded) {
-        self.trouble = None;
+        if self.trouble.take().is_some() {
+            self.notice = None;
+        }
         match self.candidate_again(&loaded) {
             Some(number) => self.candidate = Some(number),
             None => {
@@ -302,7 +330,12 @@ impl Workbench {
                 }
             }
             Kept::Expectation { .. } => self.load(),
-            Kept::Case { .. } => {
+            Kept::Case { case, .. } => {
+                let is_saved = |sample: &&mut Sample| sample.case.name == case.name;
+                if let Some(sample) = self.samples.iter_mut().find(is_saved) {
+                    sample.is_unsaved = false;
+                }
+                self.fixture = Some(keep.path.clone());
                 if self.files.contains(&keep.path) {
                     self.load();
                 }
@@ -325,6 +358,9 @@ impl Workbench {
     }
 
     fn fixture_file(&self) -> String {
+        if let Some(path) = &self.fixture {
+            return path.display().to_string();
+        }
         match &self.place {
             TemplatePlace::Fixture { path, .. } => path.display().to_string(),
             _ => format!("{}.fixture.yaml", self.stem()),

@@ -96,8 +96,15 @@ fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
 
 fn place(workbench: &Workbench) -> String {
     let replay = &workbench.replay;
-    let (fed, chunks) = (workbench.at.fed.min(replay.chunks()), replay.chunks());
-    let mut place = format!("{}, chunk {fed} of {chunks}", workbench.chunking);
+    let (fed, chunks) = (workbench.fed(), replay.chunks());
+    let mut place = format!(
+        "{}, chunk {} of {chunks}",
+        workbench.chunking,
+        fed.min(chunks)
+    );
+    if fed > chunks {
+        place.push_str(", the end");
+    }
     if replay.is_live() {
         place.push_str(", live");
     } else if workbench.goal.is_some() {
@@ -267,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_terminal_that_has_become_smaller_is_drawn_as_it_is_before_that_is_told() {
-        let loaded = Opening::new("chat_templates/xml-calls.jinja").load(None);
+        let loaded = Opening::new("examples/chat_template.jinja").load(None);
         let workbench = Workbench::new(loaded.unwrap(), Vec::new(), (140, 45));
         for (width, height) in [(139, 45), (140, 44), (200, 60), (30, 10), (1, 1), (0, 0)] {
             let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));

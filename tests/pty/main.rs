@@ -64,7 +64,7 @@ fn a_template_is_derived_stepped_through_broken_and_mended() {
     assert_ne!(good, broken);
     fs::write(&file, &broken).unwrap();
     session.wait_for("8 broken");
-    session.wait_for("3 pass, 8 fail");
+    session.wait_for("8 fail, 3 pass");
     fs::write(&file, &good).unwrap();
     session.wait_for("8 fixed");
     fs::write(&file, good.replace("\"version\": 1,", "\"version\": 1")).unwrap();

@@ -119,6 +119,17 @@ impl Desk {
         self
     }
 
+    /// Presses a key, and waits for nothing.
+    pub fn press_only(&mut self, key: &str) {
+        let code = match key {
+            "→" => KeyCode::Right,
+            "←" => KeyCode::Left,
+            key => KeyCode::Char(key.chars().next().unwrap_or(' ')),
+        };
+        let effects = self.workbench.update(Message::Key(KeyEvent::from(code)));
+        self.perform(effects);
+    }
+
     /// Presses a letter together with the control key.
     pub fn control(&mut self, letter: char) {
         let key = KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL);

@@ -104,9 +104,9 @@ fn a_live_text_is_shown_as_it_arrives() {
     );
     desk.send(Message::Live("ink>Hi".into(), at(1600)));
     desk.send(Message::LiveEnded(None));
-    assert_eq!(desk.title(), "as it came, chunk 3 of 3");
+    assert_eq!(desk.title(), "as it came, chunk 3 of 3, the end");
     let events = desk.pane("5 Events").join("\n");
     assert!(events.contains("1.600 ◂ close content"), "{events}");
     desk.press("c");
-    assert_eq!(desk.title(), "by token, chunk 11 of 11");
+    assert_eq!(desk.title(), "by token, chunk 11 of 11, the end");
 }

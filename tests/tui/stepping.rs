@@ -155,7 +155,7 @@ fn playing_goes_on_by_itself_until_the_end() {
     desk.press(" ").elapse(1000);
     assert_eq!(desk.title(), "by token, chunk 7 of 30");
     desk.press(" ").elapse(1000);
-    assert_eq!(desk.title(), "by token, chunk 30 of 30");
+    assert_eq!(desk.title(), "by token, chunk 30 of 30, the end");
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn the_timeline_can_be_dragged() {
     );
     assert_eq!(to(down, 0), "by token, chunk 0 of 30");
     assert_eq!(to(drag, 70), "by token, chunk 13 of 30");
-    assert_eq!(to(drag, 139), "by token, chunk 30 of 30");
+    assert_eq!(to(drag, 139), "by token, chunk 30 of 30, the end");
 }
 
 #[test]
@@ -265,4 +265,19 @@ fn what_can_not_be_parsed_is_told_and_the_stream_goes_on() {
         "{}",
         desk.screen()
     );
+}
+
+#[test]
+fn steps_are_taken_from_where_a_long_text_has_yet_to_be_read() {
+    let output = format!("{}<end>", "word ".repeat(40_000));
+    let mut desk = desk(&output);
+    desk.press("←←←←←");
+    let before = desk.title();
+    // The text is cut into many more pieces, which are not read at once.
+    for key in ["c", "→", "←"] {
+        desk.press_only(key);
+    }
+    desk.settle();
+    desk.press("C");
+    assert_eq!(desk.title(), before);
 }

@@ -34,9 +34,11 @@ pub(super) fn edit(path: &Path) -> Result<(), String> {
     let remedy = "set EDITOR to one that is there";
     match command.arg(path).status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!(
-            "the editor `{editor}` ended with {status}: {remedy}"
-        )),
+        // So a shell says that there is no such command.
+        Ok(status) if status.code() == Some(127) => {
+            Err(format!("the editor `{editor}` can't be run: {remedy}"))
+        }
+        Ok(status) => Err(format!("the editor `{editor}` ended with {status}")),
         Err(error) => Err(format!(
             "the editor `{editor}` can't be run: {error}: {remedy}"
         )),

@@ -95,7 +95,10 @@ impl Workbench {
             .filter(|sample| sample.origin == Origin::Typed);
         let name = format!("typed {}", typed.count() + 1);
         let case = Case::new(name, "", text, tools, Expected::default());
-        self.samples.push(Sample::new(Origin::Typed, case));
+        self.samples.push(Sample {
+            is_unsaved: true,
+            ..Sample::new(Origin::Typed, case)
+        });
         self.screen = Screen::Replay;
         let number = self.samples.len() - 1;
         match had_none {

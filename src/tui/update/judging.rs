@@ -89,17 +89,19 @@ impl Workbench {
             changed.count()
         };
         let (fixed, broken) = (count(false, true), count(true, false));
-        match (fixed, broken) {
-            // Something more to the point may have been told.
-            (0, 0) if self.notice.as_ref().is_some_and(|notice| !notice.is_bad) => {}
-            (0, 0) => self.tell("the template has changed: every sample is read as well as before"),
-            (fixed, 0) => self.tell(format!("the template has changed: {fixed} fixed")),
-            (0, broken) => self.warn(format!("the template has changed: {broken} broken")),
-            (fixed, broken) => {
-                self.warn(format!(
-                    "the template has changed: {fixed} fixed, {broken} broken"
-                ));
-            }
+        let changes = match (fixed, broken) {
+            (0, 0) => "every sample is read as well as before".to_owned(),
+            (fixed, 0) => format!("{fixed} fixed"),
+            (0, broken) => format!("{broken} broken"),
+            (fixed, broken) => format!("{fixed} fixed, {broken} broken"),
+        };
+        // Why all samples were tried again may have been told already.
+        let why = self.notice.take().filter(|notice| !notice.is_bad);
+        let why = why.map_or("read anew".to_owned(), |notice| notice.text);
+        let words = format!("{why}: {changes}");
+        match broken {
+            0 => self.tell(words),
+            _ => self.warn(words),
         }
     }
 }

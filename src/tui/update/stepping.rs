@@ -19,6 +19,9 @@ const STILL_COMING: &str = "the text is still coming in: it can be cut otherwise
 
 impl Workbench {
     pub(super) fn step(&mut self, step: Action) {
+        if self.goal.is_some() && self.replay.has_unread() && self.step_ahead(step) {
+            return;
+        }
         let (replay, at) = (&self.replay, self.at);
         let to = match step {
             Action::NextChunk => replay.next_chunk(at),
@@ -42,6 +45,28 @@ impl Workbench {
         };
         self.playing = false;
         self.go_to(to);
+    }
+
+    /// A step from a place that has yet to be read. Chunks are known before; of all else nothing is.
+    /// Tells whether there is nothing more to be done.
+    fn step_ahead(&mut self, step: Action) -> bool {
+        let fed = self.fed();
+        let fed = match step {
+            Action::NextChunk => fed + 1,
+            Action::PreviousChunk => fed.saturating_sub(1),
+            Action::NextEvent
+            | Action::PreviousEvent
+            | Action::NextRegion
+            | Action::PreviousRegion
+            | Action::Play => {
+                self.warn("the text has not been read so far yet");
+                return true;
+            }
+            _ => return false,
+        };
+        self.stay = None;
+        self.goal = Some(Goal::Byte(self.replay.fed_bytes(fed)));
+        true
     }
 
     /// Goes to a place.

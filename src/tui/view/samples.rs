@@ -18,7 +18,7 @@ pub(super) fn summary(workbench: &Workbench) -> String {
     match (count(true), count(false)) {
         (0, 0) => String::new(),
         (passed, 0) => format!("{passed} pass"),
-        (passed, failed) => format!("{passed} pass, {failed} fail"),
+        (passed, failed) => format!("{failed} fail, {passed} pass"),
     }
 }
 

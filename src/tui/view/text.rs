@@ -16,7 +16,7 @@ use crate::tui::state::{Goal, Workbench};
 use super::paper::one_line;
 
 /// The names of fields take no more columns than this.
-const NAMES: usize = 12;
+const NAMES: usize = 18;
 
 /// Narrower panes have no room for names.
 const ROOM_FOR_NAMES: u16 = 36;
