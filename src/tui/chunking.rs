@@ -6,8 +6,7 @@ use crate::check::Cut;
 
 /// How a text comes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Chunking {
+pub(crate) enum Chunking {
     /// In pieces like those of models.
     Tokens,
     /// Character by character.

@@ -10,6 +10,9 @@ const AROUND: usize = 240;
 /// Of a list, so many items are shown around what matters.
 const ITEMS: usize = 8;
 
+/// And of an object, so many members.
+const MEMBERS: usize = 40;
+
 /// Lists in lists and objects in objects are shown no deeper.
 const DEEPEST: usize = 24;
 
@@ -46,7 +49,7 @@ pub(crate) enum Shown {
     Parts,
     /// The text, and from where on it is not what was expected.
     Text(String, Option<usize>),
-    /// Some items of a list that are not shown.
+    /// Some items of a list, or members of an object, that are not shown.
     Left(usize),
 }
 
@@ -229,20 +232,26 @@ impl Comparison<'_> {
         match value {
             _ if depth >= DEEPEST => {}
             Value::Object(object) => {
-                for (key, value) in object {
+                for (key, value) in object.iter().take(MEMBERS) {
                     self.one_sided(depth + 1, &key.to_string_lossy(), value, mark);
                 }
+                self.one_side_left(depth + 1, object.len().saturating_sub(MEMBERS), mark);
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().take(ITEMS).enumerate() {
                     self.one_sided(depth + 1, &(index + 1).to_string(), item, mark);
                 }
-                if items.len() > ITEMS {
-                    let (actual, expected) = side(Shown::Left(items.len() - ITEMS), mark);
-                    self.push(depth + 1, "…", actual, expected, mark);
-                }
+                self.one_side_left(depth + 1, items.len().saturating_sub(ITEMS), mark);
             }
             _ => {}
+        }
+    }
+
+    /// So many parts of a value that only one of the two has are not shown.
+    fn one_side_left(&mut self, depth: usize, count: usize, mark: Mark) {
+        if count > 0 {
+            let (actual, expected) = side(Shown::Left(count), mark);
+            self.push(depth, "…", actual, expected, mark);
         }
     }
 
@@ -291,19 +300,41 @@ impl Comparison<'_> {
     }
 
     fn object(&mut self, depth: usize, actual: &Object, expected: &Object) {
-        for (key, expected) in expected {
+        let known = expected
+            .iter()
+            .map(|(key, value)| (key, actual.get_text(key), Some(value)));
+        let new = actual
+            .iter()
+            .filter(|(key, _)| expected.get_text(key).is_none());
+        let new = new.map(|(key, value)| (key, Some(value), None));
+        let all: Vec<(&Text, Option<&Value>, Option<&Value>)> = known.chain(new).collect();
+        let from = match all.len() > MEMBERS {
+            // What differs matters.
+            true => {
+                let differs = |(_, actual, expected): &(_, Option<&Value>, Option<&Value>)| {
+                    let both = actual.zip(*expected);
+                    both.is_none_or(|(actual, expected)| !actual.says_same(expected))
+                };
+                let eye = all.iter().position(differs).unwrap_or(0);
+                eye.saturating_sub(MEMBERS / 2)
+            }
+            false => 0,
+        };
+        self.left(depth, from, from);
+        let (shown, rest) = all[from..].split_at(MEMBERS.min(all.len() - from));
+        for &(key, actual, expected) in shown {
             let label = key.to_string_lossy();
-            match actual.get_text(key) {
-                Some(actual) => self.value(depth, &label, actual, Some(expected)),
+            match (actual, expected) {
+                (Some(actual), Some(_)) => self.value(depth, &label, actual, expected),
+                (Some(actual), None) => self.one_sided(depth, &label, actual, Mark::Extra),
                 // An object comes as a whole, so what is not there will not come.
-                None => self.one_sided(depth, &label, expected, Mark::Missing),
+                (None, Some(expected)) => self.one_sided(depth, &label, expected, Mark::Missing),
+                (None, None) => {}
             }
         }
-        for (key, value) in actual {
-            if expected.get_text(key).is_none() {
-                self.one_sided(depth, &key.to_string_lossy(), value, Mark::Extra);
-            }
-        }
+        let actual = rest.iter().filter(|(_, actual, _)| actual.is_some());
+        let expected = rest.iter().filter(|(.., expected)| expected.is_some());
+        self.left(depth, actual.count(), expected.count());
     }
 
     /// The items of a list, and the one that is being read.
@@ -357,7 +388,7 @@ impl Comparison<'_> {
         );
     }
 
-    /// So many items are not shown.
+    /// So many items or members are not shown.
     fn left(&mut self, depth: usize, actual: usize, expected: usize) {
         let shown = |count: usize| (count > 0).then_some(Shown::Left(count));
         if actual + expected > 0 {

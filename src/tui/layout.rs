@@ -4,8 +4,7 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 
 /// A part of the screen that shows one thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Pane {
+pub(crate) enum Pane {
     /// The texts that can be replayed.
     Samples,
     /// The text, region by region.

@@ -45,14 +45,11 @@ mod terminal;
 mod update;
 mod view;
 
-pub use chunking::Chunking;
 pub use doing::Doer;
-pub use layout::Pane;
 pub use live::follow;
 pub use loaded::{Format, Loaded, TemplatePlace, Trouble};
 pub use message::{Effect, Keep, Kept, Message};
 pub use open::Opening;
-pub use replay::Place;
 pub use sample::{Origin, Sample, Verdict};
 pub use state::Workbench;
 pub use terminal::{TerminalError, check_terminal, run};

@@ -31,11 +31,11 @@ const BETWEEN_KEPT: usize = 1 << 20;
 
 /// Where a replay is: so many chunks have been fed, and so much has been told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub(crate) struct Place {
     /// How many chunks have been fed; one more than there are says that the text has ended.
-    pub fed: usize,
+    pub(crate) fed: usize,
     /// How many events have been told, those of the last chunk up to one of them.
-    pub told: usize,
+    pub(crate) told: usize,
 }
 
 /// A text that is replayed.

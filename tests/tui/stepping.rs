@@ -195,6 +195,30 @@ fn the_first_difference_is_where_the_message_begins_to_be_another() {
 }
 
 #[test]
+fn of_an_object_with_many_members_those_around_the_difference_are_shown() {
+    let object = |different: usize| {
+        let members = (0..2000).map(|number| match number == different {
+            true => format!("\"k{number}\": true"),
+            false => format!("\"k{number}\": {number}"),
+        });
+        format!("{{{}}}", members.collect::<Vec<String>>().join(", "))
+    };
+    let expected = format!(
+        r#"{{"tool_calls": [{{"name": "wait", "arguments": {}}}]}}"#,
+        object(1500)
+    );
+    let desk = expecting(
+        &format!("<call wait>{}</call>", object(2000)),
+        Some(&expected),
+    );
+    let message = desk.pane("6 Message").join("\n");
+    for seen in ["k1500 1500", "k1500 true", "k1499 1499"] {
+        assert!(message.contains(seen), "{message}");
+    }
+    assert!(!message.contains("k100 "), "{message}");
+}
+
+#[test]
 fn words_are_searched_in_the_text_and_in_the_events() {
     let mut desk = desk(OUTPUT);
     desk.press("/call⏎");

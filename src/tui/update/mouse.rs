@@ -3,6 +3,7 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
+use crate::tui::keys::Action;
 use crate::tui::layout::{Pane, inner};
 use crate::tui::state::{Screen, Workbench};
 use crate::tui::view;
@@ -80,6 +81,9 @@ impl Workbench {
     fn scrub(&mut self, position: Position) {
         let width = self.areas().timeline.width;
         let byte = view::timeline::byte_at(self, position.x, width);
+        if byte >= self.replay.text().len() {
+            return self.step(Action::Last);
+        }
         self.playing = false;
         self.go_to(self.replay.at_fed_bytes(byte));
     }
