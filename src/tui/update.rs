@@ -50,6 +50,10 @@ impl Workbench {
             Message::Live(text, at) => self.take_live(&text, at),
             Message::LiveEnded(error) => self.end_live(error),
             Message::Kept(keep, words) => self.kept(&keep, words),
+            // What is being typed is not to be lost to a question.
+            Message::WouldReplace(keep) if self.overlay.is_some() => {
+                self.warn(format!("{} is there already", keep.path.display()));
+            }
             Message::WouldReplace(keep) => self.overlay = Some(Overlay::Confirm(replacing(keep))),
             Message::Failed(error) => self.warn(error),
         }
@@ -305,11 +309,25 @@ impl Workbench {
     /// Puts the samples of files in the place of those that were there before.
     fn take_samples(&mut self, of_files: Vec<Sample>) {
         let (origin, name) = (self.sample().origin, self.sample().case.name.clone());
+        let accepted = self
+            .samples
+            .iter()
+            .filter(|sample| sample.is_unsaved)
+            .cloned();
+        let accepted: Vec<Sample> = accepted.collect();
         self.samples.retain(|sample| {
             let is_of_files = matches!(sample.origin, Origin::Rendered | Origin::Fixture);
             !is_of_files && !sample.is_stand_in()
         });
-        self.samples.extend(of_files);
+        self.samples.extend(of_files.into_iter().map(|mut sample| {
+            let is_same =
+                |old: &&Sample| old.origin == sample.origin && old.case.name == sample.case.name;
+            if let Some(old) = accepted.iter().find(is_same) {
+                sample.case.expected = old.case.expected.clone();
+                sample.is_unsaved = true;
+            }
+            sample
+        }));
         if self.samples.is_empty() {
             self.samples.push(Sample::stand_in());
         }

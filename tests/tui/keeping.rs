@@ -210,3 +210,78 @@ fn an_error_of_the_editor_is_told() {
     desk.send(Message::Failed("the editor is not there".into()));
     assert!(desk.screen().contains("the editor is not there"));
 }
+
+#[test]
+fn a_fixture_with_another_template_tells_that_a_case_fails_in_it() {
+    let folder = folder(&["examples/template.json"]);
+    let fixture = folder.path().join("other.fixture.yaml");
+    let other = "response_template: {start_anchor: <bot>, fields: {content: {close: <end>}}}\ncases: \n  - {name: one, output: a, message: {content: a}}\n";
+    fs::write(&fixture, other).expect("is written");
+    let mut desk = Desk::open(&folder.path().join("template.json").display().to_string());
+    desk.press("tHello<|end|>");
+    desk.control('d');
+    desk.press("s").write_to(&fixture);
+    assert!(
+        desk.screen()
+            .contains("where it fails: the fixture has another"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
+fn a_fixture_is_not_replaced_by_a_template() {
+    let folder = folder(&["tests/check/mixed.fixture.yaml"]);
+    let fixture = folder.path().join("mixed.fixture.yaml");
+    let before = read(&fixture);
+    let mut desk = Desk::open(&fixture.display().to_string());
+    desk.press("w").write_to(&fixture);
+    assert!(
+        desk.screen().contains("this is a fixture"),
+        "{}",
+        desk.screen()
+    );
+    desk.press("y");
+    assert_eq!(read(&fixture), before);
+}
+
+#[test]
+fn an_accepted_expectation_outlives_a_reload() {
+    let folder = folder(&["chat_templates/xml-calls.jinja"]);
+    let written = folder.path().join("template.json");
+    let source = folder.path().join("xml-calls.jinja");
+    let mut desk = Desk::open(&source.display().to_string());
+    desk.press("w").write_to(&written);
+    let broken = read(&written).replace("<parameter=", "<param=");
+    fs::write(&written, broken).expect("is written");
+    reload(&mut desk, Some(written.clone()));
+    desk.select("two calls");
+    let verdict = |desk: &Desk| {
+        let samples = desk.pane("1 Samples");
+        samples
+            .into_iter()
+            .find(|line| line.ends_with(" two calls"))
+    };
+    assert_eq!(verdict(&desk).as_deref(), Some("✗ two calls"));
+    desk.press("a");
+    reload(&mut desk, Some(written));
+    assert_eq!(verdict(&desk).as_deref(), Some("✓ two calls"));
+}
+
+#[test]
+fn leaving_tells_once_what_would_be_lost() {
+    let mut desk = Desk::open("examples/template.json");
+    desk.press("tHello<|end|>");
+    desk.control('d');
+    desk.press("q");
+    assert!(
+        desk.screen().contains("in no fixture yet"),
+        "{}",
+        desk.screen()
+    );
+    assert!(!desk.has_quit);
+    desk.press("→q");
+    assert!(!desk.has_quit);
+    desk.press("q");
+    assert!(desk.has_quit);
+}

@@ -63,9 +63,7 @@ impl Workbench {
             return;
         };
         sample.verdict = Verdict::of(failures);
-        if !self.is_judging() && !self.before.is_empty() {
-            self.tell_changes();
-        }
+        self.tell_changes_at_last();
     }
 
     /// A sample could not be tried.
@@ -77,9 +75,14 @@ impl Workbench {
         let words = format!("`{}` can't be tried: {why}", sample.case.name);
         sample.verdict = Verdict::Unknown(why);
         self.warn(words);
+        self.tell_changes_at_last();
     }
 
-    fn tell_changes(&mut self) {
+    /// Tells what has become of the samples, when all have been tried.
+    fn tell_changes_at_last(&mut self) {
+        if self.is_judging() || self.before.is_empty() {
+            return;
+        }
         let before = std::mem::take(&mut self.before);
         let count = |was: bool, is: bool| {
             let changed = before.iter().filter(|(name, passed)| {

@@ -270,6 +270,9 @@ impl Workbench {
                 self.go_to(place);
                 self.tell("the first difference from what was expected");
             }
+            None if self.sample().verdict.passed() == Some(false) => {
+                self.warn("all is as expected, cut like this: `6` tells what is wrong");
+            }
             None => self.tell("all is as expected"),
         }
     }

@@ -96,7 +96,9 @@ fn trouble(workbench: &Workbench, paper: &mut Paper) {
     let Some(trouble) = &workbench.trouble else {
         return;
     };
-    paper.words(&trouble.message, styles.bad());
+    // Where it is matters more than what else is wrong.
+    let mut faults = trouble.message.lines();
+    paper.words(faults.next().unwrap_or_default(), styles.bad());
     let place = trouble.place.as_ref().map(|(_, place)| *place);
     for (number, line) in &trouble.excerpt {
         paper.put(&format!("{number:>4} "), styles.faint());
@@ -111,6 +113,7 @@ fn trouble(workbench: &Workbench, paper: &mut Paper) {
         paper.line(&rest[..rest.floor_char_boundary(SHOWN)], styles.plain());
         paper.indent(0);
     }
+    faults.for_each(|fault| paper.words(fault, styles.bad()));
     paper.line("the last good one stays in use:", styles.strong());
 }
 
