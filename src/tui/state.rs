@@ -1,6 +1,10 @@
 //! The state of the workbench: all that is shown follows from it.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::ResponseTemplate;
 
 use super::chunking::Chunking;
 use super::layout::{Areas, Pane};
@@ -9,11 +13,6 @@ use super::message::{Effect, Keep};
 use super::replay::{Place, Replay, Waiting};
 use super::sample::{Origin, Sample, Verdict};
 use super::style::Styles;
-
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use crate::ResponseTemplate;
 
 /// So much of a text is read at once while a key waits for an answer, in bytes and what feeding takes
 /// besides.

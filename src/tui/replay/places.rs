@@ -1,0 +1,173 @@
+//! Places in a text that is replayed, and the steps between them.
+
+use std::time::Duration;
+
+use super::Replay;
+use super::log::{Told, What};
+
+/// Where a replay is: so many chunks have been fed, and so much has been told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// How many chunks have been fed; one more than there are says that the text has ended.
+    pub(crate) fed: usize,
+    /// How many events have been told, those of the last chunk up to one of them.
+    pub(crate) told: usize,
+}
+
+impl Replay {
+    /// How many bytes of the text have been fed with the chunk of a number.
+    pub(crate) fn fed_bytes(&self, fed: usize) -> usize {
+        match fed {
+            0 => self.output,
+            _ => self.ends.get(fed - 1).copied().unwrap_or(self.text.len()),
+        }
+    }
+
+    /// Where all of what a chunk makes the parser tell has been told.
+    fn after(&self, fed: usize) -> Place {
+        let fed = fed.min(self.marks.len() - 1);
+        Place {
+            fed,
+            told: self.marks[fed],
+        }
+    }
+
+    /// Where so much has been told, and nothing more.
+    fn after_event(&self, told: usize) -> Place {
+        let fed = self.marks.partition_point(|&mark| mark < told);
+        match fed < self.marks.len() {
+            true => Place { fed, told },
+            false => self.last(),
+        }
+    }
+
+    /// Before anything has been fed.
+    pub(crate) fn first(&self) -> Place {
+        self.after(0)
+    }
+
+    /// As far as the text has been read.
+    pub(crate) fn last(&self) -> Place {
+        self.after(usize::MAX)
+    }
+
+    /// Whether a place is the end of a text that has been read to its end.
+    pub(crate) fn is_end(&self, place: Place) -> bool {
+        self.outcome.is_some() && place == self.last()
+    }
+
+    /// Whether some events of the place's last chunk have yet to be told.
+    pub(crate) fn is_within_chunk(&self, place: Place) -> bool {
+        place.told < self.after(place.fed).told
+    }
+
+    /// Up to where the parser has looked at the text, as far as has been told.
+    pub(crate) fn looked(&self, place: Place) -> usize {
+        match self.is_within_chunk(place) {
+            true => self.told(place).last().map_or(0, |told| told.span().end),
+            false => self.fed_bytes(place.fed),
+        }
+    }
+
+    /// Where the chunk that holds a byte has been fed.
+    pub(crate) fn at_byte(&self, offset: usize) -> Place {
+        match offset < self.output {
+            true => self.first(),
+            false => self.after(self.ends.partition_point(|&end| end <= offset) + 1),
+        }
+    }
+
+    /// The same for many bytes, in their order: no chunk is looked at twice.
+    pub(crate) fn at_bytes(&self, offsets: impl Iterator<Item = usize>) -> Vec<Place> {
+        let mut before = 0;
+        let places = offsets.map(|offset| match offset < self.output {
+            true => self.first(),
+            false => {
+                let rest = self.ends[before..].iter();
+                before += rest.take_while(|end| **end <= offset).count();
+                self.after(before + 1)
+            }
+        });
+        places.collect()
+    }
+
+    /// How many chunks have been fed when a text has been up to an offset, or a little more.
+    pub(crate) fn chunks_up_to(&self, offset: usize) -> usize {
+        match offset <= self.output {
+            true => 0,
+            false => self.ends.partition_point(|&end| end < offset) + 1,
+        }
+    }
+
+    /// The place where a text has been fed up to an offset, or a little more, as at a change of its
+    /// chunks.
+    pub(crate) fn at_fed_bytes(&self, offset: usize) -> Place {
+        self.after(self.chunks_up_to(offset))
+    }
+
+    pub(crate) fn next_chunk(&self, place: Place) -> Place {
+        match self.is_within_chunk(place) {
+            true => self.after(place.fed),
+            false => self.after(place.fed + 1),
+        }
+    }
+
+    pub(crate) fn previous_chunk(&self, place: Place) -> Place {
+        self.after(place.fed.saturating_sub(1))
+    }
+
+    pub(crate) fn next_event(&self, place: Place) -> Place {
+        match place.told < self.log.told.len() {
+            true => self.after_event(place.told + 1),
+            false => self.last(),
+        }
+    }
+
+    pub(crate) fn previous_event(&self, place: Place) -> Place {
+        // Text may have been fed after the last event.
+        let last = self.after_event(place.told);
+        match place.told {
+            _ if last < place => last.max(self.first()),
+            told if told <= self.first().told => self.first(),
+            told => self.after_event(told - 1),
+        }
+    }
+
+    /// Where the next region has just opened, or the end.
+    pub(crate) fn next_region(&self, place: Place) -> Place {
+        let rest = self.log.told.iter().skip(place.told);
+        match rest.clone().position(is_open) {
+            Some(index) => self.after_event(place.told + index + 1),
+            None => self.last(),
+        }
+    }
+
+    /// Where the region before, or this one, has just opened; or the start.
+    pub(crate) fn previous_region(&self, place: Place) -> Place {
+        let before = &self.log.told[..place.told.saturating_sub(1)];
+        match before.iter().rposition(is_open) {
+            Some(index) if index + 1 > self.first().told => self.after_event(index + 1),
+            _ => self.first(),
+        }
+    }
+
+    /// Where an event has just been told.
+    pub(crate) fn at_event(&self, index: usize) -> Place {
+        self.after_event(index + 1)
+    }
+
+    /// When a chunk came in, if that is known. The end comes with the last of them.
+    pub(crate) fn arrival(&self, fed: usize) -> Option<Duration> {
+        let last = self.arrivals.len().checked_sub(1)?;
+        self.arrivals.get(fed.checked_sub(1)?.min(last)).copied()
+    }
+
+    /// The number of the chunk that made the parser tell an event.
+    pub(crate) fn chunk_of_event(&self, index: usize) -> usize {
+        self.marks.partition_point(|&mark| mark <= index)
+    }
+}
+
+fn is_open(told: &Told) -> bool {
+    matches!(told.what, What::Open(_))
+}
