@@ -160,15 +160,26 @@ fn token_length(text: &str) -> usize {
         true => first.len_utf8(),
         false => 0,
     };
-    let word = run_length(&text[space..], char::is_alphanumeric);
+    let word = run_length(&text[space..], is_of_word);
     if word > 0 {
         return space + word;
     }
     let run = run_length(text, |c| c == first);
     // The last white space goes with the word.
-    match text[run..].starts_with(char::is_alphanumeric) {
+    match text[run..].starts_with(is_of_word) {
         true => run - space,
         false => run,
+    }
+}
+
+/// Whether a character is one of those that words are made of: a mark belongs to its letter. To look
+/// it up would take most of the time of cutting a long text.
+fn is_of_word(c: char) -> bool {
+    match c {
+        '\0'..='\u{7f}' => c.is_ascii_alphanumeric(),
+        // Signs of Latin, general punctuation with its spaces, and signs of Chinese and Japanese.
+        '\u{80}'..='\u{bf}' | '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}' => false,
+        _ => true,
     }
 }
 
@@ -249,7 +260,7 @@ mod tests {
             ("== ---------------", vec!["==", " ", "------------", "---"]),
             (" internationalization", vec![" internationa", "lization"]),
             ("水水水水水", vec!["水水水水", "水"]),
-            ("x\u{301}", vec!["x", "\u{301}"]),
+            ("x\u{301}y — 。", vec!["x\u{301}y", " ", "—", " ", "。"]),
         ] {
             let pieces: Vec<&str> = Cut::tokens(text).pieces(text).collect();
             assert_eq!(pieces, expected);
