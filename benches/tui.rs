@@ -525,6 +525,13 @@ fn press_all(desk: &mut Desk, text: &'static str, setting: &str, figures: &mut F
             let times = times.collect();
             figures.put(name, text, &place, times);
         }
+        // Across what closes the last region, of which the value takes long to be made.
+        desk.press("⇥");
+        desk.settle();
+        for key in ["←", "→"] {
+            let times = (0..15).map(|_| desk.press(key)).collect();
+            figures.put(&format!("{key} at the very end"), text, &place, times);
+        }
         let wheel = (0..TIMES)
             .map(|_| desk.mouse(desk.drawn.area.width / 2, 6, MouseEventKind::ScrollDown));
         let wheel = wheel.collect();

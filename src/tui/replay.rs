@@ -30,6 +30,9 @@ pub(crate) use places::Place;
 /// Feeding a chunk costs about as much as reading so many bytes.
 const COST_OF_CHUNK: usize = 32;
 
+/// Making a value of a region's text costs as much as reading so many times its length.
+const COST_OF_CLOSING: usize = 16;
+
 /// A parser is kept whenever so much has been read.
 const BETWEEN_KEPT: usize = 1 << 20;
 
@@ -195,11 +198,12 @@ impl Replay {
             log.take(template, &event);
             agreement.take(template, &event);
         });
+        let closed = self.log.closed_since(self.marks[number - 1]);
         self.marks.push(self.log.told.len());
         if let Err(error) = fed {
             return self.fail(error);
         }
-        self.since_kept += cost;
+        self.since_kept += cost + COST_OF_CLOSING * closed;
         if self.since_kept > BETWEEN_KEPT {
             self.since_kept = 0;
             self.kept

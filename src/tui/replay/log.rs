@@ -145,6 +145,15 @@ impl Log {
         }
     }
 
+    /// How long the texts are of the regions that were closed since so much had been told.
+    pub(crate) fn closed_since(&self, told: usize) -> usize {
+        let closes = self.told[told..].iter();
+        let closes = closes.filter(|told| matches!(told.what, What::Close(_) | What::Malformed(_)));
+        let ends = closes.filter_map(|told| told.span().start.checked_sub(1));
+        let bodies = ends.filter_map(|end| self.segment_at(end));
+        bodies.map(|(_, span)| span.len()).sum()
+    }
+
     /// How much of the text is divided into segments.
     pub(crate) fn divided(&self) -> usize {
         self.at
