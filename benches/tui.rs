@@ -24,6 +24,9 @@ const LENGTH: usize = 1_000_000;
 
 const CALLS: usize = 10_000;
 
+/// How many arguments a call has that has very many.
+const MEMBERS: usize = 60_000;
+
 const MOST_FOR_OPENING: Duration = Duration::from_millis(100);
 const MOST_FOR_A_KEY: Duration = Duration::from_millis(16);
 
@@ -87,6 +90,8 @@ fn texts() -> Vec<(&'static str, String)> {
         ))
     });
     let code = words(&code, LENGTH, 1);
+    let members = (0..MEMBERS).map(|number| format!("\"{number}\": {number}, "));
+    let members: String = members.collect();
     vec![
         (
             "one line",
@@ -106,6 +111,13 @@ fn texts() -> Vec<(&'static str, String)> {
         (
             "calls",
             format!("{begin}{}<|end|>", calls.collect::<String>()),
+        ),
+        (
+            "members",
+            format!(
+                "{begin}{}<|end|>",
+                call(&format!("{{{members}\"{RARE}\": 1}}"))
+            ),
         ),
         ("wide", format!("{begin}{}<|end|>", words(&wide, LENGTH, 1))),
     ]
@@ -184,7 +196,15 @@ fn differ(message: &mut Object) {
     let calls = message.get("tool_calls").and_then(Value::as_array);
     let mut calls = calls.expect("there are calls").to_vec();
     let at = calls.len() * 9 / 10;
-    calls[at] = "another call".into();
+    let function = calls[at]
+        .as_object_mut()
+        .and_then(|call| call.get_mut("function"));
+    let arguments = function.and_then(|function| function.as_object_mut()?.get_mut("arguments"));
+    let arguments = arguments
+        .and_then(Value::as_object_mut)
+        .expect("there are arguments");
+    let middle = arguments.keys().nth(arguments.len() * 9 / 10).cloned();
+    arguments.insert(middle.unwrap_or_default(), "another");
     message.insert("tool_calls", calls);
 }
 

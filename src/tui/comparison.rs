@@ -299,42 +299,38 @@ impl Comparison<'_> {
         }
     }
 
+    /// The members of two objects: all of them, or those around the first that differ.
     fn object(&mut self, depth: usize, actual: &Object, expected: &Object) {
-        let known = expected
-            .iter()
-            .map(|(key, value)| (key, actual.get_text(key), Some(value)));
-        let new = actual
-            .iter()
-            .filter(|(key, _)| expected.get_text(key).is_none());
-        let new = new.map(|(key, value)| (key, Some(value), None));
-        let all: Vec<(&Text, Option<&Value>, Option<&Value>)> = known.chain(new).collect();
-        let from = match all.len() > MEMBERS {
-            // What differs matters.
-            true => {
-                let differs = |(_, actual, expected): &(_, Option<&Value>, Option<&Value>)| {
-                    let both = actual.zip(*expected);
-                    both.is_none_or(|(actual, expected)| !actual.says_same(expected))
-                };
-                let eye = all.iter().position(differs).unwrap_or(0);
-                eye.saturating_sub(MEMBERS / 2)
-            }
-            false => 0,
+        let agree = agreeing_members(actual, expected);
+        let are_same = agree == actual.len() && agree == expected.len();
+        let is_short = actual.len().max(expected.len()) <= MEMBERS;
+        let from = match are_same || is_short {
+            true => 0,
+            false => agree.saturating_sub(MEMBERS / 2),
         };
         self.left(depth, from, from);
-        let (shown, rest) = all[from..].split_at(MEMBERS.min(all.len() - from));
-        for &(key, actual, expected) in shown {
+        let known = expected.iter().skip(from).take(MEMBERS);
+        let (mut actual_left, mut expected_left) = (actual.len() - from, expected.len() - from);
+        let mut room = MEMBERS;
+        for (key, other) in known {
             let label = key.to_string_lossy();
-            match (actual, expected) {
-                (Some(actual), Some(_)) => self.value(depth, &label, actual, expected),
-                (Some(actual), None) => self.one_sided(depth, &label, actual, Mark::Extra),
+            match actual.get_text(key) {
+                Some(value) => {
+                    self.value(depth, &label, value, Some(other));
+                    actual_left = actual_left.saturating_sub(1);
+                }
                 // An object comes as a whole, so what is not there will not come.
-                (None, Some(expected)) => self.one_sided(depth, &label, expected, Mark::Missing),
-                (None, None) => {}
+                None => self.one_sided(depth, &label, other, Mark::Missing),
             }
+            expected_left -= 1;
+            room -= 1;
         }
-        let actual = rest.iter().filter(|(_, actual, _)| actual.is_some());
-        let expected = rest.iter().filter(|(.., expected)| expected.is_some());
-        self.left(depth, actual.count(), expected.count());
+        let is_new = |(key, _): &(&Text, &Value)| expected.get_text(key).is_none();
+        for (key, value) in actual.iter().skip(from).filter(is_new).take(room) {
+            self.one_sided(depth, &key.to_string_lossy(), value, Mark::Extra);
+            actual_left = actual_left.saturating_sub(1);
+        }
+        self.left(depth, actual_left, expected_left);
     }
 
     /// The items of a list, and the one that is being read.
@@ -428,6 +424,14 @@ fn side(shown: Shown, mark: Mark) -> (Option<Shown>, Option<Shown>) {
         Mark::Missing | Mark::ToCome => (None, Some(shown)),
         Mark::Same | Mark::Other | Mark::Extra => (Some(shown), None),
     }
+}
+
+/// How many members two objects have in common, in the same order, from the first on.
+fn agreeing_members(a: &Object, b: &Object) -> usize {
+    let pairs = a.iter().zip(b);
+    let same =
+        pairs.take_while(|((key, value), (other, beside))| key == other && value.says_same(beside));
+    same.count()
 }
 
 /// How many bytes two texts have in common at their beginnings.
