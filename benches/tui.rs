@@ -11,13 +11,16 @@ use std::fmt::Write as _;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use unjinja::check::{Case, Expected, Failure};
 use unjinja::tui::{Effect, Loaded, Message, Opening, Origin, Sample, Workbench, render};
 use unjinja::{Object, ParserOptions, ResponseTemplate, Tools, Value, parse};
+
+#[path = "../tests/tui/keyboard.rs"]
+mod keyboard;
 
 /// What every text is as long as, in bytes.
 const LENGTH: usize = 1_000_000;
@@ -302,22 +305,8 @@ impl Desk {
     }
 }
 
-fn pressed(key: char) -> Message {
-    let code = match key {
-        '→' => KeyCode::Right,
-        '←' => KeyCode::Left,
-        '↑' => KeyCode::Up,
-        '↓' => KeyCode::Down,
-        '⇞' => KeyCode::PageUp,
-        '⇟' => KeyCode::PageDown,
-        '⇤' => KeyCode::Home,
-        '⇥' => KeyCode::End,
-        '⏎' => KeyCode::Enter,
-        '⎋' => KeyCode::Esc,
-        '↹' => KeyCode::Tab,
-        key => KeyCode::Char(key),
-    };
-    Message::Key(KeyEvent::new(code, KeyModifiers::NONE))
+fn pressed(sign: char) -> Message {
+    Message::Key(keyboard::key(sign).into())
 }
 
 /// The place where a key is pressed, as a part of the timeline, of 100.

@@ -604,6 +604,24 @@ impl Value {
         matches!(self, Self::Null)
     }
 
+    /// Whether there is nothing in it: whether it is `null`, or an empty text, array or object.
+    ///
+    /// ```
+    /// use unjinja::Value;
+    ///
+    /// assert!(Value::from("").is_empty());
+    /// assert!(!Value::from(0).is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Null => true,
+            Self::String(text) => text.is_empty(),
+            Self::Array(items) => items.is_empty(),
+            Self::Object(object) => object.is_empty(),
+            Self::Bool(_) | Self::Number(_) => false,
+        }
+    }
+
     /// The boolean, if this is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {

@@ -15,6 +15,8 @@ use desk::Desk;
 #[allow(dead_code)]
 #[path = "tui/desk.rs"]
 mod desk;
+#[path = "tui/keyboard.rs"]
+mod keyboard;
 #[path = "pictures/svg.rs"]
 mod svg;
 

@@ -5,17 +5,6 @@ use crate::value::{Object, Value};
 use super::RegionError;
 use super::template::Field;
 
-/// Whether a value goes without saying in the end.
-pub(crate) fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(values) => values.is_empty(),
-        Value::Object(object) => object.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
 /// Whether a message has a place for another value of a field.
 pub(crate) fn check_place(message: &Object, field: &Field) -> Result<(), RegionError> {
     let Some(present) = message.get(&field.name) else {

@@ -7,7 +7,7 @@ use crate::value::{Object, Value};
 use super::content::Parser;
 use super::event::{Capture, Event, Opening, OwnedEvent};
 use super::guard::StringGuard;
-use super::message::{check_place, is_empty, store};
+use super::message::{check_place, store};
 use super::pattern::{self, Meter, Search, TooCostly, Verdict, Window};
 use super::template::{Field, Inner, ResponseTemplate};
 use super::tools::Tools;
@@ -760,7 +760,7 @@ impl Run {
         if !missing.is_empty() {
             return Err(ParseError::Missing { fields: missing });
         }
-        message.retain(|key, value| inner.defaults.get_text(key).is_some() || !is_empty(value));
+        message.retain(|key, value| inner.defaults.get_text(key).is_some() || !value.is_empty());
         Ok(message)
     }
 }

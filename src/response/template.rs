@@ -9,7 +9,8 @@ use crate::value::{Object, Value};
 
 use super::content::Content;
 use super::delimiter::Delimiter;
-use super::error::ParseError;
+use super::error::{ParseError, RegionError};
+use super::message::{check_place, store};
 use super::transform::Transform;
 use super::watch::Watch;
 
@@ -253,5 +254,30 @@ impl Field {
     /// Whether a message may lack it.
     pub fn optional(&self) -> bool {
         self.optional
+    }
+
+    /// Puts the value of a region that has closed into a message, as the parser does: for those who
+    /// make the message of events.
+    ///
+    /// ```
+    /// use unjinja::{ResponseTemplate, json};
+    ///
+    /// let template = ResponseTemplate::from_json(
+    ///     r#"{"start_anchor": "A:", "fields": {"notes": {"repeats": true}}}"#)?;
+    /// let mut message = template.defaults().clone();
+    /// for value in ["one", "two"] {
+    ///     template.fields()[0].put(&mut message, value.into())?;
+    /// }
+    /// assert_eq!(json::write(&message.into()), r#"{"notes":["one","two"]}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If something is there already that another value can't be put to.
+    pub fn put(&self, message: &mut Object, value: Value) -> Result<(), RegionError> {
+        check_place(message, self)?;
+        store(message, self, value);
+        Ok(())
     }
 }

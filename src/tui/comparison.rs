@@ -2,7 +2,7 @@
 
 use crate::{Object, Text, Value, json};
 
-use super::replay::{Place, Replay, Said, SaidValue, What};
+use super::replay::{Place, Replay, What};
 
 /// Of a text, this much is shown around what matters.
 const AROUND: usize = 240;
@@ -64,27 +64,22 @@ pub(crate) fn pairs(replay: &Replay, place: Place, expected: Option<&Object>) ->
     };
     let message = replay.message(place);
     let growing = growing(replay, place);
-    let mut seen: Vec<&str> = Vec::new();
-    for said in &message {
-        seen.push(said.field);
-        let of_field = expected.and_then(|expected| expected.get(said.field));
-        let grows = growing
-            .as_ref()
-            .filter(|growing| growing.field == said.field);
-        comparison.field(said, of_field, grows);
+    let grows = |field: &str| growing.as_ref().filter(|growing| growing.field == field);
+    let of_field = |field: &str| expected.and_then(|expected| expected.get(field));
+    for (field, value) in &message {
+        let field = field.to_string_lossy();
+        comparison.field(&field, value, of_field(&field), grows(&field));
     }
     if let Some(growing) = growing
         .as_ref()
-        .filter(|growing| !seen.contains(&growing.field))
+        .filter(|growing| !message.contains_key(growing.field))
     {
-        seen.push(growing.field);
-        let of_field = expected.and_then(|expected| expected.get(growing.field));
-        comparison.growing(growing, of_field);
+        comparison.growing(growing, of_field(growing.field));
     }
     for (field, value) in expected.into_iter().flatten() {
-        let field = field.to_string_lossy();
-        if !seen.contains(&&*field) {
-            comparison.missing(0, &field, value);
+        let label = field.to_string_lossy();
+        if message.get_text(field).is_none() && grows(&label).is_none() {
+            comparison.missing(0, &label, value);
         }
     }
     comparison.pairs
@@ -139,21 +134,25 @@ impl Comparison<'_> {
         });
     }
 
-    fn field(&mut self, said: &Said<'_>, expected: Option<&Value>, growing: Option<&Growing<'_>>) {
-        match (&said.value, growing) {
-            (SaidValue::One(_), Some(growing)) if !growing.repeats => {
-                // What was there before goes when the region closes.
-                self.growing(growing, expected);
-            }
+    fn field(
+        &mut self,
+        field: &str,
+        value: &Value,
+        expected: Option<&Value>,
+        growing: Option<&Growing<'_>>,
+    ) {
+        match (value, growing) {
+            // What was there before goes when the region closes.
+            (_, Some(growing)) if !growing.repeats => self.growing(growing, expected),
             // What is empty in the end goes.
-            (SaidValue::One(value), _) if expected.is_none() && !self.is_end && is_empty(value) => {
-                self.push(0, said.field, Some(shown(value)), None, Mark::Same);
+            (_, None) if expected.is_none() && !self.is_end && value.is_empty() => {
+                self.push(0, field, Some(shown(value)), None, Mark::Same);
             }
-            (SaidValue::One(value), _) => self.value(0, said.field, value, expected),
-            (SaidValue::Many(values), _) => self.list(0, said.field, values, expected, growing),
-            (SaidValue::Joined(text), _) => {
-                let value = Value::from(text.as_str());
-                self.value(0, said.field, &value, expected);
+            (Value::Array(items), growing) if growing.is_some() || !items.is_empty() => {
+                self.list(0, field, items, expected, growing)
+            }
+            (_, growing) => {
+                self.value(0, field, value, expected);
                 if let Some(growing) = growing {
                     self.grown(1, "…", growing, None);
                 }
@@ -276,8 +275,7 @@ impl Comparison<'_> {
                 self.object(depth + 1, actual, expected);
             }
             (Value::Array(items), Value::Array(_)) if depth < DEEPEST => {
-                let items: Vec<&Value> = items.iter().collect();
-                self.list(depth, label, &items, Some(expected), None);
+                self.list(depth, label, items, Some(expected), None);
             }
             (Value::String(actual), Value::String(expected)) => {
                 self.texts(depth, label, actual, expected)
@@ -338,7 +336,7 @@ impl Comparison<'_> {
         &mut self,
         depth: usize,
         label: &str,
-        items: &[&Value],
+        items: &[Value],
         expected: Option<&Value>,
         growing: Option<&Growing<'_>>,
     ) {
@@ -405,16 +403,6 @@ impl Comparison<'_> {
             Some(Shown::Text(text, Some(at)))
         };
         self.push(depth, label, side(&actual), side(&expected), Mark::Other);
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(object) => object.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

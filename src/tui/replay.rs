@@ -24,7 +24,7 @@ use super::chunking::Chunking;
 use agreement::Agreement;
 use log::Log;
 pub(crate) use log::{Part, Segment, Told, What};
-pub(crate) use moment::{AwaitedDelimiter, Said, SaidValue, Waiting};
+pub(crate) use moment::{AwaitedDelimiter, Waiting};
 pub(crate) use places::Place;
 
 /// Feeding a chunk costs about as much as reading so many bytes.

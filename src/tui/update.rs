@@ -65,9 +65,11 @@ impl Workbench {
     }
 
     fn key(&mut self, key: KeyEvent) {
-        // Whatever is being asked is still there when one comes back.
-        if keys::action(key) == Some(Action::Suspend) {
-            return self.effects.push(Effect::Suspend);
+        // These leave alone whatever is being asked.
+        match keys::action(key) {
+            Some(Action::Suspend) => return self.effects.push(Effect::Suspend),
+            Some(Action::Redraw) => return self.effects.push(Effect::Redraw),
+            _ => {}
         }
         match self.overlay.take() {
             Some(Overlay::Ask(question)) => self.answer(question, key),
@@ -87,8 +89,6 @@ impl Workbench {
         match action {
             Action::Help => self.overlay = Some(Overlay::Help(0)),
             Action::Quit => self.quit(),
-            Action::Suspend => self.effects.push(Effect::Suspend),
-            Action::Redraw => self.effects.push(Effect::Redraw),
             Action::Back => self.back(),
             Action::Findings => self.show_findings(),
             Action::Choose => self.choose(),

@@ -8,6 +8,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::keyboard::key;
 use unjinja::tui::{Doer, Effect, Message, Opening, Sample, Workbench, render};
 
 /// A workbench, and what does its work.
@@ -99,34 +100,15 @@ impl Desk {
 
     /// Presses keys, one for each character.
     pub fn press(&mut self, keys: &str) -> &mut Desk {
-        for key in keys.chars() {
-            let code = match key {
-                '→' => KeyCode::Right,
-                '←' => KeyCode::Left,
-                '↑' => KeyCode::Up,
-                '↓' => KeyCode::Down,
-                '⇞' => KeyCode::PageUp,
-                '⇟' => KeyCode::PageDown,
-                '⇤' => KeyCode::Home,
-                '⇥' => KeyCode::End,
-                '⏎' => KeyCode::Enter,
-                '⎋' => KeyCode::Esc,
-                '↹' => KeyCode::Tab,
-                key => KeyCode::Char(key),
-            };
-            self.send(Message::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+        for sign in keys.chars() {
+            self.send(Message::Key(key(sign).into()));
         }
         self
     }
 
     /// Presses a key, and waits for nothing.
-    pub fn press_only(&mut self, key: &str) {
-        let code = match key {
-            "→" => KeyCode::Right,
-            "←" => KeyCode::Left,
-            key => KeyCode::Char(key.chars().next().unwrap_or(' ')),
-        };
-        let effects = self.workbench.update(Message::Key(KeyEvent::from(code)));
+    pub fn press_only(&mut self, sign: char) {
+        let effects = self.workbench.update(Message::Key(key(sign).into()));
         self.perform(effects);
     }
 

@@ -2,6 +2,7 @@
 
 mod desk;
 mod keeping;
+mod keyboard;
 mod samples;
 mod stepping;
 mod tour;

@@ -292,16 +292,14 @@ fn what_can_not_be_parsed_is_told_and_the_stream_goes_on() {
 }
 
 #[test]
-fn steps_are_taken_from_where_a_long_text_has_yet_to_be_read() {
+fn keys_that_come_while_a_long_text_is_read_lead_where_they_would_later() {
     let output = format!("{}<end>", "word ".repeat(40_000));
-    let mut desk = desk(&output);
-    desk.press("←←←←←");
-    let before = desk.title();
-    // The text is cut into many more pieces, which are not read at once.
-    for key in ["c", "→", "←"] {
-        desk.press_only(key);
+    for keys in ["c", "c←", "c→←", "c←→c←→", "←c←C←", "cc←c"] {
+        let [mut patient, mut hasty] = [desk(&output), desk(&output)];
+        patient.press("←←←←←").press(keys);
+        hasty.press("←←←←←");
+        keys.chars().for_each(|key| hasty.press_only(key));
+        hasty.settle();
+        assert_eq!(hasty.title(), patient.title(), "{keys}");
     }
-    desk.settle();
-    desk.press("C");
-    assert_eq!(desk.title(), before);
 }

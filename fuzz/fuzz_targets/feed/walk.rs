@@ -172,7 +172,7 @@ impl<'a> Walk<'a> {
         assert!(missing.all(Field::optional));
         let defaults = self.template.defaults();
         let mut expected = self.message.clone();
-        expected.retain(|key, value| defaults.get_text(key).is_some() || !is_empty(value));
+        expected.retain(|key, value| defaults.get_text(key).is_some() || !value.is_empty());
         assert!(
             same(&message.clone().into(), &expected.into()),
             "{:#?}\ngives {message:?}",
@@ -219,15 +219,5 @@ impl<'a> Walk<'a> {
             }
             other => panic!("{:#?}: {other}", self.case),
         }
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(object) => object.is_empty(),
-        _ => false,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{Event, Object, Value};
+use crate::{Event, Object};
 
 use super::agreement::Agreement;
 use super::log::What;
@@ -30,23 +30,6 @@ pub(crate) struct AwaitedDelimiter {
     pub(crate) begun: Option<String>,
 }
 
-/// A field of the message as it is at some place.
-#[derive(Debug)]
-pub(crate) struct Said<'r> {
-    pub(crate) field: &'r str,
-    pub(crate) value: SaidValue<'r>,
-}
-
-/// What has been said in a field.
-#[derive(Debug)]
-pub(crate) enum SaidValue<'r> {
-    One(&'r Value),
-    /// The values of a field that repeats.
-    Many(Vec<&'r Value>),
-    /// Texts that were put together.
-    Joined(String),
-}
-
 impl Replay {
     /// The field whose region is open, and its text so far.
     pub(crate) fn open_region(&self, place: Place) -> Option<(u16, Range<usize>)> {
@@ -62,57 +45,18 @@ impl Replay {
     }
 
     /// The message at a place.
-    pub(crate) fn message(&self, place: Place) -> Vec<Said<'_>> {
+    pub(crate) fn message(&self, place: Place) -> Object {
         if let (true, Some(Ok(message))) = (self.is_end(place), &self.outcome) {
-            let said = message.iter().map(|(field, value)| Said {
-                field: field.as_str().unwrap_or_default(),
-                value: SaidValue::One(value),
-            });
-            return said.collect();
+            return message.clone();
         }
-        let defaults = self.template.defaults().iter().map(|(field, value)| Said {
-            field: field.as_str().unwrap_or_default(),
-            value: SaidValue::One(value),
-        });
-        let mut message: Vec<Said<'_>> = defaults.collect();
-        for (field, value) in self.log.closes(place.told) {
-            self.put(&mut message, field, value);
+        let mut message = self.template.defaults().clone();
+        for (number, value) in self.log.closes(place.told) {
+            if let Some(field) = self.template.fields().get(number as usize) {
+                // What has no place in the message did not close with a value.
+                let _has_a_place = field.put(&mut message, value.clone());
+            }
         }
         message
-    }
-
-    fn put<'r>(&'r self, message: &mut Vec<Said<'r>>, number: u16, value: &'r Value) {
-        let Some(field) = self.template.fields().get(number as usize) else {
-            return;
-        };
-        let known = message.iter_mut().find(|said| said.field == field.name());
-        let Some(said) = known else {
-            let value = match field.repeats() && field.join().is_none() {
-                true => SaidValue::Many(vec![value]),
-                false => SaidValue::One(value),
-            };
-            message.push(Said {
-                field: field.name(),
-                value,
-            });
-            return;
-        };
-        match (&mut said.value, field.join()) {
-            (SaidValue::Joined(text), Some(join)) => {
-                text.push_str(join);
-                text.push_str(&text_of(value));
-            }
-            (SaidValue::One(before), Some(join)) if !before.is_null() => {
-                let joined = format!("{}{join}{}", text_of(before), text_of(value));
-                said.value = SaidValue::Joined(joined);
-            }
-            (SaidValue::Many(values), None) => values.push(value),
-            (SaidValue::One(Value::Array(values)), None) if field.repeats() => {
-                let values = values.iter().chain([value]);
-                said.value = SaidValue::Many(values.collect());
-            }
-            _ => said.value = SaidValue::One(value),
-        }
     }
 
     /// The numbers of the events that close a field with a value.
@@ -186,10 +130,4 @@ impl Replay {
         self.at_place = Some((fed, parser));
         Some(())
     }
-}
-
-fn text_of(value: &Value) -> String {
-    let text = value.as_text();
-    text.map(|text| text.to_string_lossy().into_owned())
-        .unwrap_or_default()
 }

@@ -119,7 +119,10 @@ impl Workbench {
     /// Replays the sample from scratch, and stays where it is in the text.
     pub(in crate::tui) fn replay_again(&mut self) {
         let was_at_end = self.goal == Some(Goal::End) || self.replay.is_end(self.at);
-        let byte = self.stay.unwrap_or(self.replay.looked(self.at));
+        let byte = match self.goal {
+            Some(Goal::Byte(byte)) => byte,
+            _ => self.stay.unwrap_or(self.replay.looked(self.at)),
+        };
         self.start_replay();
         self.stay = Some(byte);
         self.goal = Some(match was_at_end {
