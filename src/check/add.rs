@@ -75,10 +75,7 @@ impl Fixture {
     /// ```
     pub fn free_name(&self, name: &str) -> String {
         let taken: HashSet<&str> = self.cases().iter().map(|case| case.name.as_str()).collect();
-        let numbered = (2..).map(|number| format!("{name} ({number})"));
-        let mut names = iter::once(name.to_owned()).chain(numbered);
-        let free = names.find(|name| !taken.contains(name.as_str()));
-        free.unwrap_or_default()
+        free_name(name, |name| taken.contains(name))
     }
 
     /// What would be wrong with the fixture if it had the case as well.
@@ -111,6 +108,20 @@ impl Fixture {
         };
         fault(position, message, Some(remedy.into()))
     }
+}
+
+/// A name for a case, or the next to it that is not taken.
+///
+/// ```
+/// use unjinja::check::free_name;
+///
+/// let taken = ["a call", "a call (2)"];
+/// assert_eq!(free_name("a call", |name| taken.contains(&name)), "a call (3)");
+/// ```
+pub fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2..).map(|number| format!("{name} ({number})"));
+    let mut names = iter::once(name.to_owned()).chain(numbered);
+    names.find(|name| !is_taken(name)).unwrap_or_default()
 }
 
 /// A case as a fixture holds it that has these tools for all cases.

@@ -1,6 +1,6 @@
 //! A first fixture, for a chat template or of one case.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::derive::{Derivation, Recovery, Row};
@@ -8,7 +8,7 @@ use crate::json;
 use crate::response::{ParseError, ParserOptions, ResponseTemplate, TemplateError, Tools, parse};
 use crate::value::{Object, Value};
 
-use super::add::entry;
+use super::add::{entry, free_name};
 use super::cuts::Cut;
 use super::document::{Language, write_fixture};
 use super::fixture::Case;
@@ -66,7 +66,7 @@ impl FirstFixture {
     ) -> Result<FirstFixture, TemplateError> {
         let loaded = ResponseTemplate::from_value(&template)?;
         let tools = Tools::from_value(&derivation.tools);
-        let mut names = HashMap::new();
+        let mut names = HashSet::new();
         let mut cases = Vec::new();
         let mut outcomes = Vec::new();
         for (row, others) in by_text(&loaded, &derivation.proof) {
@@ -198,14 +198,10 @@ fn case(
     row: &Row,
     others: &[&str],
     outcome: &Result<Object, ParseError>,
-    names: &mut HashMap<String, usize>,
+    names: &mut HashSet<String>,
 ) -> Object {
-    let count = names.entry(row.name.clone()).or_default();
-    *count += 1;
-    let name = match *count {
-        1 => row.name.clone(),
-        count => format!("{} ({count})", row.name),
-    };
+    let name = free_name(&row.name, |name| names.contains(name));
+    names.insert(name.clone());
     let mut case = Object::new();
     case.insert("name", name);
     let mut description = Vec::new();

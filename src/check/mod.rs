@@ -20,6 +20,7 @@ mod shrink;
 mod story;
 mod update;
 
+pub use add::free_name;
 pub use case::Failure;
 pub use compare::{Comparison, Parting, Text, compare};
 pub use cuts::Cut;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::check::{Case, Expected, Fixture, FixtureError, is_fixture};
+use crate::check::{Case, Expected, Fixture, FixtureError, free_name, is_fixture};
 use crate::files::read_text;
 use crate::{
     ChatTemplate, Derivation, DeriveOptions, Fault, Findings, LoadOptions, ParserOptions, Recovery,
@@ -241,19 +241,12 @@ fn samples(derivation: &Derivation, template: &ResponseTemplate) -> Vec<Sample> 
             message: Some(message(row, derived.as_ref(), &tools)),
             ..Expected::default()
         };
-        let name = unused(&mut names, &row.name);
+        let name = free_name(&row.name, |name| names.contains(name));
+        names.insert(name.clone());
         let case = Case::new(name, &row.prefix, &row.output, tools.clone(), expected);
         samples.push(Sample::new(Origin::Rendered, case));
     }
     samples
-}
-
-fn unused(names: &mut HashSet<String>, name: &str) -> String {
-    let numbered = (2..).map(|number| format!("{name} ({number})"));
-    let mut all = std::iter::once(name.to_owned()).chain(numbered);
-    let free = all.find(|name| !names.contains(name)).unwrap_or_default();
-    names.insert(free.clone());
-    free
 }
 
 fn message(row: &Row, derived: Option<&ResponseTemplate>, tools: &Tools) -> crate::Object {
