@@ -40,10 +40,8 @@
 //!
 //! - none: the streaming parser alone, and [`json`];
 //! - `chat-template`: chat templates, and response templates derived from them;
-//! - `check`: fixtures, comparing two response templates, and how two texts differ;
-//! - `hub`: chat templates from the Hugging Face hub, too;
-//! - `tui`: the workbench in the terminal, which brings `check` along;
-//! - `cli` (default): the command line, which brings `tui` along.
+//! - `check`: fixtures, and comparing two response templates;
+//! - `hub`: chat templates from the Hugging Face hub, too.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -55,19 +53,14 @@ mod chat_template;
 pub mod check;
 #[cfg(feature = "chat-template")]
 mod derive;
-#[cfg(feature = "check")]
-pub mod difference;
 #[cfg(feature = "chat-template")]
 pub mod files;
 pub mod json;
 #[cfg(feature = "chat-template")]
 mod lint;
 mod number;
-mod printable;
 mod response;
 mod spelling;
-#[cfg(feature = "tui")]
-pub mod tui;
 mod value;
 
 #[cfg(feature = "chat-template")]
@@ -88,7 +81,6 @@ pub use derive::{
 };
 #[cfg(feature = "chat-template")]
 pub use lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, UnknownLint, lint};
-pub use printable::printable;
 pub use response::{
     Awaited, Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, Opening, Outlook,
     OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,

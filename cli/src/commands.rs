@@ -1,0 +1,150 @@
+//! The commands: each reads its arguments, calls the library, and prints.
+
+mod analyze;
+mod caps;
+mod check;
+mod completions;
+mod derive;
+mod diff;
+mod github;
+mod input;
+mod jsonl;
+mod lint;
+mod man;
+mod new;
+mod output;
+mod parse;
+mod render;
+mod report;
+mod schema;
+mod source;
+mod tui;
+
+use std::env;
+use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use unjinja::check::Settings;
+
+/// Read a language model's raw output back into a structured message.
+#[derive(Debug, Parser)]
+#[command(
+    name = "unjinja",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Exit codes:\n  \
+        0  all is well\n  \
+        1  what was checked is wrong: an output that can't be parsed, or is not read as its fixture\n     \
+        says, a chat template that can't be rendered, or whose turns can't all be read back, a\n     \
+        response template with an error, or one that reads otherwise than another\n  \
+        2  wrong usage, or input that can't be read: a missing file, broken JSON,\n     \
+        a template that is refused, a chat template that nothing can be derived from,\n     \
+        no fixture to check\n\n\
+        `unjinja COMMAND --help` shows examples."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Derive(derive::Args),
+    Analyze(analyze::Args),
+    Parse(parse::Args),
+    New(new::Args),
+    Check(check::Args),
+    Lint(lint::Args),
+    Diff(diff::Args),
+    Tui(tui::Args),
+    Render(render::Args),
+    Caps(caps::Args),
+    Schema(schema::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// Why a command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// What was checked is wrong.
+    #[error("{0}")]
+    Wrong(String),
+    /// The command or its input is.
+    #[error("{0}")]
+    Input(String),
+    /// One of these that has been told already, with its exit code.
+    #[error("told already")]
+    Told(u8),
+    /// The reader of the output has gone, and nobody is left to be told.
+    #[error("the output is closed")]
+    Closed,
+}
+
+impl Failure {
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Closed => 0,
+            Failure::Wrong(_) => 1,
+            Failure::Input(_) => 2,
+            Failure::Told(code) => *code,
+        }
+    }
+
+    /// The same, of which nothing is left to be told.
+    pub(crate) fn told(&self) -> Failure {
+        Failure::Told(self.exit_code())
+    }
+
+    /// What comes of an error while printing.
+    pub(crate) fn printing(error: io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::Closed,
+            _ => Failure::Input(format!("can't write the result: {error}")),
+        }
+    }
+}
+
+/// The settings that count in the current folder.
+pub(crate) fn settings() -> Result<Settings, Failure> {
+    let here = env::current_dir().map_err(|error| Failure::Input(error.to_string()))?;
+    let found = Settings::find(&here).map_err(|error| Failure::Input(error.to_string()))?;
+    Ok(found.unwrap_or_default())
+}
+
+/// Tells people something on the standard error. Where nobody listens, nothing is lost.
+pub(crate) fn tell(text: fmt::Arguments<'_>) {
+    let _nobody_listens = io::stderr().lock().write_fmt(text);
+}
+
+/// Runs the command that the arguments of the process name.
+pub fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Derive(args) => derive::run(&args),
+        Command::Analyze(args) => analyze::run(&args),
+        Command::Parse(args) => parse::run(&args),
+        Command::New(args) => new::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Lint(args) => lint::run(&args),
+        Command::Diff(args) => diff::run(&args),
+        Command::Tui(args) => tui::run(&args),
+        Command::Render(args) => render::run(&args),
+        Command::Caps(args) => caps::run(&args),
+        Command::Schema(args) => schema::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !matches!(failure, Failure::Closed | Failure::Told(_)) {
+                tell(format_args!("error: {failure}\n"));
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! `unjinja check`: whether texts are read as fixtures say.
+
+mod changes;
+mod human;
+mod json;
+mod junit;
+mod workflow;
+
+use std::env;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+
+use crate::printable;
+use unjinja::check::{Fixture, Options, Report, Settings, check, find};
+
+use super::{Failure, output, tell};
+
+/// What is told where there is nothing to check.
+const HOW_TO_BEGIN: &str = "make a first one with `unjinja new chat_template.jinja`, or write one: \
+     `unjinja schema fixture` tells what it may hold";
+
+/// Check that outputs are read as fixtures say, however they are cut
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  All fixtures below the current folder, or those that unjinja.toml names:
+    unjinja check
+
+  Those of a folder, and of them only what has to do with calls:
+    unjinja check fixtures/ --filter call
+
+  Make what comes out the expectation, after a look at each difference:
+    unjinja check fixtures/ --update
+    git diff fixtures/
+
+  In CI:
+    unjinja check --format github
+    unjinja check --format junit > report.xml
+
+Fixtures are files that end in .fixture.yaml, .fixture.yml or .fixture.json. Every case is read
+many times: whole, byte by byte, character by character, and in random pieces. The message has to
+be the same each time, and the events have to tell the same story.
+
+unjinja.toml, in the current folder or one above it, may name the fixtures:
+  [check]
+  paths = [\"fixtures\"]
+
+Exit codes:
+  0  every case is as expected
+  1  some are not
+  2  a fixture can't be read, or there is none")]
+pub(crate) struct Args {
+    /// Fixtures, and folders that have some [default: those that unjinja.toml names, or the current
+    /// folder]
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// How to print what was found
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+
+    /// Check only cases of which `FILE: NAME` has this text in it
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+
+    /// Begin no further case when one has failed
+    #[arg(long)]
+    fail_fast: bool,
+
+    /// Rewrite expectations that are not met, in their places, and show each difference. A message
+    /// does not become an error, nor an error a message
+    #[arg(long)]
+    update: bool,
+
+    /// What random cuts go by [default: that of unjinja.toml, or 0]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+/// How to print what was found.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    /// For people
+    Human,
+    /// A JSON object
+    Json,
+    /// XML, as CI systems read it from test runners
+    Junit,
+    /// Annotations for GitHub
+    Github,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let settings = super::settings()?;
+    let paths = fixtures(&args.paths, &settings)?;
+    let mut options = Options::default();
+    options.seed = args.seed.or(settings.seed).unwrap_or_default();
+    options.filter.clone_from(&args.filter);
+    options.fail_fast = args.fail_fast && !args.update;
+    let mut report = check(&paths, &options);
+    if args.update && update_all(&report, &options)? {
+        report = check(&paths, &options);
+    }
+    print(&report, args.format)?;
+    verdict(&report, args)
+}
+
+/// The fixtures that paths name.
+fn fixtures(given: &[PathBuf], settings: &Settings) -> Result<Vec<PathBuf>, Failure> {
+    let here = env::current_dir().unwrap_or_default();
+    // People and annotations know paths from the current folder on.
+    let shortened = |path: &PathBuf| path.strip_prefix(&here).unwrap_or(path).to_owned();
+    let paths = match (given, settings.paths.as_slice()) {
+        ([], []) => vec![PathBuf::from(".")],
+        ([], named) => named.iter().map(shortened).collect(),
+        (given, _) => given.to_vec(),
+    };
+    let paths: Vec<PathBuf> = paths
+        .into_iter()
+        .map(|path| {
+            if path == Path::new("") {
+                ".".into()
+            } else {
+                path
+            }
+        })
+        .collect();
+    let found = find(&paths);
+    if found.is_empty() {
+        let paths: Vec<String> = paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        return Err(Failure::Input(format!(
+            "there is no fixture in {}: {HOW_TO_BEGIN}",
+            paths.join(", ")
+        )));
+    }
+    Ok(found)
+}
+
+/// Shows and writes what is expected from now on. Whether anything was written.
+fn update_all(report: &Report, options: &Options) -> Result<bool, Failure> {
+    let mut has_changed = false;
+    let failed = |file: &&unjinja::check::FileReport| match &file.cases {
+        Ok(cases) => cases.iter().any(|case| !case.passed()),
+        Err(_) => false,
+    };
+    for file in report.files.iter().filter(failed) {
+        let fixture = Fixture::load(&file.path).map_err(|e| Failure::Input(e.to_string()))?;
+        let update = fixture.update(options);
+        for left in &update.left {
+            let (path, (line, column)) = (file.path.display(), left.position);
+            let (case, key) = (printable(&left.case), left.key);
+            tell(format_args!(
+                "{path}:{line}:{column}: {case}: `{key}` can't be written in its place: change it by hand\n"
+            ));
+        }
+        if update.changes.is_empty() {
+            continue;
+        }
+        let text = changes::shown(&file.path, &update, io::stderr().is_terminal());
+        tell(format_args!("{text}"));
+        output::write_whole(&file.path, &update.text)?;
+        has_changed = true;
+    }
+    Ok(has_changed)
+}
+
+fn print(report: &Report, format: Format) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let text = match format {
+        Format::Human => human::report(report, out.is_terminal()),
+        Format::Json => json::report(report),
+        Format::Junit => junit::report(report),
+        Format::Github => workflow::report(report),
+    };
+    out.write_all(text.as_bytes()).map_err(Failure::printing)
+}
+
+fn verdict(report: &Report, args: &Args) -> Result<(), Failure> {
+    if report.unreadable().next().is_some() {
+        return Err(Failure::Told(2));
+    }
+    if report.cases().next().is_none() {
+        let filter = args.filter.as_deref().unwrap_or_default();
+        return Err(Failure::Input(format!(
+            "no case has {filter:?} in its `FILE: NAME`"
+        )));
+    }
+    match report.failed() {
+        0 => Ok(()),
+        _ => Err(Failure::Told(1)),
+    }
+}

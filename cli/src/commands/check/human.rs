@@ -1,0 +1,208 @@
+//! What a check has found, for people at a terminal.
+
+use crate::printable;
+use unjinja::Value;
+use unjinja::check::{CaseReport, Cut, Failure, MarkedText, Region, RegionKind, Report, Story};
+
+use crate::commands::report::painted;
+
+use super::changes;
+
+/// How much of a region is shown, in characters.
+const SHOWN: usize = 120;
+
+/// How much of a text is shown before and after a place where it is cut, in characters.
+const AROUND: usize = 24;
+
+/// So many places where a text is cut are shown.
+const MAX_PLACES: usize = 8;
+
+pub(super) fn report(report: &Report, terminal: bool) -> String {
+    let mut out = String::new();
+    for error in report.unreadable() {
+        for line in error.to_string().lines() {
+            let line = printable(line);
+            out.push_str(&format!("{} {line}\n", painted("ERROR", "31", terminal)));
+        }
+    }
+    for (file, case) in report.cases().filter(|(_, case)| !case.passed()) {
+        let (line, column) = case.position;
+        let fail = painted("FAIL", "31", terminal);
+        let path = printable(&file.path.display().to_string());
+        out.push_str(&format!(
+            "{fail} {path}:{line}:{column}: {}\n",
+            printable(&case.name)
+        ));
+        for failure in &case.failures {
+            out.push_str(&format!("  {}\n", printable(&failure.headline())));
+            out.push_str(&indented(&details(failure, case, terminal)));
+        }
+        out.push_str("  the text, region by region:\n");
+        out.push_str(&indented(&regions(case, terminal)));
+    }
+    out.push_str(&summary(report));
+    out
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect()
+}
+
+/// How many there were, and how many are right.
+pub(super) fn summary(report: &Report) -> String {
+    let counted = |count: usize, what: &str| match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    };
+    let count = report.cases().count();
+    let mut parts = vec![format!(
+        "{} of {} passed",
+        count - report.failed(),
+        counted(count, "case")
+    )];
+    parts.push(counted(report.files.len(), "file"));
+    match report.unreadable().count() {
+        0 => {}
+        count => parts.push(format!("{} can't be read", counted(count, "file"))),
+    }
+    parts.push(format!("each cut in {} ways", Cut::COUNT));
+    parts.push(format!("seed {}", report.seed));
+    format!(
+        "{}, {:.2} s\n",
+        parts.join(", "),
+        report.elapsed.as_secs_f64()
+    )
+}
+
+pub(super) fn details(failure: &Failure, case: &CaseReport, terminal: bool) -> String {
+    match failure {
+        Failure::Message { expected, actual } => {
+            changes::of_values(&expected.clone().into(), &actual.clone().into(), terminal)
+        }
+        Failure::Events { expected, actual } => {
+            let value = |events: &[Value]| Value::Array(events.to_vec());
+            changes::of_values(&value(expected), &value(actual), terminal)
+        }
+        Failure::Parsed { actual, .. } => unjinja::json::write(&actual.clone().into()),
+        Failure::Cut {
+            places,
+            whole,
+            pieces,
+            ..
+        } => {
+            let shown = case
+                .text
+                .as_ref()
+                .map(|marked| places_in(marked, places, terminal));
+            shown.unwrap_or_default() + &parting(whole, pieces, terminal)
+        }
+        _ => String::new(),
+    }
+}
+
+/// The places of the output where it has to be cut.
+fn places_in(marked: &MarkedText, places: &[usize], terminal: bool) -> String {
+    let mut out = match places {
+        [_] => "it is enough to cut it here:\n".to_owned(),
+        places => format!("it is enough to cut it at these {} places:\n", places.len()),
+    };
+    for &place in places.iter().take(MAX_PLACES) {
+        let (before, after) = around(&marked.text, marked.output + place);
+        let mark = painted("┊", "33", terminal);
+        out.push_str(&format!("  {before}{mark}{after}\n"));
+    }
+    if places.len() > MAX_PLACES {
+        out.push_str(&format!("  and {} more\n", places.len() - MAX_PLACES));
+    }
+    out
+}
+
+/// What a text means as a whole, and in pieces.
+fn parting(whole: &Story, pieces: &Story, terminal: bool) -> String {
+    let changed = changes::of_values(&told(whole), &told(pieces), terminal);
+    format!("whole (-) and in pieces (+):\n{changed}")
+}
+
+/// What a story comes to: what happened, and the message or the error.
+fn told(story: &Story) -> Value {
+    let mut lines = story.events_as_values();
+    lines.push(match &story.outcome {
+        Ok(message) => message.clone().into(),
+        Err(error) => error.to_string().into(),
+    });
+    Value::Array(lines)
+}
+
+/// What stands before and after a place of a text.
+fn around(text: &str, place: usize) -> (String, String) {
+    let place = text.floor_char_boundary(place);
+    let (before, after) = text.split_at(place);
+    let from = before
+        .char_indices()
+        .rev()
+        .nth(AROUND)
+        .map_or(0, |(at, _)| at);
+    let to = after
+        .char_indices()
+        .nth(AROUND)
+        .map_or(after.len(), |(at, _)| at);
+    (visible(&before[from..]), visible(&after[..to]))
+}
+
+fn regions(case: &CaseReport, terminal: bool) -> String {
+    let Some(MarkedText { text, regions, .. }) = &case.text else {
+        return String::new();
+    };
+    let names = regions.iter().map(|region| field(region).chars().count());
+    let width = names.max().unwrap_or(0);
+    let mut out = String::new();
+    for region in regions {
+        let (kind, colour) = match region.kind {
+            RegionKind::Open => ("opens", "36"),
+            RegionKind::Close => ("closes", "36"),
+            RegionKind::Skipped => ("dropped", "90"),
+            _ => ("", "0"),
+        };
+        let shown = painted(&shortened(&text[region.span.clone()]), colour, terminal);
+        out.push_str(&format!("{:<width$}  {kind:<7}  {shown}\n", field(region)));
+        if region.replaces {
+            out.push_str(&format!(
+                "{:<width$}  {:<7}  ↑ this replaces what was `{}` before\n",
+                "",
+                "",
+                field(region)
+            ));
+        }
+    }
+    let end = regions.last().map_or(0, |region| region.span.end);
+    if end < text.len() {
+        out.push_str(&format!(
+            "{:<width$}  {:<7}  {}\n",
+            "-",
+            "unread",
+            shortened(&text[end..])
+        ));
+    }
+    out
+}
+
+fn field(region: &Region) -> &str {
+    region.field.as_deref().unwrap_or("-")
+}
+
+/// A text on one line, without its middle if it is long.
+fn shortened(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= SHOWN {
+        return visible(text);
+    }
+    let half = SHOWN / 2;
+    let head: String = text.chars().take(half).collect();
+    let tail: String = text.chars().skip(count - half).collect();
+    format!("{} … {}", visible(&head), visible(&tail))
+}
+
+/// A text on one line.
+fn visible(text: &str) -> String {
+    printable(text).replace('\n', "⏎").replace('\t', "→")
+}

@@ -1,0 +1,181 @@
+//! `unjinja diff`: whether two response templates read the same texts alike.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+use crate::printable;
+use unjinja::check::{Comparison, Fixture, Parting, Text, compare, find};
+use unjinja::{
+    ChatTemplate, DeriveOptions, LoadOptions, Object, ParseError, Source, Value, derive, json,
+};
+
+use super::report::{Format, changed_lines, painted_diff};
+use super::source::tell_left_out;
+use super::{Failure, input};
+
+/// Find out whether two response templates read the same texts alike
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  On texts that are made up of the markers of both:
+    unjinja diff old.json new.json
+
+  On what a chat template renders, too, and on what models do to such texts:
+    unjinja diff old.json new.json --chat-template chat_template.jinja
+
+  The one that is published, and the one that is derived:
+    unjinja derive model/ > derived.json
+    unjinja diff model/tokenizer_config.json derived.json
+
+  On the outputs of fixtures:
+    unjinja diff old.json new.json --fixtures fixtures/
+
+Two templates read a text alike if they make the same message of it, or both can't parse it. If they
+part, the smallest text is shown on which they do.
+
+Exit codes:
+  0  they read all of the texts alike
+  1  they don't
+  2  a template is refused, or the input can't be read")]
+pub(crate) struct Args {
+    /// A response template, a tokenizer_config.json that has one, or a model's folder
+    #[arg(value_name = "A")]
+    first: PathBuf,
+
+    /// The other one
+    #[arg(value_name = "B")]
+    second: PathBuf,
+
+    /// A chat template whose renderings they are to read [default: the one beside A or B]
+    #[arg(long, value_name = "SOURCE")]
+    chat_template: Option<String>,
+
+    /// Fixtures, or folders that have some, whose outputs they are to read
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    fixtures: Vec<PathBuf>,
+
+    /// How to print what was found
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let first = input::read_template(&args.first)?;
+    let second = input::read_template(&args.second)?;
+    let mut texts = Text::made_up(&first, &second);
+    texts.extend(of_fixtures(&args.fixtures)?);
+    texts.extend(rendered(args)?);
+    let comparison = compare(&first, &second, &texts);
+    let mut out = io::stdout().lock();
+    let report = match args.format {
+        Format::Human => human(args, &comparison, texts.len(), out.is_terminal()),
+        Format::Json => as_json(&comparison, texts.len()),
+    };
+    out.write_all(report.as_bytes())
+        .map_err(Failure::printing)?;
+    match comparison.smallest {
+        None => Ok(()),
+        Some(_) => Err(Failure::Told(1)),
+    }
+}
+
+fn of_fixtures(paths: &[PathBuf]) -> Result<Vec<Text>, Failure> {
+    let found = find(paths);
+    if found.is_empty() && !paths.is_empty() {
+        return Err(Failure::Input(
+            "there is no fixture in what `--fixtures` names".into(),
+        ));
+    }
+    let mut texts = Vec::new();
+    for path in found {
+        let fixture = Fixture::load(&path).map_err(|e| Failure::Input(e.to_string()))?;
+        texts.extend(Text::of_fixture(&fixture));
+    }
+    Ok(texts)
+}
+
+/// What the chat template renders, if there is one.
+fn rendered(args: &Args) -> Result<Vec<Text>, Failure> {
+    let options = LoadOptions::default();
+    let texts = |template: &ChatTemplate| {
+        let derivation = derive(template, &DeriveOptions::default());
+        derivation.map(|derivation| Text::of_derivation(&derivation))
+    };
+    if let Some(source) = &args.chat_template {
+        let loaded = Source::parse(source).and_then(|source| ChatTemplate::load(&source, &options));
+        let template = loaded.map_err(|error| Failure::Input(error.to_string()))?;
+        return texts(&template)
+            .map_err(|error| Failure::Input(format!("{}: {error}", template.name)));
+    }
+    // One that is not asked for need not be there, nor be of use.
+    for path in [&args.first, &args.second] {
+        match ChatTemplate::beside(path, &options).map(|found| found.map(|found| texts(&found))) {
+            Ok(Some(Ok(texts))) => return Ok(texts),
+            Ok(None) => {}
+            Ok(Some(Err(error))) => tell_left_out(&error),
+            Err(error) => tell_left_out(&error),
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn human(args: &Args, comparison: &Comparison, count: usize, terminal: bool) -> String {
+    let Some(parting) = &comparison.smallest else {
+        return format!("they read all of {count} texts alike; others they may not\n");
+    };
+    let parted = comparison.parted.len();
+    let mut out = format!("they part on {parted} of {count} texts\n\n");
+    let origin = printable(&parting.text.origin);
+    out.push_str(&format!(
+        "the smallest text on which they do, out of one that is {origin}\n"
+    ));
+    if !parting.text.prefix.is_empty() {
+        out.push_str(&format!("the prompt   {:?}\n", parting.text.prefix));
+    }
+    out.push_str(&format!("the output   {:?}\n", parting.text.output));
+    let (first, second) = (outcome(&parting.first), outcome(&parting.second));
+    let files = format!(
+        "--- {}\n+++ {}\n",
+        args.first.display(),
+        args.second.display()
+    );
+    out.push_str(&painted_diff(&files, terminal));
+    out.push_str(&changed_lines(&first, &second, terminal));
+    out
+}
+
+fn outcome(outcome: &Result<Object, ParseError>) -> String {
+    match outcome {
+        Ok(message) => json::write_styled(&message.clone().into(), &json::Style::pretty(2)) + "\n",
+        Err(error) => format!("error: {error}\n"),
+    }
+}
+
+fn as_json(comparison: &Comparison, count: usize) -> String {
+    let mut out = Object::new();
+    out.insert("texts", count);
+    out.insert("parted", comparison.parted.len());
+    out.insert(
+        "smallest",
+        comparison
+            .smallest
+            .as_ref()
+            .map_or(Value::Null, |p| smallest(p).into()),
+    );
+    json::write_styled(&out.into(), &json::Style::pretty(2)) + "\n"
+}
+
+fn smallest(parting: &Parting) -> Object {
+    let mut out = Object::new();
+    out.insert("origin", parting.text.origin.as_str());
+    out.insert("prefix", parting.text.prefix.as_str());
+    out.insert("output", parting.text.output.as_str());
+    for (name, outcome) in [("first", &parting.first), ("second", &parting.second)] {
+        let mut side = Object::new();
+        match outcome {
+            Ok(message) => side.insert("message", message.clone()),
+            Err(error) => side.insert("error", error.to_string()),
+        };
+        out.insert(name, side);
+    }
+    out
+}

@@ -1,0 +1,404 @@
+//! `unjinja lint`: what will hurt about a response template, before it does.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
+
+use crate::printable;
+use unjinja::{
+    ChatTemplate, Complaint, Fault, Findings, Level, Lint, LintOptions, Object, Ruling, Rulings,
+    Selector, Value, json, lint,
+};
+
+use super::input::TemplateDocument;
+use super::source::{SourceOptions, tell_left_out};
+use super::{Failure, github};
+
+/// Say what will hurt about a response template, before it does
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  What is likely to hurt, each with its place, why, and what to do:
+    unjinja lint response_template.json
+
+  With the prompts and the end of turns that the chat template writes:
+    unjinja lint response_template.json --chat-template chat_template.jinja
+
+  A model's folder has both:
+    unjinja lint model/
+
+  In a workflow on GitHub, where all but one kind is to fail:
+    unjinja lint templates/*.json --format github --deny all --allow not-portable
+
+  What a code means:
+    unjinja lint --explain U003
+
+What is allowed and denied for good stands in unjinja.toml, in the current folder or one above it:
+  [lint]
+  deny = [\"all\"]
+  allow = [\"not-portable\"]
+
+Exit codes:
+  0  there is nothing, or there are warnings only
+  1  there is an error, or something that is denied; or the chat template renders nothing
+  2  a template is refused, or can't be read; the others are looked at all the same")]
+pub(crate) struct Args {
+    /// The response templates: JSON files, tokenizer_config.json files that have one, or models'
+    /// folders
+    #[arg(value_name = "TEMPLATE", required_unless_present_any = ["explain", "list"])]
+    templates: Vec<PathBuf>,
+
+    /// The chat template of the model: a .jinja file, a tokenizer_config.json, a model's folder, a
+    /// GGUF file, or a model id [default: the one in the same configuration or folder]
+    #[arg(long, value_name = "SOURCE")]
+    chat_template: Option<String>,
+
+    #[command(flatten)]
+    options: SourceOptions,
+
+    #[command(flatten)]
+    rulings: RulingArgs,
+
+    /// How to print what was found
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+
+    /// Print the page of a code or name, and end
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["templates", "list"])]
+    explain: Option<String>,
+
+    /// Print all codes, one a line, and end
+    #[arg(long, conflicts_with = "templates")]
+    list: bool,
+}
+
+/// How to print what was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Lines for people
+    Human,
+    /// A JSON list
+    Json,
+    /// Commands that show what was found at its line in a pull request on GitHub
+    Github,
+}
+
+/// `--deny` and `--allow`, in the order in which they are given.
+#[derive(Debug, Clone)]
+struct RulingArgs(Vec<(Selector, Ruling)>);
+
+const RULINGS: [(&str, Ruling, &str); 2] = [
+    (
+        "deny",
+        Ruling::Deny,
+        "Take these for errors: codes or names, with commas, or `all`. A single code counts more \
+         than `all`, and of two options about the same the later one",
+    ),
+    ("allow", Ruling::Allow, "Don't tell of these"),
+];
+
+impl clap::Args for RulingArgs {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let arg = |(name, _, help): (&'static str, Ruling, &'static str)| {
+            clap::Arg::new(name)
+                .long(name)
+                .value_name("CODE")
+                .value_delimiter(',')
+                .action(ArgAction::Append)
+                .value_parser(clap::value_parser!(Selector))
+                .help(help)
+        };
+        command.args(RULINGS.map(arg))
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        RulingArgs::augment_args(command)
+    }
+}
+
+impl FromArgMatches for RulingArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<RulingArgs, clap::Error> {
+        let mut given: Vec<(usize, Selector, Ruling)> = Vec::new();
+        for (name, ruling, _) in RULINGS {
+            let selectors = matches.get_many::<Selector>(name).into_iter().flatten();
+            let places = matches.indices_of(name).into_iter().flatten();
+            given.extend(
+                places
+                    .zip(selectors)
+                    .map(|(at, about)| (at, *about, ruling)),
+            );
+        }
+        given.sort_by_key(|&(at, ..)| at);
+        let rulings = given.into_iter().map(|(_, about, ruling)| (about, ruling));
+        Ok(RulingArgs(rulings.collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = RulingArgs::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// A fault for which a template is refused, or a complaint.
+struct Finding {
+    file: String,
+    /// What kind of complaint it is.
+    lint: Option<Lint>,
+    level: Level,
+    /// What it means for the exit code.
+    exit_code: u8,
+    pointer: String,
+    position: Option<(usize, usize)>,
+    message: String,
+    remedy: Option<String>,
+}
+
+impl Finding {
+    fn of_fault(file: &str, fault: Fault) -> Finding {
+        Finding {
+            file: file.to_owned(),
+            lint: None,
+            level: Level::Error,
+            exit_code: 2,
+            pointer: fault.pointer,
+            position: fault.position,
+            message: fault.message,
+            remedy: fault.remedy,
+        }
+    }
+
+    /// A file that can't be looked at.
+    fn unreadable(path: &Path, failure: &Failure) -> Finding {
+        let file = path.display().to_string();
+        let told = failure.to_string();
+        let message = told.strip_prefix(&format!("{file}: ")).unwrap_or(&told);
+        Finding {
+            message: message.to_owned(),
+            lint: None,
+            level: Level::Error,
+            exit_code: failure.exit_code(),
+            pointer: String::new(),
+            position: None,
+            remedy: None,
+            file,
+        }
+    }
+
+    fn of_complaint(file: &str, complaint: Complaint) -> Finding {
+        Finding {
+            file: file.to_owned(),
+            lint: Some(complaint.lint),
+            level: complaint.level,
+            exit_code: u8::from(complaint.level == Level::Error),
+            pointer: complaint.pointer,
+            position: complaint.position,
+            message: complaint.message,
+            remedy: complaint.remedy,
+        }
+    }
+
+    fn title(&self) -> String {
+        match self.lint {
+            Some(lint) => format!("{} {}", lint.code(), lint.name()),
+            None => "can't be used".to_owned(),
+        }
+    }
+
+    /// What it is about, and what is wrong; some faults are about the whole file.
+    fn message(&self) -> String {
+        match self.pointer.as_str() {
+            "" => self.message.clone(),
+            pointer => format!("{pointer}: {}", self.message),
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if args.list {
+        return print(&list());
+    }
+    if let Some(code) = &args.explain {
+        let lint = Lint::find(code).ok_or_else(|| {
+            Failure::Input(format!(
+                "there is no lint `{code}`: `unjinja lint --list` shows all there are"
+            ))
+        })?;
+        return print(lint.page());
+    }
+    let given = match &args.chat_template {
+        Some(source) => Some(args.options.load(source)?),
+        None => None,
+    };
+    let rulings = rulings(args)?;
+    let mut found = Vec::new();
+    let mut looked_at = 0;
+    for path in &args.templates {
+        match look_at(args, given.as_ref(), &rulings, path) {
+            Ok(findings) => {
+                found.extend(findings);
+                looked_at += 1;
+            }
+            Err(failure) => found.push(Finding::unreadable(path, &failure)),
+        }
+    }
+    print(&match args.format {
+        Format::Human => for_people(&found, looked_at),
+        Format::Json => for_programs(&found),
+        Format::Github => found.iter().map(for_github).collect(),
+    })?;
+    let codes = found.iter().map(|finding| finding.exit_code);
+    match codes.fold(0, u8::max) {
+        0 => Ok(()),
+        code => Err(Failure::Told(code)),
+    }
+}
+
+/// What is allowed and denied: by unjinja.toml, and by the options, which come later.
+fn rulings(args: &Args) -> Result<Rulings, Failure> {
+    let settings = super::settings()?;
+    let mut rulings = Rulings::default();
+    for (names, ruling) in [
+        (settings.deny, Ruling::Deny),
+        (settings.allow, Ruling::Allow),
+    ] {
+        for name in names {
+            let about = name
+                .parse()
+                .map_err(|error| Failure::Input(format!("unjinja.toml: {error}")))?;
+            rulings.add(about, ruling);
+        }
+    }
+    for &(about, ruling) in &args.rulings.0 {
+        rulings.add(about, ruling);
+    }
+    Ok(rulings)
+}
+
+/// What is to be said about one template.
+fn look_at(
+    args: &Args,
+    given: Option<&ChatTemplate>,
+    rulings: &Rulings,
+    path: &Path,
+) -> Result<Vec<Finding>, Failure> {
+    let document = TemplateDocument::find(path)?;
+    let file = document.name.as_str();
+    let template = match document.template() {
+        Ok(template) => template,
+        Err(error) => {
+            let faults = error.faults.into_iter();
+            return Ok(faults.map(|fault| Finding::of_fault(file, fault)).collect());
+        }
+    };
+    let beside = match given {
+        None => beside(args, path),
+        Some(_) => None,
+    };
+    let mut options = LintOptions::default();
+    options.chat_template = given.or(beside.as_ref());
+    options.base = args.options.base();
+    let ends = args.options.eos_token.iter().chain(&document.eos_token);
+    options.turn_ends = ends.take(1).cloned().collect();
+    options.document = Some((&document.text, document.pointer));
+    options.rulings = rulings.clone();
+    let complaints = lint(&template, &options).map_err(|error| {
+        let name = options.chat_template.map_or("", |template| &template.name);
+        Failure::Wrong(format!(
+            "{name}: not even a question can be rendered: {error}"
+        ))
+    })?;
+    let complaints = complaints.into_iter();
+    Ok(complaints
+        .map(|complaint| Finding::of_complaint(file, complaint))
+        .collect())
+}
+
+/// The chat template that stands beside a response template, if it can be made use of.
+fn beside(args: &Args, path: &Path) -> Option<ChatTemplate> {
+    let template = args.options.beside(path)?;
+    match Findings::of(&template, &args.options.base()) {
+        Ok(_) => Some(template),
+        Err(error) => {
+            tell_left_out(&error);
+            None
+        }
+    }
+}
+
+fn list() -> String {
+    let line = |lint: Lint| {
+        let (code, name, level) = (lint.code(), lint.name(), lint.level().key());
+        format!("{code}  {name:<20}  {level:<7}  {}\n", lint.summary())
+    };
+    Lint::all().map(line).collect()
+}
+
+fn for_people(found: &[Finding], templates: usize) -> String {
+    let mut out = String::new();
+    for finding in found {
+        let place = match finding.position {
+            Some((line, column)) => format!("{}:{line}:{column}", finding.file),
+            None => finding.file.clone(),
+        };
+        let (level, title) = (finding.level.key(), finding.title());
+        out.push_str(&format!(
+            "{place}: {level}: {title}\n  {}\n",
+            printable(&finding.message())
+        ));
+        if let Some(remedy) = &finding.remedy {
+            out.push_str(&format!("  help: {}\n", printable(remedy)));
+        }
+        out.push('\n');
+    }
+    let count = |level| {
+        found
+            .iter()
+            .filter(|finding| finding.level == level)
+            .count()
+    };
+    let some = |count: usize, what: &str| match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    };
+    out.push_str(&format!(
+        "{}: {}, {}\n",
+        some(templates, "template"),
+        some(count(Level::Error), "error"),
+        some(count(Level::Warning), "warning")
+    ));
+    out
+}
+
+fn for_programs(found: &[Finding]) -> String {
+    let object = |finding: &Finding| -> Value {
+        let text = |text: Option<&str>| text.map_or(Value::Null, Value::from);
+        let number = |number: Option<usize>| number.map_or(Value::Null, |n| (n as i64).into());
+        let (line, column) = finding.position.unzip();
+        Object::from_iter([
+            ("file", finding.file.as_str().into()),
+            ("level", finding.level.key().into()),
+            ("code", text(finding.lint.map(Lint::code))),
+            ("name", text(finding.lint.map(Lint::name))),
+            ("pointer", finding.pointer.as_str().into()),
+            ("line", number(line)),
+            ("column", number(column)),
+            ("message", finding.message.as_str().into()),
+            ("remedy", text(finding.remedy.as_deref())),
+        ])
+        .into()
+    };
+    let all: Value = found.iter().map(object).collect::<Vec<Value>>().into();
+    json::write_styled(&all, &json::Style::pretty(2)) + "\n"
+}
+
+fn for_github(finding: &Finding) -> String {
+    let remedy = finding.remedy.iter().map(|remedy| format!("\n{remedy}"));
+    let message = finding.message() + &remedy.collect::<String>();
+    let (level, file, title) = (finding.level, &finding.file, finding.title());
+    github::command(level, file, finding.position, &title, &printable(&message))
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).map_err(Failure::printing)
+}

@@ -1,0 +1,403 @@
+//! How commands tell what they found.
+
+use std::env;
+
+use clap::ValueEnum;
+
+use crate::difference;
+use crate::printable;
+use unjinja::{Certainty, Derivation, Evidence, Findings, Recovery, Subject};
+
+/// How much of a text is shown in a report.
+const SHOWN: usize = 160;
+
+/// How many lines are shown around those that differ.
+const LINES_AROUND: usize = 3;
+
+/// How a command prints what it found.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Format {
+    /// Lines for people
+    Human,
+    /// A JSON object
+    Json,
+}
+
+/// The report on one derivation.
+pub(crate) fn derivation(name: &str, derivation: &Derivation) -> String {
+    let mut out = format!("{name}\n");
+    out.push_str(&findings(&derivation.findings));
+    let total = derivation.proof.len();
+    line(
+        &mut out,
+        "proof",
+        &format!(
+            "{} of {total} renderings recovered, {} {} tried",
+            derivation.recovered(),
+            derivation.drafts,
+            if derivation.drafts == 1 {
+                "draft"
+            } else {
+                "drafts"
+            }
+        ),
+    );
+    if [
+        derivation
+            .findings
+            .reasoning
+            .as_ref()
+            .map(|shape| shape.certainty),
+        derivation
+            .findings
+            .calls
+            .as_ref()
+            .map(|shape| shape.certainty),
+    ]
+    .contains(&Some(Certainty::Guessed))
+    {
+        line(
+            &mut out,
+            "",
+            "what is guessed is in no rendering, so nothing proves it",
+        );
+    }
+    for (lost, names) in lost(derivation) {
+        line(
+            &mut out,
+            "",
+            &format!("the chat template leaves out {lost}: {names}"),
+        );
+    }
+    for row in &derivation.proof {
+        if let Recovery::NotExpressed(why) = &row.recovery {
+            line(
+                &mut out,
+                "",
+                &format!("not expressible: {}: {why}", row.name),
+            );
+            line(
+                &mut out,
+                "",
+                &format!("  the prompt ends  {}", end_of(&row.prefix)),
+            );
+            line(
+                &mut out,
+                "",
+                &format!("  the output is    {}", start_of(&row.output)),
+            );
+        }
+    }
+    let (recovered, damaged) = damage(derivation);
+    line(
+        &mut out,
+        "damaged",
+        &format!("{recovered} of {damaged} damaged texts recovered"),
+    );
+    for row in derivation
+        .damage()
+        .iter()
+        .filter(|row| row.recovered < row.total)
+    {
+        line(
+            &mut out,
+            "",
+            &format!("{} of {}: {}", row.recovered, row.total, row.damage),
+        );
+    }
+    for (why, names) in refused(derivation) {
+        line(&mut out, "refused", &format!("{names}: {why}"));
+    }
+    out
+}
+
+fn line(out: &mut String, label: &str, text: &str) {
+    let line = format!("  {label:<10} {text}");
+    out.push_str(line.trim_end());
+    out.push('\n');
+}
+
+/// The names of the conversations of which the same is lost.
+fn lost(derivation: &Derivation) -> Vec<(String, String)> {
+    grouped(
+        derivation
+            .proof
+            .iter()
+            .filter_map(|row| match &row.recovery {
+                Recovery::LostByTemplate(lost) => Some((lost.join(" and "), row.name.clone())),
+                _ => None,
+            }),
+    )
+}
+
+/// The names of the conversations that are refused for the same reason.
+fn refused(derivation: &Derivation) -> Vec<(String, String)> {
+    grouped(
+        derivation
+            .refused
+            .iter()
+            .map(|(name, why)| (one_line(why), name.clone())),
+    )
+}
+
+fn grouped(pairs: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for (key, name) in pairs {
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => groups.push((key, vec![name])),
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(key, names)| (key, names.join("; ")))
+        .collect()
+}
+
+fn damage(derivation: &Derivation) -> (usize, usize) {
+    let texts = derivation.damaged.iter();
+    let recovered = texts.filter(|text| text.is_recovered).count();
+    (recovered, derivation.damaged.len())
+}
+
+/// The findings, one a line.
+pub(crate) fn findings(findings: &Findings) -> String {
+    let mut out = String::new();
+    let mut before = None;
+    for statement in findings.statements() {
+        let label = match before == Some(statement.subject) {
+            true => "",
+            false => statement.subject.key(),
+        };
+        before = Some(statement.subject);
+        let sure = match statement.certainty {
+            Certainty::Seen => String::new(),
+            other => format!("  ({})", other.key()),
+        };
+        line(
+            &mut out,
+            label,
+            &format!("{}{sure}", one_line(&statement.text)),
+        );
+    }
+    out
+}
+
+/// Two renderings a finding, in one: what only the first has in brackets, what only the second has
+/// in braces.
+pub(crate) fn evidence(all: &[Evidence], subject: Subject, terminal: bool) -> String {
+    let mut out = String::new();
+    for evidence in all.iter().filter(|evidence| evidence.subject == subject) {
+        let ((without, before), (with, after)) = (&evidence.without, &evidence.with);
+        out.push_str(&format!("      {without} / {with}\n"));
+        for line in difference(before, after, wants_colours(terminal)).split('\n') {
+            out.push_str(format!("        {line}").trim_end());
+            out.push('\n');
+        }
+    }
+    out
+}
+
+fn difference(before: &str, after: &str, colours: bool) -> String {
+    let (before, after) = (printable(before), printable(after));
+    let changes = difference::words(&before, &after);
+    let mut out = String::new();
+    for (at, change) in changes.iter().enumerate() {
+        if change.is_equal() {
+            let (first, last) = (at == 0, at + 1 == changes.len());
+            out.push_str(&shortened(change.after, first, last));
+            continue;
+        }
+        for (text, [open, close], colour) in [
+            (change.before, ["[-", "-]"], "\u{1b}[31m"),
+            (change.after, ["{+", "+}"], "\u{1b}[32m"),
+        ] {
+            if text.is_empty() {
+                continue;
+            }
+            match colours {
+                true => out.push_str(&format!("{colour}{open}{text}{close}\u{1b}[0m")),
+                false => out.push_str(&format!("{open}{text}{close}")),
+            }
+        }
+    }
+    out
+}
+
+/// A text in a colour, told by its code, where colours are wanted.
+pub(crate) fn painted(text: &str, colour: &str, terminal: bool) -> String {
+    match wants_colours(terminal) {
+        true => format!("\u{1b}[{colour}m{text}\u{1b}[0m"),
+        false => text.to_owned(),
+    }
+}
+
+/// As much of a text that both renderings have as is needed around what differs.
+fn shortened(text: &str, first: bool, last: bool) -> String {
+    let from = |count: usize| text.char_indices().rev().nth(count).map_or(0, |(at, _)| at);
+    let to = |count: usize| {
+        text.char_indices()
+            .nth(count)
+            .map_or(text.len(), |(at, _)| at)
+    };
+    let mark = |is_cut: bool| if is_cut { "…" } else { "" };
+    match (first, last) {
+        (true, _) => format!("{}{}", mark(from(SHOWN) > 0), &text[from(SHOWN)..]),
+        (_, true) => format!("{}{}", &text[..to(SHOWN)], mark(to(SHOWN) < text.len())),
+        _ => text.to_owned(),
+    }
+}
+
+/// Whether colours are wanted.
+pub(crate) fn wants_colours(terminal: bool) -> bool {
+    terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// The lines that differ, with some around them.
+pub(crate) fn changed_lines(before: &str, after: &str, terminal: bool) -> String {
+    let changes = difference::lines(before, after);
+    let mut out = String::new();
+    for (at, change) in changes.iter().enumerate() {
+        if change.is_equal() {
+            let (first, last) = (at == 0, at + 1 == changes.len());
+            out.push_str(&lines_around(change.after, first, last));
+        } else {
+            out.push_str(&signed('-', change.before.split_inclusive('\n')));
+            out.push_str(&signed('+', change.after.split_inclusive('\n')));
+        }
+    }
+    painted_diff(&out, terminal)
+}
+
+/// Those of the lines that both texts have which stand next to lines that differ.
+fn lines_around(text: &str, first: bool, last: bool) -> String {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let head = if first { 0 } else { LINES_AROUND };
+    let tail = if last { 0 } else { LINES_AROUND };
+    if lines.len() <= head + tail {
+        return signed(' ', lines);
+    }
+    // What is left out between two of them shows.
+    let mark = if first || last { "" } else { " …\n" };
+    let (head, tail) = (&lines[..head], &lines[lines.len() - tail..]);
+    [
+        signed(' ', head.iter().copied()),
+        mark.to_owned(),
+        signed(' ', tail.iter().copied()),
+    ]
+    .concat()
+}
+
+fn signed<'a>(sign: char, lines: impl IntoIterator<Item = &'a str>) -> String {
+    let lines = lines.into_iter();
+    lines
+        .map(|line| format!("{sign}{}", printable(line)))
+        .collect()
+}
+
+/// A difference with colours, where they are wanted.
+pub(crate) fn painted_diff(diff: &str, terminal: bool) -> String {
+    if !wants_colours(terminal) {
+        return diff.to_owned();
+    }
+    let mut out = String::new();
+    for line in diff.split_inclusive('\n') {
+        let (text, end) = match line.strip_suffix('\n') {
+            Some(text) => (text, "\n"),
+            None => (line, ""),
+        };
+        let colour = match text.as_bytes().first() {
+            Some(b'+') => "\u{1b}[32m",
+            Some(b'-') => "\u{1b}[31m",
+            _ => {
+                out.push_str(line);
+                continue;
+            }
+        };
+        out.push_str(&format!("{colour}{text}\u{1b}[0m{end}"));
+    }
+    out
+}
+
+/// One line for each source.
+pub(crate) fn table<'a>(
+    sources: impl Iterator<Item = (&'a str, Option<&'a Derivation>)>,
+) -> String {
+    let rows = sources.map(|(source, derivation)| {
+        let source = source.to_owned();
+        let Some(derivation) = derivation else {
+            let none = || "-".to_owned();
+            return [source, none(), none(), "failed".to_owned(), none()];
+        };
+        let (recovered, damaged) = damage(derivation);
+        let findings = &derivation.findings;
+        let found = |certainty: Option<Certainty>| {
+            certainty
+                .map_or("-", |certainty| certainty.key())
+                .to_owned()
+        };
+        [
+            source,
+            found(findings.reasoning.as_ref().map(|shape| shape.certainty)),
+            found(findings.calls.as_ref().map(|shape| shape.certainty)),
+            format!("{}/{}", derivation.recovered(), derivation.proof.len()),
+            format!("{recovered}/{damaged}"),
+        ]
+    });
+    let titles = ["source", "reasoning", "calls", "recovered", "damaged"].map(str::to_owned);
+    let all: Vec<[String; 5]> = std::iter::once(titles).chain(rows).collect();
+    let width = |column: usize| {
+        let widths = all.iter().map(|row| row[column].chars().count());
+        widths.max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..5).map(width).collect();
+    let mut out = String::new();
+    for row in &all {
+        let cells = row.iter().zip(&widths);
+        let cells: Vec<String> = cells
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
+        out.push_str(cells.join("  ").trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// How far many sources are.
+pub(crate) fn progress(done: usize, count: usize) -> String {
+    let width = 30;
+    let filled = width * done / count.max(1);
+    format!(
+        "[{}{}] {done}/{count}",
+        "#".repeat(filled),
+        "-".repeat(width - filled)
+    )
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+/// The end of a text, in quotes.
+fn end_of(text: &str) -> String {
+    let from = text
+        .char_indices()
+        .rev()
+        .nth(SHOWN / 2)
+        .map_or(0, |(at, _)| at);
+    format!("{}{:?}", if from > 0 { "…" } else { "" }, &text[from..])
+}
+
+/// The start of a text, in quotes.
+fn start_of(text: &str) -> String {
+    let to = text
+        .char_indices()
+        .nth(SHOWN)
+        .map_or(text.len(), |(at, _)| at);
+    format!(
+        "{:?}{}",
+        &text[..to],
+        if to < text.len() { "…" } else { "" }
+    )
+}

@@ -1,0 +1,65 @@
+//! `unjinja schema`: what editors complete and check files by.
+
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+
+use super::Failure;
+
+/// Print a JSON Schema, by which editors complete and check what unjinja reads
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  Into a file, once, and again when unjinja is updated:
+    unjinja schema response-template > response-template.schema.json
+
+  For response templates in VS Code, in its settings (.vscode/settings.json):
+    \"json.schemas\": [{
+      \"fileMatch\": [\"response_template*.json\"],
+      \"url\": \"./response-template.schema.json\"
+    }]
+
+  For fixtures, as their first line:
+    # yaml-language-server: $schema=fixture.schema.json
+
+  Or for all of them, in the settings of VS Code, with its extension for YAML:
+    \"yaml.schemas\": {\"./fixture.schema.json\": [\"*.fixture.yaml\", \"*.fixture.yml\"]}
+
+A response template can't name its schema itself: `$schema` is no key of the language, so it is
+refused. Hence the settings. The comment in fixtures is for all editors that use the YAML language
+server; its path begins at the file's folder. In a fixture of JSON, `$schema` does the same.
+
+A schema does not know all: whether regular expressions can be used, for one, or whether their
+groups are, or whether files are there. Loading the file tells.
+
+Exit codes:
+  0  the schema is printed
+  2  wrong usage: there is no such schema")]
+pub(crate) struct Args {
+    /// What the schema describes
+    #[arg(value_name = "WHAT")]
+    what: What,
+}
+
+/// What there is a schema of.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum What {
+    /// Response templates
+    ResponseTemplate,
+    /// Fixtures, in which response templates may stand
+    Fixture,
+}
+
+impl What {
+    fn schema(self) -> &'static str {
+        match self {
+            What::ResponseTemplate => include_str!("../../../schema/response-template.schema.json"),
+            What::Fixture => include_str!("../../../schema/fixture.schema.json"),
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(args.what.schema().as_bytes())
+        .map_err(Failure::printing)
+}

@@ -1,0 +1,142 @@
+//! Where a command's chat template comes from.
+
+use std::fmt;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use jiff::civil::DateTime;
+
+use crate::tui::Opening;
+use unjinja::{ChatTemplate, LoadOptions, RenderInput, Source};
+
+use super::Failure;
+
+/// The chat template of a command.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SourceArgs {
+    /// The chat template: a .jinja file, a tokenizer_config.json, a model's folder, a GGUF file,
+    /// a model id such as org/name[@revision], or `-` for standard input
+    #[arg(value_name = "SOURCE")]
+    pub(crate) source: String,
+
+    #[command(flatten)]
+    pub(crate) options: SourceOptions,
+}
+
+/// How chat templates are to be loaded and rendered.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SourceOptions {
+    /// Which of several templates to take, such as tool_use
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
+
+    /// Look for model ids in the cache only
+    #[arg(long)]
+    offline: bool,
+
+    /// The token that begins a prompt [default: the one that comes with the template]
+    #[arg(long, value_name = "TOKEN")]
+    bos_token: Option<String>,
+
+    /// The token that ends a turn [default: the one that comes with the template]
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) eos_token: Option<String>,
+
+    /// The time that the template takes for the current one, such as 2026-01-15T12:00:00
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<DateTime>,
+}
+
+impl SourceArgs {
+    /// Loads the template.
+    pub(crate) fn load(&self) -> Result<ChatTemplate, Failure> {
+        self.options.load(&self.source)
+    }
+}
+
+impl SourceOptions {
+    /// Loads a template.
+    pub(crate) fn load(&self, source: &str) -> Result<ChatTemplate, Failure> {
+        let source = Source::parse(source).map_err(|e| Failure::Input(e.to_string()))?;
+        let loaded = self.with_load_options(|options| ChatTemplate::load(&source, options));
+        let template = loaded.map_err(|e| Failure::Input(e.to_string()))?;
+        Ok(self.with_tokens(template))
+    }
+
+    /// The chat template that stands beside a response template. Nobody has asked for it, so what is
+    /// wrong with it is told, and no reason to do nothing.
+    pub(crate) fn beside(&self, path: &Path) -> Option<ChatTemplate> {
+        if path == Path::new("-") {
+            return None;
+        }
+        match self.with_load_options(|options| ChatTemplate::beside(path, options)) {
+            Ok(template) => template.map(|template| self.with_tokens(template)),
+            Err(error) => {
+                tell_left_out(&error);
+                None
+            }
+        }
+    }
+
+    fn with_load_options<T>(&self, load: impl FnOnce(&LoadOptions<'_>) -> T) -> T {
+        let is_terminal = io::stderr().is_terminal();
+        let progress = |line: &str| {
+            if is_terminal {
+                super::tell(format_args!("{line}\n"));
+            }
+        };
+        let mut options = LoadOptions::default();
+        options.variant = self.variant.clone();
+        options.offline = self.offline;
+        options.on_progress = Some(&progress);
+        load(&options)
+    }
+
+    /// The template with the tokens that were given.
+    fn with_tokens(&self, mut template: ChatTemplate) -> ChatTemplate {
+        if let Some(token) = &self.bos_token {
+            template.bos_token = Some(token.clone());
+        }
+        if let Some(token) = &self.eos_token {
+            template.eos_token = Some(token.clone());
+        }
+        template
+    }
+
+    /// Lets the workbench load a template in the same way.
+    pub(crate) fn fill(&self, opening: &mut Opening) {
+        opening.variant = self.variant.clone();
+        opening.offline = self.offline;
+        opening.bos_token = self.bos_token.clone();
+        opening.eos_token = self.eos_token.clone();
+        opening.derive.base = self.base();
+    }
+
+    /// The first option that is given, and that a fixture can't keep.
+    pub(crate) fn beyond_fixtures(&self) -> Option<&'static str> {
+        let given = [
+            (self.variant.is_some(), "--variant"),
+            (self.bos_token.is_some(), "--bos-token"),
+            (self.eos_token.is_some(), "--eos-token"),
+        ];
+        given
+            .into_iter()
+            .find(|(given, _)| *given)
+            .map(|(_, option)| option)
+    }
+
+    /// What all renderings of probes have in common.
+    pub(crate) fn base(&self) -> RenderInput {
+        RenderInput {
+            now: self.now,
+            ..RenderInput::default()
+        }
+    }
+}
+
+/// Tells why the chat template that stands beside a response template is not made use of.
+pub(crate) fn tell_left_out(error: &dyn fmt::Display) {
+    super::tell(format_args!(
+        "warning: the chat template that is there is left out: {error}\n"
+    ));
+}

@@ -1,0 +1,5 @@
+//! The program `unjinja`.
+
+fn main() -> std::process::ExitCode {
+    unjinja_cli::main()
+}

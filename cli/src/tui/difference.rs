@@ -1,0 +1,120 @@
+//! Where a message begins to be another than was expected.
+
+use unjinja::check::Expected;
+use unjinja::{Field, Object, Value};
+
+use super::replay::{Place, Replay, What};
+
+/// The first place where it shows that what comes out is not what was expected; none if it is.
+pub(crate) fn first_difference(replay: &Replay, expected: &Expected) -> Option<Place> {
+    let by_events = expected
+        .events
+        .as_ref()
+        .and_then(|events| first_other_event(replay, events));
+    let by_outcome = match (replay.outcome()?, &expected.message, &expected.error) {
+        (Ok(message), Some(expected), _) => first_other_field(replay, message, expected),
+        (Err(error), _, Some(text)) if error.to_string().contains(text.as_str()) => None,
+        (Ok(_), None, None) => None,
+        _ => Some(first_malformed(replay)),
+    };
+    [by_events, by_outcome].into_iter().flatten().min()
+}
+
+fn first_malformed(replay: &Replay) -> Place {
+    let all = replay.told(replay.last());
+    let malformed = all
+        .iter()
+        .position(|told| matches!(told.what, What::Malformed(_)));
+    malformed.map_or(replay.last(), |index| replay.at_event(index))
+}
+
+fn first_other_field(replay: &Replay, message: &Object, expected: &Object) -> Option<Place> {
+    let new = message
+        .keys()
+        .filter(|key| expected.get_text(key).is_none());
+    let keys = expected.keys().chain(new);
+    let places = keys.filter_map(|key| {
+        let field = key.to_string_lossy();
+        place_in_field(
+            replay,
+            &field,
+            message.get_text(key),
+            expected.get_text(key),
+        )
+    });
+    places.min()
+}
+
+/// The place where the value of a field begins to differ, if it does.
+fn place_in_field(
+    replay: &Replay,
+    field: &str,
+    actual: Option<&Value>,
+    expected: Option<&Value>,
+) -> Option<Place> {
+    let closes = replay.closes_of(field);
+    let repeats = |field: &Field| field.repeats() && field.join().is_none();
+    if replay.template().field(field).is_some_and(repeats) {
+        let len = |value: Option<&Value>| value.and_then(Value::as_array).map_or(0, <[Value]>::len);
+        let (items, agree) = (len(actual), replay.agreeing(field));
+        // The first items may be defaults.
+        let defaults = items.saturating_sub(closes.len());
+        let close = closes.get(agree.saturating_sub(defaults));
+        let is_same =
+            actual.is_some() == expected.is_some() && agree == items && agree == len(expected);
+        return (!is_same).then(|| close.map_or(replay.last(), |&close| replay.at_event(close)));
+    }
+    let (actual, expected) = match (actual, expected) {
+        (Some(actual), Some(expected)) if actual.says_same(expected) => return None,
+        (actual, expected) => (actual, expected),
+    };
+    let Some(&last) = closes.last() else {
+        return Some(replay.last());
+    };
+    let byte = actual
+        .and_then(Value::as_str)
+        .zip(expected.and_then(Value::as_str))
+        .and_then(|(actual, expected)| byte_of_difference(replay, last, actual, expected));
+    Some(byte.map_or(replay.at_event(last), |byte| replay.at_byte(byte)))
+}
+
+/// Where in the text of a region that has closed its value begins to differ.
+fn byte_of_difference(
+    replay: &Replay,
+    close: usize,
+    actual: &str,
+    expected: &str,
+) -> Option<usize> {
+    let end = replay.told(replay.last()).get(close)?.span().start;
+    let (_, body) = replay.segment_at(end.checked_sub(1)?)?;
+    let from = body.start + replay.text()[body.clone()].find(actual)?;
+    let pairs = actual.chars().zip(expected.chars());
+    let agree = pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8());
+    let agree: usize = agree.sum();
+    (agree < actual.len()).then_some(from + agree)
+}
+
+/// The first event that is another, where chunks that follow each other count as one.
+fn first_other_event(replay: &Replay, expected: &[Value]) -> Option<Place> {
+    let all = replay.told(replay.last());
+    let mut told = 0;
+    for expected in expected {
+        let Some(first) = all.get(told) else {
+            return Some(replay.last());
+        };
+        let together = match first.what {
+            What::Chunk { .. } => {
+                let rest = all[told..].iter();
+                rest.take_while(|next| next.what == first.what && next.field == first.field)
+                    .count()
+            }
+            _ => 1,
+        };
+        let value = replay.event_value(&all[told..told + together]);
+        if !value.says_same(expected) {
+            return Some(replay.at_event(told));
+        }
+        told += together;
+    }
+    (told < all.len()).then(|| replay.at_event(told))
+}

@@ -1,0 +1,236 @@
+//! Doing what the workbench wants to be done, but for what needs the terminal.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use unjinja::check::{Case, FirstFixture, Fixture, is_fixture};
+use unjinja::files::read_text;
+
+use crate::files::write_whole;
+use unjinja::{ResponseTemplate, json};
+
+use super::loaded::Trouble;
+use super::message::{Effect, Keep, Kept, Message};
+use super::open::{MAX_FILE, Opening, written};
+
+/// What a new fixture begins with.
+const COMMENT: &str = "Made by `unjinja tui`. Check it with `unjinja check`.";
+
+/// Does what the workbench wants to be done, and tells it what came of it. What takes long is done
+/// beside it.
+#[derive(Debug, Clone)]
+pub struct Doer {
+    opening: Arc<Opening>,
+    sender: Sender<Message>,
+    /// Which loading is the last one: samples are not tried with any before.
+    generation: Arc<AtomicU64>,
+    /// How often something was loaded: what takes longer than the next time comes too late.
+    loadings: Arc<AtomicU64>,
+}
+
+impl Doer {
+    /// One that sends what happens to a channel.
+    pub fn new(opening: Opening, sender: Sender<Message>) -> Doer {
+        Doer {
+            opening: Arc::new(opening),
+            sender,
+            generation: Arc::default(),
+            loadings: Arc::default(),
+        }
+    }
+
+    /// Does something. What needs the terminal, such as editing a file and quitting, is given
+    /// back.
+    #[must_use]
+    pub fn perform(&self, effect: Effect) -> Option<Effect> {
+        match effect {
+            Effect::Judge {
+                generation,
+                template,
+                cases,
+            } => {
+                self.generation.store(generation, Ordering::Relaxed);
+                let doer = self.clone();
+                thread::spawn(move || doer.judge(generation, &template, cases));
+            }
+            Effect::Load { template } => {
+                let number = self.loadings.fetch_add(1, Ordering::Relaxed) + 1;
+                let doer = self.clone();
+                thread::spawn(move || doer.load(number, template.as_deref()));
+            }
+            Effect::Keep(keep) => {
+                let message = kept(&keep);
+                self.send(match message {
+                    Ok(Some(words)) => Message::Kept(keep, words),
+                    Ok(None) => Message::WouldReplace(keep),
+                    Err(error) => Message::Failed(error),
+                });
+            }
+            Effect::Edit(_) | Effect::Suspend | Effect::Redraw | Effect::Quit => {
+                return Some(effect);
+            }
+        }
+        None
+    }
+
+    fn judge(&self, generation: u64, template: &ResponseTemplate, cases: Vec<(usize, Case)>) {
+        for (sample, case) in cases {
+            if self.generation.load(Ordering::Relaxed) != generation {
+                return;
+            }
+            self.send(match caught(|| case.check(template, 0)) {
+                Ok(failures) => Message::Judged {
+                    generation,
+                    sample,
+                    failures,
+                },
+                Err(why) => Message::NotJudged {
+                    generation,
+                    sample,
+                    why,
+                },
+            });
+        }
+    }
+
+    fn load(&self, number: u64, adopted: Option<&Path>) {
+        let message = match caught(|| self.opening.load(adopted)) {
+            Ok(Ok(loaded)) => Message::Loaded(Box::new(loaded)),
+            Ok(Err(trouble)) => Message::NotLoaded(trouble),
+            Err(why) => Message::NotLoaded(Trouble::plain(why)),
+        };
+        if self.loadings.load(Ordering::Relaxed) == number {
+            self.send(message);
+        }
+    }
+
+    fn send(&self, message: Message) {
+        // When nobody listens any more, all is over.
+        let _nobody_listens = self.sender.send(message);
+    }
+}
+
+/// What comes of some work, or what it panicked with. Nobody is to wait for what never comes.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        let text = text.unwrap_or("it does not tell why");
+        format!("unjinja has a fault, and panicked: {text}")
+    })
+}
+
+/// Keeps something in a file. Tells in words what was done; nothing if it would have replaced what is
+/// there already.
+fn kept(keep: &Keep) -> Result<Option<String>, String> {
+    let path = &keep.path;
+    let is_there = path.symlink_metadata().is_ok();
+    match &keep.what {
+        Kept::Template { .. } if is_there && Fixture::load(path).is_ok() => Err(format!(
+            "{}: this is a fixture, which a response template is not to replace: name another file",
+            path.display()
+        )),
+        Kept::Template { .. } if is_there && !keep.replace => Ok(None),
+        Kept::Template { template, .. } => {
+            write(path, &template_text(path, template)?)?;
+            let words = format!("the response template is written to {}", path.display());
+            Ok(Some(words))
+        }
+        Kept::Case { case, template } => match is_there {
+            true => add_case(path, case).map(Some),
+            false => {
+                let fixture = FirstFixture::of_case(template, case);
+                write(path, &fixture.to_text(path, COMMENT))?;
+                Ok(Some(saved(path, case)))
+            }
+        },
+        Kept::Expectation { case } => update_case(path, case).map(Some),
+    }
+}
+
+/// Adds a case to a fixture.
+fn add_case(path: &Path, case: &Case) -> Result<String, String> {
+    let fixture = Fixture::load(path).map_err(|error| error.to_string())?;
+    let mut case = case.clone();
+    case.name = fixture.free_name(&case.name);
+    let text = fixture
+        .with_case(&case)
+        .map_err(|error| error.to_string())?;
+    write(path, &text)?;
+    let remark = match case.check(fixture.template(), 0).is_empty() {
+        true => "",
+        false => ", where it fails: the fixture has another response template",
+    };
+    Ok(format!("{}{remark}", saved(path, &case)))
+}
+
+fn saved(path: &Path, case: &Case) -> String {
+    let remark = match is_fixture(path) {
+        true => "",
+        false => "; `unjinja check` finds fixtures by names that end in .fixture.yaml",
+    };
+    format!("`{}` is saved in {}{remark}", case.name, path.display())
+}
+
+/// Makes what comes out of a fixture's case what is expected of it.
+fn update_case(path: &Path, case: &str) -> Result<String, String> {
+    let fixture = Fixture::load(path).map_err(|error| error.to_string())?;
+    let update = fixture
+        .update_case(case)
+        .ok_or_else(|| format!("{}: no case is called `{case}` any more", path.display()))?;
+    if let Some(left) = update.left.first() {
+        return Err(format!(
+            "{}: `{}` of `{case}` can't be changed where it stands: it is written elsewhere, too",
+            path.display(),
+            left.key
+        ));
+    }
+    if update.changes.is_empty() {
+        return Ok(format!("`{case}` expects what comes out already"));
+    }
+    write(path, &update.text)?;
+    Ok(format!(
+        "`{case}` expects what comes out now, in {}",
+        path.display()
+    ))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    write_whole(path, text).map_err(|error| error.to_string())
+}
+
+/// What a file is to hold: the template, or what is there with the template in it, where that is the
+/// configuration of a tokenizer.
+fn template_text(path: &Path, template: &ResponseTemplate) -> Result<String, String> {
+    let alone = || written(template.as_value());
+    if path.symlink_metadata().is_err() {
+        return Ok(alone());
+    }
+    let text = read_text(path, MAX_FILE).map_err(|error| error.to_string())?;
+    let is_config = path
+        .file_name()
+        .is_some_and(|name| name == "tokenizer_config.json")
+        || ResponseTemplate::find_in(&text) == Ok("/response_template");
+    match is_config {
+        true => json::set_key(&text, "response_template", template.as_value())
+            .map_err(|error| format!("{}: {error}", path.display())),
+        false => Ok(alone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_that_panics_tells_why() {
+        let words = |result: Result<(), String>| result.unwrap_err();
+        assert!(words(caught(|| panic!("at once"))).ends_with("panicked: at once"));
+        assert!(words(caught(|| panic!("{} times", 2))).ends_with("panicked: 2 times"));
+        assert_eq!(caught(|| 3), Ok(3));
+    }
+}

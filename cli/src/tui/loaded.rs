@@ -1,0 +1,83 @@
+//! What has been loaded from the files that were opened.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use unjinja::{Candidate, Evidence, Findings, ResponseTemplate, Statement};
+
+use super::sample::Sample;
+
+/// All that the workbench knows of what was opened.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Loaded {
+    /// What was opened, for people.
+    pub name: String,
+    /// The response template that texts are read with.
+    pub template: ResponseTemplate,
+    /// Where it comes from.
+    pub place: TemplatePlace,
+    /// The files that this was loaded from, as far as they are on this machine: when one of them
+    /// changes, all is to be loaded anew.
+    pub files: Vec<PathBuf>,
+    /// The texts of the files that were opened.
+    pub samples: Vec<Sample>,
+    /// What the chat template tells, if there is one.
+    pub format: Option<Arc<Format>>,
+}
+
+/// Where a response template comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TemplatePlace {
+    /// It was derived from a chat template, and is in no file.
+    Derived,
+    /// It stands in a file, which may be a configuration.
+    File(PathBuf),
+    /// It is the one of a fixture.
+    Fixture {
+        /// The fixture.
+        path: PathBuf,
+        /// The file with the response template, if that is not written out in the fixture.
+        template: Option<PathBuf>,
+    },
+}
+
+impl TemplatePlace {
+    /// The file that an editor would have to open.
+    pub fn file(&self) -> Option<&PathBuf> {
+        match self {
+            TemplatePlace::Derived => None,
+            TemplatePlace::File(path) => Some(path),
+            TemplatePlace::Fixture { path, template } => Some(template.as_ref().unwrap_or(path)),
+        }
+    }
+}
+
+/// What a chat template tells of a format.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Format {
+    /// The chat template, for people.
+    pub name: String,
+    /// The findings.
+    pub findings: Findings,
+    /// The same in words.
+    pub statements: Vec<Statement>,
+    /// The renderings that show them.
+    pub evidence: Vec<Evidence>,
+    /// The drafts that were tried, the best first.
+    pub candidates: Vec<Candidate>,
+}
+
+/// Why something could not be loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Trouble {
+    /// What is wrong, with its file, place and remedy.
+    pub message: String,
+    /// The file, and line and column in it, both from 1.
+    pub place: Option<(PathBuf, (usize, usize))>,
+    /// The lines around that place, each with its number.
+    pub excerpt: Vec<(usize, String)>,
+}

@@ -1,0 +1,126 @@
+//! What happens to the workbench, and what it wants to be done.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crossterm::event::{KeyEvent, MouseEvent};
+
+use unjinja::ResponseTemplate;
+use unjinja::check::{Case, Failure};
+
+use super::loaded::{Loaded, Trouble};
+
+/// Something that happens to the workbench.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Message {
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// The mouse did something.
+    Mouse(MouseEvent),
+    /// A text was pasted.
+    Paste(String),
+    /// The terminal has so many columns and rows now.
+    Resize(u16, u16),
+    /// So much time has gone by.
+    Tick(Duration),
+    /// What was opened has been loaded anew.
+    Loaded(Box<Loaded>),
+    /// It could not be.
+    NotLoaded(Trouble),
+    /// A sample has been tried.
+    Judged {
+        /// Which loading it was tried with.
+        generation: u64,
+        /// The number of the sample.
+        sample: usize,
+        /// What is wrong with it.
+        failures: Vec<Failure>,
+    },
+    /// A sample could not be tried, by a fault of the program.
+    NotJudged {
+        /// Which loading it was to be tried with.
+        generation: u64,
+        /// The number of the sample.
+        sample: usize,
+        /// What happened.
+        why: String,
+    },
+    /// More of a live text has come in.
+    Live(String, Duration),
+    /// No more of it comes, maybe because of an error.
+    LiveEnded(Option<String>),
+    /// Something that was to be kept has been, in words.
+    Kept(Keep, String),
+    /// It has not, since a file is there already.
+    WouldReplace(Keep),
+    /// Something could not be done.
+    Failed(String),
+}
+
+/// Something that the workbench wants to be done.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Effect {
+    /// Samples are to be tried; each comes back as [`Message::Judged`].
+    Judge {
+        /// Which loading it is.
+        generation: u64,
+        /// The response template.
+        template: ResponseTemplate,
+        /// The samples, each with its number.
+        cases: Vec<(usize, Case)>,
+    },
+    /// What was opened is to be loaded anew.
+    Load {
+        /// A file with a response template that is used in place of the one that was opened.
+        template: Option<PathBuf>,
+    },
+    /// A file is to be opened in the editor.
+    Edit(PathBuf),
+    /// Something is to be kept.
+    Keep(Keep),
+    /// The shell is to be gone back to for a while.
+    Suspend,
+    /// The whole screen is to be drawn anew, whatever else has written to it.
+    Redraw,
+    /// This is the end.
+    Quit,
+}
+
+/// Something that is to be kept in a file.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Keep {
+    /// The file.
+    pub path: PathBuf,
+    /// Whether it may be replaced if it is there already.
+    pub replace: bool,
+    /// What is to be kept.
+    pub what: Kept,
+}
+
+/// What is to be kept.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Kept {
+    /// A response template; whether it is to be opened in the editor then.
+    Template {
+        /// The template.
+        template: ResponseTemplate,
+        /// Whether it is to be edited.
+        then_edit: bool,
+    },
+    /// A case: in a fixture that is there already, or in a new one with this template.
+    Case {
+        /// The case.
+        case: Box<Case>,
+        /// The template.
+        template: ResponseTemplate,
+    },
+    /// What comes of a fixture's case, as what is expected of it.
+    Expectation {
+        /// The name of the case.
+        case: String,
+    },
+}

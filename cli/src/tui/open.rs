@@ -1,0 +1,325 @@
+//! Loading what was opened, at first and whenever it has changed.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use unjinja::check::{Case, Expected, Fixture, FixtureError, free_name, is_fixture};
+use unjinja::files::read_text;
+use unjinja::{
+    ChatTemplate, Derivation, DeriveOptions, Fault, Findings, LoadOptions, ParserOptions, Recovery,
+    ResponseTemplate, Row, Source, TemplateError, Tools, Value, json, parse,
+};
+
+use super::loaded::{Format, Loaded, TemplatePlace, Trouble};
+use super::sample::{Origin, Sample};
+
+/// Around what is wrong, so many lines are shown on each side.
+const EXCERPT: usize = 2;
+
+/// Files may be this large.
+pub(crate) const MAX_FILE: u64 = 256 << 20;
+
+/// What is to be opened, and how.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Opening {
+    /// The chat template, response template, configuration, model's folder or fixture, as it was named.
+    pub source: String,
+    /// Which of several chat templates to take.
+    pub variant: Option<String>,
+    /// Whether model ids are looked for in the cache only.
+    pub offline: bool,
+    /// The token that begins a prompt, in place of the chat template's own.
+    pub bos_token: Option<String>,
+    /// The token that ends a turn, in place of the chat template's own.
+    pub eos_token: Option<String>,
+    /// How response templates are derived.
+    pub derive: DeriveOptions,
+}
+
+/// What a source turns out to be.
+enum Kind {
+    Fixture(PathBuf),
+    /// A file with a response template in it.
+    Template(PathBuf),
+    ChatTemplate,
+}
+
+impl Opening {
+    /// Opens what has this name.
+    ///
+    /// ```
+    /// use unjinja_cli::tui::{Opening, TemplatePlace};
+    ///
+    /// let loaded = Opening::new("../examples/chat_template.jinja").load(None)?;
+    /// assert_eq!(loaded.place, TemplatePlace::Derived);
+    /// assert!(!loaded.samples.is_empty());
+    /// # Ok::<(), unjinja_cli::tui::Trouble>(())
+    /// ```
+    pub fn new(source: impl Into<String>) -> Opening {
+        Opening {
+            source: source.into(),
+            ..Opening::default()
+        }
+    }
+
+    /// Loads it. A file with a response template may take the place of the one that is found.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be read, or is not valid, or nothing can be derived from it.
+    pub fn load(&self, adopted: Option<&Path>) -> Result<Loaded, Trouble> {
+        let mut loaded = match self.kind() {
+            Kind::Fixture(path) => self.fixture(&path)?,
+            Kind::Template(path) => self.template(&path)?,
+            Kind::ChatTemplate => self.chat_template()?,
+        };
+        if let Some(path) = adopted {
+            loaded.template = read_template(path)?;
+            loaded.place = TemplatePlace::File(path.to_owned());
+        }
+        Ok(loaded)
+    }
+
+    fn kind(&self) -> Kind {
+        let Ok(Source::Path(path)) = Source::parse(&self.source) else {
+            // A file that has vanished, or whose name is misspelled.
+            return match self.source.ends_with(".json") {
+                true => Kind::Template(PathBuf::from(&self.source)),
+                false => Kind::ChatTemplate,
+            };
+        };
+        let is_yaml = |path: &Path| {
+            let extension = path.extension().and_then(|extension| extension.to_str());
+            extension.is_some_and(|extension| ["yaml", "yml"].contains(&extension))
+        };
+        if path.is_file() && (is_fixture(&path) || is_yaml(&path)) {
+            return Kind::Fixture(path);
+        }
+        let file = match path.is_dir() {
+            true => path.join("tokenizer_config.json"),
+            false => path,
+        };
+        if file.extension().is_none_or(|extension| extension != "json") {
+            return Kind::ChatTemplate;
+        }
+        // What can't be read is told of by whoever reads it in the end.
+        let Ok(text) = read_text(&file, MAX_FILE) else {
+            return Kind::ChatTemplate;
+        };
+        let has_cases = json::read(&text).is_ok_and(|value| value.get("cases").is_some());
+        match ResponseTemplate::find_in(&text) {
+            _ if has_cases => Kind::Fixture(file),
+            Ok(_) => Kind::Template(file),
+            Err(_) => Kind::ChatTemplate,
+        }
+    }
+
+    fn fixture(&self, path: &Path) -> Result<Loaded, Trouble> {
+        let fixture = Fixture::load(path).map_err(|error| of_fixture(&error))?;
+        let cases = fixture.cases().iter();
+        let samples = cases.map(|case| Sample::new(Origin::Fixture, case.clone()));
+        Ok(Loaded {
+            name: self.source.clone(),
+            template: fixture.template().clone(),
+            place: TemplatePlace::Fixture {
+                path: path.to_owned(),
+                template: fixture.template_file().map(Path::to_owned),
+            },
+            files: [path.to_owned()]
+                .into_iter()
+                .chain(fixture.files().to_owned())
+                .collect(),
+            samples: samples.collect(),
+            format: None,
+        })
+    }
+
+    fn template(&self, path: &Path) -> Result<Loaded, Trouble> {
+        let template = read_template(path)?;
+        // Nobody has asked for the chat template, so what is wrong with it is no reason to stop.
+        let beside = self.with_options(|options| ChatTemplate::beside(path, options));
+        let beside = beside.ok().flatten().map(|chat| self.with_tokens(chat));
+        let derived = beside.and_then(|chat| self.derived(&chat).ok());
+        let (samples, format) = match derived {
+            Some((derivation, format)) => (samples(&derivation, &template), Some(Arc::new(format))),
+            None => (Vec::new(), None),
+        };
+        Ok(Loaded {
+            name: self.source.clone(),
+            template,
+            place: TemplatePlace::File(path.to_owned()),
+            files: self.files(),
+            samples,
+            format,
+        })
+    }
+
+    fn chat_template(&self) -> Result<Loaded, Trouble> {
+        let source = Source::parse(&self.source).map_err(Trouble::plain)?;
+        let chat = self.with_options(|options| ChatTemplate::load(&source, options));
+        let chat = self.with_tokens(chat.map_err(Trouble::plain)?);
+        let (derivation, format) = self.derived(&chat)?;
+        let template =
+            ResponseTemplate::from_value(&derivation.template).map_err(Trouble::plain)?;
+        Ok(Loaded {
+            name: self.source.clone(),
+            samples: samples(&derivation, &template),
+            template,
+            place: TemplatePlace::Derived,
+            files: self.files(),
+            format: Some(Arc::new(format)),
+        })
+    }
+
+    fn derived(&self, chat: &ChatTemplate) -> Result<(Derivation, Format), Trouble> {
+        let fail =
+            |error: &dyn std::fmt::Display| Trouble::plain(format!("{}: {error}", chat.name));
+        let derived = Derivation::with_candidates(chat, &self.derive);
+        let (derivation, candidates) = derived.map_err(|error| fail(&error))?;
+        let found = Findings::with_evidence(chat, &self.derive.base);
+        let (findings, evidence) = found.map_err(|error| fail(&error))?;
+        let format = Format {
+            name: chat.name.clone(),
+            statements: findings.statements(),
+            findings,
+            evidence,
+            candidates,
+        };
+        Ok((derivation, format))
+    }
+
+    fn with_options<T>(&self, load: impl FnOnce(&LoadOptions<'_>) -> T) -> T {
+        let mut options = LoadOptions::default();
+        options.variant.clone_from(&self.variant);
+        options.offline = self.offline;
+        load(&options)
+    }
+
+    fn with_tokens(&self, mut chat: ChatTemplate) -> ChatTemplate {
+        for (own, given) in [
+            (&mut chat.bos_token, &self.bos_token),
+            (&mut chat.eos_token, &self.eos_token),
+        ] {
+            if let Some(token) = given {
+                *own = Some(token.clone());
+            }
+        }
+        chat
+    }
+
+    /// The files that are there by the source's name, or could be.
+    fn files(&self) -> Vec<PathBuf> {
+        let Ok(Source::Path(path)) = Source::parse(&self.source) else {
+            return Vec::new();
+        };
+        match path.is_dir() {
+            true => ["tokenizer_config.json", "chat_template.jinja"]
+                .map(|name| path.join(name))
+                .to_vec(),
+            false => vec![path],
+        }
+    }
+}
+
+/// The probe conversations that the chat template has rendered, each text once. What is expected is
+/// what comes back by the derived template, or what was said where that does not come back.
+fn samples(derivation: &Derivation, template: &ResponseTemplate) -> Vec<Sample> {
+    let derived = ResponseTemplate::from_value(&derivation.template).ok();
+    let tools = Tools::from_value(&derivation.tools);
+    let mut texts = HashSet::new();
+    let mut names = HashSet::new();
+    let mut samples = Vec::new();
+    for row in &derivation.proof {
+        let begun = template.after_anchor(&row.prefix).ok().flatten();
+        if !texts.insert((begun.unwrap_or(&row.prefix), row.output.as_str())) {
+            continue;
+        }
+        let mut expected = Expected::default();
+        expected.message = Some(message(row, derived.as_ref(), &tools));
+        let name = free_name(&row.name, |name| names.contains(name));
+        names.insert(name.clone());
+        let case = Case::new(name, &row.prefix, &row.output, tools.clone(), expected);
+        samples.push(Sample::new(Origin::Rendered, case));
+    }
+    samples
+}
+
+fn message(row: &Row, derived: Option<&ResponseTemplate>, tools: &Tools) -> unjinja::Object {
+    let read = |template: &ResponseTemplate| {
+        let options = ParserOptions {
+            tools: tools.clone(),
+            ..ParserOptions::default()
+        };
+        parse(template, &row.prefix, &row.output, options).ok()
+    };
+    let is_recovered = !matches!(row.recovery, Recovery::NotExpressed(_));
+    let message = derived.filter(|_| is_recovered).and_then(read);
+    message.unwrap_or_else(|| {
+        let mut said = derived
+            .map(|derived| derived.defaults().clone())
+            .unwrap_or_default();
+        for (key, value) in row.message.clone() {
+            said.insert(key, value);
+        }
+        said
+    })
+}
+
+/// Reads a response template out of a file, which may be a configuration.
+pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, Trouble> {
+    let text = read_text(path, MAX_FILE).map_err(Trouble::plain)?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    ResponseTemplate::from_config(text).map_err(|error| of_template(path, error))
+}
+
+impl Trouble {
+    pub(crate) fn plain(error: impl ToString) -> Trouble {
+        Trouble {
+            message: error.to_string(),
+            place: None,
+            excerpt: Vec::new(),
+        }
+    }
+
+    fn at(path: &Path, faults: &[Fault], message: String) -> Trouble {
+        let position = faults.iter().find_map(|fault| fault.position);
+        Trouble {
+            message,
+            place: position.map(|position| (path.to_owned(), position)),
+            excerpt: position.map_or(Vec::new(), |(line, _)| excerpt(path, line)),
+        }
+    }
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Trouble {}
+
+fn of_template(path: &Path, error: TemplateError) -> Trouble {
+    let error = error.in_file(path.display().to_string());
+    Trouble::at(path, &error.faults, error.to_string())
+}
+
+fn of_fixture(error: &FixtureError) -> Trouble {
+    Trouble::at(&error.path, &error.faults, error.to_string())
+}
+
+/// The lines around one, each with its number.
+fn excerpt(path: &Path, line: usize) -> Vec<(usize, String)> {
+    let text = read_text(path, MAX_FILE).unwrap_or_default();
+    let lines = (1..).zip(text.lines());
+    let near = lines.filter(|(number, _)| usize::abs_diff(*number, line) <= EXCERPT);
+    near.map(|(number, text)| (number, text.to_owned()))
+        .collect()
+}
+
+/// A response template as it is written to a file.
+pub(crate) fn written(template: &Value) -> String {
+    json::write_styled(template, &json::Style::pretty(2)) + "\n"
+}

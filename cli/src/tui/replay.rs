@@ -1,0 +1,373 @@
+//! One text on its way through the parser: what is told at which place, and how to come from one
+//! place to another.
+//!
+//! The text is read once, a bit at a time, and what is told is kept. So a place is a number, and a
+//! step is another one. Only what the parser waits for can't be kept for every place: for that, a
+//! parser is kept every now and then, and goes on from there.
+
+mod agreement;
+mod log;
+mod moment;
+mod places;
+
+use std::ops::Range;
+use std::time::Duration;
+
+use unjinja::check::Case;
+use unjinja::{
+    Capture, Event, Object, OnMalformed, ParseError, ParserOptions, ResponseParser,
+    ResponseTemplate, Tools, Value, parse,
+};
+
+use super::chunking::Chunking;
+
+use agreement::Agreement;
+use log::Log;
+pub(crate) use log::{Part, Segment, Told, What};
+pub(crate) use moment::{AwaitedDelimiter, Waiting};
+pub(crate) use places::Place;
+
+/// Feeding a chunk costs about as much as reading so many bytes.
+const COST_OF_CHUNK: usize = 32;
+
+/// Making a value of a region's text costs as much as reading so many times its length.
+const COST_OF_CLOSING: usize = 16;
+
+/// A parser is kept whenever so much has been read.
+const BETWEEN_KEPT: usize = 1 << 20;
+
+/// A text that is replayed.
+#[derive(Debug)]
+pub(crate) struct Replay {
+    template: ResponseTemplate,
+    tools: Tools,
+    /// The text since the anchor.
+    text: String,
+    /// Where the output begins in it; what stands before was written by the prompt.
+    output: usize,
+    /// Where each chunk ends.
+    ends: Vec<usize>,
+    /// When each came in, for those that did so live.
+    arrivals: Vec<Duration>,
+    /// Whether more of the text may come.
+    is_live: bool,
+    log: Log,
+    agreement: Agreement,
+    /// How many events have been told when nothing has been fed but the prompt, when the first chunk
+    /// has, and so on.
+    marks: Vec<usize>,
+    /// The parser that reads on; none when it can't.
+    parser: Option<ResponseParser>,
+    /// What came of it in the end.
+    outcome: Option<Result<Object, ParseError>>,
+    /// Parsers on the way: how many chunks each has been fed.
+    kept: Vec<(usize, ResponseParser)>,
+    since_kept: usize,
+    /// The parser at the place that was looked at last.
+    at_place: Option<(usize, ResponseParser)>,
+}
+
+impl Replay {
+    /// Begins to replay a text.
+    pub(crate) fn new(template: &ResponseTemplate, case: &Case, chunking: Chunking) -> Replay {
+        let cut = chunking
+            .cut(&case.output)
+            .unwrap_or_else(unjinja::check::Cut::whole);
+        let mut at = 0;
+        let ends = cut
+            .pieces(&case.output)
+            .filter(|piece| !piece.is_empty())
+            .map(|piece| {
+                at += piece.len();
+                at
+            });
+        let ends: Vec<usize> = ends.collect();
+        let mut replay = Replay::live(template, case);
+        replay.is_live = false;
+        replay.text.push_str(&case.output);
+        replay.ends = ends.into_iter().map(|end| replay.output + end).collect();
+        replay
+    }
+
+    /// A text that came in live, with the chunks that are known of it.
+    pub(crate) fn of_arrivals(
+        template: &ResponseTemplate,
+        case: &Case,
+        arrivals: &[(usize, Duration)],
+        is_live: bool,
+    ) -> Replay {
+        let mut replay = Replay::live(template, case);
+        let mut from = 0;
+        for &(end, at) in arrivals {
+            replay.push(&case.output[from..end], at);
+            from = end;
+        }
+        replay.is_live = is_live;
+        replay
+    }
+
+    fn live(template: &ResponseTemplate, case: &Case) -> Replay {
+        let begun = template.after_anchor(&case.prefix).ok().flatten();
+        let text = begun.unwrap_or(&case.prefix).to_owned();
+        let options = ParserOptions {
+            tools: case.tools.clone(),
+            on_malformed: OnMalformed::Event,
+            spans: true,
+            ..ParserOptions::default()
+        };
+        let mut log = Log::default();
+        let expected = case.expected.message.clone().unwrap_or_default();
+        let mut agreement = Agreement::new(template, expected);
+        let begun = begin(template, &text, options, |event| {
+            log.take(template, &event);
+            agreement.take(template, &event);
+        });
+        let (parser, outcome) = match begun {
+            Ok(parser) => (Some(parser), None),
+            Err(error) => (None, Some(Err(error))),
+        };
+        Replay {
+            template: template.clone(),
+            tools: case.tools.clone(),
+            output: text.len(),
+            text,
+            ends: Vec::new(),
+            arrivals: Vec::new(),
+            is_live: true,
+            marks: vec![log.told.len()],
+            log,
+            agreement,
+            kept: parser.iter().map(|parser| (0, parser.clone())).collect(),
+            parser,
+            outcome,
+            since_kept: 0,
+            at_place: None,
+        }
+    }
+
+    /// More of a live text.
+    pub(crate) fn push(&mut self, piece: &str, at: Duration) {
+        if !piece.is_empty() {
+            self.text.push_str(piece);
+            self.ends.push(self.text.len());
+            self.arrivals.push(at);
+        }
+    }
+
+    /// Nothing more comes of a live text.
+    pub(crate) fn end_live(&mut self) {
+        self.is_live = false;
+    }
+
+    pub(crate) fn is_live(&self) -> bool {
+        self.is_live
+    }
+
+    /// Reads on for so many bytes at the most, or else for one chunk if it has to get on. Tells
+    /// whether there is more to be read.
+    pub(crate) fn read_on(&mut self, budget: usize, has_to: bool) -> bool {
+        let mut left = budget;
+        while self.has_unread() {
+            let cost = self.chunk(self.marks.len()).len() + COST_OF_CHUNK;
+            if cost > left && !(has_to && left == budget) {
+                break;
+            }
+            left = left.saturating_sub(cost);
+            self.read_chunk(cost);
+        }
+        if !self.is_live && self.outcome.is_none() && self.marks.len() > self.ends.len() {
+            self.finish();
+        }
+        self.has_unread()
+    }
+
+    /// Whether there is more to be read.
+    pub(crate) fn has_unread(&self) -> bool {
+        self.outcome.is_none() && self.marks.len() <= self.ends.len()
+    }
+
+    fn read_chunk(&mut self, cost: usize) {
+        let number = self.marks.len();
+        let chunk = self.chunk(number);
+        let Some(parser) = &mut self.parser else {
+            return;
+        };
+        let (log, agreement) = (&mut self.log, &mut self.agreement);
+        let template = &self.template;
+        let fed = parser.feed_with(&self.text[chunk], |event| {
+            log.take(template, &event);
+            agreement.take(template, &event);
+        });
+        let closed = self.log.closed_since(self.marks[number - 1]);
+        self.marks.push(self.log.told.len());
+        if let Err(error) = fed {
+            return self.fail(error);
+        }
+        self.since_kept += cost + COST_OF_CLOSING * closed;
+        if self.since_kept > BETWEEN_KEPT {
+            self.since_kept = 0;
+            self.kept
+                .extend(self.parser.clone().map(|parser| (number, parser)));
+        }
+    }
+
+    fn finish(&mut self) {
+        let Some(parser) = self.parser.take() else {
+            return;
+        };
+        let fed = self.ends.len();
+        self.kept.push((fed, parser.clone()));
+        let (log, agreement) = (&mut self.log, &mut self.agreement);
+        let template = &self.template;
+        let finished = parser.finalize_with(|event| {
+            log.take(template, &event);
+            agreement.take(template, &event);
+        });
+        self.log.end(self.text.len());
+        self.marks.push(self.log.told.len());
+        self.outcome = Some(match self.log.has_errors() {
+            // The replay goes on behind what can't be parsed; elsewhere that is the end.
+            true => self.strictly_parsed(),
+            false => finished,
+        });
+    }
+
+    fn strictly_parsed(&self) -> Result<Object, ParseError> {
+        let options = ParserOptions {
+            tools: self.tools.clone(),
+            ..ParserOptions::default()
+        };
+        parse(&self.template, "", &self.text, options)
+    }
+
+    fn fail(&mut self, error: ParseError) {
+        self.parser = None;
+        self.outcome = Some(Err(error));
+    }
+
+    /// The bytes of a chunk, of which the first has the number 1.
+    fn chunk(&self, number: usize) -> Range<usize> {
+        let start = match number {
+            0 | 1 => self.output,
+            _ => self.ends[number - 2],
+        };
+        match number {
+            0 => 0..self.output,
+            _ => start..self.ends.get(number - 1).copied().unwrap_or(start),
+        }
+    }
+
+    pub(crate) fn template(&self) -> &ResponseTemplate {
+        &self.template
+    }
+
+    /// The text since the anchor.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where the output begins in the text.
+    pub(crate) fn output(&self) -> usize {
+        self.output
+    }
+
+    /// How many chunks there are.
+    pub(crate) fn chunks(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// How far the text has been read, in bytes.
+    pub(crate) fn read(&self) -> usize {
+        self.fed_bytes(self.marks.len() - 1)
+    }
+
+    /// What came of it in the end, if the end has been read.
+    pub(crate) fn outcome(&self) -> Option<&Result<Object, ParseError>> {
+        self.outcome.as_ref()
+    }
+
+    /// What has been told up to a place.
+    pub(crate) fn told(&self, place: Place) -> &[Told] {
+        &self.log.told[..place.told.min(self.log.told.len())]
+    }
+
+    pub(crate) fn segment_at(&self, offset: usize) -> Option<(Segment, Range<usize>)> {
+        self.log.segment_at(offset)
+    }
+
+    /// How much of the text is divided into segments.
+    pub(crate) fn divided(&self) -> usize {
+        self.log.divided()
+    }
+
+    pub(crate) fn field(&self, number: u16) -> &str {
+        let field = self.template.fields().get(number as usize);
+        field.map_or("", |field| field.name())
+    }
+
+    /// What an opening delimiter captured.
+    pub(crate) fn captures(&self, told: &Told) -> &[Capture] {
+        match told.what {
+            What::Open(Some(number)) => self.log.captures(number),
+            _ => &[],
+        }
+    }
+
+    /// The value that a region closed with.
+    pub(crate) fn value(&self, told: &Told) -> Option<&Value> {
+        match told.what {
+            What::Close(number) => Some(self.log.value(number)),
+            _ => None,
+        }
+    }
+
+    /// An event as it is exchanged; several chunks that follow each other are one.
+    pub(crate) fn event_value(&self, told: &[Told]) -> Value {
+        let (Some(first), Some(last)) = (told.first(), told.last()) else {
+            return Value::Null;
+        };
+        let field = self.field(first.field);
+        let text = &self.text[first.span().start..last.span().end];
+        let event = match first.what {
+            What::Open(_) => Event::Open {
+                field,
+                opening: None,
+            },
+            What::Chunk { dirty } => Event::Chunk { field, text, dirty },
+            What::Close(number) => Event::Close {
+                field,
+                value: self.log.value(number),
+                span: None,
+            },
+            What::Malformed(number) => Event::Malformed {
+                field,
+                raw: "",
+                error: self.log.error(number),
+                span: None,
+            },
+        };
+        event.to_value()
+    }
+
+    /// What is wrong with a region.
+    pub(crate) fn error(&self, told: &Told) -> Option<&str> {
+        match told.what {
+            What::Malformed(number) => Some(self.log.error(number)),
+            _ => None,
+        }
+    }
+}
+
+/// A parser that has read what of the prompt belongs to the message.
+fn begin(
+    template: &ResponseTemplate,
+    text: &str,
+    options: ParserOptions,
+    on_event: impl FnMut(Event<'_>),
+) -> Result<ResponseParser, ParseError> {
+    let mut parser = ResponseParser::new(template, "", options)?;
+    if !text.is_empty() {
+        parser.feed_with(text, on_event)?;
+    }
+    Ok(parser)
+}

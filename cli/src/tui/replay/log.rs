@@ -1,0 +1,227 @@
+//! What the parser has told of a text, kept small: a text of a megabyte that comes in by character
+//! has more than a million events.
+
+use std::ops::Range;
+
+use unjinja::{Capture, Event, ResponseTemplate, Value};
+
+/// Something that the parser has told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) what: What,
+    /// The number of the field.
+    pub(crate) field: u16,
+    from: u32,
+    to: u32,
+}
+
+/// What was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    /// A region has opened; where its delimiter captured something, the number of the captures.
+    Open(Option<u32>),
+    /// Text of the region; whether it has yet to be parsed.
+    Chunk { dirty: bool },
+    /// The region has closed, with the value of this number.
+    Close(u32),
+    /// The region has closed, and could not be parsed, for the reason of this number.
+    Malformed(u32),
+}
+
+impl Told {
+    /// The delimiter, or the text.
+    pub(crate) fn span(&self) -> Range<usize> {
+        self.from as usize..self.to as usize
+    }
+}
+
+/// What a piece of the text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// It opens a field.
+    Open,
+    /// The text of a field.
+    Body,
+    /// It closes a field.
+    Close,
+    /// It belongs to no field, and goes.
+    Skipped,
+}
+
+/// A piece of the text, which begins where the one before ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) part: Part,
+    /// The number of the field, if it belongs to one.
+    pub(crate) field: Option<u16>,
+    end: u32,
+}
+
+/// All that was told, and what it says of the text.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    pub(crate) told: Vec<Told>,
+    segments: Vec<Segment>,
+    captures: Vec<Vec<Capture>>,
+    values: Vec<Value>,
+    /// The numbers of the events that close a region with a value.
+    closes: Vec<u32>,
+    errors: Vec<String>,
+    /// How much of the text is divided into segments.
+    at: usize,
+}
+
+impl Log {
+    pub(crate) fn take(&mut self, template: &ResponseTemplate, event: &Event<'_>) {
+        let field = number(template, event.field());
+        let told = match event {
+            Event::Open { opening, .. } => {
+                let span = opening.as_ref().map(|opening| opening.span.clone());
+                let span = span.unwrap_or(self.at..self.at);
+                self.push_segment(Part::Skipped, None, span.start);
+                self.push_segment(Part::Open, Some(field), span.end);
+                let captures = opening.as_ref().map_or(&[][..], |opening| opening.captures);
+                let captures =
+                    (!captures.is_empty()).then(|| pushed(&mut self.captures, captures.to_vec()));
+                (What::Open(captures), span)
+            }
+            Event::Chunk { text, dirty, .. } => {
+                let from = self.at;
+                self.push_body(field, from + text.len());
+                (What::Chunk { dirty: *dirty }, from..self.at)
+            }
+            Event::Close { value, span, .. } => {
+                let value = pushed(&mut self.values, (*value).clone());
+                self.closes.push(short(self.told.len()));
+                (What::Close(value), self.closed(field, span))
+            }
+            Event::Malformed { error, span, .. } => {
+                let error = pushed(&mut self.errors, (*error).to_owned());
+                (What::Malformed(error), self.closed(field, span))
+            }
+            // The library may come to know more kinds of events than there are signs for here.
+            _ => return,
+        };
+        let (what, span) = told;
+        self.told.push(Told {
+            what,
+            field,
+            from: short(span.start),
+            to: short(span.end),
+        });
+    }
+
+    fn closed(&mut self, field: u16, span: &Option<Range<usize>>) -> Range<usize> {
+        let span = span.clone().unwrap_or(self.at..self.at);
+        self.push_segment(Part::Close, Some(field), span.end);
+        span
+    }
+
+    /// What is left of the text when all has been told belongs to no field.
+    pub(crate) fn end(&mut self, at: usize) {
+        self.push_segment(Part::Skipped, None, at);
+    }
+
+    fn push_segment(&mut self, part: Part, field: Option<u16>, to: usize) {
+        if to <= self.at {
+            return;
+        }
+        self.at = to;
+        self.segments.push(Segment {
+            part,
+            field,
+            end: short(to),
+        });
+    }
+
+    /// More text of a region. One that opens where another has closed is not that one, even if there
+    /// is no delimiter between them.
+    fn push_body(&mut self, field: u16, to: usize) {
+        let is_chunk = |told: &Told| matches!(told.what, What::Chunk { .. });
+        match self.segments.last_mut() {
+            Some(last) if self.told.last().is_some_and(is_chunk) => {
+                self.at = to;
+                last.end = short(to);
+            }
+            _ => self.push_segment(Part::Body, Some(field), to),
+        }
+    }
+
+    /// How long the texts are of the regions that were closed since so much had been told.
+    pub(crate) fn closed_since(&self, told: usize) -> usize {
+        let closes = self.told[told..].iter();
+        let closes = closes.filter(|told| matches!(told.what, What::Close(_) | What::Malformed(_)));
+        let ends = closes.filter_map(|told| told.span().start.checked_sub(1));
+        let bodies = ends.filter_map(|end| self.segment_at(end));
+        bodies.map(|(_, span)| span.len()).sum()
+    }
+
+    /// How much of the text is divided into segments.
+    pub(crate) fn divided(&self) -> usize {
+        self.at
+    }
+
+    /// The segment that holds a byte of the text, and its bytes; none if nothing has been told of it.
+    pub(crate) fn segment_at(&self, offset: usize) -> Option<(Segment, Range<usize>)> {
+        let index = self
+            .segments
+            .partition_point(|segment| segment.end as usize <= offset);
+        let segment = *self.segments.get(index)?;
+        let start = index
+            .checked_sub(1)
+            .map_or(0, |before| self.segments[before].end as usize);
+        Some((segment, start..segment.end as usize))
+    }
+
+    /// The numbers of the events that close a field with a value.
+    pub(crate) fn closes_of(&self, field: u16) -> Vec<usize> {
+        let closes = self.closes.iter().map(|&index| index as usize);
+        let closes = closes.filter(|&index| self.told[index].field == field);
+        closes.collect()
+    }
+
+    /// The fields that were closed by the first so many events, each with its value.
+    pub(crate) fn closes(&self, told: usize) -> impl Iterator<Item = (u16, &Value)> {
+        let count = self
+            .closes
+            .partition_point(|&index| (index as usize) < told);
+        let closes = self.closes[..count].iter().zip(&self.values);
+        closes.map(|(&index, value)| (self.told[index as usize].field, value))
+    }
+
+    pub(crate) fn captures(&self, number: u32) -> &[Capture] {
+        self.captures
+            .get(number as usize)
+            .map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn value(&self, number: u32) -> &Value {
+        &self.values[number as usize]
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        !self.errors.is_empty()
+    }
+
+    pub(crate) fn error(&self, number: u32) -> &str {
+        &self.errors[number as usize]
+    }
+}
+
+fn pushed<T>(all: &mut Vec<T>, one: T) -> u32 {
+    all.push(one);
+    short(all.len() - 1)
+}
+
+/// Texts are shorter than 4 GiB: so much is not even read.
+fn short(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn number(template: &ResponseTemplate, field: &str) -> u16 {
+    let fields = template.fields().iter();
+    let found = fields
+        .take(u16::MAX as usize)
+        .position(|known| known.name() == field);
+    found.map_or(u16::MAX, |number| number as u16)
+}

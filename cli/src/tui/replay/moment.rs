@@ -1,0 +1,133 @@
+//! What is the case at a place: the message, and what the parser waits for.
+
+use std::ops::Range;
+
+use unjinja::{Event, Object};
+
+use super::agreement::Agreement;
+use super::log::What;
+use super::{Place, Replay};
+
+/// What the parser waits for at some place.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Waiting {
+    /// The field that the next text belongs to.
+    pub(crate) field: Option<String>,
+    /// From where on text is held back.
+    pub(crate) held: Range<usize>,
+    pub(crate) awaited: Vec<AwaitedDelimiter>,
+}
+
+/// A delimiter on watch.
+#[derive(Debug, Clone)]
+pub(crate) struct AwaitedDelimiter {
+    pub(crate) field: String,
+    pub(crate) opens: bool,
+    /// How it is spelled: literals, or a regular expression.
+    pub(crate) spellings: Vec<String>,
+    pub(crate) is_pattern: bool,
+    /// What of the text may be its beginning.
+    pub(crate) begun: Option<String>,
+}
+
+impl Replay {
+    /// The field whose region is open, and its text so far.
+    pub(crate) fn open_region(&self, place: Place) -> Option<(u16, Range<usize>)> {
+        let told = self.told(place);
+        let last = told.last()?;
+        let end = last.span().end;
+        let start = match last.what {
+            What::Open(_) => end,
+            What::Chunk { .. } => self.segment_at(last.span().start)?.1.start,
+            What::Close(_) | What::Malformed(_) => return None,
+        };
+        Some((last.field, start..end))
+    }
+
+    /// The message at a place.
+    pub(crate) fn message(&self, place: Place) -> Object {
+        if let (true, Some(Ok(message))) = (self.is_end(place), &self.outcome) {
+            return message.clone();
+        }
+        let mut message = self.template.defaults().clone();
+        for (number, value) in self.log.closes(place.told) {
+            if let Some(field) = self.template.fields().get(number as usize) {
+                // What has no place in the message did not close with a value.
+                let _has_a_place = field.put(&mut message, value.clone());
+            }
+        }
+        message
+    }
+
+    /// The numbers of the events that close a field with a value.
+    pub(crate) fn closes_of(&self, field: &str) -> Vec<usize> {
+        let number = self.number(field);
+        number.map_or(Vec::new(), |number| self.log.closes_of(number as u16))
+    }
+
+    fn number(&self, field: &str) -> Option<usize> {
+        let mut fields = self.template.fields().iter();
+        fields.position(|known| known.name() == field)
+    }
+
+    /// How many items of a field's list are as expected, from the first on, when all has been read.
+    pub(crate) fn agreeing(&self, field: &str) -> usize {
+        let number = self.number(field);
+        number.map_or(0, |number| self.agreement.of_field(number))
+    }
+
+    /// From here on another message is expected.
+    pub(crate) fn expect(&mut self, expected: Object) {
+        let mut agreement = Agreement::new(&self.template, expected);
+        for (number, value) in self.log.closes(usize::MAX) {
+            let field = self.field(number);
+            let span = None;
+            agreement.take(&self.template, &Event::Close { field, value, span });
+        }
+        self.agreement = agreement;
+    }
+
+    /// What the parser waits for at a place, if it has come there: not within a chunk, and not
+    /// when it has ended.
+    pub(crate) fn waiting(&mut self, place: Place) -> Option<Waiting> {
+        if self.is_within_chunk(place) || place.fed > self.ends.len() {
+            return None;
+        }
+        self.bring_parser_to(place.fed)?;
+        let (_, parser) = self.at_place.as_mut()?;
+        let outlook = parser.outlook();
+        let awaited = outlook.awaited.iter().map(|awaited| AwaitedDelimiter {
+            field: awaited.field.to_owned(),
+            opens: awaited.opens,
+            spellings: match (awaited.delimiter.literals(), awaited.delimiter.pattern()) {
+                (Some(literals), _) => literals.to_vec(),
+                (None, pattern) => pattern.map(str::to_owned).into_iter().collect(),
+            },
+            is_pattern: awaited.delimiter.pattern().is_some(),
+            begun: awaited.begun.map(str::to_owned),
+        });
+        Some(Waiting {
+            field: outlook.field.map(str::to_owned),
+            held: outlook.position..outlook.position + outlook.held_back.len(),
+            awaited: awaited.collect(),
+        })
+    }
+
+    /// Takes the parser at hand, or the nearest one that was kept, to a place.
+    fn bring_parser_to(&mut self, fed: usize) -> Option<()> {
+        let kept = self.kept.partition_point(|&(at, _)| at <= fed);
+        let (kept_at, kept) = self.kept.get(kept.checked_sub(1)?)?;
+        let at_hand = self.at_place.as_ref().map(|&(at, _)| at);
+        if !at_hand.is_some_and(|at| (*kept_at..=fed).contains(&at)) {
+            self.at_place = Some((*kept_at, kept.clone()));
+        }
+        let (at, mut parser) = self.at_place.take()?;
+        for number in at + 1..=fed {
+            parser
+                .feed_with(&self.text[self.chunk(number)], |_| {})
+                .ok()?;
+        }
+        self.at_place = Some((fed, parser));
+        Some(())
+    }
+}

@@ -1,0 +1,125 @@
+//! The texts that can be replayed.
+
+use std::time::Duration;
+
+use unjinja::check::{Case, Expected, Failure};
+use unjinja::{ResponseTemplate, Tools};
+
+use super::chunking::Chunking;
+use super::replay::Replay;
+
+/// A text that can be replayed, and what is known of it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Sample {
+    /// The text, and what is expected of it.
+    pub case: Case,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Whether it is read as expected.
+    pub verdict: Verdict,
+    /// Whether it would be lost if the workbench were left.
+    pub(crate) is_unsaved: bool,
+    /// For a text that came in live: where each piece of it ends, and when it came.
+    pub(crate) arrivals: Vec<(usize, Duration)>,
+    /// Whether more of it may come.
+    pub(crate) is_live: bool,
+}
+
+/// Where a text comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// A chat template has rendered it.
+    Rendered,
+    /// It is a case of a fixture.
+    Fixture,
+    /// It was given on the command line.
+    Given,
+    /// It was typed or pasted.
+    Typed,
+    /// It comes in on the standard input.
+    Live,
+}
+
+/// Whether a text is read as expected.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// It has yet to be tried.
+    Pending,
+    /// It can't be tried, by a fault of the program, which this tells.
+    Unknown(String),
+    /// Nothing is expected of it, and it means the same however it is cut.
+    Open,
+    /// It is.
+    Passed,
+    /// It is not.
+    Failed(Vec<Failure>),
+}
+
+impl Sample {
+    /// A sample that has yet to be tried.
+    pub fn new(origin: Origin, case: Case) -> Sample {
+        Sample {
+            case,
+            origin,
+            verdict: Verdict::Pending,
+            is_unsaved: false,
+            arrivals: Vec::new(),
+            is_live: false,
+        }
+    }
+
+    /// A text of which nothing has come in yet.
+    pub fn live(prefix: String, tools: Tools) -> Sample {
+        let case = Case::new("standard input", prefix, "", tools, Expected::default());
+        Sample {
+            is_live: true,
+            ..Sample::new(Origin::Live, case)
+        }
+    }
+
+    /// What stands there where there is no sample at all: something is always selected.
+    pub(crate) fn stand_in() -> Sample {
+        let case = Case::new("nothing yet", "", "", Tools::none(), Expected::default());
+        Sample::new(Origin::Typed, case)
+    }
+
+    pub(crate) fn is_stand_in(&self) -> bool {
+        self.origin == Origin::Typed && self.case.output.is_empty()
+    }
+
+    pub(crate) fn replay(&self, template: &ResponseTemplate, chunking: Chunking) -> Replay {
+        match chunking {
+            Chunking::AsItCame => {
+                Replay::of_arrivals(template, &self.case, &self.arrivals, self.is_live)
+            }
+            chunking => Replay::new(template, &self.case, chunking),
+        }
+    }
+}
+
+impl Verdict {
+    /// Whether it is read as expected, if that is known.
+    pub fn passed(&self) -> Option<bool> {
+        match self {
+            Verdict::Passed => Some(true),
+            Verdict::Failed(_) => Some(false),
+            Verdict::Open | Verdict::Pending | Verdict::Unknown(_) => None,
+        }
+    }
+
+    /// What came of trying a case.
+    pub(crate) fn of(failures: Vec<Failure>) -> Verdict {
+        let is_failure = |failure: &Failure| !matches!(failure, Failure::NothingExpected(_));
+        match failures.as_slice() {
+            [] => Verdict::Passed,
+            failures if failures.iter().any(is_failure) => {
+                let failures = failures.iter().filter(|failure| is_failure(failure));
+                Verdict::Failed(failures.cloned().collect())
+            }
+            _ => Verdict::Open,
+        }
+    }
+}

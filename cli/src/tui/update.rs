@@ -1,0 +1,232 @@
+//! What happens to the workbench changes its state, and nothing else does. There is no terminal here,
+//! no file and no clock: what has to be done outside comes out as [`Effect`]s.
+
+mod asking;
+mod judging;
+mod keeping;
+mod mouse;
+mod scrolling;
+mod searching;
+mod stepping;
+
+use crossterm::event::KeyEvent;
+
+use unjinja::ResponseTemplate;
+
+use super::keys::{self, Action};
+use super::layout::Pane;
+use super::loaded::TemplatePlace;
+use super::message::{Effect, Message};
+use super::state::{About, Overlay, Question, Screen, Workbench};
+use keeping::replacing;
+
+impl Workbench {
+    /// Takes in something that has happened. Returns what is to be done because of it.
+    pub fn update(&mut self, message: Message) -> Vec<Effect> {
+        let is_tick = matches!(message, Message::Tick(_));
+        match message {
+            Message::Key(key) => self.key(key),
+            Message::Mouse(event) => self.mouse(event),
+            Message::Paste(text) => self.paste(&text),
+            Message::Resize(width, height) => self.size = (width, height),
+            Message::Tick(elapsed) => self.tick(elapsed),
+            Message::Loaded(loaded) => self.take_loaded(*loaded),
+            Message::NotLoaded(trouble) => {
+                self.warn(format!(
+                    "the last good one stays in use: {}",
+                    first_line(&trouble.message)
+                ));
+                self.trouble = Some(trouble);
+            }
+            Message::Judged {
+                generation,
+                sample,
+                failures,
+            } => self.judged(generation, sample, failures),
+            Message::NotJudged {
+                generation,
+                sample,
+                why,
+            } => self.not_judged(generation, sample, why),
+            Message::Live(text, at) => self.take_live(&text, at),
+            Message::LiveEnded(error) => self.end_live(error),
+            Message::Kept(keep, words) => self.kept(&keep, words),
+            // What is being typed is not to be lost to a question.
+            Message::WouldReplace(keep) if self.overlay.is_some() => {
+                self.warn(format!("{} is there already", keep.path.display()));
+            }
+            Message::WouldReplace(keep) => self.overlay = Some(Overlay::Confirm(replacing(keep))),
+            Message::Failed(error) => self.warn(error),
+        }
+        // What is freed first can be had again.
+        let has_time = is_tick && self.outworn.take().is_none();
+        self.read_on(has_time);
+        std::mem::take(&mut self.effects)
+    }
+
+    fn key(&mut self, key: KeyEvent) {
+        // These leave alone whatever is being asked.
+        match keys::action(key) {
+            Some(Action::Suspend) => return self.effects.push(Effect::Suspend),
+            Some(Action::Redraw) => return self.effects.push(Effect::Redraw),
+            _ => {}
+        }
+        match self.overlay.take() {
+            Some(Overlay::Ask(question)) => self.answer(question, key),
+            Some(Overlay::Confirm(confirm)) => self.confirm(confirm, key),
+            Some(Overlay::Help(scrolled)) => self.help_key(scrolled, key),
+            None => {
+                if let Some(action) = keys::action(key) {
+                    self.notice = None;
+                    self.is_leaving &= action == Action::Quit;
+                    self.act(action);
+                }
+            }
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Help => self.overlay = Some(Overlay::Help(0)),
+            Action::Quit => self.quit(),
+            Action::Back => self.back(),
+            Action::Findings => self.show_findings(),
+            Action::Choose => self.choose(),
+            Action::Up => self.scroll_by(-1),
+            Action::Down => self.scroll_by(1),
+            Action::PageUp => self.scroll_page(-1),
+            Action::PageDown => self.scroll_page(1),
+            Action::NextSample => self.select_sample(self.selected.saturating_add(1)),
+            Action::PreviousSample => self.select_sample(self.selected.saturating_sub(1)),
+            Action::NextPane => self.focus_next(1),
+            Action::PreviousPane => self.focus_next(Pane::ALL.len() - 1),
+            Action::Show(pane) => self.focus_on(pane),
+            Action::Zoom => self.zoomed = !self.zoomed,
+            Action::Search => self.ask(About::Search, String::new()),
+            Action::ChunksOfBytes => self.ask(About::Length, String::new()),
+            Action::NextMatch => self.go_to_match(true),
+            Action::PreviousMatch => self.go_to_match(false),
+            Action::Type => self.ask(About::Text, String::new()),
+            Action::Edit => self.edit(),
+            Action::Save => self.ask(About::FixtureFile, self.fixture_file()),
+            Action::Accept => self.accept(),
+            Action::Write => {
+                let about = About::TemplateFile { then_edit: false };
+                self.ask(about, self.template_file());
+            }
+            step => self.step(step),
+        }
+    }
+
+    fn help_key(&mut self, scrolled: usize, key: KeyEvent) {
+        let scrolled = match keys::action(key) {
+            Some(Action::Up) => self.scroll_help(scrolled, -1),
+            Some(Action::Down) => self.scroll_help(scrolled, 1),
+            Some(Action::PageUp) => self.scroll_help(scrolled, -10),
+            Some(Action::PageDown) => self.scroll_help(scrolled, 10),
+            Some(Action::Quit | Action::Back | Action::Help) => return,
+            _ => scrolled,
+        };
+        self.overlay = Some(Overlay::Help(scrolled));
+    }
+
+    /// Leaves; at the second time only, if something would be lost.
+    fn quit(&mut self) {
+        let unsaved = self
+            .samples
+            .iter()
+            .filter(|sample| sample.is_unsaved)
+            .count();
+        if unsaved == 0 || self.is_leaving {
+            return self.effects.push(Effect::Quit);
+        }
+        self.is_leaving = true;
+        let what = match unsaved {
+            1 => "a text or an expectation is".to_owned(),
+            count => format!("{count} texts or expectations are"),
+        };
+        self.warn(format!(
+            "{what} in no fixture yet: `s` saves, `q` again leaves"
+        ));
+    }
+
+    fn back(&mut self) {
+        self.playing = false;
+        match self.screen {
+            Screen::Findings { .. } => self.screen = Screen::Replay,
+            Screen::Replay if self.zoomed => self.zoomed = false,
+            Screen::Replay => self.search = None,
+        }
+    }
+
+    fn focus_next(&mut self, steps: usize) {
+        let next = (self.focus.number() + steps) % Pane::ALL.len();
+        self.focus_on(Pane::ALL[next]);
+    }
+
+    pub(super) fn focus_on(&mut self, pane: Pane) {
+        self.screen = Screen::Replay;
+        self.focus = pane;
+        if pane != Pane::Text {
+            self.other = pane;
+        }
+    }
+
+    fn show_findings(&mut self) {
+        if self.format.is_none() {
+            return self.warn("there is no chat template: its findings would stand here");
+        }
+        self.screen = match self.screen {
+            Screen::Findings { .. } => Screen::Replay,
+            Screen::Replay => Screen::Findings {
+                row: 0,
+                scrolled: 0,
+            },
+        };
+    }
+
+    /// Takes the candidate that is chosen among the findings.
+    fn choose(&mut self) {
+        let Screen::Findings { row, .. } = self.screen else {
+            return;
+        };
+        let Some(format) = self.format.clone() else {
+            return;
+        };
+        let Some(number) = row.checked_sub(format.statements.len()) else {
+            return self.warn("a finding can't be taken: go down to the candidates");
+        };
+        let Some(candidate) = format.candidates.get(number) else {
+            return;
+        };
+        match ResponseTemplate::from_value(&candidate.template) {
+            Ok(template) => {
+                self.remember_verdicts();
+                self.template = template;
+                self.candidate = Some(number);
+                self.place = TemplatePlace::Derived;
+                self.adopted = None;
+                self.trouble = None;
+                self.judge();
+                self.replay_again();
+                self.tell(format!(
+                    "candidate {} is in use; `w` writes it to a file",
+                    number + 1
+                ));
+            }
+            Err(error) => self.warn(error.to_string()),
+        }
+    }
+
+    fn ask(&mut self, about: About, text: String) {
+        self.overlay = Some(Overlay::Ask(Question {
+            about,
+            cursor: text.len(),
+            text,
+        }));
+    }
+}
+
+pub(super) fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}

@@ -1,0 +1,188 @@
+//! What is asked, and the answers.
+
+use std::path::PathBuf;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
+
+use crate::tui::keys::is_control;
+use crate::tui::message::{Effect, Keep, Kept};
+use crate::tui::sample::{Origin, Sample};
+use crate::tui::state::{About, Confirm, Overlay, Question, Screen, Workbench};
+use unjinja::check::{Case, Expected};
+
+/// Texts that are typed or pasted may be this long.
+const MAX_TYPED: usize = 64 << 20;
+
+impl Workbench {
+    /// A key while something is being asked.
+    pub(super) fn answer(&mut self, mut question: Question, key: KeyEvent) {
+        if key.kind == KeyEventKind::Release {
+            self.overlay = Some(Overlay::Ask(question));
+            return;
+        }
+        let has_lines = question.about == About::Text;
+        match key.code {
+            _ if is_control(key, 'c') => return,
+            KeyCode::Esc => return,
+            _ if has_lines && is_control(key, 'd') => return self.answered(question),
+            KeyCode::Enter if has_lines => question.insert("\n"),
+            KeyCode::Enter => return self.answered(question),
+            KeyCode::Tab if has_lines => question.insert("\t"),
+            _ if is_control(key, 'u') => question.clear(),
+            KeyCode::Char(letter) if !is_control(key, letter) => {
+                question.insert(letter.encode_utf8(&mut [0; 4]))
+            }
+            KeyCode::Backspace => question.remove_before(),
+            KeyCode::Delete => question.remove_behind(),
+            KeyCode::Left => question.cursor = question.before(),
+            KeyCode::Right => question.cursor = question.behind(),
+            KeyCode::Home => question.cursor = 0,
+            KeyCode::End => question.cursor = question.text.len(),
+            _ => {}
+        }
+        self.overlay = Some(Overlay::Ask(question));
+    }
+
+    /// A text that is pasted goes to what is being asked, or else is one to be replayed.
+    pub(super) fn paste(&mut self, text: &str) {
+        // Terminals paste lines as if each had been typed, with the key that ends it.
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        match &mut self.overlay {
+            Some(Overlay::Ask(question)) => question.insert(&text),
+            Some(Overlay::Confirm(_)) => {}
+            Some(Overlay::Help(_)) | None => {
+                let mut question = Question {
+                    about: About::Text,
+                    text: String::new(),
+                    cursor: 0,
+                };
+                question.insert(&text);
+                self.overlay = Some(Overlay::Ask(question));
+            }
+        }
+    }
+
+    fn answered(&mut self, question: Question) {
+        let text = question.text;
+        match question.about {
+            About::Search => self.search_for(text),
+            About::Length => match text.trim().parse() {
+                Ok(length) => self.cut_by_bytes(length),
+                Err(_) => self.warn("that is no number of bytes: nothing was changed"),
+            },
+            About::Text => self.add_text(text),
+            About::TemplateFile { then_edit } => self.keep(
+                text,
+                Kept::Template {
+                    template: self.template.clone(),
+                    then_edit,
+                },
+            ),
+            About::FixtureFile => self.save_case(text),
+        }
+    }
+
+    fn add_text(&mut self, text: String) {
+        if text.is_empty() {
+            return;
+        }
+        let tools = self.sample().case.tools.clone();
+        let had_none = self.samples.iter().any(Sample::is_stand_in);
+        self.samples.retain(|sample| !sample.is_stand_in());
+        let typed = self
+            .samples
+            .iter()
+            .filter(|sample| sample.origin == Origin::Typed);
+        let name = format!("typed {}", typed.count() + 1);
+        let case = Case::new(name, "", text, tools, Expected::default());
+        self.samples.push(Sample {
+            is_unsaved: true,
+            ..Sample::new(Origin::Typed, case)
+        });
+        self.screen = Screen::Replay;
+        let number = self.samples.len() - 1;
+        match had_none {
+            // What is being tried goes by numbers, and these have changed.
+            true => self.judge(),
+            false => self.judge_one(number),
+        }
+        self.selected = usize::MAX;
+        self.select_sample(number);
+    }
+
+    fn save_case(&mut self, path: String) {
+        let mut case = self.sample().case.clone();
+        match self.replay.outcome() {
+            None => return self.warn("the text has not been read to its end yet"),
+            Some(Ok(message)) => case.expected.message = Some(message.clone()),
+            Some(Err(error)) => case.expected.error = Some(error.to_string()),
+        }
+        let template = self.template.clone();
+        let case = Box::new(case);
+        self.keep(path, Kept::Case { case, template });
+    }
+
+    fn keep(&mut self, path: String, what: Kept) {
+        if path.trim().is_empty() {
+            return self.warn("nothing was written: there was no name of a file");
+        }
+        self.effects.push(Effect::Keep(Keep {
+            path: PathBuf::from(path.trim()),
+            replace: false,
+            what,
+        }));
+    }
+
+    /// A key while the person is asked for yes or no.
+    pub(super) fn confirm(&mut self, confirm: Confirm, key: KeyEvent) {
+        match key.code {
+            _ if key.kind == KeyEventKind::Release => {
+                self.overlay = Some(Overlay::Confirm(confirm));
+            }
+            KeyCode::Char('y' | 'Y') => self.effects.push(Effect::Keep(confirm.keep)),
+            KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => self.tell("nothing was changed"),
+            _ if is_control(key, 'c') => self.tell("nothing was changed"),
+            _ => self.overlay = Some(Overlay::Confirm(confirm)),
+        }
+    }
+}
+
+impl Question {
+    fn before(&self) -> usize {
+        let before = self.text[..self.cursor].char_indices();
+        before.last().map_or(0, |(at, _)| at)
+    }
+
+    fn behind(&self) -> usize {
+        let next = self.text[self.cursor..].chars().next();
+        self.cursor + next.map_or(0, char::len_utf8)
+    }
+
+    fn insert(&mut self, text: &str) {
+        let text = match self.about {
+            About::Text => text,
+            // What has a line of its own.
+            _ => text.lines().next().unwrap_or_default(),
+        };
+        if self.text.len() + text.len() <= MAX_TYPED {
+            self.text.insert_str(self.cursor, text);
+            self.cursor += text.len();
+        }
+    }
+
+    fn remove_before(&mut self) {
+        let before = self.before();
+        self.text.drain(before..self.cursor);
+        self.cursor = before;
+    }
+
+    fn remove_behind(&mut self) {
+        let behind = self.behind();
+        self.text.drain(self.cursor..behind);
+    }
+
+    fn clear(&mut self) {
+        self.text.clear();
+        self.cursor = 0;
+    }
+}

@@ -1,0 +1,286 @@
+//! What is seen. Nothing here changes the state.
+
+pub(super) mod events;
+pub(super) mod findings;
+pub(super) mod help;
+mod message;
+mod overlay;
+mod paper;
+pub(super) mod samples;
+pub(super) mod tabs;
+mod template;
+pub(super) mod text;
+pub(super) mod timeline;
+mod why;
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, BorderType, Widget};
+
+use super::keys;
+use super::layout::{Areas, Pane, inner};
+use super::state::{Overlay, Screen, Workbench};
+
+use paper::Sheet;
+
+/// In fewer columns and rows nothing can be seen.
+const SMALLEST: (u16, u16) = (20, 6);
+
+/// Draws the workbench.
+pub fn draw(workbench: &Workbench, frame: &mut Frame<'_>) {
+    render(workbench, frame.buffer_mut());
+}
+
+/// Draws the workbench into a buffer that is as large as the terminal.
+pub fn render(workbench: &Workbench, buffer: &mut Buffer) {
+    // The terminal may have another size already than the workbench has been told.
+    let size = (buffer.area.width, buffer.area.height);
+    let areas = workbench.areas_of(size);
+    if size.0 < SMALLEST.0 || size.1 < SMALLEST.1 {
+        let room = Rect {
+            height: size.1.min(1),
+            ..buffer.area
+        };
+        let words = paper::one_line("more room, please", size.0, workbench.styles.plain());
+        return put_lines(&[Line::from(words)], 0, room, buffer);
+    }
+    title(workbench, areas.title, buffer);
+    match workbench.screen {
+        Screen::Replay => {
+            timeline::draw(workbench, areas.timeline, buffer);
+            tabs::draw(workbench, &areas, buffer);
+            for &(pane, area) in &areas.panes {
+                draw_pane(workbench, pane, area, buffer);
+            }
+        }
+        Screen::Findings { .. } => findings::draw(workbench, &areas, buffer),
+    }
+    notice(workbench, areas.notice, buffer);
+    bottom(workbench, areas.keys, buffer);
+    match &workbench.overlay {
+        Some(Overlay::Help(scrolled)) => help::draw(workbench, *scrolled, &areas, buffer),
+        Some(Overlay::Ask(question)) => overlay::ask(workbench, question, &areas, buffer),
+        Some(Overlay::Confirm(confirm)) => overlay::confirm(workbench, confirm, &areas, buffer),
+        None => {}
+    }
+}
+
+/// What is open, the sample, how it is cut, and where the stream is.
+fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
+    let styles = workbench.styles;
+    let mut name = format!("unjinja {}", workbench.name);
+    if let Some(number) = workbench.candidate.filter(|number| *number > 0) {
+        name.push_str(&format!(" (candidate {})", number + 1));
+    }
+    if let Some(path) = &workbench.adopted {
+        name.push_str(&format!(" with {}", path.display()));
+    }
+    let place = format!("  {}  {}", workbench.sample().case.name, place(workbench));
+    let room = (area.width as usize).saturating_sub(place.chars().count());
+    // Where the stream is matters more than in which folder the file is.
+    let is_short = name.chars().count() <= room;
+    let name = match is_short {
+        true => name.as_str(),
+        false => workbench
+            .name
+            .rsplit(['/', '\\'])
+            .next()
+            .unwrap_or_default(),
+    };
+    let mut line = paper::one_line(name, area.width, styles.strong());
+    line.extend(paper::one_line(&place, area.width, styles.faint()));
+    buffer.set_line(area.x, area.y, &Line::from(line), area.width);
+}
+
+fn place(workbench: &Workbench) -> String {
+    let replay = &workbench.replay;
+    let (fed, chunks) = (workbench.fed(), replay.chunks());
+    let mut place = format!(
+        "{}, chunk {} of {chunks}",
+        workbench.chunking,
+        fed.min(chunks)
+    );
+    if fed > chunks {
+        place.push_str(", the end");
+    }
+    if replay.is_live() {
+        place.push_str(", live");
+    } else if workbench.goal.is_some() {
+        let read = 100 * replay.read() / replay.text().len().max(1);
+        place.push_str(&format!(", read {read}%"));
+    }
+    if workbench.playing {
+        place.push_str(&format!(
+            ", playing {} a second",
+            workbench.chunks_a_second()
+        ));
+    }
+    place
+}
+
+fn draw_pane(workbench: &Workbench, pane: Pane, area: Rect, buffer: &mut Buffer) {
+    let has_focus = workbench.focus == pane;
+    let styles = workbench.styles;
+    let title = format!(" {} {} ", pane.number() + 1, pane.title());
+    let title = match has_focus {
+        true => Line::styled(title, styles.chosen()),
+        false => Line::styled(title, styles.strong()),
+    };
+    let mut block = Block::bordered()
+        .border_type(if has_focus {
+            BorderType::Thick
+        } else {
+            BorderType::Plain
+        })
+        .border_style(styles.border(has_focus))
+        .title(title);
+    if let Some(more) = subtitle(workbench, pane).filter(|more| !more.is_empty()) {
+        let room = area.width.saturating_sub(pane.title().len() as u16 + 8);
+        let more = format!(" {more} ");
+        block = block.title(Line::from(paper::one_line(&more, room, styles.faint())));
+    }
+    block.render(area, buffer);
+    let area = inner(area);
+    match pane {
+        Pane::Text => text::draw(workbench, area, buffer),
+        Pane::Events => events::draw(workbench, area, buffer),
+        pane => {
+            let sheet = sheet(workbench, pane, area.width);
+            let top = top(workbench, pane, &sheet, area);
+            put_lines(&sheet.lines, top, area, buffer);
+        }
+    }
+}
+
+/// What stands behind the title of a pane.
+fn subtitle(workbench: &Workbench, pane: Pane) -> Option<String> {
+    match pane {
+        Pane::Samples => Some(samples::summary(workbench)),
+        Pane::Text => text::summary(workbench),
+        Pane::Events => Some(events::summary(workbench)),
+        Pane::Message => Some(message::summary(workbench)),
+        Pane::Template => Some(template::summary(workbench)),
+        Pane::Why => None,
+    }
+}
+
+/// What stands in a pane that is made of lines.
+fn sheet(workbench: &Workbench, pane: Pane, width: u16) -> Sheet {
+    match pane {
+        Pane::Samples => samples::sheet(workbench, width),
+        Pane::Template => template::sheet(workbench, width),
+        Pane::Why => why::sheet(workbench, width),
+        Pane::Message => message::sheet(workbench, width),
+        Pane::Text | Pane::Events => Sheet::default(),
+    }
+}
+
+/// The line at the top of a pane: where it was scrolled to, or one from which what matters shows.
+fn top(workbench: &Workbench, pane: Pane, sheet: &Sheet, area: Rect) -> usize {
+    let height = area.height as usize;
+    let last = sheet.lines.len().saturating_sub(height);
+    match workbench.scrolled[pane.number()] {
+        Some(top) => top.min(last),
+        None => {
+            let eye = sheet.eye.unwrap_or(0);
+            eye.saturating_sub(height / 2).min(last)
+        }
+    }
+}
+
+/// The row at the top of a pane, and how many there are.
+pub(super) fn extent(workbench: &Workbench, pane: Pane, area: Rect) -> (usize, usize) {
+    match pane {
+        Pane::Events => events::extent(workbench, area),
+        pane => {
+            let sheet = sheet(workbench, pane, area.width);
+            (top(workbench, pane, &sheet, area), sheet.lines.len())
+        }
+    }
+}
+
+fn put_lines(lines: &[Line<'static>], top: usize, area: Rect, buffer: &mut Buffer) {
+    for (line, y) in lines.iter().skip(top).zip(area.y..area.bottom()) {
+        buffer.set_line(area.x, y, line, area.width);
+    }
+}
+
+fn notice(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
+    let Some(notice) = &workbench.notice else {
+        return;
+    };
+    let style = match notice.is_bad {
+        true => workbench.styles.bad(),
+        false => workbench.styles.strong(),
+    };
+    let line = paper::one_line(&notice.text, area.width, style);
+    buffer.set_line(area.x, area.y, &Line::from(line), area.width);
+}
+
+/// The keys that matter most.
+fn bottom(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
+    let styles = workbench.styles;
+    let mut spans = Vec::new();
+    let mut width = 0;
+    for (name, words) in keys_at_the_bottom(workbench) {
+        let words = format!(" {words}  ");
+        width += name.chars().count() + words.chars().count();
+        if width > area.width as usize {
+            break;
+        }
+        spans.push(Span::styled(name, styles.strong()));
+        spans.push(Span::styled(words, styles.faint()));
+    }
+    buffer.set_line(area.x, area.y, &Line::from(spans), area.width);
+}
+
+fn keys_at_the_bottom(workbench: &Workbench) -> Vec<(&'static str, &'static str)> {
+    if matches!(workbench.screen, Screen::Findings { .. }) {
+        return vec![
+            ("?", "help"),
+            ("Esc", "back"),
+            ("↑↓", "choose"),
+            ("Enter", "take the candidate"),
+            ("PgUp PgDn", "go through what shows it"),
+        ];
+    }
+    let shown = keys::bindings().filter_map(|binding| {
+        let name = binding.names.split(' ').next()?;
+        Some((binding.action, (name, binding.short?)))
+    });
+    // How to learn more and how to get out have to be there in any case.
+    let comes_first = |action| matches!(action, keys::Action::Help | keys::Action::Quit);
+    let (first, rest): (Vec<_>, Vec<_>) = shown.partition(|(action, _)| comes_first(*action));
+    let all = first.into_iter().chain(rest);
+    all.map(|(_, shown)| shown).collect()
+}
+
+/// Fills an area, so that what was drawn there before does not show.
+fn clear(areas: &Areas, area: Rect, buffer: &mut Buffer) -> Rect {
+    let area = area.intersection(Rect {
+        y: areas.title.y,
+        ..*buffer.area()
+    });
+    ratatui::widgets::Clear.render(area, buffer);
+    area
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::Opening;
+
+    #[test]
+    fn a_terminal_that_has_become_smaller_is_drawn_as_it_is_before_that_is_told() {
+        let loaded = Opening::new("../examples/chat_template.jinja").load(None);
+        let workbench = Workbench::new(loaded.unwrap(), Vec::new(), (140, 45));
+        for (width, height) in [(139, 45), (140, 44), (200, 60), (30, 10), (1, 1), (0, 0)] {
+            let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+            render(&workbench, &mut buffer);
+            let drawn = buffer.content().iter().any(|cell| cell.symbol() != " ");
+            assert_eq!(drawn, width > 0, "{width}x{height}");
+        }
+    }
+}

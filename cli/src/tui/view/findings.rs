@@ -1,0 +1,305 @@
+//! What the chat template tells, with the renderings that show it, and the other drafts.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::Line;
+use ratatui::widgets::{Block, Widget};
+
+use crate::difference::{self, Change};
+use crate::tui::layout::{Areas, inner};
+use crate::tui::loaded::Format;
+use crate::tui::state::{Screen, Workbench};
+use unjinja::{Candidate, Certainty, Evidence, json};
+
+use super::paper::{Paper, Sheet, one_line, side_by_side};
+
+/// From this width on two renderings stand side by side.
+const ROOM_FOR_BOTH: u16 = 60;
+
+/// Of what two renderings have in common, no more than this is shown at a stretch.
+const SHARED: usize = 160;
+
+/// How many rows can be chosen: the findings, and the candidates.
+pub(in crate::tui) fn rows(workbench: &Workbench) -> usize {
+    let format = workbench.format.as_deref();
+    format.map_or(0, |format| {
+        format.statements.len() + format.candidates.len()
+    })
+}
+
+/// The list, and the details of the row that is chosen.
+fn halves(areas: &Areas) -> [Rect; 2] {
+    let body = areas.timeline.union(areas.body);
+    match body.width >= 110 {
+        true => Layout::horizontal([Constraint::Percentage(42), Constraint::Fill(1)]).areas(body),
+        false => Layout::vertical([Constraint::Percentage(45), Constraint::Fill(1)]).areas(body),
+    }
+}
+
+/// How many lines of details there are, and how many are seen.
+pub(in crate::tui) fn extent(workbench: &Workbench) -> (usize, usize) {
+    let area = inner(halves(&workbench.areas())[1]);
+    (
+        details(workbench, area.width).lines.len(),
+        area.height as usize,
+    )
+}
+
+fn top(workbench: &Workbench, list: &Sheet, area: Rect) -> usize {
+    let Screen::Findings { .. } = workbench.screen else {
+        return 0;
+    };
+    let height = area.height as usize;
+    let last = list.lines.len().saturating_sub(height);
+    list.eye.unwrap_or(0).saturating_sub(height / 2).min(last)
+}
+
+/// The row at a place of the screen.
+pub(in crate::tui) fn row_at(workbench: &Workbench, position: Position) -> Option<usize> {
+    let area = inner(halves(&workbench.areas())[0]);
+    if !area.contains(position) {
+        return None;
+    }
+    let (list, rows) = list(workbench, area.width);
+    let line = top(workbench, &list, area) + (position.y - area.y) as usize;
+    rows.get(line).copied().flatten()
+}
+
+pub(super) fn draw(workbench: &Workbench, areas: &Areas, buffer: &mut Buffer) {
+    let Screen::Findings { scrolled, .. } = workbench.screen else {
+        return;
+    };
+    let styles = workbench.styles;
+    let [left, right] = halves(areas);
+    let titles = [" Findings and candidates ", " What shows it "];
+    for (area, title) in [left, right].into_iter().zip(titles) {
+        let title = one_line(title, area.width.saturating_sub(2), styles.strong());
+        let block = Block::bordered().border_style(styles.border(false));
+        block.title(Line::from(title)).render(area, buffer);
+    }
+    let area = inner(left);
+    let (list, _) = list(workbench, area.width);
+    super::put_lines(&list.lines, top(workbench, &list, area), area, buffer);
+    let area = inner(right);
+    super::put_lines(
+        &details(workbench, area.width).lines,
+        scrolled,
+        area,
+        buffer,
+    );
+}
+
+/// The lines of the list, and the row that each belongs to.
+fn list(workbench: &Workbench, width: u16) -> (Sheet, Vec<Option<usize>>) {
+    let styles = workbench.styles;
+    let (Some(format), Screen::Findings { row: chosen, .. }) =
+        (&workbench.format, workbench.screen)
+    else {
+        return (Sheet::default(), Vec::new());
+    };
+    let mut sheet = Sheet::default();
+    let mut rows = Vec::new();
+    let mut add = |row: Option<usize>, lines: Vec<Line<'static>>| {
+        if row == Some(chosen) {
+            sheet.eye = Some(sheet.lines.len());
+        }
+        rows.extend(lines.iter().map(|_| row));
+        sheet.lines.extend(lines);
+    };
+    let mark = |row: usize, style: Style| {
+        if row == chosen {
+            styles.chosen()
+        } else {
+            style
+        }
+    };
+    for (row, statement) in format.statements.iter().enumerate() {
+        let mut paper = Paper::new(width);
+        paper.put(statement.subject.key(), mark(row, styles.strong()));
+        paper.tab_to(11);
+        paper.indent(11);
+        paper.put_words(
+            &statement.text.replace('\n', " "),
+            mark(row, styles.plain()),
+        );
+        if statement.certainty != Certainty::Seen {
+            paper.put(
+                &format!("  ({})", statement.certainty.key()),
+                styles.faint(),
+            );
+        }
+        add(Some(row), paper.finish().lines);
+    }
+    add(None, vec![Line::default()]);
+    for (number, candidate) in format.candidates.iter().enumerate() {
+        let row = format.statements.len() + number;
+        let in_use = if workbench.candidate == Some(number) {
+            "in use"
+        } else {
+            ""
+        };
+        let mut paper = Paper::new(width);
+        paper.put(
+            &format!("candidate {:<2}", number + 1),
+            mark(row, styles.strong()),
+        );
+        paper.indent(11);
+        paper.put(
+            &format!(" {} ", scores(candidate)),
+            mark(row, styles.plain()),
+        );
+        paper.put_together(in_use, styles.good());
+        add(Some(row), paper.finish().lines);
+    }
+    (sheet, rows)
+}
+
+/// How many texts of each kind it recovers, where there are any.
+fn scores(candidate: &Candidate) -> String {
+    let kinds = [
+        ("rendered", candidate.rendered),
+        ("made up", candidate.made_up),
+        ("damaged", candidate.damaged),
+    ];
+    let kinds = kinds.iter().filter(|(_, tally)| tally.total > 0);
+    let kinds = kinds.map(|(kind, tally)| format!("{kind} {}/{}", tally.recovered, tally.total));
+    kinds.collect::<Vec<String>>().join(", ")
+}
+
+fn details(workbench: &Workbench, width: u16) -> Sheet {
+    let (Some(format), Screen::Findings { row, .. }) = (&workbench.format, workbench.screen) else {
+        return Sheet::default();
+    };
+    match format.statements.get(row) {
+        Some(statement) => {
+            let shows = |evidence: &&Evidence| evidence.subject == statement.subject;
+            let shown: Vec<&Evidence> = format.evidence.iter().filter(shows).collect();
+            evidence(workbench, &shown, width)
+        }
+        None => candidate(workbench, format, row - format.statements.len(), width),
+    }
+}
+
+/// Renderings two by two, side by side.
+fn evidence(workbench: &Workbench, all: &[&Evidence], width: u16) -> Sheet {
+    let styles = workbench.styles;
+    let mut sheet = Sheet::default();
+    if all.is_empty() {
+        let mut paper = Paper::new(width);
+        paper.line("no rendering shows it", styles.faint());
+        return paper.finish();
+    }
+    for evidence in all {
+        let ((without, before), (with, after)) = (&evidence.without, &evidence.with);
+        let changes = difference::words(before, after);
+        let is_beside = width >= ROOM_FOR_BOTH;
+        let half = if is_beside { width / 2 - 1 } else { width };
+        let first = rendering(workbench, without, &changes, half, |change| change.before);
+        let second = rendering(workbench, with, &changes, half, |change| change.after);
+        match is_beside {
+            true => sheet.lines.extend(side_by_side(
+                first.lines,
+                second.lines,
+                half,
+                styles.faint(),
+            )),
+            false => sheet
+                .lines
+                .extend(first.lines.into_iter().chain(second.lines)),
+        }
+        sheet.lines.push(Line::default());
+    }
+    sheet
+}
+
+/// One of two renderings, with what only it has marked.
+fn rendering(
+    workbench: &Workbench,
+    name: &str,
+    changes: &[Change<'_>],
+    width: u16,
+    side: impl for<'t> Fn(&Change<'t>) -> &'t str,
+) -> Sheet {
+    let styles = workbench.styles;
+    let mut paper = Paper::new(width);
+    paper.line(name, styles.strong());
+    for (number, change) in changes.iter().enumerate() {
+        let text = side(change);
+        if !change.is_equal() {
+            if !text.is_empty() {
+                paper.put("⟦", styles.differs());
+                paper.put(text, styles.differs());
+                paper.put("⟧", styles.differs());
+            }
+            continue;
+        }
+        let (is_first, is_last) = (number == 0, number + 1 == changes.len());
+        shared(&mut paper, text, is_first, is_last, styles.plain());
+    }
+    paper.finish()
+}
+
+/// What both have, as much of it as is needed around what differs.
+fn shared(paper: &mut Paper, text: &str, is_first: bool, is_last: bool, style: Style) {
+    let (start, end) = (
+        text.floor_char_boundary(SHARED),
+        text.ceil_char_boundary(text.len().saturating_sub(SHARED)),
+    );
+    let is_long = end > start;
+    if is_long && !is_first {
+        paper.put(&text[..start], style);
+    }
+    if is_long {
+        paper.put("…", style);
+    }
+    match (is_long, is_last) {
+        (true, true) => {}
+        (true, false) => paper.put(&text[end..], style),
+        (false, _) => paper.put(text, style),
+    }
+}
+
+/// What a draft does, and how it differs from the one in use.
+fn candidate(workbench: &Workbench, format: &Format, number: usize, width: u16) -> Sheet {
+    let styles = workbench.styles;
+    let mut paper = Paper::new(width);
+    let Some(candidate) = format.candidates.get(number) else {
+        return paper.finish();
+    };
+    paper.line(&scores(candidate), styles.strong());
+    for choice in &candidate.differences {
+        paper.put("- ", styles.plain());
+        paper.indent(2);
+        paper.words(choice, styles.plain());
+        paper.indent(0);
+    }
+    paper.end_line();
+    let pretty = |value| json::write_styled(value, &json::Style::pretty(2)) + "\n";
+    let (used, this) = (
+        pretty(workbench.template.as_value()),
+        pretty(&candidate.template),
+    );
+    if used == this {
+        paper.line("it is in use:", styles.good());
+    }
+    for change in difference::lines(&used, &this) {
+        let is_same = change.is_equal();
+        if !is_same {
+            change
+                .before
+                .lines()
+                .for_each(|line| paper.line(&format!("- {line}"), styles.bad()));
+        }
+        let (sign, style) = if is_same {
+            (" ", styles.faint())
+        } else {
+            ("+", styles.good())
+        };
+        change
+            .after
+            .lines()
+            .for_each(|line| paper.line(&format!("{sign} {line}"), style));
+    }
+    paper.finish()
+}

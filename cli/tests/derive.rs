@@ -1,0 +1,494 @@
+//! Deriving and analysing on the command line: what is printed, what is written, and how it ends.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use insta::assert_snapshot;
+use unjinja::{Value, json};
+
+/// A short format: reasoning in tags, calls as JSON in tags.
+const PLAIN: &str = "{%- for m in messages %}{{ '<' + m.role + '>' }}\
+    {%- if m.reasoning_content %}{{ '<think>' + m.reasoning_content + '</think>' }}{% endif %}\
+    {{- m.content or '' }}\
+    {%- for c in m.tool_calls or [] %}{{ '<call>' + c.function | tojson + '</call>' }}{% endfor %}\
+    {{- '<end>' }}{% endfor %}\
+    {%- if add_generation_prompt %}{{ '<assistant>' }}{% endif %}";
+
+/// Arguments that stand raw between markers, and ids in front of names.
+const TAGGED: &str = "{%- for m in messages %}{{ '<' + m.role + '>' + (m.content or '') }}\
+    {%- for c in m.tool_calls or [] %}{{ '<call id=\"' + c.id + '\" to=\"' + c.function.name + '\">' }}\
+    {%- for k, v in c.function.arguments.items() %}\
+    {{- '<arg ' + k + '>' + (v if v is string else v | tojson) + '</arg>' }}{% endfor %}\
+    {{- '</call>' }}{% endfor %}{{ '<end>' }}{% endfor %}\
+    {%- if add_generation_prompt %}{{ '<assistant>' }}{% endif %}";
+
+/// A folder of its own for one test, empty.
+fn scratch(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("derive")
+        .join(test);
+    if folder.exists() {
+        fs::remove_dir_all(&folder).unwrap();
+    }
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+struct Outcome {
+    stdout: String,
+    stderr: String,
+    code: i32,
+}
+
+impl Outcome {
+    fn all(&self) -> String {
+        format!("{}---\n{}exit {}", self.stdout, self.stderr, self.code)
+    }
+}
+
+fn unjinja(folder: &Path, arguments: &[&str]) -> Outcome {
+    let out = Command::new(env!("CARGO_BIN_EXE_unjinja"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    Outcome {
+        stdout: String::from_utf8(out.stdout).unwrap(),
+        stderr: String::from_utf8(out.stderr).unwrap(),
+        code: out.status.code().unwrap(),
+    }
+}
+
+fn with_template(test: &str, template: &str) -> PathBuf {
+    let folder = scratch(test);
+    fs::write(folder.join("chat.jinja"), template).unwrap();
+    folder
+}
+
+#[test]
+fn the_template_is_printed_and_the_report_beside_it() {
+    let folder = with_template("printed", PLAIN);
+    assert_snapshot!(unjinja(&folder, &["derive", "chat.jinja"]).all(), @r#"
+    {
+      "version": 1,
+      "defaults": {
+        "role": "assistant"
+      },
+      "start_anchor": "<assistant>",
+      "fields": {
+        "thinking": {
+          "open": "<think>",
+          "close_pattern": "(?:</think>|<end>)\\s*|(?=<call>(?!.*?</think>))"
+        },
+        "tool_calls": {
+          "open": "<call>",
+          "close_pattern": "(?:</call>|<end>)\\s*|(?=<call>)",
+          "repeats": true,
+          "content": "json",
+          "transform": {
+            "type": "function",
+            "function": "{content}"
+          }
+        },
+        "content": {
+          "close_pattern": "(?:<assistant>|</think>|</call>|<end>)\\s*"
+        }
+      }
+    }
+    ---
+    chat.jinja
+      turn       begins after `<assistant>`, ends with `<end>`
+      reasoning  between `<think>` and `</think>`
+                 rendered in the last turn, in past turns, beside calls
+                 read from `reasoning_content`
+      content    bare
+      calls      each a JSON object: name under `name`, arguments under `arguments`
+                 a call is `<call>{…}</call>`
+                 several calls a turn
+      proof      18 of 18 renderings recovered, 23 drafts tried
+      damaged    64 of 64 damaged texts recovered
+    exit 0
+    "#);
+}
+
+#[test]
+fn nothing_but_the_template_is_printed_on_demand() {
+    let folder = with_template("quiet", PLAIN);
+    let outcome = unjinja(
+        &folder,
+        &["derive", "chat.jinja", "-q", "--format", "compact"],
+    );
+    assert_eq!(outcome.stderr, "");
+    assert_eq!(outcome.stdout.lines().count(), 1);
+    assert!(json::read(&outcome.stdout).is_ok());
+}
+
+#[test]
+fn reasoning_may_go_to_another_field() {
+    let folder = with_template("field", PLAIN);
+    let arguments = [
+        "derive",
+        "chat.jinja",
+        "-q",
+        "--reasoning-field",
+        "reasoning_content",
+    ];
+    let template = json::read(&unjinja(&folder, &arguments).stdout).unwrap();
+    let fields = template.get("fields").and_then(Value::as_object).unwrap();
+    let names: Vec<String> = fields.keys().map(ToString::to_string).collect();
+    assert_eq!(names, ["reasoning_content", "tool_calls", "content"]);
+}
+
+#[test]
+fn ids_and_types_are_kept_on_demand() {
+    let folder = with_template("ids", TAGGED);
+    let calls = |more: &[&str]| {
+        let mut arguments = vec!["derive", "chat.jinja", "-q"];
+        arguments.extend(more);
+        let template = json::read(&unjinja(&folder, &arguments).stdout).unwrap();
+        template.pointer("/fields/tool_calls").cloned().unwrap()
+    };
+    let plain = calls(&[]);
+    assert_eq!(plain.pointer("/transform/id"), None);
+    assert_eq!(plain.pointer("/content_args/value_parser"), None);
+    let with_ids = calls(&["--ids"]);
+    assert_eq!(
+        with_ids.pointer("/transform/id").and_then(Value::as_str),
+        Some("{id}")
+    );
+    let guessed = calls(&["--untyped", "guess"]);
+    let parser = guessed.pointer("/content_args/value_parser/name");
+    assert_eq!(parser.and_then(Value::as_str), Some("json"));
+}
+
+#[test]
+fn the_template_goes_to_a_file_on_demand() {
+    let folder = with_template("output", PLAIN);
+    let outcome = unjinja(
+        &folder,
+        &["derive", "chat.jinja", "-q", "-o", "response.json"],
+    );
+    assert_eq!((outcome.stdout.as_str(), outcome.code), ("", 0));
+    let written = fs::read_to_string(folder.join("response.json")).unwrap();
+    assert_eq!(
+        written,
+        unjinja(&folder, &["derive", "chat.jinja", "-q"]).stdout
+    );
+}
+
+#[test]
+fn several_sources_end_with_a_table() {
+    let folder = with_template("several", PLAIN);
+    fs::write(folder.join("tagged.jinja"), TAGGED).unwrap();
+    fs::write(folder.join("broken.jinja"), "{% for %}").unwrap();
+    let sources = ["derive", "chat.jinja", "tagged.jinja", "broken.jinja"];
+    let outcome = unjinja(&folder, &sources);
+    assert_snapshot!(outcome.stderr, @"
+    error: broken.jinja: not even a question can be rendered: unexpected end of block, expected in (line 1 of the template)
+       |
+     1 | {% for %}
+       |        ^^
+    source        reasoning  calls  recovered  damaged
+    chat.jinja    seen       seen   18/18      64/64
+    tagged.jinja  -          seen   18/18      43/43
+    broken.jinja  -          -      failed     -
+    ");
+    assert_eq!(outcome.code, 2);
+    let all = json::read(&outcome.stdout).unwrap();
+    let names: Vec<String> = all
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(names, ["chat.jinja", "tagged.jinja"]);
+
+    fs::create_dir(folder.join("out")).unwrap();
+    let outcome = unjinja(
+        &folder,
+        &["derive", "chat.jinja", "tagged.jinja", "-o", "out"],
+    );
+    assert_eq!((outcome.stdout.as_str(), outcome.code), ("", 0));
+    assert!(folder.join("out/chat.json").is_file() && folder.join("out/tagged.json").is_file());
+}
+
+#[test]
+fn what_can_not_be_recovered_is_told() {
+    // Text beside a call is written as thoughts are.
+    let template = PLAIN.replace(
+        "{{- m.content or '' }}",
+        "{{- ('<think>' + m.content + '</think>' if m.tool_calls else m.content) if m.content }}",
+    );
+    let folder = with_template("unrecovered", &template);
+    let outcome = unjinja(&folder, &["derive", "chat.jinja"]);
+    assert_eq!(outcome.code, 1);
+    assert!(json::read(&outcome.stdout).is_ok());
+    assert_snapshot!(outcome.stderr, @r#"
+    chat.jinja
+      turn       begins after `<assistant>`, ends with `<end>`
+      reasoning  between `<think>` and `</think>`
+                 rendered in the last turn, in past turns, beside calls
+                 read from `reasoning_content`
+      content    bare
+      calls      each a JSON object: name under `name`, arguments under `arguments`
+                 a call is `<call>{…}</call>`
+                 several calls a turn
+      proof      15 of 18 renderings recovered, 23 drafts tried
+                 not expressible: a text and a call: thinking is "One moment, I look it up.", not ""
+                   the prompt ends  "<user>zq004question<end><assistant>"
+                   the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\"harbour\": \"Brest\", \"scale\": \"metres\"}}</call><end>"
+                 not expressible: a thought, a text and a call: thinking is "One moment, I look it up.", not "They ask about the tide.\n\nA table would tell, so I look there."
+                   the prompt ends  "<user>zq004question<end><assistant>"
+                   the output is    "<think>They ask about the tide.\n\nA table would tell, so I look there.</think><think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\""…
+                 not expressible: a text and two calls: thinking is "One moment, I look it up.", not ""
+                   the prompt ends  "<user>zq004question<end><assistant>"
+                   the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"find_pages\", \"arguments\": {\"words\": \"spring tide\", \"most\": 3}}</call><call>{\"name\": \"read_tide\", \"argume"…
+      damaged    57 of 64 damaged texts recovered
+                 15 of 18: the turn's end missing
+                 8 of 10: white space added
+                 1 of 2: a call within reasoning
+                 2 of 3: a call's end missing before the next
+    "#);
+}
+
+#[test]
+fn what_can_not_be_rendered_is_told() {
+    for (test, template) in [
+        ("invalid", "{% for m in messages %}"),
+        ("undefined", "{{ messages[0].missing.key }}"),
+    ] {
+        let folder = with_template(test, template);
+        let outcome = unjinja(&folder, &["derive", "chat.jinja"]);
+        assert_eq!((outcome.stdout.as_str(), outcome.code), ("", 2));
+        assert_snapshot!(test, outcome.stderr);
+    }
+}
+
+/// A configuration whose layout nobody would choose.
+fn config(template: &str) -> String {
+    let template = json::write(&template.into());
+    format!("{{\n   \"z\" : 1,\n   \"chat_template\": {template},\n\n   \"eos_token\":\"</s>\"\n}}")
+}
+
+#[test]
+fn the_template_goes_into_the_configuration_it_came_from() {
+    let folder = scratch("write");
+    let path = folder.join("tokenizer_config.json");
+    let before = config(PLAIN);
+    fs::write(&path, &before).unwrap();
+
+    let outcome = unjinja(&folder, &["derive", ".", "--write", "-q"]);
+    assert_eq!(
+        (outcome.stdout.as_str(), outcome.code),
+        ("", 0),
+        "{}",
+        outcome.stderr
+    );
+    let after = fs::read_to_string(&path).unwrap();
+    // All else is as it was.
+    assert!(after.starts_with(before.trim_end_matches("\n}")), "{after}");
+    let derived = unjinja(&folder, &["derive", ".", "-q"]).stdout;
+    let written = json::read(&after).unwrap();
+    assert_eq!(
+        written.get("response_template"),
+        Some(&json::read(&derived).unwrap())
+    );
+
+    let outcome = unjinja(&folder, &["derive", ".", "--write", "-q"]);
+    assert_eq!(outcome.code, 2);
+    assert_snapshot!(outcome.stderr, @"error: ./tokenizer_config.json: there is a `response_template` already: look at the difference with `--diff`, and replace it with `--force`");
+    assert_eq!(fs::read_to_string(&path).unwrap(), after);
+
+    fs::write(&path, after.replace("</think>", "</thought>")).unwrap();
+    let outcome = unjinja(&folder, &["derive", ".", "--write", "--force", "-q"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+}
+
+#[test]
+fn the_difference_to_the_one_that_is_there_can_be_shown() {
+    let folder = scratch("difference");
+    let path = folder.join("tokenizer_config.json");
+    fs::write(&path, config(PLAIN)).unwrap();
+    // Where there is none, all of it is new.
+    let outcome = unjinja(&folder, &["derive", ".", "--diff", "-q"]);
+    assert_eq!(outcome.code, 0);
+    assert!(
+        outcome.stdout.contains("\n+  \"version\": 1,"),
+        "{}",
+        outcome.stdout
+    );
+    unjinja(&folder, &["derive", ".", "--write", "-q"]);
+    let outcome = unjinja(&folder, &["derive", ".", "--diff", "-q"]);
+    assert_eq!((outcome.stdout.as_str(), outcome.code), ("", 0));
+    let changed = fs::read_to_string(&path)
+        .unwrap()
+        .replace("(?:</call>|<end>|</s>)", "</call>");
+    fs::write(&path, changed).unwrap();
+    assert_snapshot!(unjinja(&folder, &["derive", ".", "--diff", "-q"]).stdout, @r#"
+    --- .: there
+    +++ .: derived
+         },
+         "tool_calls": {
+           "open": "<call>",
+    -      "close_pattern": "</call>\\s*|(?=<call>)",
+    +      "close_pattern": "(?:</call>|<end>|</s>)\\s*|(?=<call>)",
+           "repeats": true,
+           "content": "json",
+           "transform": {
+    "#);
+}
+
+#[test]
+fn what_names_no_turn_is_no_template() {
+    for (test, template) in [
+        ("empty", ""),
+        ("constant", "always the same"),
+        (
+            "users_only",
+            "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}",
+        ),
+        (
+            "no_token",
+            "{% for m in messages %}{{ m.content }}{% if m.role == 'assistant' %}{{ eos_token + 'x' }}{% endif %}{% endfor %}",
+        ),
+    ] {
+        let folder = with_template(test, template);
+        let outcome = unjinja(&folder, &["derive", "chat.jinja"]);
+        assert_eq!((outcome.stdout.as_str(), outcome.code), ("", 2), "{test}");
+        assert_snapshot!(format!("no_turn_{test}"), outcome.stderr);
+    }
+}
+
+#[test]
+fn sources_that_would_share_a_file_are_refused() {
+    let folder = scratch("shared_file");
+    for model in ["a", "b"] {
+        fs::create_dir_all(folder.join(model)).unwrap();
+        fs::write(folder.join(model).join("one.jinja"), PLAIN).unwrap();
+        fs::write(folder.join(model).join("chat_template.jinja"), PLAIN).unwrap();
+    }
+    fs::create_dir(folder.join("out")).unwrap();
+    let outcome = unjinja(
+        &folder,
+        &["derive", "a/one.jinja", "b/one.jinja", "-o", "out"],
+    );
+    assert_eq!(outcome.code, 2);
+    assert_snapshot!(outcome.stderr, @"error: a/one.jinja and b/one.jinja would both be written to out/one.json: derive them one by one");
+    // What every model calls the same is named by its folder.
+    let both = [
+        "derive",
+        "a/chat_template.jinja",
+        "b/chat_template.jinja",
+        "-o",
+        "out",
+        "-q",
+    ];
+    assert_eq!(unjinja(&folder, &both).code, 0);
+    assert!(folder.join("out/a.json").is_file() && folder.join("out/b.json").is_file());
+}
+
+#[test]
+fn a_field_that_is_taken_is_refused() {
+    let folder = with_template("taken", PLAIN);
+    let outcome = unjinja(
+        &folder,
+        &["derive", "chat.jinja", "--reasoning-field", "content"],
+    );
+    assert_eq!(outcome.code, 2);
+    assert_snapshot!(outcome.stderr, @"error: chat.jinja: reasoning can't go to the field `content`, which is taken or empty: choose another name, such as `reasoning_content`");
+}
+
+#[test]
+fn calls_that_only_special_tokens_suggest_are_marked() {
+    let folder = scratch("guessed");
+    let template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}";
+    let config = format!(
+        "{{\"chat_template\": {}, \"additional_special_tokens\": [\"<|tool_call_start|>\", \"<|tool_call_end|>\"]}}",
+        json::write(&template.into())
+    );
+    fs::write(folder.join("tokenizer_config.json"), config).unwrap();
+    let outcome = unjinja(&folder, &["derive", "."]);
+    let derived = json::read(&outcome.stdout).unwrap();
+    let open = derived.pointer("/fields/tool_calls/open");
+    assert_eq!(open.and_then(Value::as_str), Some("<|tool_call_start|>"));
+    assert!(outcome.stderr.contains("(guessed)"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("nothing proves it"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn a_file_that_can_not_be_written_into_is_told() {
+    let folder = with_template("nowhere", PLAIN);
+    let outcome = unjinja(&folder, &["derive", "chat.jinja", "--write", "-q"]);
+    assert_eq!(outcome.code, 2);
+    assert_snapshot!(outcome.stderr, @"error: tokenizer_config.json: there is no such file to write into: use `-o FILE`");
+}
+
+#[test]
+fn findings_are_lines_for_people() {
+    let folder = with_template("findings", TAGGED);
+    assert_snapshot!(unjinja(&folder, &["analyze", "chat.jinja"]).all(), @r#"
+    chat.jinja
+      turn       begins after `<assistant>`, ends with `<end>`
+      reasoning  none
+      content    bare
+      calls      each argument as `<arg KEY>VALUE</arg>`
+                 a call is `<call id="ID" to="NAME">ARGUMENTS</call>`
+                 several calls a turn
+    ---
+    exit 0
+    "#);
+}
+
+#[test]
+fn findings_come_with_their_evidence_on_demand() {
+    let folder = with_template("evidence", PLAIN);
+    assert_snapshot!(unjinja(&folder, &["analyze", "chat.jinja", "--evidence"]).stdout, @r#"
+    chat.jinja
+      turn       begins after `<assistant>`, ends with `<end>`
+      reasoning  between `<think>` and `</think>`
+                 rendered in the last turn, in past turns, beside calls
+                 read from `reasoning_content`
+      content    bare
+      calls      each a JSON object: name under `name`, arguments under `arguments`
+                 a call is `<call>{…}</call>`
+                 several calls a turn
+
+      turn
+          a question / the same as a prompt
+            <user>zq004question<end>{+<assistant>+}
+          a question / the same and an answer
+            <user>zq004question<end>{+<assistant>An answer.<end>+}
+
+      reasoning
+          an answer / the same after a thought
+            <user>zq004question<end><assistant>{+<think>A thought.</think>+}An answer.<end>
+
+      content
+          an answer / another answer
+            <user>zq004question<end><assistant>[-An-]{+Something+} [-answer-]{+else+}.<end>
+
+      calls
+          a call / a call of another tool
+            <user>zq004question<end><assistant><call>{"name": "[-first-]{+other+}_tool", "arguments": {"key": "value"}}</call><end>
+          a call / two calls
+            <user>zq004question<end><assistant><call>{"name": "first_tool", "arguments": {"key": "value"}}</call>{+<call>{"name": "other_tool", "arguments": {"key": "value"}}</call>+}<end>
+    "#);
+}
+
+#[test]
+fn findings_are_json_for_programs() {
+    let folder = with_template("json", TAGGED);
+    let arguments = ["analyze", "chat.jinja", "--format", "json", "--evidence"];
+    let told = json::read(&unjinja(&folder, &arguments).stdout).unwrap();
+    let at = |pointer: &str| told.pointer(pointer).and_then(Value::as_str);
+    assert_eq!(at("/findings/turn/headers/0"), Some("<assistant>"));
+    assert_eq!(at("/findings/calls/body/kind"), Some("tagged"));
+    assert_eq!(at("/findings/calls/body/close/0/text"), Some("</arg>"));
+    assert_eq!(at("/findings/calls/certainty"), Some("seen"));
+    assert_eq!(at("/evidence/0/without/conversation"), Some("a question"));
+}

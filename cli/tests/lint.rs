@@ -1,0 +1,353 @@
+//! The linter: what it prints, how it ends, what it says of the gallery, and that it bears with
+//! templates of any kind.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use unjinja::{ChatTemplate, LintOptions, ResponseTemplate, Value, json, lint};
+
+use root::root;
+
+#[path = "support/root.rs"]
+mod root;
+
+/// No template of a few kilobytes takes longer, not even in a debug build on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A folder of its own for one test, with these files.
+fn folder(test: &str, files: &[(&str, &str)]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("lint")
+        .join(test);
+    if folder.exists() {
+        fs::remove_dir_all(&folder).unwrap();
+    }
+    fs::create_dir_all(&folder).unwrap();
+    for (name, text) in files {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    folder
+}
+
+/// What `unjinja lint` prints and tells, and how it ends.
+fn unjinja_lint(folder: &Path, arguments: &str) -> String {
+    let out = Command::new(env!("CARGO_BIN_EXE_unjinja"))
+        .arg("lint")
+        .args(arguments.split_whitespace())
+        .current_dir(folder)
+        .env_remove("GITHUB_WORKSPACE")
+        .output()
+        .unwrap();
+    let [stdout, stderr] = [out.stdout, out.stderr].map(|text| String::from_utf8(text).unwrap());
+    let told: String = stderr.lines().map(|line| format!("! {line}\n")).collect();
+    format!("{stdout}{told}exit {}", out.status.code().unwrap())
+}
+
+const CALLS: &str = r#"{
+  "start_anchor": "<assistant>",
+  "fields": {
+    "thinking": {"open": "<think>", "close_pattern": "</think>\\s*"},
+    "tool_calls": {"open": "\n<call>", "close_pattern": "</call>\\s*", "content": "json"},
+    "content": {"close_pattern": "<end>\\s*"}
+  }
+}
+"#;
+
+const CLEAN: &str = r#"{
+  "start_anchor": "<assistant>",
+  "fields": {"content": {"close_pattern": "<end>\\s*"}}
+}
+"#;
+
+const STUCK: &str = r#"{"start_anchor": "A:", "fields": {"content": {"close_pattern": "\\s*"}}}"#;
+
+const REFUSED: &str = r#"{"start_anchor": "A:", "fields": {"content": {"clsoe": "<end>"}}}"#;
+
+#[test]
+fn people_are_told_the_place_the_reason_and_the_remedy() {
+    let folder = folder("people", &[("calls.json", CALLS)]);
+    assert_snapshot!(unjinja_lint(&folder, "calls.json"));
+}
+
+#[test]
+fn programs_get_a_list() {
+    let folder = folder(
+        "programs",
+        &[("stuck.json", STUCK), ("refused.json", REFUSED)],
+    );
+    assert_snapshot!(unjinja_lint(
+        &folder,
+        "stuck.json refused.json --format json"
+    ));
+}
+
+#[test]
+fn github_gets_commands() {
+    let folder = folder(
+        "github",
+        &[("calls.json", CALLS), ("refused.json", REFUSED)],
+    );
+    assert_snapshot!(unjinja_lint(
+        &folder,
+        "calls.json refused.json --format github"
+    ));
+}
+
+#[test]
+fn all_codes_are_listed() {
+    assert_snapshot!(unjinja_lint(root(), "--list"));
+}
+
+#[test]
+fn a_code_or_a_name_is_explained() {
+    let explained = unjinja_lint(root(), "--explain U010");
+    assert_eq!(explained, unjinja_lint(root(), "--explain unknown-field"));
+    assert_snapshot!(explained);
+    assert_snapshot!(unjinja_lint(root(), "--explain U999"), @r"
+    ! error: there is no lint `U999`: `unjinja lint --list` shows all there are
+    exit 2
+    ");
+}
+
+#[test]
+fn the_exit_code_tells_the_worst() {
+    let files = [
+        ("calls.json", CALLS),
+        ("clean.json", CLEAN),
+        ("stuck.json", STUCK),
+        ("refused.json", REFUSED),
+    ];
+    let folder = folder("codes", &files);
+    for (arguments, code) in [
+        ("clean.json", 0),
+        ("calls.json", 0),
+        ("calls.json --deny U001", 1),
+        ("calls.json --deny delimiters-overlap,U010", 1),
+        ("calls.json --deny U010", 0),
+        ("calls.json --deny all", 1),
+        ("calls.json --deny all --allow U001,close-in-body", 0),
+        ("calls.json --allow U001,U006 --deny all", 0),
+        ("calls.json --deny U001 --allow U001", 0),
+        ("calls.json --allow U001 --deny U001", 1),
+        ("calls.json --allow U001 --deny all,U001", 1),
+        ("stuck.json", 1),
+        ("stuck.json --allow U004", 0),
+        ("stuck.json --allow all", 0),
+        ("refused.json --allow all", 2),
+        ("refused.json stuck.json clean.json", 2),
+        ("missing.json clean.json", 2),
+        ("clean.json --deny U999", 2),
+        ("", 2),
+    ] {
+        let told = unjinja_lint(&folder, arguments);
+        assert!(
+            told.ends_with(&format!("exit {code}")),
+            "{arguments}\n{told}"
+        );
+    }
+}
+
+#[test]
+fn what_can_not_be_read_does_not_keep_the_others_from_being_looked_at() {
+    let folder = folder(
+        "others",
+        &[("refused.json", REFUSED), ("stuck.json", STUCK)],
+    );
+    assert_snapshot!(unjinja_lint(
+        &folder,
+        "missing.json refused.json stuck.json"
+    ));
+}
+
+const JINJA: &str = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+                     {% if add_generation_prompt %}<assistant>{% endif %}";
+
+/// What a folder's own chat template and tokens tell needs no option.
+#[test]
+fn a_folder_is_read_with_its_chat_template() {
+    let config = r#"{"eos_token": {"content": "</s>"}, "response_template":
+        {"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}}"#;
+    let with = folder(
+        "folder",
+        &[
+            ("tokenizer_config.json", config),
+            ("chat_template.jinja", JINJA),
+        ],
+    );
+    assert_snapshot!(unjinja_lint(&with, ". --allow U013"));
+    let without = folder("tokens", &[("tokenizer_config.json", config)]);
+    assert_snapshot!(unjinja_lint(&without, ". --allow U013"), @r#"
+    ./tokenizer_config.json:2:67: warning: U002 end-in-text
+      /response_template/fields/content/close: nothing takes "</s>" where the turn ends, so it stays in `content`
+      help: close it with the tokens that end a turn, and the white space behind them: `"close_pattern": "<end>\\s*"`
+
+    1 template: 0 errors, 1 warning
+    exit 0
+    "#);
+}
+
+#[test]
+fn a_chat_template_that_renders_nothing_is_an_error() {
+    let files = [("clean.json", CLEAN), ("broken.jinja", "{{ 1 / 0 }}")];
+    let folder = folder("broken", &files);
+    let told = unjinja_lint(&folder, "clean.json --chat-template broken.jinja");
+    assert!(
+        told.contains("not even a question can be rendered"),
+        "{told}"
+    );
+    assert!(told.ends_with("exit 1"), "{told}");
+}
+
+/// How often each lint is told of what is derived for the gallery, with and without the chat
+/// templates. What is told there is true, and has been looked at.
+#[test]
+fn the_gallery_has_these() {
+    let mut counts: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    let mut errors = Vec::new();
+    for entry in fs::read_dir(root().join("derived")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let template = ResponseTemplate::from_json(&fs::read_to_string(&path).unwrap()).unwrap();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let jinja = root().join("chat_templates").join(format!("{name}.jinja"));
+        let chat_template = ChatTemplate::from_source(fs::read_to_string(jinja).unwrap());
+        for (column, chat_template) in [None, Some(&chat_template)].into_iter().enumerate() {
+            let mut options = LintOptions::default();
+            options.chat_template = chat_template;
+            for complaint in lint(&template, &options).unwrap() {
+                let lint = format!("{} {}", complaint.lint.code(), complaint.lint.name());
+                counts.entry(lint).or_default()[column] += 1;
+                if complaint.level == unjinja::Level::Error {
+                    errors.push(format!("{name}: {complaint}"));
+                }
+            }
+        }
+    }
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+    let line = |(lint, [alone, with]): (&String, &[usize; 2])| format!("{lint}: {alone}, {with}\n");
+    assert_snapshot!(counts.iter().map(line).collect::<String>(), @r"
+    U001 delimiters-overlap: 1, 1
+    U003 holds-text-back: 1, 1
+    U006 close-in-body: 32, 28
+    U009 not-portable: 52, 52
+    ");
+}
+
+/// Lints a template, if it is one.
+fn bear_with(template: &Value) {
+    let Ok(template) = ResponseTemplate::from_value(template) else {
+        return;
+    };
+    let text = json::write(template.as_value());
+    let mut options = LintOptions::default();
+    options.document = Some((&text, ""));
+    let began = Instant::now();
+    let complaints = lint(&template, &options).expect("there is no chat template to be rendered");
+    assert!(began.elapsed() < PATIENCE, "{text}");
+    for complaint in complaints {
+        assert!(complaint.position.is_some(), "{complaint}");
+    }
+}
+
+#[test]
+fn the_templates_of_the_engine_are_borne_with() {
+    let mut count = 0;
+    for entry in fs::read_dir(root().join("tests/engine")).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        for case in json::read(&text).unwrap().as_array().unwrap() {
+            count += 1;
+            bear_with(case.get("template").unwrap());
+        }
+    }
+    assert!(count > 100);
+}
+
+fn field(open: &str, close: &str) -> Value {
+    let text = |text: &str| json::write(&text.into());
+    let (open, close) = (text(open), text(close));
+    let template = format!(
+        r#"{{"start_anchor_pattern": {open}, "fields": {{
+            "thinking": {{"open_pattern": {open}, "close_pattern": {close}}},
+            "tool_calls": {{"open_pattern": {close}, "close_pattern": {open}, "content": "json"}},
+            "content": {{"close_pattern": {close}}}
+        }}}}"#
+    );
+    json::read(&template).expect("it is JSON")
+}
+
+#[test]
+fn patterns_that_are_hard_to_look_into_are_borne_with() {
+    let sets: String = (0..1500)
+        .map(|n| format!(r"[\u{:04x}-\u{:04x}]?", 0x100 + 3 * n, 0x101 + 3 * n))
+        .collect();
+    let crossing: Vec<String> = ('a'..='z').map(|c| format!("{c}.*[{c}m]")).collect();
+    for pattern in [
+        "(?:a{0,50}){0,50}",
+        "(?:.{0,70}x{0,70})*y",
+        "(?:(?:a|b|c|d|e|f)?){200}z",
+        "(?:(?:(?:(?:a*)*)*)*)*b",
+        "(?=(?:.*a){30})b",
+        "(?<=(?:a|b)*c.*)\\s+(?=.*d.*e.*f)",
+        "(?:<.*Q|<)",
+        "[^<]{1,3000}<x>",
+        r"(?:\b\w+\b\W*)+(?:\B.)*$",
+        &format!("{}x{}", "(?:".repeat(200), ")*".repeat(200)),
+        &format!("(?:{})*!", crossing.join("|")),
+        &"(?:|a)".repeat(200),
+        &sets,
+    ] {
+        let template = field(pattern, "(?:a+)+b");
+        assert!(ResponseTemplate::from_value(&template).is_ok(), "{pattern}");
+        bear_with(&template);
+    }
+    let many = (0..200).map(|n| format!(r#""f{n}": {{"open": "<{n}>", "close": "</{n}>"}}"#));
+    let many = many.collect::<Vec<_>>().join(", ");
+    let template = format!(r#"{{"start_anchor": "A:", "fields": {{{many}}}}}"#);
+    bear_with(&json::read(&template).unwrap());
+}
+
+/// Patterns put together from pieces.
+fn patterns() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        "[a-c<>/ ]{1,3}",
+        prop::sample::select(vec![
+            r"\s",
+            "[^<]",
+            ".",
+            r"\b",
+            "^",
+            "$",
+            r"\w",
+            "[^\\s\\S]",
+            r"\R"
+        ])
+        .prop_map(str::to_owned),
+    ];
+    piece.prop_recursive(5, 40, 4, |inner| {
+        let kinds = vec!["", "?:", "?=", "?!", "?<=", "?<!", "?>"];
+        let times = vec!["*", "+", "?", "{0,3}", "*?", "++", "{2}"];
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 1..4).prop_map(|all| all.concat()),
+            prop::collection::vec(inner.clone(), 1..4)
+                .prop_map(|all| format!("(?:{})", all.join("|"))),
+            (inner.clone(), prop::sample::select(times)).prop_map(|(i, t)| format!("(?:{i}){t}")),
+            (inner, prop::sample::select(kinds)).prop_map(|(i, kind)| format!("({kind}{i})")),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_patterns_are_borne_with(open in patterns(), close in patterns()) {
+        bear_with(&field(&open, &close));
+    }
+}

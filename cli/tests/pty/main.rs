@@ -1,0 +1,288 @@
+//! The real program in a real terminal: keys go in, and a screen comes out.
+
+#![cfg(unix)]
+
+#[path = "../support/root.rs"]
+mod root;
+mod session;
+
+use std::fs;
+
+use root::root;
+use session::Session;
+use tempfile::TempDir;
+
+/// A template of what is shown between `<` and `>`, and of calls.
+const TEMPLATE: &str = r#"{
+  "defaults": {"role": "assistant"},
+  "start_anchor": "<bot>",
+  "fields": {
+    "calls": {"open": "<call>", "close": "</call>", "repeats": true},
+    "content": {"close": "<end>"}
+  }
+}
+"#;
+
+/// A folder with a chat template of the gallery, a response template, and an editor.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let chat = root().join("chat_templates/xml-calls.jinja");
+    fs::copy(chat, folder.path().join("chat.jinja")).unwrap();
+    fs::write(folder.path().join("template.json"), TEMPLATE).unwrap();
+    folder
+}
+
+/// A workbench with a short text.
+fn with_text(folder: &TempDir, text: &str) -> Session {
+    fs::write(folder.path().join("output.txt"), text).unwrap();
+    let arguments = ["-t", "template.json", "output.txt"];
+    let session = Session::workbench(folder.path(), &arguments, (140, 45));
+    session.wait_for("5 Events");
+    session
+}
+
+#[test]
+fn a_template_is_derived_stepped_through_broken_and_mended() {
+    let folder = folder();
+    let script = r#"stty -g; "$unjinja" tui chat.jinja; code=$?; stty -g; echo "left with $code""#;
+    let mut session = Session::shell(folder.path(), script);
+    session.wait_for("11 pass");
+    // The third sample is a call.
+    session.press("}}g");
+    session.wait_without("▸ open");
+    session.press("]");
+    session.wait_for("▸ open  tool_calls");
+    session.press("c");
+    session.wait_for("cut by character");
+
+    let file = folder.path().join("written.json");
+    session.press("w");
+    session.wait_for(".response_template.json");
+    session.answer("written.json");
+    session.wait_for("the response template is written to written.json");
+    session.wait_for("11 pass");
+    let good = fs::read_to_string(&file).unwrap();
+    let broken = good.replace("<parameter=", "<argument=");
+    assert_ne!(good, broken);
+    fs::write(&file, &broken).unwrap();
+    session.wait_for("8 broken");
+    session.wait_for("8 fail, 3 pass");
+    fs::write(&file, &good).unwrap();
+    session.wait_for("8 fixed");
+    fs::write(&file, good.replace("\"version\": 1,", "\"version\": 1")).unwrap();
+    session.wait_for("the last good one stays in use: written.json:3:3");
+    session.wait_for("11 pass");
+    fs::remove_file(&file).unwrap();
+    session.wait_for("the last good one stays in use: written.json: No such file");
+    fs::write(&file, &good).unwrap();
+    session.wait_for("every sample is read as well as before");
+
+    // Editors write by renaming, and need the keys for themselves.
+    let editor = r#"test -t 0 && echo "Which tag?" && read tag &&
+        sed "s/<parameter=/<$tag=/" "$1" > new && mv new "$1""#;
+    fs::write(folder.path().join("editor.sh"), editor).unwrap();
+    session.press("e");
+    session.wait_until("the editor", |screen| {
+        Session::is_given_back(screen) && screen.contents().contains("Which tag?")
+    });
+    session.press("tag\r");
+    session.wait_for("8 broken");
+    session.press("q");
+    session.wait_end();
+    let screen = session.screen();
+    let lines: Vec<&str> = screen.lines().collect();
+    let [before, .., "Which tag?", "tag", after, "left with 0"] = lines.as_slice() else {
+        panic!("{screen}");
+    };
+    assert_eq!(before, after, "the mode of the terminal");
+}
+
+#[test]
+fn an_editor_that_fails_is_told_of() {
+    let folder = folder();
+    fs::write(folder.path().join("editor.sh"), "exit 3").unwrap();
+    let mut session = with_text(&folder, "Hello<end>");
+    session.press("e");
+    session.wait_for("the editor `sh editor.sh` ended with exit status: 3");
+    session.press("q");
+    session.wait_end();
+}
+
+#[test]
+fn the_file_that_a_fixture_names_is_watched_and_edited() {
+    let folder = folder();
+    let fixture = "response_template: template.json
+cases:
+  - {name: a greeting, prefix: <bot>, output: Hello<end>, message: {role: assistant, content: Hello}}
+";
+    fs::write(folder.path().join("greeting.fixture.yaml"), fixture).unwrap();
+    fs::write(folder.path().join("editor.sh"), r#"echo "$1" > edited"#).unwrap();
+    let arguments = ["greeting.fixture.yaml"];
+    let mut session = Session::workbench(folder.path(), &arguments, (140, 45));
+    session.wait_for("1 pass");
+    let broken = TEMPLATE.replace("\"content\"", "\"text\"");
+    fs::write(folder.path().join("template.json"), broken).unwrap();
+    session.wait_for("1 broken");
+    session.press("e");
+    session.wait_for("every sample is read as well as before");
+    let edited = fs::read_to_string(folder.path().join("edited")).unwrap();
+    assert_eq!(edited, "template.json\n");
+    session.press("q");
+    session.wait_end();
+}
+
+#[test]
+fn a_text_is_shown_while_it_comes_in_and_keys_work() {
+    let folder = folder();
+    let script = r#"(printf 'One moment, '; until [ -e go ]; do sleep 0.02; done; printf 'the tide.<end>') |
+        "$unjinja" tui -t template.json -"#;
+    let mut session = Session::shell(folder.path(), script);
+    session.wait_for("One moment, ");
+    session.wait_for(", live");
+    session.press("?");
+    session.wait_for("to where the next region opens");
+    session.press("\x1b");
+    session.wait_without("to where the next region opens");
+    fs::write(folder.path().join("go"), "").unwrap();
+    session.wait_for("the tide.");
+    session.wait_for("the text has ended");
+    session.press("q");
+    session.wait_end();
+}
+
+#[test]
+fn without_a_terminal_it_is_told_why_it_does_not_begin() {
+    for (script, why) in [
+        (
+            r#""$unjinja" tui chat.jinja > out; echo "left with $?""#,
+            "the standard output goes elsewhere",
+        ),
+        (
+            r#"TERM=dumb "$unjinja" tui chat.jinja; echo "left with $?""#,
+            "can't move its cursor",
+        ),
+    ] {
+        let folder = folder();
+        let mut session = Session::shell(folder.path(), script);
+        session.wait_end();
+        let screen = session.screen();
+        assert!(screen.contains(why), "{screen}");
+        assert!(screen.ends_with("left with 2"), "{screen}");
+    }
+}
+
+#[test]
+fn signals_end_it_with_the_terminal_given_back() {
+    let folder = folder();
+    for (signal, name) in [
+        ("TERM", "Terminated"),
+        ("HUP", "Hangup"),
+        ("INT", "Interrupt"),
+    ] {
+        let mut session = with_text(&folder, "Hello<end>");
+        session.signal(signal);
+        let status = session.wait_exit();
+        let died_of = status.signal().unwrap_or_default();
+        assert!(died_of.starts_with(name), "{signal}: {status:?}");
+        session.wait_until("given back", Session::is_given_back);
+    }
+}
+
+#[test]
+fn ctrl_z_goes_to_the_shell_and_fg_comes_back() {
+    let script = r#"set -m; stty -g; "$unjinja" tui chat.jinja; echo "stopped with $?"
+        stty -g; echo "Come back?"; read answer; fg; echo "left with $?""#;
+    let folder = folder();
+    let mut session = Session::shell(folder.path(), script);
+    session.wait_for("11 pass");
+    session.press("w\x1a");
+    session.wait_until("the shell", |screen| {
+        Session::is_given_back(screen) && screen.contents().contains("Come back?")
+    });
+    let screen = session.screen();
+    let lines: Vec<&str> = screen.lines().collect();
+    let [before, .., after, "Come back?"] = lines.as_slice() else {
+        panic!("{screen}");
+    };
+    assert_eq!(before, after, "the mode of the terminal");
+    session.press("yes\r");
+    session.wait_for("11 pass");
+    // What was asked is still there.
+    session.wait_for(".response_template.json");
+    session.press("\x03q");
+    session.wait_for("left with 0");
+    session.wait_end();
+}
+
+#[test]
+fn without_a_shell_ctrl_z_does_nothing() {
+    let folder = folder();
+    let mut session = with_text(&folder, "Hello<end>");
+    session.press("\x1a");
+    session.press("?");
+    session.wait_for("to where the next region opens");
+    session.press("qq");
+    session.wait_end();
+}
+
+#[test]
+fn after_it_was_stopped_from_outside_the_screen_is_drawn_again() {
+    let folder = folder();
+    let mut session = with_text(&folder, "Hello<end>");
+    session.signal("STOP");
+    session.blank();
+    session.signal("CONT");
+    session.wait_for("5 Events");
+    session.press("q");
+    session.wait_end();
+}
+
+#[test]
+fn nothing_in_a_text_reaches_the_terminal_as_a_command() {
+    let text = "\x1b]0;evil\x07\x1b[2J\x1b]52;c;ZXZpbA==\x07\u{9b}31m\u{85}\u{202e}drow\u{202c}\u{7}\r\ttab \
+                日本 e\u{301} שלום\u{200b}\u{feff}<end>";
+    let folder = folder();
+    let mut session = with_text(&folder, text);
+    for shown in ["]0;evil", "[2J", "31m", "drow", "tab", "日本", "e\u{301}"] {
+        session.wait_for(shown);
+    }
+    let screen = session.screen();
+    let is_command =
+        |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{202c}\u{200b}\u{feff}".contains(c);
+    assert!(!screen.contains(is_command), "{screen}");
+    assert!(screen.starts_with("unjinja"), "{screen}");
+    session.press("q");
+    session.wait_end();
+    assert_eq!(session.strange(), Vec::<String>::new());
+}
+
+#[test]
+fn the_screen_follows_the_size_of_the_terminal() {
+    let folder = folder();
+    let mut session = with_text(&folder, "Hello<end>");
+    session.wait_for("nothing is expected of this text");
+    let first = session.screen();
+    for (columns, rows) in [(80, 24), (20, 5), (80, 24), (140, 45)] {
+        session.blank();
+        session.resize(columns, rows);
+        session.wait_until("something", |screen| !screen.contents().trim().is_empty());
+    }
+    // There is no room for anything.
+    session.resize(1, 1);
+    session.resize(140, 45);
+    session.wait_until("the first screen", |screen| screen.contents() == first);
+    session.press("q");
+    session.wait_end();
+}
+
+#[test]
+fn no_key_waits_for_a_text_that_never_ends() {
+    let folder = folder();
+    let script = r#"yes '<call>the tide</call>' | "$unjinja" tui -t template.json -"#;
+    let mut session = Session::shell(folder.path(), script);
+    session.wait_for(", live");
+    session.press("?");
+    session.wait_for("to where the next region opens");
+    session.press("qq");
+    session.wait_end();
+}

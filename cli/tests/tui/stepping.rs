@@ -1,0 +1,305 @@
+//! Steps in a text: what they show, and where they lead.
+
+use unjinja::Tools;
+use unjinja::check::{Case, Expected};
+use unjinja_cli::tui::{Origin, Sample};
+
+use crate::desk::Desk;
+
+/// Two regions, the first with a capture, and markers that belong to no field.
+const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "fields": {
+    "tool_calls": {"open_pattern": "<call (?P<name>\\w+)>", "close": "</call>", "content": "json", "repeats": true,
+        "transform": {"name": "{name}", "arguments": "{content}"}},
+    "content": {"close": "<end>"}}}"#;
+
+const OUTPUT: &str = "Hello there<call wait>{\"s\": 1}</call><call go>{}</call><end>";
+
+/// A text without any expectation, read with the template.
+fn desk(output: &str) -> Desk {
+    expecting(output, None)
+}
+
+fn expecting(output: &str, message: Option<&str>) -> Desk {
+    let mut expected = Expected::default();
+    expected.message = message.map(|message| {
+        let message = unjinja::json::read(message).expect("JSON");
+        message.as_object().expect("an object").clone()
+    });
+    let case = Case::new("a text", "", output, Tools::none(), expected);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("template.json");
+    std::fs::write(&path, TEMPLATE).expect("a file");
+    let sample = Sample::new(Origin::Given, case);
+    Desk::with(&path.display().to_string(), vec![sample])
+}
+
+/// The events that are seen, the last of them first, without their times.
+fn last_event(desk: &Desk) -> String {
+    let events = desk.pane("5 Events");
+    let last = events.iter().rfind(|line| !line.is_empty());
+    let words = last.map(|line| line.split_whitespace().skip(1).collect::<Vec<&str>>());
+    words.unwrap_or_default().join(" ")
+}
+
+#[test]
+fn keys_step_by_chunk_by_event_and_by_region() {
+    let mut desk = desk(OUTPUT);
+    for (keys, event) in [
+        ("", "◂ close tool_calls = {\"name\"…"),
+        ("⇤", ""),
+        ("→", "chunk content Hello"),
+        ("→", "chunk content there"),
+        ("←", "chunk content Hello"),
+        (",", "▸ open content"),
+        (",", ""),
+        (".", "▸ open content"),
+        ("..", "chunk content there"),
+        ("]", "▸ open tool_calls <call wai…"),
+        (".", "chunk tool_calls {"),
+        ("]", "▸ open tool_calls <call go>…"),
+        ("[", "▸ open tool_calls <call wai…"),
+        ("[", "▸ open content"),
+        ("[", ""),
+        ("]]]]]]", "◂ close tool_calls = {\"name\"…"),
+        // Only text that belongs to nothing comes after it.
+        (",", "◂ close tool_calls = {\"name\"…"),
+        (",", "chunk tool_calls }"),
+        ("⇥", "◂ close tool_calls = {\"name\"…"),
+    ] {
+        desk.press(keys);
+        assert_eq!(last_event(&desk), event, "after {keys}\n{}", desk.screen());
+    }
+}
+
+#[test]
+fn a_step_back_undoes_a_step_forward() {
+    let mut desk = desk(OUTPUT);
+    for (forth, back) in [("→", "←"), (".", ",")] {
+        desk.press("⇤");
+        let mut screens = vec![desk.screen()];
+        while screens.len() < 200 {
+            desk.press(forth);
+            let screen = desk.screen();
+            if screens.last() == Some(&screen) {
+                break;
+            }
+            screens.push(screen);
+        }
+        assert!(screens.len() > 10);
+        while let Some(screen) = screens.pop() {
+            assert_eq!(desk.screen(), screen);
+            desk.press(back);
+        }
+    }
+}
+
+#[test]
+fn the_text_can_be_cut_otherwise_and_the_place_stays() {
+    let mut desk = desk(OUTPUT);
+    desk.press("⇤→→");
+    assert_eq!(desk.title(), "by token, chunk 2 of 30");
+    for (keys, title) in [
+        ("c", "by character, chunk 11 of 60"),
+        ("c", "by 4 bytes, chunk 3 of 15"),
+        (")", "by 8 bytes, chunk 2 of 8"),
+        ("((", "by 2 bytes, chunk 6 of 30"),
+        ("b3⏎", "by 3 bytes, chunk 4 of 20"),
+        ("C", "by character, chunk 11 of 60"),
+        ("r", "random, 3 bytes, seed 0, chunk 4 of 21"),
+        ("r", "random, 3 bytes, seed 1, chunk 6 of 24"),
+        ("c", "whole, chunk 1 of 1"),
+        ("c", "by token, chunk 2 of 30"),
+    ] {
+        desk.press(keys);
+        assert_eq!(desk.title(), title, "after {keys}");
+    }
+}
+
+#[test]
+fn a_place_within_a_chunk_stays_when_the_text_is_cut_otherwise() {
+    let mut desk = desk(OUTPUT);
+    desk.press("⇤cccc..");
+    assert_eq!(last_event(&desk), "chunk content Hello there");
+    desk.press("c");
+    assert_eq!(desk.title(), "by token, chunk 2 of 30");
+    assert_eq!(last_event(&desk), "chunk content there");
+}
+
+#[test]
+fn events_of_one_chunk_can_be_gone_through() {
+    let mut desk = desk(OUTPUT);
+    desk.press("⇤cccc");
+    assert_eq!(desk.title(), "whole, chunk 0 of 1");
+    desk.press("..");
+    assert_eq!(last_event(&desk), "chunk content Hello there");
+    assert!(
+        desk.screen().contains("7 more events of this chunk"),
+        "{}",
+        desk.screen()
+    );
+    desk.press("]");
+    assert_eq!(last_event(&desk), "▸ open tool_calls <call wai…");
+    desk.press("→");
+    assert!(!desk.screen().contains("more events of this chunk"));
+}
+
+#[test]
+fn playing_goes_on_by_itself_until_the_end() {
+    let mut desk = desk(OUTPUT);
+    desk.press(" ");
+    assert_eq!(desk.title(), "by token, chunk 0 of 30, playing 20 a second");
+    desk.elapse(100);
+    assert_eq!(desk.title(), "by token, chunk 2 of 30, playing 20 a second");
+    desk.press("+").elapse(100);
+    assert_eq!(desk.title(), "by token, chunk 7 of 30, playing 50 a second");
+    desk.press(" ").elapse(1000);
+    assert_eq!(desk.title(), "by token, chunk 7 of 30");
+    desk.press(" ").elapse(1000);
+    assert_eq!(desk.title(), "by token, chunk 30 of 30, the end");
+}
+
+#[test]
+fn the_first_difference_is_where_the_message_begins_to_be_another() {
+    let expected = r#"{"content": "Hello where", "tool_calls": [{"name": "wait", "arguments": {"s": 1}}, {"name": "go", "arguments": {}}]}"#;
+    for (output, message, event) in [
+        (OUTPUT, expected, "chunk content there"),
+        (
+            OUTPUT,
+            r#"{"content": "Hello there", "tool_calls": [{"name": "wait", "arguments": {"s": 2}}]}"#,
+            "◂ close tool_calls = {\"name\"…",
+        ),
+        (
+            OUTPUT,
+            r#"{"content": "Hello there", "tool_calls": [{"name": "wait", "arguments": {"s": 1}}]}"#,
+            "◂ close tool_calls = {\"name\"…",
+        ),
+        // What is missing shows in the end.
+        (
+            "Hello<end>",
+            r#"{"content": "Hello", "more": 1}"#,
+            "◂ close content = \"Hello\"",
+        ),
+        (
+            "Hello<end>",
+            r#"{"content": "Hello you"}"#,
+            "◂ close content = \"Hello\"",
+        ),
+    ] {
+        let mut desk = expecting(output, Some(message));
+        desk.press("⇤d");
+        assert_eq!(last_event(&desk), event, "{message}");
+        assert!(desk.screen().contains("the first difference"));
+    }
+    let mut desk = expecting("Hi<end>", Some(r#"{"content": "Hi"}"#));
+    assert!(desk.press("d").screen().contains("all is as expected"));
+}
+
+#[test]
+fn of_an_object_with_many_members_those_around_the_difference_are_shown() {
+    let object = |different: usize| {
+        let members = (0..2000).map(|number| match number == different {
+            true => format!("\"k{number}\": true"),
+            false => format!("\"k{number}\": {number}"),
+        });
+        format!("{{{}}}", members.collect::<Vec<String>>().join(", "))
+    };
+    let expected = format!(
+        r#"{{"tool_calls": [{{"name": "wait", "arguments": {}}}]}}"#,
+        object(1500)
+    );
+    let desk = expecting(
+        &format!("<call wait>{}</call>", object(2000)),
+        Some(&expected),
+    );
+    let message = desk.pane("6 Message").join("\n");
+    for seen in ["k1500 1500", "k1500 true", "k1499 1499"] {
+        assert!(message.contains(seen), "{message}");
+    }
+    assert!(!message.contains("k100 "), "{message}");
+}
+
+#[test]
+fn words_are_searched_in_the_text_and_in_the_events() {
+    let mut desk = desk(OUTPUT);
+    desk.press("/call⏎");
+    assert!(desk.screen().contains("`call`: 1 of"), "{}", desk.screen());
+    desk.press("/name=go⏎");
+    assert_eq!(last_event(&desk), "▸ open tool_calls <call go>…");
+    desk.press("/open content⏎");
+    assert_eq!(last_event(&desk), "▸ open content");
+    desk.press("/nowhere⏎");
+    assert!(
+        desk.screen()
+            .contains("`nowhere` is neither in the text nor in the events")
+    );
+}
+
+#[test]
+fn why_tells_what_is_waited_for_and_what_fired_last() {
+    let mut desk = desk("Hi <call wait>{}</call>");
+    desk.press("⇤cc(((→→→→→");
+    let why = desk.pane("4 Why").join("\n");
+    assert!(why.contains("held   <c 2 from byte 3 on"), "{why}");
+    assert!(why.contains("has <c"), "{why}");
+    desk.press("]");
+    let why = desk.pane("4 Why").join("\n");
+    assert!(why.contains("tool_calls opened <call wait>"), "{why}");
+    assert!(why.contains("name = wait"), "{why}");
+}
+
+#[test]
+fn the_timeline_can_be_dragged() {
+    use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+    use unjinja_cli::tui::Message;
+
+    let mut desk = desk(OUTPUT);
+    let mut to = |kind, column| {
+        desk.send(Message::Mouse(MouseEvent {
+            kind,
+            column,
+            row: 1,
+            modifiers: KeyModifiers::NONE,
+        }));
+        desk.title()
+    };
+    let (down, drag) = (
+        MouseEventKind::Down(MouseButton::Left),
+        MouseEventKind::Drag(MouseButton::Left),
+    );
+    assert_eq!(to(down, 0), "by token, chunk 0 of 30");
+    assert_eq!(to(drag, 70), "by token, chunk 13 of 30");
+    assert_eq!(to(drag, 139), "by token, chunk 30 of 30, the end");
+}
+
+#[test]
+fn what_can_not_be_parsed_is_told_and_the_stream_goes_on() {
+    let mut desk = desk("<call wait>{oops</call>Hello<end>");
+    let events = desk.pane("5 Events").join("\n");
+    assert!(events.contains("! malformed tool_calls"), "{events}");
+    assert!(events.contains("◂ close content"), "{events}");
+    let message = desk.pane("6 Message").join("\n");
+    assert!(
+        message.contains("field `tool_calls`, bytes 11 to 16"),
+        "{message}"
+    );
+    assert!(message.contains("content Hello"), "{message}");
+    desk.press("a");
+    assert!(
+        desk.screen().contains("there is no message to expect"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
+fn keys_that_come_while_a_long_text_is_read_lead_where_they_would_later() {
+    let output = format!("{}<end>", "word ".repeat(40_000));
+    for keys in ["c", "c←", "c→←", "c←→c←→", "←c←C←", "cc←c"] {
+        let [mut patient, mut hasty] = [desk(&output), desk(&output)];
+        patient.press("←←←←←").press(keys);
+        hasty.press("←←←←←");
+        keys.chars().for_each(|key| hasty.press_only(key));
+        hasty.settle();
+        assert_eq!(hasty.title(), patient.title(), "{keys}");
+    }
+}

@@ -1,0 +1,175 @@
+//! What is seen, at the smallest size and at one with room for all panes.
+
+use ratatui::style::{Color, Modifier};
+use unjinja::Tools;
+use unjinja::check::{Case, Expected};
+use unjinja_cli::tui::{Message, Origin, Sample};
+
+use crate::desk::Desk;
+
+const CHAT_TEMPLATE: &str = "chat_templates/xml-calls.jinja";
+const FIXTURE: &str = "tests/check/mixed.fixture.yaml";
+
+/// Each view: its name, what is opened, and the keys that lead to it. `wait` and the like are the
+/// names of samples to go to first.
+const VIEWS: &[(&str, &str, Option<&str>, &str)] = &[
+    ("samples", FIXTURE, None, "1"),
+    ("text", CHAT_TEMPLATE, Some("a text and a call"), "2⇤]]→→"),
+    ("template", CHAT_TEMPLATE, Some("two calls"), "3[[."),
+    (
+        "why",
+        CHAT_TEMPLATE,
+        Some("a text and a call"),
+        "c4⇤]][→→→→→→→",
+    ),
+    ("events", CHAT_TEMPLATE, Some("two calls"), "5[["),
+    ("message", CHAT_TEMPLATE, Some("two calls"), "6[→→→→→→→→→"),
+    ("difference", FIXTURE, Some("a thought"), "6d"),
+    ("zoomed", FIXTURE, Some("a thought"), "6z"),
+    ("findings", CHAT_TEMPLATE, None, "f↓↓↓↓"),
+    ("candidate", CHAT_TEMPLATE, None, "f↓↓↓↓↓↓↓"),
+    ("help", CHAT_TEMPLATE, None, "?"),
+    ("search", CHAT_TEMPLATE, None, "/call"),
+    ("typing", CHAT_TEMPLATE, None, "tOne line,\nand another"),
+    ("confirm", FIXTURE, Some("a thought"), "a"),
+];
+
+#[test]
+fn every_view_at_both_sizes() {
+    for &(name, source, sample, keys) in VIEWS {
+        for (width, height) in [(80, 24), (140, 45)] {
+            let mut desk = Desk::open(source).sized(width, height);
+            if let Some(sample) = sample {
+                desk.select(sample);
+            }
+            desk.press(keys);
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), desk.screen());
+        }
+    }
+}
+
+/// A desk with one text, read with the template of the examples.
+fn desk(output: &str) -> Desk {
+    let case = Case::new("a text", "", output, Tools::none(), Expected::default());
+    Desk::with(
+        "examples/template.json",
+        vec![Sample::new(Origin::Given, case)],
+    )
+}
+
+#[test]
+fn nothing_of_a_text_reaches_the_terminal_that_it_would_obey() {
+    let output = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\r\u{8}\u{202e}abc\u{200b}\u{feff}\tx\u{7f}\
+                  日本語 e\u{301} שלום\u{2066}<|end|>";
+    for size in [(80, 24), (140, 45)] {
+        let mut desk = desk(output).sized(size.0, size.1);
+        for keys in ["", "⇤→→→", "z", "z5z", "z6z", "z4z", "z1z", "z"] {
+            desk.press(keys);
+            let buffer = desk.buffer();
+            let dangerous = |c: char| {
+                c.is_control()
+                    || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+            };
+            let cells = buffer.content().iter();
+            let wrong: Vec<&str> = cells
+                .map(|cell| cell.symbol())
+                .filter(|symbol| symbol.contains(dangerous))
+                .collect();
+            assert!(wrong.is_empty(), "{wrong:?}");
+        }
+    }
+    let screen = desk(output).screen();
+    assert!(
+        screen.contains("␛]0;title␇␛[2J\\u{9b}31m␍␈\\u{202e}abc\\u{200b}"),
+        "{screen}"
+    );
+    assert!(screen.contains("日本語 e\u{301} שלום"), "{screen}");
+}
+
+/// How the glyphs of a word in the text look.
+fn look(desk: &Desk, word: &str) -> (Color, Color, Modifier) {
+    let buffer = desk.buffer();
+    let width = buffer.area.width;
+    for y in 2..buffer.area.height {
+        for x in 0..width {
+            let is_there = word
+                .chars()
+                .zip(x..width)
+                .all(|(c, x)| buffer[(x, y)].symbol() == c.to_string());
+            if is_there {
+                let cell = &buffer[(x, y)];
+                return (cell.fg, cell.bg, cell.modifier);
+            }
+        }
+    }
+    panic!("it is not seen: {word}\n{}", desk.screen());
+}
+
+#[test]
+fn parts_of_a_text_can_be_told_apart_with_colours_and_without() {
+    for colours in [true, false] {
+        let mut desk = desk("<think>Hmm</think>said<|end|>gone");
+        if !colours {
+            desk.workbench = desk.workbench.without_colours();
+        }
+        desk.press("2z⇤cb3⏎⇤→→→→→");
+        // Of what closes, a part has come in and is held back.
+        let parts = ["<think>", "Hmm", "</th", "said"];
+        let looks = parts.map(|part| look(&desk, part));
+        for (index, one) in looks.iter().enumerate() {
+            for other in &looks[index + 1..] {
+                assert_ne!(one, other, "{colours} {looks:?}");
+            }
+            let has_colour = one.0 != Color::Reset || one.1 != Color::Reset;
+            assert!(colours || !has_colour);
+        }
+        let screen = desk.screen();
+        for sign in [
+            "thinking   ▸ <think>",
+            "thinking   │ Hmm",
+            "5 held back from byte 10",
+        ] {
+            assert!(screen.contains(sign), "{screen}");
+        }
+    }
+}
+
+#[test]
+fn no_size_is_too_small() {
+    let mut desk = Desk::open(FIXTURE);
+    for (width, height) in [
+        (0, 0),
+        (1, 1),
+        (3, 2),
+        (20, 5),
+        (79, 7),
+        (200, 60),
+        (33, 40),
+    ] {
+        desk = desk.sized(width, height);
+        for keys in [
+            "1", "↓⇟", "2", "⇞↓", "3⇟", "4⇟", "5⇟", "6⇟", "z", "z?⇟", "⎋/x⏎", "tx\n", "⎋w", "⎋a",
+            "n⎋",
+        ] {
+            desk.press(keys);
+            desk.buffer();
+        }
+    }
+    let mut desk = Desk::open(CHAT_TEMPLATE);
+    for (width, height) in [(0, 0), (1, 1), (3, 2), (20, 5), (200, 60)] {
+        desk = desk.sized(width, height);
+        for keys in ["f", "↓↓⇟", "↓↓↓↓⇟⏎", "f"] {
+            desk.press(keys);
+            desk.buffer();
+        }
+    }
+}
+
+#[test]
+fn the_screen_follows_the_size_of_the_terminal() {
+    let mut desk = Desk::open(FIXTURE).sized(80, 24);
+    assert!(!desk.screen().contains("┌ 1 Samples"));
+    desk.send(Message::Resize(140, 45));
+    let desk = desk.sized(140, 45);
+    assert!(desk.screen().contains("┌ 1 Samples"));
+}

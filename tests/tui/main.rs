@@ -1,9 +1,0 @@
-//! The workbench without any terminal: keys go in, and screens come out.
-
-mod desk;
-mod keeping;
-mod keyboard;
-mod samples;
-mod stepping;
-mod tour;
-mod views;
