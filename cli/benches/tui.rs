@@ -1,7 +1,7 @@
 //! How long the workbench takes to open a text of a megabyte, and to answer each key.
 //!
 //! It is to open within 100 ms, and to answer any key within 16. After some keys a text is read anew, a bit in each
-//! frame: what these frames take stands in a table of its own. `cargo bench --bench tui -- keys` tells of
+//! frame: what these frames take stands in a table of its own. `cargo bench --bench tui -- keys` says of
 //! the keys alone, `-- opening` and `-- memory` of the rest, and `-- keys calls` of those with one text. A
 //! figure in **bold** is over the limit.
 
@@ -17,7 +17,7 @@ use ratatui::layout::Rect;
 
 use unjinja::check::{Case, Expected, Failure};
 use unjinja::{Object, ParserOptions, ResponseTemplate, Tools, Value, parse};
-use unjinja_cli::tui::{Effect, Loaded, Message, Opening, Origin, Sample, Workbench, render};
+use unjinja_cli::tui::{Effect, Loaded, Message, Origin, Sample, Target, Workbench, render};
 
 #[path = "../tests/tui/keyboard.rs"]
 mod keyboard;
@@ -386,7 +386,7 @@ impl Figures {
             let cells: Vec<_> = cells.collect();
             let mut row = format!("| {} |", key.replace('|', "\\|"));
             for (_, cell) in &cells {
-                let _never_fails = write!(row, " {} |", told(cell.0, MOST_FOR_A_KEY));
+                let _never_fails = write!(row, " {} |", shown(cell.0, MOST_FOR_A_KEY));
             }
             let worst = cells
                 .iter()
@@ -396,18 +396,18 @@ impl Figures {
             let slowest = cells.iter().max_by_key(|(_, cell)| cell.0);
             all = all.max(slowest.map_or(Duration::ZERO, |(_, cell)| cell.0));
             let place = slowest.map_or(String::new(), |(text, cell)| format!("{text}, {}", cell.2));
-            println!("{row} {} | {place} |", told(worst, MOST_FOR_A_KEY));
+            println!("{row} {} | {place} |", shown(worst, MOST_FOR_A_KEY));
         }
-        told(all, MOST_FOR_A_KEY)
+        shown(all, MOST_FOR_A_KEY)
     }
 }
 
 /// Milliseconds, bold where they are too many.
-fn told(time: Duration, most: Duration) -> String {
-    let time_told = format!("{:.1}", time.as_secs_f64() * 1e3);
+fn shown(time: Duration, most: Duration) -> String {
+    let milliseconds = format!("{:.1}", time.as_secs_f64() * 1e3);
     match time > most {
-        true => format!("**{time_told}**"),
-        false => time_told,
+        true => format!("**{milliseconds}**"),
+        false => milliseconds,
     }
 }
 
@@ -438,10 +438,10 @@ fn opening(loaded: &Loaded, texts: &[(&'static str, String)]) {
             println!(
                 "| {name}, {} | {} | {} | {} | {} |",
                 format!("{expects:?} expected").to_lowercase(),
-                told(median(whole), MOST_FOR_OPENING),
-                told(worst, MOST_FOR_OPENING),
-                told(median(draws), MOST_FOR_A_KEY),
-                told(median(frames), MOST_FOR_A_KEY),
+                shown(median(whole), MOST_FOR_OPENING),
+                shown(worst, MOST_FOR_OPENING),
+                shown(median(draws), MOST_FOR_A_KEY),
+                shown(median(frames), MOST_FOR_A_KEY),
             );
         }
     }
@@ -597,7 +597,7 @@ fn play(desk: &mut Desk, text: &'static str, setting: &str, figures: &mut Figure
     }
 }
 
-/// The most memory that the process has had, in MiB, where the system tells.
+/// The most memory that the process has had, in MiB, where the system says.
 fn peak() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
@@ -608,10 +608,10 @@ fn peak() -> Option<u64> {
 /// The memory that is needed when everything has been read character by character. This has to come
 /// first, since the peak is that of the process.
 fn memory(loaded: &Loaded, texts: &[(&'static str, String)]) {
-    let told = || peak().map_or_else(|| "?".to_owned(), |mib| mib.to_string());
+    let resident = || peak().map_or_else(|| "?".to_owned(), |mib| mib.to_string());
     println!("| memory at the most | MiB |");
     println!("|---|---:|");
-    println!("| the texts alone | {} |", told());
+    println!("| the texts alone | {} |", resident());
     let calls = texts.iter().find(|(name, _)| *name == "calls");
     let (name, text) = calls.expect("a text of calls");
     let case = Case::new(*name, "", text, Tools::none(), Expected::default());
@@ -625,16 +625,16 @@ fn memory(loaded: &Loaded, texts: &[(&'static str, String)]) {
         }
     };
     read(Message::Tick(Duration::ZERO));
-    println!("| {name}, by token | {} |", told());
+    println!("| {name}, by token | {} |", resident());
     read(pressed('c'));
-    println!("| {name}, by character | {} |\n", told());
+    println!("| {name}, by character | {} |\n", resident());
 }
 
 fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("template.json");
     fs::write(&path, TEMPLATE).expect("is written");
-    let loaded = Opening::new(path.display().to_string()).load(None);
+    let loaded = Target::new(path.display().to_string()).load(None);
     let loaded = loaded.expect("the template is valid");
     let mut texts = texts();
     let wanted: Vec<String> = env::args().skip(1).collect();

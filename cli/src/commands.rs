@@ -77,10 +77,10 @@ pub(crate) enum Failure {
     /// The command or its input is.
     #[error("{0}")]
     Input(String),
-    /// One of these that has been told already, with its exit code.
-    #[error("told already")]
-    Told(u8),
-    /// The reader of the output has gone, and nobody is left to be told.
+    /// One of these that has been reported already, with its exit code.
+    #[error("reported already")]
+    Reported(u8),
+    /// The reader of the output has gone, and nobody is left to read it.
     #[error("the output is closed")]
     Closed,
 }
@@ -91,13 +91,13 @@ impl Failure {
             Failure::Closed => 0,
             Failure::Wrong(_) => 1,
             Failure::Input(_) => 2,
-            Failure::Told(code) => *code,
+            Failure::Reported(code) => *code,
         }
     }
 
-    /// The same, of which nothing is left to be told.
-    pub(crate) fn told(&self) -> Failure {
-        Failure::Told(self.exit_code())
+    /// The same, of which nothing is left to be reported.
+    pub(crate) fn reported(&self) -> Failure {
+        Failure::Reported(self.exit_code())
     }
 
     /// What comes of an error while printing.
@@ -117,7 +117,7 @@ pub(crate) fn settings() -> Result<Settings, Failure> {
 }
 
 /// Tells people something on the standard error. Where nobody listens, nothing is lost.
-pub(crate) fn tell(text: fmt::Arguments<'_>) {
+pub(crate) fn print_error(text: fmt::Arguments<'_>) {
     let _nobody_listens = io::stderr().lock().write_fmt(text);
 }
 
@@ -141,8 +141,8 @@ pub fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if !matches!(failure, Failure::Closed | Failure::Told(_)) {
-                tell(format_args!("error: {failure}\n"));
+            if !matches!(failure, Failure::Closed | Failure::Reported(_)) {
+                print_error(format_args!("error: {failure}\n"));
             }
             ExitCode::from(failure.exit_code())
         }

@@ -134,7 +134,7 @@ mod tests {
     use super::{Change, lines, words, words_of};
 
     #[test]
-    fn words_tags_and_single_characters_are_told_apart() {
+    fn words_tags_and_single_characters_are_reported_apart() {
         let cases: [(&str, &[&str]); 5] = [
             ("", &[]),
             ("an été 7th", &["an", " ", "été", " ", "7th"]),

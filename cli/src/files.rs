@@ -146,7 +146,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.is_renamed {
-            // Whatever went wrong before is the error to be told.
+            // Whatever went wrong before is the error to be reported.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_written_is_told_with_a_remedy() {
+    fn what_can_not_be_written_is_reported_with_a_remedy() {
         let folder = folder();
         let message = refusal(folder.path());
         assert_eq!(message, "it is a folder: choose another place");

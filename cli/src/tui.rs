@@ -8,9 +8,9 @@
 //! use crossterm::event::KeyCode;
 //! use ratatui::buffer::Buffer;
 //! use ratatui::layout::Rect;
-//! use unjinja_cli::tui::{Message, Opening, Workbench, render};
+//! use unjinja_cli::tui::{Message, Target, Workbench, render};
 //!
-//! let loaded = Opening::new("../examples/chat_template.jinja").load(None)?;
+//! let loaded = Target::new("../examples/chat_template.jinja").load(None)?;
 //! let mut workbench = Workbench::new(loaded, Vec::new(), (80, 24));
 //! for key in [KeyCode::Home, KeyCode::Right] {
 //!     workbench.update(Message::Key(key.into()));
@@ -19,38 +19,38 @@
 //! render(&workbench, &mut buffer);
 //! let first_line: String = (0..80).map(|x| buffer[(x, 0)].symbol()).collect();
 //! assert!(first_line.contains("by token, chunk 1 of"), "{first_line}");
-//! # Ok::<(), unjinja_cli::tui::Trouble>(())
+//! # Ok::<(), unjinja_cli::tui::OpenError>(())
 //! ```
 
+#[cfg(test)]
+mod adversarial;
 mod chunking;
 mod comparison;
 mod difference;
-mod doing;
+mod effects;
 mod glyphs;
 mod keys;
 mod layout;
 mod live;
 mod loaded;
 mod message;
-mod open;
 mod preview;
 mod replay;
 mod rows;
 mod sample;
 mod state;
-#[cfg(test)]
-mod strangers;
 mod style;
+mod target;
 mod terminal;
 mod update;
 mod view;
 
-pub use doing::Doer;
+pub use effects::EffectRunner;
 pub use live::follow;
-pub use loaded::{Format, Loaded, TemplatePlace, Trouble};
+pub use loaded::{Format, Loaded, OpenError, TemplatePlace};
 pub use message::{Effect, Keep, Kept, Message};
-pub use open::Opening;
 pub use sample::{Origin, Sample, Verdict};
 pub use state::Workbench;
+pub use target::Target;
 pub use terminal::{TerminalError, check_terminal, run};
 pub use view::{draw, render};

@@ -16,7 +16,7 @@ use root::root;
 #[path = "support/root.rs"]
 mod root;
 
-/// What a run printed and told, and its exit code.
+/// What a run printed and reported, and its exit code.
 struct Outcome {
     stdout: String,
     stderr: String,
@@ -35,7 +35,7 @@ impl Outcome {
     }
 }
 
-/// Replaces the numbers that tell seconds.
+/// Replaces the numbers that report seconds.
 fn without_times(text: &str) -> String {
     let mut text = text.to_owned();
     for before in ["seed 0, ", "time=\"", "\"seconds\": "] {
@@ -100,7 +100,7 @@ fn what_depends_on_cuts_is_shown_with_the_fewest_of_them() {
 }
 
 #[test]
-fn a_broken_fixture_is_told_and_the_others_still_run() {
+fn a_broken_fixture_is_reported_and_the_others_still_run() {
     assert_snapshot!(unjinja("check tests/check --filter broken").shown());
     let outcome = unjinja("check tests/check/broken.fixture.yaml derived/xml-calls.fixture.yaml");
     assert!(
@@ -223,7 +223,7 @@ fn update_rewrites_what_is_not_met_and_nothing_else() {
     let folder = scratch("update");
     let path = copied("mixed.fixture.yaml", &folder);
     let outcome = run_in(&folder, &["check", "--update"]);
-    assert_snapshot!("update_is_told", outcome.shown());
+    assert_snapshot!("update_is_reported", outcome.shown());
     let text = fs::read_to_string(&path).expect("is read");
     assert_snapshot!("update_is_written", text);
     // Once is enough.
@@ -283,7 +283,7 @@ fn a_toml_file_names_the_fixtures() {
 }
 
 #[test]
-fn who_has_no_fixture_is_told_how_to_make_one() {
+fn who_has_no_fixture_is_reported_how_to_make_one() {
     let folder = scratch("nothing");
     assert_snapshot!(run_in(&folder, &["check"]).shown(), @"
     ! error: there is no fixture in .: make a first one with `unjinja new chat_template.jinja`, or write one: `unjinja schema fixture` tells what it may hold

@@ -1,4 +1,4 @@
-//! The program as people run it: what it prints, what it tells, and how it exits.
+//! The program as people run it: what it prints, what it says, and how it exits.
 //!
 //! The files it reads are those of `examples/`, and, where something is wrong with them, those of
 //! `cli/tests/cli/`. A snapshot holds the standard output, each line of the standard error after a
@@ -134,7 +134,7 @@ impl Dialogue {
         (0..lines).map(next).collect()
     }
 
-    /// Closes the standard input: what is printed and told from there on, and the exit code.
+    /// Closes the standard input: what is printed and reported from there on, and the exit code.
     fn end(mut self) -> Outcome {
         drop(self.stdin.take());
         let stdout = self.lines.iter().map(|line| line + "\n").collect();
@@ -295,7 +295,7 @@ mod messages {
     }
 
     #[test]
-    fn an_empty_output_is_told() {
+    fn an_empty_output_is_reported() {
         assert_snapshot!(unjinja("parse -t examples/template.json"), @r#"
         {
           "role": "assistant"
@@ -516,7 +516,7 @@ mod refused_templates {
     }
 
     #[test]
-    fn an_argument_without_effect_is_only_told() {
+    fn an_argument_without_effect_is_only_reported() {
         let arguments = "parse -t cli/tests/cli/unused.json";
         assert_snapshot!(unjinja_with(arguments, " Hello! "), @r#"
         {
@@ -1572,7 +1572,7 @@ mod manual_pages {
     }
 
     #[test]
-    fn what_can_not_be_had_is_told() {
+    fn what_can_not_be_had_is_reported() {
         for (arguments, told) in [
             (
                 "man prase",
@@ -1690,7 +1690,7 @@ mod warnings {
     use super::*;
 
     #[test]
-    fn a_value_that_is_replaced_is_told() {
+    fn a_value_that_is_replaced_is_reported() {
         let directory = scratch("replaced");
         let template = directory.join("template.json");
         let json = r#"{"start_anchor": "A:", "fields": {"content": {"close": "<end>"}}}"#;
@@ -1752,7 +1752,7 @@ mod warnings {
     }
 
     #[test]
-    fn tools_that_are_none_are_told() {
+    fn tools_that_are_none_are_reported() {
         let arguments = "parse -t examples/template.json --tools examples/messages.json";
         assert_snapshot!(unjinja_with(arguments, "Hello!<|end|>"), @r#"
         {

@@ -214,7 +214,7 @@ fn several_sources_end_with_a_table() {
 }
 
 #[test]
-fn what_can_not_be_recovered_is_told() {
+fn what_can_not_be_recovered_is_reported() {
     // Text beside a call is written as thoughts are.
     let template = PLAIN.replace(
         "{{- m.content or '' }}",
@@ -253,7 +253,7 @@ fn what_can_not_be_recovered_is_told() {
 }
 
 #[test]
-fn what_can_not_be_rendered_is_told() {
+fn what_can_not_be_rendered_is_reported() {
     for (test, template) in [
         ("invalid", "{% for m in messages %}"),
         ("undefined", "{{ messages[0].missing.key }}"),
@@ -421,7 +421,7 @@ fn calls_that_only_special_tokens_suggest_are_marked() {
 }
 
 #[test]
-fn a_file_that_can_not_be_written_into_is_told() {
+fn a_file_that_can_not_be_written_into_is_reported() {
     let folder = with_template("nowhere", PLAIN);
     let outcome = unjinja(&folder, &["derive", "chat.jinja", "--write", "-q"]);
     assert_eq!(outcome.code, 2);

@@ -34,7 +34,7 @@ fn folder(test: &str, files: &[(&str, &str)]) -> PathBuf {
     folder
 }
 
-/// What `unjinja lint` prints and tells, and how it ends.
+/// What `unjinja lint` prints and says, and how it ends.
 fn unjinja_lint(folder: &Path, arguments: &str) -> String {
     let out = Command::new(env!("CARGO_BIN_EXE_unjinja"))
         .arg("lint")
@@ -69,7 +69,7 @@ const STUCK: &str = r#"{"start_anchor": "A:", "fields": {"content": {"close_patt
 const REFUSED: &str = r#"{"start_anchor": "A:", "fields": {"content": {"clsoe": "<end>"}}}"#;
 
 #[test]
-fn people_are_told_the_place_the_reason_and_the_remedy() {
+fn people_see_the_place_the_reason_and_the_remedy() {
     let folder = folder("people", &[("calls.json", CALLS)]);
     assert_snapshot!(unjinja_lint(&folder, "calls.json"));
 }
@@ -167,7 +167,7 @@ fn what_can_not_be_read_does_not_keep_the_others_from_being_looked_at() {
 const JINJA: &str = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
                      {% if add_generation_prompt %}<assistant>{% endif %}";
 
-/// What a folder's own chat template and tokens tell needs no option.
+/// What a folder's own chat template and tokens report needs no option.
 #[test]
 fn a_folder_is_read_with_its_chat_template() {
     let config = r#"{"eos_token": {"content": "</s>"}, "response_template":
@@ -203,8 +203,8 @@ fn a_chat_template_that_renders_nothing_is_an_error() {
     assert!(told.ends_with("exit 1"), "{told}");
 }
 
-/// How often each lint is told of what is derived for the gallery, with and without the chat
-/// templates. What is told there is true, and has been looked at.
+/// How often each lint is reported what is derived for the gallery, with and without the chat
+/// templates. What is reported there is true, and has been looked at.
 #[test]
 fn the_gallery_has_these() {
     let mut counts: BTreeMap<String, [usize; 2]> = BTreeMap::new();

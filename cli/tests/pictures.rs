@@ -24,7 +24,7 @@ mod root;
 mod svg;
 
 /// What is in a picture.
-struct Scene {
+struct Picture {
     name: &'static str,
     /// What it shows, for those who can't see it.
     about: &'static str,
@@ -35,8 +35,8 @@ struct Scene {
     colours: bool,
 }
 
-const SCENES: &[Scene] = &[
-    Scene {
+const PICTURES: &[Picture] = &[
+    Picture {
         name: "replay",
         about: "A tool call while it comes in: what has been read is divided into regions, the \
                 beginning of a delimiter is held back, and the message has half grown",
@@ -45,7 +45,7 @@ const SCENES: &[Scene] = &[
         keys: "c}}}}}}}}}}/</fun⏎",
         colours: true,
     },
-    Scene {
+    Picture {
         name: "difference",
         about: "A sample that is not read as expected, with the first difference marked",
         source: "tests/check/mixed.fixture.yaml",
@@ -53,7 +53,7 @@ const SCENES: &[Scene] = &[
         keys: "}d",
         colours: true,
     },
-    Scene {
+    Picture {
         name: "why",
         about: "In the middle of a delimiter: what is held back, and which delimiters it may become",
         source: "chat_templates/chatml-think-json-calls.jinja",
@@ -61,7 +61,7 @@ const SCENES: &[Scene] = &[
         keys: "c}}4/</thi⏎",
         colours: true,
     },
-    Scene {
+    Picture {
         name: "findings",
         about: "The findings of a chat template, with the two renderings that show one of them \
                 side by side",
@@ -70,7 +70,7 @@ const SCENES: &[Scene] = &[
         keys: "f↓↓↓↓",
         colours: true,
     },
-    Scene {
+    Picture {
         name: "no-colours",
         about: "A tool call while it comes in, without colours: regions are told apart by names and signs",
         source: "chat_templates/xml-calls.jinja",
@@ -80,7 +80,7 @@ const SCENES: &[Scene] = &[
     },
 ];
 
-impl Scene {
+impl Picture {
     fn drawn(&self) -> String {
         let mut desk = Desk::open(self.source).sized(self.size.0, self.size.1);
         if !self.colours {
@@ -102,8 +102,8 @@ impl Scene {
 fn pictures_show_the_workbench_as_it_is() {
     let update = std::env::var_os("UNJINJA_UPDATE").is_some();
     let mut stale = Vec::new();
-    for scene in SCENES {
-        let (path, drawn) = (scene.path(), scene.drawn());
+    for picture in PICTURES {
+        let (path, drawn) = (picture.path(), picture.drawn());
         if update {
             fs::write(&path, drawn).unwrap();
         } else if fs::read_to_string(&path).ok().as_deref() != Some(drawn.as_str()) {
@@ -119,17 +119,15 @@ fn pictures_show_the_workbench_as_it_is() {
 
 #[test]
 fn pictures_are_small_and_well_formed() {
-    for scene in SCENES {
-        let text = scene.drawn();
-        let name = scene.name;
+    for picture in PICTURES {
+        let text = picture.drawn();
+        let name = picture.name;
         assert!(text.len() < 60_000, "{name}: {} bytes", text.len());
-        let picture = roxmltree::Document::parse(&text).unwrap();
-        let title = picture
-            .descendants()
-            .find(|node| node.has_tag_name("title"));
+        let drawn = roxmltree::Document::parse(&text).unwrap();
+        let title = drawn.descendants().find(|node| node.has_tag_name("title"));
         assert_eq!(
             title.and_then(|title| title.text()),
-            Some(scene.about),
+            Some(picture.about),
             "{name}"
         );
     }
@@ -140,10 +138,8 @@ fn what_is_on_the_screen_is_in_the_picture() {
     let mut desk = Desk::open("chat_templates/xml-calls.jinja");
     desk.press("t<wide> & \"水\" e\u{301} \u{1b}[31m⏎");
     let text = svg::picture(&desk.buffer(), "<title>", "<about> & \"more\"");
-    let picture = roxmltree::Document::parse(&text).unwrap();
-    let texts = picture
-        .descendants()
-        .filter(|node| node.has_tag_name("text"));
+    let drawn = roxmltree::Document::parse(&text).unwrap();
+    let texts = drawn.descendants().filter(|node| node.has_tag_name("text"));
     let written: String = texts.filter_map(|node| node.text()).collect();
     for shown in ["<title>", "<wide>", "&", "\"", "水", "e\u{301}", "␛"] {
         assert!(written.contains(shown), "{shown} is not in {written}");
@@ -153,10 +149,10 @@ fn what_is_on_the_screen_is_in_the_picture() {
 /// Where the letters of a row begin and end, in cells.
 fn spans(screen: &Buffer) -> Vec<(f32, f32, String)> {
     let text = svg::picture(screen, "", "");
-    let picture = roxmltree::Document::parse(&text).unwrap();
+    let drawn = roxmltree::Document::parse(&text).unwrap();
     let number =
         |node: &roxmltree::Node, name| -> f32 { node.attribute(name).unwrap().parse().unwrap() };
-    let runs = picture
+    let runs = drawn
         .descendants()
         .filter(|node| node.attribute("textLength").is_some());
     let spans = runs.map(|node| {

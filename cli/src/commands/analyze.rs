@@ -1,4 +1,4 @@
-//! `unjinja analyze`: what a chat template tells of a format.
+//! `unjinja analyze`: what a chat template says of a format.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -8,7 +8,7 @@ use super::Failure;
 use super::report::{self, Format};
 use super::source::SourceArgs;
 
-/// Show how a model writes its turn, as far as its chat template tells
+/// Show how a model writes its turn, as far as its chat template says
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   Where a turn begins and ends, how reasoning, text and calls are written:
@@ -87,9 +87,9 @@ fn for_programs(name: &str, findings: &Findings, evidence: &[Evidence]) -> Strin
         ])
         .into()
     };
-    let mut told = Object::new();
-    told.insert("source", name);
-    told.insert("findings", findings.to_value());
+    let mut out = Object::new();
+    out.insert("source", name);
+    out.insert("findings", findings.to_value());
     let statements = findings.statements().into_iter().map(|statement| -> Value {
         Object::from_iter([
             ("subject", statement.subject.key()),
@@ -98,7 +98,7 @@ fn for_programs(name: &str, findings: &Findings, evidence: &[Evidence]) -> Strin
         ])
         .into()
     });
-    told.insert("statements", statements.collect::<Vec<Value>>());
+    out.insert("statements", statements.collect::<Vec<Value>>());
     if !evidence.is_empty() {
         let all = evidence.iter().map(|evidence| -> Value {
             let mut pair = Object::from_iter([("subject", evidence.subject.key())]);
@@ -106,7 +106,7 @@ fn for_programs(name: &str, findings: &Findings, evidence: &[Evidence]) -> Strin
             pair.insert("with", rendering(&evidence.with));
             pair.into()
         });
-        told.insert("evidence", all.collect::<Vec<Value>>());
+        out.insert("evidence", all.collect::<Vec<Value>>());
     }
-    json::write_styled(&told.into(), &json::Style::pretty(2)) + "\n"
+    json::write_styled(&out.into(), &json::Style::pretty(2)) + "\n"
 }

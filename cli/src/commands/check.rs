@@ -15,9 +15,9 @@ use clap::ValueEnum;
 use crate::printable;
 use unjinja::check::{Fixture, Options, Report, Settings, check, find};
 
-use super::{Failure, output, tell};
+use super::{Failure, output, print_error};
 
-/// What is told where there is nothing to check.
+/// What is reported where there is nothing to check.
 const HOW_TO_BEGIN: &str = "make a first one with `unjinja new chat_template.jinja`, or write one: \
      `unjinja schema fixture` tells what it may hold";
 
@@ -153,7 +153,7 @@ fn update_all(report: &Report, options: &Options) -> Result<bool, Failure> {
         for left in &update.left {
             let (path, (line, column)) = (file.path.display(), left.position);
             let (case, key) = (printable(&left.case), left.key);
-            tell(format_args!(
+            print_error(format_args!(
                 "{path}:{line}:{column}: {case}: `{key}` can't be written in its place: change it by hand\n"
             ));
         }
@@ -161,7 +161,7 @@ fn update_all(report: &Report, options: &Options) -> Result<bool, Failure> {
             continue;
         }
         let text = changes::shown(&file.path, &update, io::stderr().is_terminal());
-        tell(format_args!("{text}"));
+        print_error(format_args!("{text}"));
         output::write_whole(&file.path, &update.text)?;
         has_changed = true;
     }
@@ -181,7 +181,7 @@ fn print(report: &Report, format: Format) -> Result<(), Failure> {
 
 fn verdict(report: &Report, args: &Args) -> Result<(), Failure> {
     if report.unreadable().next().is_some() {
-        return Err(Failure::Told(2));
+        return Err(Failure::Reported(2));
     }
     if report.cases().next().is_none() {
         let filter = args.filter.as_deref().unwrap_or_default();
@@ -191,6 +191,6 @@ fn verdict(report: &Report, args: &Args) -> Result<(), Failure> {
     }
     match report.failed() {
         0 => Ok(()),
-        _ => Err(Failure::Told(1)),
+        _ => Err(Failure::Reported(1)),
     }
 }

@@ -72,7 +72,7 @@ pub(crate) struct Args {
     #[arg(long)]
     ids: bool,
 
-    /// What becomes of values that the format writes raw, where no tool tells their type
+    /// What becomes of values that the format writes raw, where no tool says their type
     #[arg(long, value_name = "HOW", default_value = "text")]
     untyped: Untyped,
 
@@ -80,7 +80,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
 
-    /// Print no report; errors are told all the same
+    /// Print no report; errors are reported all the same
     #[arg(short, long)]
     quiet: bool,
 }
@@ -120,7 +120,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut result = Ok(());
     for (index, outcome) in outcomes.iter().enumerate() {
         let place = places.as_ref().map(|places| places[index].as_path());
-        // What is worse is told by the exit code: nothing derived, then not all recovered.
+        // What is worse is reported by the exit code: nothing derived, then not all recovered.
         result = worse(result, hand_out(args, outcome, place, outcomes.len() == 1));
     }
     if outcomes.len() > 1 {
@@ -142,7 +142,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                     .map(|(_, derivation)| derivation);
                 (outcome.source, derivation)
             });
-            super::tell(format_args!("{}", report::table(rows)));
+            super::print_error(format_args!("{}", report::table(rows)));
         }
     }
     result
@@ -232,14 +232,14 @@ fn derive_all<'s>(args: &Args, sources: &[&'s str]) -> Vec<Outcome<'s>> {
                         .push(outcome);
                     let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                     if shows_progress {
-                        super::tell(format_args!("\r{}", report::progress(done, count)));
+                        super::print_error(format_args!("\r{}", report::progress(done, count)));
                     }
                 }
             });
         }
     });
     if shows_progress {
-        super::tell(format_args!(
+        super::print_error(format_args!(
             "\r{}\r",
             " ".repeat(report::progress(count, count).len())
         ));
@@ -273,8 +273,8 @@ fn hand_out(
     let (template, derivation) = match &outcome.result {
         Ok(derived) => derived,
         Err(failure) => {
-            super::tell(format_args!("error: {failure}\n"));
-            return Err(failure.told());
+            super::print_error(format_args!("error: {failure}\n"));
+            return Err(failure.reported());
         }
     };
     let handed_out = if args.write {
@@ -292,18 +292,18 @@ fn hand_out(
         if is_alone || matches!(failure, Failure::Closed) {
             return Err(failure);
         }
-        super::tell(format_args!("error: {failure}\n"));
-        return Err(failure.told());
+        super::print_error(format_args!("error: {failure}\n"));
+        return Err(failure.reported());
     }
     if is_alone && !args.quiet {
-        super::tell(format_args!(
+        super::print_error(format_args!(
             "{}",
             report::derivation(&template.name, derivation)
         ));
     }
     match derivation.is_whole() {
         true => Ok(()),
-        false => Err(Failure::Told(1)),
+        false => Err(Failure::Reported(1)),
     }
 }
 
@@ -384,7 +384,7 @@ fn write_into_config(
     }
     let edited = json::set_key(&text, "response_template", response_template).map_err(wrong)?;
     output::write_whole(&path, &edited)?;
-    super::tell(format_args!(
+    super::print_error(format_args!(
         "{}: written into {}\n",
         template.name,
         path.display()
@@ -403,7 +403,7 @@ fn show_difference(source: &str, template: &ChatTemplate, derived: &Value) -> Re
         .unwrap_or_default();
     let new = text(derived);
     if old == new {
-        super::tell(format_args!(
+        super::print_error(format_args!(
             "{source}: the one that is there is the same\n"
         ));
         return Ok(());

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .map_err(Failure::printing)?;
     match comparison.smallest {
         None => Ok(()),
-        Some(_) => Err(Failure::Told(1)),
+        Some(_) => Err(Failure::Reported(1)),
     }
 }
 

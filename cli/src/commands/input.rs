@@ -72,7 +72,7 @@ pub(crate) fn read_tools(path: &Path) -> Result<Tools, Failure> {
     let list = list(&value, path, "tools")?;
     let tools = Tools::from_value(&list);
     if tools.names().next().is_none() {
-        super::tell(format_args!(
+        super::print_error(format_args!(
             "warning: {}: no tool is recognised; write each as {{\"function\": {{\"name\": …, \"parameters\": …}}}}\n",
             path.display()
         ));
@@ -124,7 +124,7 @@ impl TemplateDocument {
     }
 }
 
-/// Reads a response template, or one that stands in a tokenizer's configuration, and tells what of
+/// Reads a response template, or one that stands in a tokenizer's configuration, and says what of
 /// it has no effect.
 pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, Failure> {
     let document = TemplateDocument::find(path)?;
@@ -133,7 +133,7 @@ pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, Failure> {
         .template()
         .map_err(|error| Failure::Input(error.in_file(name.as_str()).to_string()))?;
     for warning in template.warnings() {
-        super::tell(format_args!("warning: {name}:{warning}\n"));
+        super::print_error(format_args!("warning: {name}:{warning}\n"));
     }
     Ok(template)
 }

@@ -31,7 +31,7 @@ struct Batch {
 /// Answers every line of a file (`-` is standard input) with a line.
 ///
 /// `work` answers one line's object; what it returns is written with the line's `id`. A line that
-/// is no JSON object is told on standard error, and makes the batch a failure in the end.
+/// is no JSON object is reported on standard error, and makes the batch a failure in the end.
 pub(crate) fn run(path: &Path, work: impl Fn(&Object) -> Object + Sync) -> Result<(), Failure> {
     let source: Box<dyn Read + Send> = if path == Path::new("-") {
         Box::new(io::stdin())
@@ -228,7 +228,7 @@ fn write_answers(
                 .map_err(Failure::printing)?;
             for fault in &answers.faults {
                 progress.clear();
-                super::tell(format_args!("error: {fault}\n"));
+                super::print_error(format_args!("error: {fault}\n"));
             }
             faults += answers.faults.len();
             progress.add(answers.lines);
@@ -241,7 +241,7 @@ fn write_answers(
     Ok(faults)
 }
 
-/// A line on the terminal that tells how far the work is.
+/// A line on the terminal that says how far the work is.
 struct Progress {
     lines: usize,
     shown: Option<Instant>,
@@ -266,14 +266,14 @@ impl Progress {
             .shown
             .is_none_or(|shown| shown.elapsed() >= Self::EVERY);
         if self.is_terminal && due {
-            super::tell(format_args!("\r{} lines", self.lines));
+            super::print_error(format_args!("\r{} lines", self.lines));
             self.shown = Some(Instant::now());
         }
     }
 
     fn clear(&mut self) {
         if self.shown.take().is_some() {
-            super::tell(format_args!("\r\x1b[K"));
+            super::print_error(format_args!("\r\x1b[K"));
         }
     }
 }

@@ -170,8 +170,8 @@ impl Finding {
     /// A file that can't be looked at.
     fn unreadable(path: &Path, failure: &Failure) -> Finding {
         let file = path.display().to_string();
-        let told = failure.to_string();
-        let message = told.strip_prefix(&format!("{file}: ")).unwrap_or(&told);
+        let text = failure.to_string();
+        let message = text.strip_prefix(&format!("{file}: ")).unwrap_or(&text);
         Finding {
             message: message.to_owned(),
             lint: None,
@@ -249,7 +249,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let codes = found.iter().map(|finding| finding.exit_code);
     match codes.fold(0, u8::max) {
         0 => Ok(()),
-        code => Err(Failure::Told(code)),
+        code => Err(Failure::Reported(code)),
     }
 }
 

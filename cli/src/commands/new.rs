@@ -8,7 +8,7 @@ use unjinja::check::{FirstFixture, is_fixture};
 use unjinja::{Derivation, DeriveOptions, Source, derive};
 
 use super::source::SourceArgs;
-use super::{Failure, input, output, tell};
+use super::{Failure, input, output, print_error};
 
 /// Write a first fixture for a chat template, ready to be edited
 #[derive(Debug, clap::Args)]
@@ -90,11 +90,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     output::write_whole(&place, &text)?;
     let is_found = is_fixture(&place);
     let (cases, place) = (fixture.cases.len(), place.display());
-    tell(format_args!(
+    print_error(format_args!(
         "{place}: {cases} cases; run `unjinja check {place}`\n"
     ));
     if !is_found {
-        tell(format_args!(
+        print_error(format_args!(
             "warning: `unjinja check` finds fixtures in a folder only if their names end in \
              .fixture.yaml or .fixture.json\n"
         ));
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_told_from_the_folder_of_the_fixture() {
+    fn paths_are_reported_from_the_folder_of_the_fixture() {
         for (path, from, expected) in [
             ("a.json", "a.fixture.yaml", "a.json"),
             (

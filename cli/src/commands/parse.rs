@@ -137,11 +137,11 @@ fn warn_of_missing_anchor(template: &ResponseTemplate, prefix: &str) {
             .join(" or "),
         (None, pattern) => format!("{:?}", pattern.unwrap_or_default()),
     };
-    super::tell(format_args!(
+    super::print_error(format_args!(
         "warning: the template's anchor, {anchor}, is not in the prefix, so all of it is parsed as part of the message\n"
     ));
     if prefix.contains("\r\n") {
-        super::tell(format_args!(
+        super::print_error(format_args!(
             "warning: the prefix has Windows line ends, which may be why\n"
         ));
     }
@@ -220,7 +220,7 @@ impl Args {
         }
         cutter.finish(&mut feed)?;
         if is_empty {
-            super::tell(format_args!("warning: the output is empty\n"));
+            super::print_error(format_args!("warning: the output is empty\n"));
         }
         let message = parser.finalize_with(|event| printer.event(&event));
         printer.flush()?;
@@ -238,14 +238,14 @@ impl Args {
 struct Cutter {
     characters: Option<usize>,
     /// What is not yet enough for a piece.
-    begun: String,
+    pending: String,
 }
 
 impl Cutter {
     fn new(characters: Option<u32>) -> Cutter {
         Cutter {
             characters: characters.map(|count| count as usize),
-            begun: String::new(),
+            pending: String::new(),
         }
     }
 
@@ -259,22 +259,22 @@ impl Cutter {
         };
         let mut rest = text;
         while !rest.is_empty() {
-            let missing = characters - self.begun.chars().count();
+            let missing = characters - self.pending.chars().count();
             let end = rest.char_indices().nth(missing).map(|(at, _)| at);
             let (piece, others) = rest.split_at(end.unwrap_or(rest.len()));
-            self.begun.push_str(piece);
+            self.pending.push_str(piece);
             rest = others;
-            if self.begun.chars().count() == characters {
-                feed(&std::mem::take(&mut self.begun))?;
+            if self.pending.chars().count() == characters {
+                feed(&std::mem::take(&mut self.pending))?;
             }
         }
         Ok(())
     }
 
     fn finish(self, feed: &mut impl FnMut(&str) -> Result<(), Failure>) -> Result<(), Failure> {
-        match self.begun.as_str() {
+        match self.pending.as_str() {
             "" => Ok(()),
-            begun => feed(begun),
+            pending => feed(pending),
         }
     }
 }
@@ -330,12 +330,12 @@ impl<'t> Printer<'t> {
 
     fn warn_of_losses(&self) {
         for field in &self.replaced {
-            super::tell(format_args!(
+            super::print_error(format_args!(
                 "warning: `{field}` was closed more than once, and the last value counts: add `repeats`, or let its close take the white space after it\n"
             ));
         }
         for field in &self.malformed {
-            super::tell(format_args!(
+            super::print_error(format_args!(
                 "warning: a region of `{field}` could not be parsed; `--events` shows it\n"
             ));
         }

@@ -1,4 +1,4 @@
-//! How commands tell what they found.
+//! How commands report what they found.
 
 use std::env;
 
@@ -225,7 +225,7 @@ fn difference(before: &str, after: &str, colours: bool) -> String {
     out
 }
 
-/// A text in a colour, told by its code, where colours are wanted.
+/// A text in a colour, reported by its code, where colours are wanted.
 pub(crate) fn painted(text: &str, colour: &str, terminal: bool) -> String {
     match wants_colours(terminal) {
         true => format!("\u{1b}[{colour}m{text}\u{1b}[0m"),

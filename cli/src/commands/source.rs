@@ -6,7 +6,7 @@ use std::path::Path;
 
 use jiff::civil::DateTime;
 
-use crate::tui::Opening;
+use crate::tui::Target;
 use unjinja::{ChatTemplate, LoadOptions, RenderInput, Source};
 
 use super::Failure;
@@ -64,7 +64,7 @@ impl SourceOptions {
     }
 
     /// The chat template that stands beside a response template. Nobody has asked for it, so what is
-    /// wrong with it is told, and no reason to do nothing.
+    /// wrong with it is reported, and no reason to do nothing.
     pub(crate) fn beside(&self, path: &Path) -> Option<ChatTemplate> {
         if path == Path::new("-") {
             return None;
@@ -82,7 +82,7 @@ impl SourceOptions {
         let is_terminal = io::stderr().is_terminal();
         let progress = |line: &str| {
             if is_terminal {
-                super::tell(format_args!("{line}\n"));
+                super::print_error(format_args!("{line}\n"));
             }
         };
         let mut options = LoadOptions::default();
@@ -104,7 +104,7 @@ impl SourceOptions {
     }
 
     /// Lets the workbench load a template in the same way.
-    pub(crate) fn fill(&self, opening: &mut Opening) {
+    pub(crate) fn fill(&self, opening: &mut Target) {
         opening.variant = self.variant.clone();
         opening.offline = self.offline;
         opening.bos_token = self.bos_token.clone();
@@ -136,7 +136,7 @@ impl SourceOptions {
 
 /// Tells why the chat template that stands beside a response template is not made use of.
 pub(crate) fn tell_left_out(error: &dyn fmt::Display) {
-    super::tell(format_args!(
+    super::print_error(format_args!(
         "warning: the chat template that is there is left out: {error}\n"
     ));
 }

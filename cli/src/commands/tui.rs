@@ -6,14 +6,14 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use crate::tui::{self, Opening, Origin, Sample, TerminalError, Workbench};
+use crate::tui::{self, Origin, Sample, Target, TerminalError, Workbench};
 use unjinja::Tools;
 use unjinja::check::{Case, Expected};
 
 use super::source::SourceOptions;
-use super::{Failure, input, report, tell};
+use super::{Failure, input, print_error, report};
 
-/// What takes longer to be loaded is told of.
+/// What takes longer to be loaded is reported.
 const SOON: Duration = Duration::from_millis(300);
 
 /// Watch an output go through the parser, step by step, and mend what is wrong
@@ -93,13 +93,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     tui::run(workbench, opening, (sender, receiver)).map_err(no_terminal)
 }
 
-/// Does something that may take long, and tells what the person is waiting for.
+/// Does something that may take long, and says what the person is waiting for.
 fn telling_if_slow<T>(name: &str, load: impl FnOnce() -> T) -> T {
     let (done, is_done) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
             if is_done.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
-                tell(format_args!("{name} is being loaded …\n"));
+                print_error(format_args!("{name} is being loaded …\n"));
             }
         });
         let loaded = load();
@@ -109,13 +109,13 @@ fn telling_if_slow<T>(name: &str, load: impl FnOnce() -> T) -> T {
 }
 
 impl Args {
-    fn opening(&self) -> Opening {
+    fn opening(&self) -> Target {
         let template = self
             .template
             .as_ref()
             .map(|path| path.display().to_string());
         let source = template.or(self.source.clone()).unwrap_or_default();
-        let mut opening = Opening::new(source);
+        let mut opening = Target::new(source);
         self.options.fill(&mut opening);
         opening
     }

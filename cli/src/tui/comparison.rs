@@ -2,7 +2,7 @@
 
 use unjinja::{Object, Text, Value, json};
 
-use super::replay::{Place, Replay, What};
+use super::replay::{EventKind, Place, Replay};
 
 /// Of a text, this much is shown around what matters.
 const AROUND: usize = 240;
@@ -98,11 +98,11 @@ struct Growing<'r> {
 fn growing(replay: &Replay, place: Place) -> Option<Growing<'_>> {
     let (number, span) = replay.open_region(place)?;
     let field = replay.template().fields().get(number as usize)?;
-    let last = replay.told(place).last()?;
+    let last = replay.events(place).last()?;
     Some(Growing {
         field: field.name(),
         text: &replay.text()[span],
-        dirty: matches!(last.what, What::Chunk { dirty: true }),
+        dirty: matches!(last.what, EventKind::Chunk { dirty: true }),
         repeats: field.repeats() || field.join().is_some(),
     })
 }

@@ -3,7 +3,7 @@
 use unjinja::check::Expected;
 use unjinja::{Field, Object, Value};
 
-use super::replay::{Place, Replay, What};
+use super::replay::{EventKind, Place, Replay};
 
 /// The first place where it shows that what comes out is not what was expected; none if it is.
 pub(crate) fn first_difference(replay: &Replay, expected: &Expected) -> Option<Place> {
@@ -21,10 +21,10 @@ pub(crate) fn first_difference(replay: &Replay, expected: &Expected) -> Option<P
 }
 
 fn first_malformed(replay: &Replay) -> Place {
-    let all = replay.told(replay.last());
+    let all = replay.events(replay.last());
     let malformed = all
         .iter()
-        .position(|told| matches!(told.what, What::Malformed(_)));
+        .position(|event| matches!(event.what, EventKind::Malformed(_)));
     malformed.map_or(replay.last(), |index| replay.at_event(index))
 }
 
@@ -85,7 +85,7 @@ fn byte_of_difference(
     actual: &str,
     expected: &str,
 ) -> Option<usize> {
-    let end = replay.told(replay.last()).get(close)?.span().start;
+    let end = replay.events(replay.last()).get(close)?.span().start;
     let (_, body) = replay.segment_at(end.checked_sub(1)?)?;
     let from = body.start + replay.text()[body.clone()].find(actual)?;
     let pairs = actual.chars().zip(expected.chars());
@@ -96,25 +96,25 @@ fn byte_of_difference(
 
 /// The first event that is another, where chunks that follow each other count as one.
 fn first_other_event(replay: &Replay, expected: &[Value]) -> Option<Place> {
-    let all = replay.told(replay.last());
-    let mut told = 0;
+    let all = replay.events(replay.last());
+    let mut index = 0;
     for expected in expected {
-        let Some(first) = all.get(told) else {
+        let Some(first) = all.get(index) else {
             return Some(replay.last());
         };
         let together = match first.what {
-            What::Chunk { .. } => {
-                let rest = all[told..].iter();
+            EventKind::Chunk { .. } => {
+                let rest = all[index..].iter();
                 rest.take_while(|next| next.what == first.what && next.field == first.field)
                     .count()
             }
             _ => 1,
         };
-        let value = replay.event_value(&all[told..told + together]);
+        let value = replay.event_value(&all[index..index + together]);
         if !value.says_same(expected) {
-            return Some(replay.at_event(told));
+            return Some(replay.at_event(index));
         }
-        told += together;
+        index += together;
     }
-    (told < all.len()).then(|| replay.at_event(told))
+    (index < all.len()).then(|| replay.at_event(index))
 }

@@ -22,7 +22,7 @@ pub struct Loaded {
     pub files: Vec<PathBuf>,
     /// The texts of the files that were opened.
     pub samples: Vec<Sample>,
-    /// What the chat template tells, if there is one.
+    /// What the chat template says, if there is one.
     pub format: Option<Arc<Format>>,
 }
 
@@ -54,7 +54,7 @@ impl TemplatePlace {
     }
 }
 
-/// What a chat template tells of a format.
+/// What a chat template says of a format.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Format {
@@ -73,7 +73,7 @@ pub struct Format {
 /// Why something could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Trouble {
+pub struct OpenError {
     /// What is wrong, with its file, place and remedy.
     pub message: String,
     /// The file, and line and column in it, both from 1.

@@ -8,7 +8,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use unjinja::ResponseTemplate;
 use unjinja::check::{Case, Failure};
 
-use super::loaded::{Loaded, Trouble};
+use super::loaded::{Loaded, OpenError};
 
 /// Something that happens to the workbench.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub enum Message {
     /// What was opened has been loaded anew.
     Loaded(Box<Loaded>),
     /// It could not be.
-    NotLoaded(Trouble),
+    NotLoaded(OpenError),
     /// A sample has been tried.
     Judged {
         /// Which loading it was tried with.

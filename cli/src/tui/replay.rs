@@ -1,7 +1,7 @@
-//! One text on its way through the parser: what is told at which place, and how to come from one
+//! One text on its way through the parser: what is reported at which place, and how to come from one
 //! place to another.
 //!
-//! The text is read once, a bit at a time, and what is told is kept. So a place is a number, and a
+//! The text is read once, a bit at a time, and what is reported is kept. So a place is a number, and a
 //! step is another one. Only what the parser waits for can't be kept for every place: for that, a
 //! parser is kept every now and then, and goes on from there.
 
@@ -23,7 +23,7 @@ use super::chunking::Chunking;
 
 use agreement::Agreement;
 use log::Log;
-pub(crate) use log::{Part, Segment, Told, What};
+pub(crate) use log::{EventKind, LoggedEvent, Part, Segment};
 pub(crate) use moment::{AwaitedDelimiter, Waiting};
 pub(crate) use places::Place;
 
@@ -53,7 +53,7 @@ pub(crate) struct Replay {
     is_live: bool,
     log: Log,
     agreement: Agreement,
-    /// How many events have been told when nothing has been fed but the prompt, when the first chunk
+    /// How many events have been reported when nothing has been fed but the prompt, when the first chunk
     /// has, and so on.
     marks: Vec<usize>,
     /// The parser that reads on; none when it can't.
@@ -107,8 +107,8 @@ impl Replay {
     }
 
     fn live(template: &ResponseTemplate, case: &Case) -> Replay {
-        let begun = template.after_anchor(&case.prefix).ok().flatten();
-        let text = begun.unwrap_or(&case.prefix).to_owned();
+        let prefilled = template.after_anchor(&case.prefix).ok().flatten();
+        let text = prefilled.unwrap_or(&case.prefix).to_owned();
         let options = ParserOptions {
             tools: case.tools.clone(),
             on_malformed: OnMalformed::Event,
@@ -118,11 +118,11 @@ impl Replay {
         let mut log = Log::default();
         let expected = case.expected.message.clone().unwrap_or_default();
         let mut agreement = Agreement::new(template, expected);
-        let begun = begin(template, &text, options, |event| {
+        let begun_parser = begin(template, &text, options, |event| {
             log.take(template, &event);
             agreement.take(template, &event);
         });
-        let (parser, outcome) = match begun {
+        let (parser, outcome) = match begun_parser {
             Ok(parser) => (Some(parser), None),
             Err(error) => (None, Some(Err(error))),
         };
@@ -134,7 +134,7 @@ impl Replay {
             ends: Vec::new(),
             arrivals: Vec::new(),
             is_live: true,
-            marks: vec![log.told.len()],
+            marks: vec![log.events.len()],
             log,
             agreement,
             kept: parser.iter().map(|parser| (0, parser.clone())).collect(),
@@ -199,7 +199,7 @@ impl Replay {
             agreement.take(template, &event);
         });
         let closed = self.log.closed_since(self.marks[number - 1]);
-        self.marks.push(self.log.told.len());
+        self.marks.push(self.log.events.len());
         if let Err(error) = fed {
             return self.fail(error);
         }
@@ -224,7 +224,7 @@ impl Replay {
             agreement.take(template, &event);
         });
         self.log.end(self.text.len());
-        self.marks.push(self.log.told.len());
+        self.marks.push(self.log.events.len());
         self.outcome = Some(match self.log.has_errors() {
             // The replay goes on behind what can't be parsed; elsewhere that is the end.
             true => self.strictly_parsed(),
@@ -286,9 +286,9 @@ impl Replay {
         self.outcome.as_ref()
     }
 
-    /// What has been told up to a place.
-    pub(crate) fn told(&self, place: Place) -> &[Told] {
-        &self.log.told[..place.told.min(self.log.told.len())]
+    /// What has been reported up to a place.
+    pub(crate) fn events(&self, place: Place) -> &[LoggedEvent] {
+        &self.log.events[..place.events.min(self.log.events.len())]
     }
 
     pub(crate) fn segment_at(&self, offset: usize) -> Option<(Segment, Range<usize>)> {
@@ -306,40 +306,40 @@ impl Replay {
     }
 
     /// What an opening delimiter captured.
-    pub(crate) fn captures(&self, told: &Told) -> &[Capture] {
-        match told.what {
-            What::Open(Some(number)) => self.log.captures(number),
+    pub(crate) fn captures(&self, event: &LoggedEvent) -> &[Capture] {
+        match event.what {
+            EventKind::Open(Some(number)) => self.log.captures(number),
             _ => &[],
         }
     }
 
     /// The value that a region closed with.
-    pub(crate) fn value(&self, told: &Told) -> Option<&Value> {
-        match told.what {
-            What::Close(number) => Some(self.log.value(number)),
+    pub(crate) fn value(&self, event: &LoggedEvent) -> Option<&Value> {
+        match event.what {
+            EventKind::Close(number) => Some(self.log.value(number)),
             _ => None,
         }
     }
 
     /// An event as it is exchanged; several chunks that follow each other are one.
-    pub(crate) fn event_value(&self, told: &[Told]) -> Value {
-        let (Some(first), Some(last)) = (told.first(), told.last()) else {
+    pub(crate) fn event_value(&self, events: &[LoggedEvent]) -> Value {
+        let (Some(first), Some(last)) = (events.first(), events.last()) else {
             return Value::Null;
         };
         let field = self.field(first.field);
         let text = &self.text[first.span().start..last.span().end];
         let event = match first.what {
-            What::Open(_) => Event::Open {
+            EventKind::Open(_) => Event::Open {
                 field,
                 opening: None,
             },
-            What::Chunk { dirty } => Event::Chunk { field, text, dirty },
-            What::Close(number) => Event::Close {
+            EventKind::Chunk { dirty } => Event::Chunk { field, text, dirty },
+            EventKind::Close(number) => Event::Close {
                 field,
                 value: self.log.value(number),
                 span: None,
             },
-            What::Malformed(number) => Event::Malformed {
+            EventKind::Malformed(number) => Event::Malformed {
                 field,
                 raw: "",
                 error: self.log.error(number),
@@ -350,9 +350,9 @@ impl Replay {
     }
 
     /// What is wrong with a region.
-    pub(crate) fn error(&self, told: &Told) -> Option<&str> {
-        match told.what {
-            What::Malformed(number) => Some(self.log.error(number)),
+    pub(crate) fn error(&self, event: &LoggedEvent) -> Option<&str> {
+        match event.what {
+            EventKind::Malformed(number) => Some(self.log.error(number)),
             _ => None,
         }
     }

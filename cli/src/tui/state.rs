@@ -8,7 +8,7 @@ use unjinja::ResponseTemplate;
 
 use super::chunking::Chunking;
 use super::layout::{Areas, Pane};
-use super::loaded::{Format, Loaded, TemplatePlace, Trouble};
+use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
 use super::message::{Effect, Keep};
 use super::replay::{Place, Replay, Waiting};
 use super::sample::{Origin, Sample, Verdict};
@@ -42,7 +42,7 @@ pub struct Workbench {
     pub(crate) candidate: Option<usize>,
     pub(crate) format: Option<Arc<Format>>,
     /// Why the files that were opened can't be loaded any more: what was there before stays in use.
-    pub(crate) trouble: Option<Trouble>,
+    pub(crate) trouble: Option<OpenError>,
 
     pub(crate) samples: Vec<Sample>,
     pub(crate) selected: usize,
@@ -84,7 +84,7 @@ pub struct Workbench {
     pub(crate) notice: Option<Notice>,
     /// The fixture that a text was saved in last.
     pub(crate) fixture: Option<PathBuf>,
-    /// Whether it was told what would be lost by leaving.
+    /// Whether it was reported what would be lost by leaving.
     pub(crate) is_leaving: bool,
     /// What wants to be done.
     pub(crate) effects: Vec<Effect>,
@@ -152,7 +152,7 @@ pub(crate) struct Confirm {
     pub(crate) keep: Keep,
 }
 
-/// Something to be told at the bottom.
+/// Something to be reported at the bottom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notice {
     pub(crate) text: String,
@@ -296,7 +296,7 @@ impl Workbench {
             .any(|sample| sample.verdict == Verdict::Pending && !sample.is_live)
     }
 
-    pub(crate) fn tell(&mut self, text: impl Into<String>) {
+    pub(crate) fn notify(&mut self, text: impl Into<String>) {
         self.notice = Some(Notice {
             text: text.into(),
             is_bad: false,

@@ -17,7 +17,7 @@ const FIELDS: [Color; 6] = [
 /// How things look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Styles {
-    /// Whether there are colours. Without them, everything can be told apart all the same.
+    /// Whether there are colours. Without them, everything can be distinguished all the same.
     pub(crate) colours: bool,
 }
 

@@ -1,9 +1,9 @@
 //! The terminal: what happens in it goes to the workbench, and what that wants is done.
 
 mod editor;
+mod guard;
 mod keyboard;
 mod signals;
-mod taken;
 mod watched;
 
 use std::env;
@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use super::doing::Doer;
+use super::effects::EffectRunner;
 use super::message::{Effect, Message};
-use super::open::Opening;
 use super::state::Workbench;
+use super::target::Target;
 
 use editor::edit;
+use guard::TerminalGuard;
 use keyboard::Keyboard;
 use signals::Signals;
-use taken::Taken;
 use watched::Watched;
 
 /// Messages are taken in for so long before they are shown, and nothing is shown more often, but for
@@ -68,9 +68,9 @@ pub fn check_terminal() -> Result<(), TerminalError> {
 /// such as those of a live text.
 ///
 /// ```no_run
-/// use unjinja_cli::tui::{Opening, Workbench, run};
+/// use unjinja_cli::tui::{Target, Workbench, run};
 ///
-/// let opening = Opening::new("chat_template.jinja");
+/// let opening = Target::new("chat_template.jinja");
 /// let workbench = Workbench::new(opening.load(None)?, Vec::new(), (80, 24));
 /// run(workbench, opening, std::sync::mpsc::channel())?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -81,25 +81,25 @@ pub fn check_terminal() -> Result<(), TerminalError> {
 /// If there is no terminal, or it fails.
 pub fn run(
     workbench: Workbench,
-    opening: Opening,
+    opening: Target,
     (sender, receiver): (Sender<Message>, Receiver<Message>),
 ) -> Result<(), TerminalError> {
     check_terminal()?;
     let signals = Signals::watch()?;
-    let mut taken = Taken::take()?;
+    let mut guard = TerminalGuard::take()?;
     let now = Instant::now();
     let mut show = Show {
         workbench,
         keyboard: Keyboard::listen(sender.clone()),
-        doer: Doer::new(opening, sender),
+        runner: EffectRunner::new(opening, sender),
         receiver,
         watched: Watched::default(),
         ticked: now,
         drawn: now,
         unseen: Unseen::ByKey,
     };
-    let ended = show.until_the_end(&mut taken, &signals);
-    drop(taken);
+    let ended = show.until_the_end(&mut guard, &signals);
+    drop(guard);
     // Whoever sent a signal is to see that it has worked.
     signals.obey();
     ended.map_err(TerminalError::from)
@@ -109,10 +109,10 @@ pub fn run(
 struct Show {
     workbench: Workbench,
     keyboard: Keyboard,
-    doer: Doer,
+    runner: EffectRunner,
     receiver: Receiver<Message>,
     watched: Watched,
-    /// When time was told last.
+    /// When time was reported last.
     ticked: Instant,
     /// When the screen was drawn last.
     drawn: Instant,
@@ -135,18 +135,18 @@ enum Next {
 }
 
 impl Show {
-    fn until_the_end(&mut self, taken: &mut Taken, signals: &Signals) -> io::Result<()> {
-        let size = taken.terminal.size()?;
+    fn until_the_end(&mut self, guard: &mut TerminalGuard, signals: &Signals) -> io::Result<()> {
+        let size = guard.terminal.size()?;
         self.watched.remember(self.files());
         let resized = Message::Resize(size.width, size.height);
-        self.take_in(resized, taken, signals)?;
+        self.take_in(resized, guard, signals)?;
         while signals.none_came() {
             if signals.was_continued() {
-                self.lend(taken, || ())?;
+                self.lend(guard, || ())?;
             }
-            self.follow_size(taken, signals)?;
-            self.draw(taken)?;
-            if let Next::Quit = self.take_in_all(taken, signals)? {
+            self.follow_size(guard, signals)?;
+            self.draw(guard)?;
+            if let Next::Quit = self.take_in_all(guard, signals)? {
                 break;
             }
             self.look_around()?;
@@ -155,19 +155,19 @@ impl Show {
     }
 
     /// Tells the workbench the size of the terminal, if that is another.
-    fn follow_size(&mut self, taken: &mut Taken, signals: &Signals) -> io::Result<()> {
-        let size = taken.terminal.size()?;
+    fn follow_size(&mut self, guard: &mut TerminalGuard, signals: &Signals) -> io::Result<()> {
+        let size = guard.terminal.size()?;
         if self.unseen != Unseen::Nothing && self.workbench.size != (size.width, size.height) {
             let resized = Message::Resize(size.width, size.height);
-            self.take_in(resized, taken, signals)?;
+            self.take_in(resized, guard, signals)?;
         }
         Ok(())
     }
 
     /// Shows what has changed, if it is time.
-    fn draw(&mut self, taken: &mut Taken) -> io::Result<()> {
+    fn draw(&mut self, guard: &mut TerminalGuard) -> io::Result<()> {
         if self.to_next_frame().is_some_and(|left| left.is_zero()) {
-            let screen = &mut taken.terminal;
+            let screen = &mut guard.terminal;
             screen.draw(|frame| super::draw(&self.workbench, frame))?;
             self.drawn = Instant::now();
             self.unseen = Unseen::Nothing;
@@ -185,16 +185,16 @@ impl Show {
     }
 
     /// Takes in what has happened, after a pause if nothing has.
-    fn take_in_all(&mut self, taken: &mut Taken, signals: &Signals) -> io::Result<Next> {
+    fn take_in_all(&mut self, guard: &mut TerminalGuard, signals: &Signals) -> io::Result<Next> {
         let pauses = [self.workbench.rest(), self.to_next_frame()];
         let pause = pauses.into_iter().flatten().fold(IDLE, Duration::min);
         let mut next = self.next(pause)?;
-        let begun = Instant::now();
+        let start = Instant::now();
         while let Some(message) = next {
-            if let Next::Quit = self.take_in(message, taken, signals)? {
+            if let Next::Quit = self.take_in(message, guard, signals)? {
                 return Ok(Next::Quit);
             }
-            if begun.elapsed() >= A_FRAME {
+            if start.elapsed() >= A_FRAME {
                 break;
             }
             next = self.next(Duration::ZERO)?;
@@ -217,7 +217,7 @@ impl Show {
     fn take_in(
         &mut self,
         message: Message,
-        taken: &mut Taken,
+        guard: &mut TerminalGuard,
         signals: &Signals,
     ) -> io::Result<Next> {
         self.unseen = self.unseen.max(match message {
@@ -230,7 +230,7 @@ impl Show {
         });
         if let Message::Resize(..) = message {
             // One that was small for a moment has lost what it showed, though its size is the same.
-            taken.wipe()?;
+            guard.wipe()?;
         }
         let is_loaded = matches!(message, Message::Loaded(_));
         let effects = self.workbench.update(message);
@@ -238,7 +238,7 @@ impl Show {
             self.watched.watch(&self.files());
         }
         for effect in effects {
-            if let Next::Quit = self.perform(effect, taken, signals)? {
+            if let Next::Quit = self.perform(effect, guard, signals)? {
                 return Ok(Next::Quit);
             }
         }
@@ -254,7 +254,7 @@ impl Show {
                 self.unseen = self.unseen.max(Unseen::ByItself);
             }
             for effect in self.workbench.update(Message::Tick(elapsed)) {
-                let _not_for_the_terminal = self.doer.perform(effect);
+                let _not_for_the_terminal = self.runner.perform(effect);
             }
         }
     }
@@ -263,24 +263,24 @@ impl Show {
     fn perform(
         &mut self,
         effect: Effect,
-        taken: &mut Taken,
+        guard: &mut TerminalGuard,
         signals: &Signals,
     ) -> io::Result<Next> {
         if let Effect::Load { .. } = effect {
             // What changes while it is being read has changed.
             self.watched.remember(self.files());
         }
-        match self.doer.perform(effect) {
+        match self.runner.perform(effect) {
             Some(Effect::Quit) => return Ok(Next::Quit),
-            Some(Effect::Redraw) => taken.wipe()?,
+            Some(Effect::Redraw) => guard.wipe()?,
             Some(Effect::Suspend) => {
-                if let Err(error) = self.lend(taken, || signals.suspend())? {
+                if let Err(error) = self.lend(guard, || signals.suspend())? {
                     let words = format!("the shell can't be gone back to: {error}");
                     self.workbench.update(Message::Failed(words));
                 }
             }
             Some(Effect::Edit(path)) => {
-                if let Err(error) = self.lend(taken, || edit(&path))? {
+                if let Err(error) = self.lend(guard, || edit(&path))? {
                     self.workbench.update(Message::Failed(error));
                 }
                 self.watched.remember(self.files());
@@ -292,8 +292,8 @@ impl Show {
     }
 
     /// Lets someone else have the terminal for a while, which may have another size then.
-    fn lend<T>(&mut self, taken: &mut Taken, borrow: impl FnOnce() -> T) -> io::Result<T> {
-        let result = self.keyboard.lend(|| taken.lend(borrow))?;
+    fn lend<T>(&mut self, guard: &mut TerminalGuard, borrow: impl FnOnce() -> T) -> io::Result<T> {
+        let result = self.keyboard.lend(|| guard.lend(borrow))?;
         // What is being played has not gone on meanwhile.
         self.ticked = Instant::now();
         self.unseen = Unseen::ByKey;
@@ -319,7 +319,7 @@ impl Show {
         let effect = Effect::Load {
             template: self.workbench.adopted().map(Path::to_owned),
         };
-        let _nothing_for_the_terminal = self.doer.perform(effect);
+        let _nothing_for_the_terminal = self.runner.perform(effect);
     }
 
     fn files(&self) -> Vec<PathBuf> {

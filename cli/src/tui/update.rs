@@ -209,7 +209,7 @@ impl Workbench {
                 self.trouble = None;
                 self.judge();
                 self.replay_again();
-                self.tell(format!(
+                self.notify(format!(
                     "candidate {} is in use; `w` writes it to a file",
                     number + 1
                 ));

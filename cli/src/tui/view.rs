@@ -35,7 +35,7 @@ pub fn draw(workbench: &Workbench, frame: &mut Frame<'_>) {
 
 /// Draws the workbench into a buffer that is as large as the terminal.
 pub fn render(workbench: &Workbench, buffer: &mut Buffer) {
-    // The terminal may have another size already than the workbench has been told.
+    // The terminal may have another size already than the workbench has been reported.
     let size = (buffer.area.width, buffer.area.height);
     let areas = workbench.areas_of(size);
     if size.0 < SMALLEST.0 || size.1 < SMALLEST.1 {
@@ -270,11 +270,11 @@ fn clear(areas: &Areas, area: Rect, buffer: &mut Buffer) -> Rect {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::Opening;
+    use crate::tui::Target;
 
     #[test]
-    fn a_terminal_that_has_become_smaller_is_drawn_as_it_is_before_that_is_told() {
-        let loaded = Opening::new("../examples/chat_template.jinja").load(None);
+    fn a_terminal_that_has_become_smaller_is_drawn_as_it_is_before_that_is_reported() {
+        let loaded = Target::new("../examples/chat_template.jinja").load(None);
         let workbench = Workbench::new(loaded.unwrap(), Vec::new(), (140, 45));
         for (width, height) in [(139, 45), (140, 44), (200, 60), (30, 10), (1, 1), (0, 0)] {
             let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));

@@ -98,7 +98,7 @@ fn a_template_is_derived_stepped_through_broken_and_mended() {
 }
 
 #[test]
-fn an_editor_that_fails_is_told_of() {
+fn an_editor_that_fails_is_reported_of() {
     let folder = folder();
     fs::write(folder.path().join("editor.sh"), "exit 3").unwrap();
     let mut session = with_text(&folder, "Hello<end>");
@@ -151,7 +151,7 @@ fn a_text_is_shown_while_it_comes_in_and_keys_work() {
 }
 
 #[test]
-fn without_a_terminal_it_is_told_why_it_does_not_begin() {
+fn without_a_terminal_it_is_reported_why_it_does_not_begin() {
     for (script, why) in [
         (
             r#""$unjinja" tui chat.jinja > out; echo "left with $?""#,

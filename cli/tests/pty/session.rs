@@ -184,12 +184,12 @@ impl Session {
 
     /// Waits until the program has ended, and all it wrote is shown.
     pub fn wait_exit(&mut self) -> ExitStatus {
-        let begun = Instant::now();
+        let start = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(begun.elapsed() < LIMIT, "no end\n{}", self.screen());
+            assert!(start.elapsed() < LIMIT, "no end\n{}", self.screen());
             thread::sleep(Duration::from_millis(5));
         };
         if let Some(reader) = self.reader.take() {

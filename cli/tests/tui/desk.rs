@@ -10,12 +10,12 @@ use ratatui::layout::Rect;
 
 use crate::keyboard::key;
 use crate::root::root;
-use unjinja_cli::tui::{Doer, Effect, Message, Opening, Sample, Workbench, render};
+use unjinja_cli::tui::{Effect, EffectRunner, Message, Sample, Target, Workbench, render};
 
 /// A workbench, and what does its work.
 pub struct Desk {
     pub workbench: Workbench,
-    doer: Doer,
+    runner: EffectRunner,
     receiver: Receiver<Message>,
     /// The files that it wanted to have opened in an editor.
     pub edited: Vec<PathBuf>,
@@ -33,7 +33,7 @@ impl Desk {
     pub fn with(source: &str, samples: Vec<Sample>) -> Desk {
         // Sources are named as people name them at the top of the repository.
         std::env::set_current_dir(root()).unwrap();
-        let opening = Opening::new(source);
+        let opening = Target::new(source);
         let loaded = opening
             .load(None)
             .unwrap_or_else(|trouble| panic!("{trouble}"));
@@ -41,7 +41,7 @@ impl Desk {
         let (sender, receiver) = mpsc::channel();
         let mut desk = Desk {
             workbench: Workbench::new(loaded, samples, size),
-            doer: Doer::new(opening, sender),
+            runner: EffectRunner::new(opening, sender),
             receiver,
             edited: Vec::new(),
             has_quit: false,
@@ -69,7 +69,7 @@ impl Desk {
     pub fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             self.loads += usize::from(matches!(effect, Effect::Load { .. }));
-            match self.doer.perform(effect) {
+            match self.runner.perform(effect) {
                 Some(Effect::Edit(path)) => self.edited.push(path),
                 Some(Effect::Quit) => self.has_quit = true,
                 _ => {}

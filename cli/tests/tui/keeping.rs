@@ -29,7 +29,7 @@ fn reload(desk: &mut Desk, template: Option<PathBuf>) {
 }
 
 #[test]
-fn what_a_new_template_changes_is_told() {
+fn what_a_new_template_changes_is_reported() {
     let folder = folder(&["chat_templates/xml-calls.jinja"]);
     let source = folder.path().join("xml-calls.jinja");
     let written = folder.path().join("template.json");
@@ -206,7 +206,7 @@ fn a_candidate_takes_the_place_of_the_one_chosen() {
 }
 
 #[test]
-fn an_error_of_the_editor_is_told() {
+fn an_error_of_the_editor_is_reported() {
     let mut desk = Desk::open("examples/template.json");
     desk.send(Message::Failed("the editor is not there".into()));
     assert!(desk.screen().contains("the editor is not there"));

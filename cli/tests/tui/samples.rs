@@ -5,7 +5,7 @@ use std::time::Duration;
 use crossterm::event::KeyCode;
 use unjinja::Tools;
 use unjinja::check::{Case, Expected};
-use unjinja_cli::tui::{Effect, Message, Opening, Origin, Sample, Workbench};
+use unjinja_cli::tui::{Effect, Message, Origin, Sample, Target, Workbench};
 
 use crate::desk::Desk;
 use crate::root::root;
@@ -45,7 +45,7 @@ fn a_typed_text_is_replayed() {
 #[test]
 fn what_is_found_of_a_sample_as_it_was_does_not_count() {
     let loaded =
-        Opening::new(root().join("examples/template.json").display().to_string()).load(None);
+        Target::new(root().join("examples/template.json").display().to_string()).load(None);
     let case = Case::new("a", "", "Hi<|end|>", Tools::none(), Expected::default());
     let sample = Sample::new(Origin::Given, case);
     let mut workbench = Workbench::new(loaded.expect("it is there"), vec![sample], (140, 45));

@@ -272,7 +272,7 @@ fn the_timeline_can_be_dragged() {
 }
 
 #[test]
-fn what_can_not_be_parsed_is_told_and_the_stream_goes_on() {
+fn what_can_not_be_parsed_is_reported_and_the_stream_goes_on() {
     let mut desk = desk("<call wait>{oops</call>Hello<end>");
     let events = desk.pane("5 Events").join("\n");
     assert!(events.contains("! malformed tool_calls"), "{events}");

@@ -106,7 +106,7 @@ fn look(desk: &Desk, word: &str) -> (Color, Color, Modifier) {
 }
 
 #[test]
-fn parts_of_a_text_can_be_told_apart_with_colours_and_without() {
+fn parts_of_a_text_can_be_reported_apart_with_colours_and_without() {
     for colours in [true, false] {
         let mut desk = desk("<think>Hmm</think>said<|end|>gone");
         if !colours {

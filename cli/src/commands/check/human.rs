@@ -119,12 +119,12 @@ fn places_in(marked: &MarkedText, places: &[usize], terminal: bool) -> String {
 
 /// What a text means as a whole, and in pieces.
 fn parting(whole: &Story, pieces: &Story, terminal: bool) -> String {
-    let changed = changes::of_values(&told(whole), &told(pieces), terminal);
+    let changed = changes::of_values(&events_of(whole), &events_of(pieces), terminal);
     format!("whole (-) and in pieces (+):\n{changed}")
 }
 
 /// What a story comes to: what happened, and the message or the error.
-fn told(story: &Story) -> Value {
+fn events_of(story: &Story) -> Value {
     let mut lines = story.events_as_values();
     lines.push(match &story.outcome {
         Ok(message) => message.clone().into(),

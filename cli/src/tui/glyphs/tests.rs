@@ -88,7 +88,7 @@ fn a_character_bears_four_marks() {
 
 #[test]
 fn glyphs_tell_what_they_are_and_where() {
-    let told: Vec<_> = glyphs("漢\t\u{200b}\ne\u{301}", 10)
+    let shown: Vec<_> = glyphs("漢\t\u{200b}\ne\u{301}", 10)
         .map(|glyph| (glyph.span, glyph.kind, glyph.width))
         .collect();
     let expected = [
@@ -98,7 +98,7 @@ fn glyphs_tell_what_they_are_and_where() {
         (17..18, Kind::LineEnd, 1),
         (18..21, Kind::Plain, 1),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(shown, expected);
 }
 
 #[test]

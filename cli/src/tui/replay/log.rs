@@ -1,23 +1,23 @@
-//! What the parser has told of a text, kept small: a text of a megabyte that comes in by character
+//! What the parser has reported of a text, kept small: a text of a megabyte that comes in by character
 //! has more than a million events.
 
 use std::ops::Range;
 
 use unjinja::{Capture, Event, ResponseTemplate, Value};
 
-/// Something that the parser has told.
+/// Something that the parser has reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Told {
-    pub(crate) what: What,
+pub(crate) struct LoggedEvent {
+    pub(crate) what: EventKind,
     /// The number of the field.
     pub(crate) field: u16,
     from: u32,
     to: u32,
 }
 
-/// What was told.
+/// What was reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum EventKind {
     /// A region has opened; where its delimiter captured something, the number of the captures.
     Open(Option<u32>),
     /// Text of the region; whether it has yet to be parsed.
@@ -28,7 +28,7 @@ pub(crate) enum What {
     Malformed(u32),
 }
 
-impl Told {
+impl LoggedEvent {
     /// The delimiter, or the text.
     pub(crate) fn span(&self) -> Range<usize> {
         self.from as usize..self.to as usize
@@ -57,10 +57,10 @@ pub(crate) struct Segment {
     end: u32,
 }
 
-/// All that was told, and what it says of the text.
+/// All that was reported, and what it says of the text.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
-    pub(crate) told: Vec<Told>,
+    pub(crate) events: Vec<LoggedEvent>,
     segments: Vec<Segment>,
     captures: Vec<Vec<Capture>>,
     values: Vec<Value>,
@@ -74,7 +74,7 @@ pub(crate) struct Log {
 impl Log {
     pub(crate) fn take(&mut self, template: &ResponseTemplate, event: &Event<'_>) {
         let field = number(template, event.field());
-        let told = match event {
+        let (what, span) = match event {
             Event::Open { opening, .. } => {
                 let span = opening.as_ref().map(|opening| opening.span.clone());
                 let span = span.unwrap_or(self.at..self.at);
@@ -83,27 +83,26 @@ impl Log {
                 let captures = opening.as_ref().map_or(&[][..], |opening| opening.captures);
                 let captures =
                     (!captures.is_empty()).then(|| pushed(&mut self.captures, captures.to_vec()));
-                (What::Open(captures), span)
+                (EventKind::Open(captures), span)
             }
             Event::Chunk { text, dirty, .. } => {
                 let from = self.at;
                 self.push_body(field, from + text.len());
-                (What::Chunk { dirty: *dirty }, from..self.at)
+                (EventKind::Chunk { dirty: *dirty }, from..self.at)
             }
             Event::Close { value, span, .. } => {
                 let value = pushed(&mut self.values, (*value).clone());
-                self.closes.push(short(self.told.len()));
-                (What::Close(value), self.closed(field, span))
+                self.closes.push(short(self.events.len()));
+                (EventKind::Close(value), self.closed(field, span))
             }
             Event::Malformed { error, span, .. } => {
                 let error = pushed(&mut self.errors, (*error).to_owned());
-                (What::Malformed(error), self.closed(field, span))
+                (EventKind::Malformed(error), self.closed(field, span))
             }
             // The library may come to know more kinds of events than there are signs for here.
             _ => return,
         };
-        let (what, span) = told;
-        self.told.push(Told {
+        self.events.push(LoggedEvent {
             what,
             field,
             from: short(span.start),
@@ -117,7 +116,7 @@ impl Log {
         span
     }
 
-    /// What is left of the text when all has been told belongs to no field.
+    /// What is left of the text when all has been reported belongs to no field.
     pub(crate) fn end(&mut self, at: usize) {
         self.push_segment(Part::Skipped, None, at);
     }
@@ -137,9 +136,9 @@ impl Log {
     /// More text of a region. One that opens where another has closed is not that one, even if there
     /// is no delimiter between them.
     fn push_body(&mut self, field: u16, to: usize) {
-        let is_chunk = |told: &Told| matches!(told.what, What::Chunk { .. });
+        let is_chunk = |event: &LoggedEvent| matches!(event.what, EventKind::Chunk { .. });
         match self.segments.last_mut() {
-            Some(last) if self.told.last().is_some_and(is_chunk) => {
+            Some(last) if self.events.last().is_some_and(is_chunk) => {
                 self.at = to;
                 last.end = short(to);
             }
@@ -147,11 +146,12 @@ impl Log {
         }
     }
 
-    /// How long the texts are of the regions that were closed since so much had been told.
-    pub(crate) fn closed_since(&self, told: usize) -> usize {
-        let closes = self.told[told..].iter();
-        let closes = closes.filter(|told| matches!(told.what, What::Close(_) | What::Malformed(_)));
-        let ends = closes.filter_map(|told| told.span().start.checked_sub(1));
+    /// How long the texts are of the regions that were closed since so much had been reported.
+    pub(crate) fn closed_since(&self, since: usize) -> usize {
+        let closes = self.events[since..].iter();
+        let closes = closes
+            .filter(|event| matches!(event.what, EventKind::Close(_) | EventKind::Malformed(_)));
+        let ends = closes.filter_map(|event| event.span().start.checked_sub(1));
         let bodies = ends.filter_map(|end| self.segment_at(end));
         bodies.map(|(_, span)| span.len()).sum()
     }
@@ -161,7 +161,7 @@ impl Log {
         self.at
     }
 
-    /// The segment that holds a byte of the text, and its bytes; none if nothing has been told of it.
+    /// The segment that holds a byte of the text, and its bytes; none if nothing has been reported of it.
     pub(crate) fn segment_at(&self, offset: usize) -> Option<(Segment, Range<usize>)> {
         let index = self
             .segments
@@ -176,17 +176,17 @@ impl Log {
     /// The numbers of the events that close a field with a value.
     pub(crate) fn closes_of(&self, field: u16) -> Vec<usize> {
         let closes = self.closes.iter().map(|&index| index as usize);
-        let closes = closes.filter(|&index| self.told[index].field == field);
+        let closes = closes.filter(|&index| self.events[index].field == field);
         closes.collect()
     }
 
     /// The fields that were closed by the first so many events, each with its value.
-    pub(crate) fn closes(&self, told: usize) -> impl Iterator<Item = (u16, &Value)> {
+    pub(crate) fn closes(&self, before: usize) -> impl Iterator<Item = (u16, &Value)> {
         let count = self
             .closes
-            .partition_point(|&index| (index as usize) < told);
+            .partition_point(|&index| (index as usize) < before);
         let closes = self.closes[..count].iter().zip(&self.values);
-        closes.map(|(&index, value)| (self.told[index as usize].field, value))
+        closes.map(|(&index, value)| (self.events[index as usize].field, value))
     }
 
     pub(crate) fn captures(&self, number: u32) -> &[Capture] {

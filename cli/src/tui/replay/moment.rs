@@ -5,7 +5,7 @@ use std::ops::Range;
 use unjinja::{Event, Object};
 
 use super::agreement::Agreement;
-use super::log::What;
+use super::log::EventKind;
 use super::{Place, Replay};
 
 /// What the parser waits for at some place.
@@ -27,19 +27,19 @@ pub(crate) struct AwaitedDelimiter {
     pub(crate) spellings: Vec<String>,
     pub(crate) is_pattern: bool,
     /// What of the text may be its beginning.
-    pub(crate) begun: Option<String>,
+    pub(crate) prefix: Option<String>,
 }
 
 impl Replay {
     /// The field whose region is open, and its text so far.
     pub(crate) fn open_region(&self, place: Place) -> Option<(u16, Range<usize>)> {
-        let told = self.told(place);
-        let last = told.last()?;
+        let events = self.events(place);
+        let last = events.last()?;
         let end = last.span().end;
         let start = match last.what {
-            What::Open(_) => end,
-            What::Chunk { .. } => self.segment_at(last.span().start)?.1.start,
-            What::Close(_) | What::Malformed(_) => return None,
+            EventKind::Open(_) => end,
+            EventKind::Chunk { .. } => self.segment_at(last.span().start)?.1.start,
+            EventKind::Close(_) | EventKind::Malformed(_) => return None,
         };
         Some((last.field, start..end))
     }
@@ -50,7 +50,7 @@ impl Replay {
             return message.clone();
         }
         let mut message = self.template.defaults().clone();
-        for (number, value) in self.log.closes(place.told) {
+        for (number, value) in self.log.closes(place.events) {
             if let Some(field) = self.template.fields().get(number as usize) {
                 // What has no place in the message did not close with a value.
                 let _has_a_place = field.put(&mut message, value.clone());
@@ -104,7 +104,7 @@ impl Replay {
                 (None, pattern) => pattern.map(str::to_owned).into_iter().collect(),
             },
             is_pattern: awaited.delimiter.pattern().is_some(),
-            begun: awaited.begun.map(str::to_owned),
+            prefix: awaited.begun.map(str::to_owned),
         });
         Some(Waiting {
             field: outlook.field.map(str::to_owned),

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use super::Replay;
-use super::log::{Told, What};
+use super::log::{EventKind, LoggedEvent};
 
-/// Where a replay is: so many chunks have been fed, and so much has been told.
+/// Where a replay is: so many chunks have been fed, and so much has been reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     /// How many chunks have been fed; one more than there are says that the text has ended.
     pub(crate) fed: usize,
-    /// How many events have been told, those of the last chunk up to one of them.
-    pub(crate) told: usize,
+    /// How many events have been reported, those of the last chunk up to one of them.
+    pub(crate) events: usize,
 }
 
 impl Replay {
@@ -23,20 +23,20 @@ impl Replay {
         }
     }
 
-    /// Where all of what a chunk makes the parser tell has been told.
+    /// Where all of what a chunk makes the parser report has been reported.
     fn after(&self, fed: usize) -> Place {
         let fed = fed.min(self.marks.len() - 1);
         Place {
             fed,
-            told: self.marks[fed],
+            events: self.marks[fed],
         }
     }
 
-    /// Where so much has been told, and nothing more.
-    fn after_event(&self, told: usize) -> Place {
-        let fed = self.marks.partition_point(|&mark| mark < told);
+    /// Where so much has been reported, and nothing more.
+    fn after_event(&self, events: usize) -> Place {
+        let fed = self.marks.partition_point(|&mark| mark < events);
         match fed < self.marks.len() {
-            true => Place { fed, told },
+            true => Place { fed, events },
             false => self.last(),
         }
     }
@@ -56,15 +56,18 @@ impl Replay {
         self.outcome.is_some() && place == self.last()
     }
 
-    /// Whether some events of the place's last chunk have yet to be told.
+    /// Whether some events of the place's last chunk have yet to be reported.
     pub(crate) fn is_within_chunk(&self, place: Place) -> bool {
-        place.told < self.after(place.fed).told
+        place.events < self.after(place.fed).events
     }
 
-    /// Up to where the parser has looked at the text, as far as has been told.
+    /// Up to where the parser has looked at the text, as far as has been reported.
     pub(crate) fn looked(&self, place: Place) -> usize {
         match self.is_within_chunk(place) {
-            true => self.told(place).last().map_or(0, |told| told.span().end),
+            true => self
+                .events(place)
+                .last()
+                .map_or(0, |event| event.span().end),
             false => self.fed_bytes(place.fed),
         }
     }
@@ -117,41 +120,41 @@ impl Replay {
     }
 
     pub(crate) fn next_event(&self, place: Place) -> Place {
-        match place.told < self.log.told.len() {
-            true => self.after_event(place.told + 1),
+        match place.events < self.log.events.len() {
+            true => self.after_event(place.events + 1),
             false => self.last(),
         }
     }
 
     pub(crate) fn previous_event(&self, place: Place) -> Place {
         // Text may have been fed after the last event.
-        let last = self.after_event(place.told);
-        match place.told {
+        let last = self.after_event(place.events);
+        match place.events {
             _ if last < place => last.max(self.first()),
-            told if told <= self.first().told => self.first(),
-            told => self.after_event(told - 1),
+            events if events <= self.first().events => self.first(),
+            events => self.after_event(events - 1),
         }
     }
 
     /// Where the next region has just opened, or the end.
     pub(crate) fn next_region(&self, place: Place) -> Place {
-        let rest = self.log.told.iter().skip(place.told);
+        let rest = self.log.events.iter().skip(place.events);
         match rest.clone().position(is_open) {
-            Some(index) => self.after_event(place.told + index + 1),
+            Some(index) => self.after_event(place.events + index + 1),
             None => self.last(),
         }
     }
 
     /// Where the region before, or this one, has just opened; or the start.
     pub(crate) fn previous_region(&self, place: Place) -> Place {
-        let before = &self.log.told[..place.told.saturating_sub(1)];
+        let before = &self.log.events[..place.events.saturating_sub(1)];
         match before.iter().rposition(is_open) {
-            Some(index) if index + 1 > self.first().told => self.after_event(index + 1),
+            Some(index) if index + 1 > self.first().events => self.after_event(index + 1),
             _ => self.first(),
         }
     }
 
-    /// Where an event has just been told.
+    /// Where an event has just been reported.
     pub(crate) fn at_event(&self, index: usize) -> Place {
         self.after_event(index + 1)
     }
@@ -162,12 +165,12 @@ impl Replay {
         self.arrivals.get(fed.checked_sub(1)?.min(last)).copied()
     }
 
-    /// The number of the chunk that made the parser tell an event.
+    /// The number of the chunk that made the parser report an event.
     pub(crate) fn chunk_of_event(&self, index: usize) -> usize {
         self.marks.partition_point(|&mark| mark <= index)
     }
 }
 
-fn is_open(told: &Told) -> bool {
-    matches!(told.what, What::Open(_))
+fn is_open(event: &LoggedEvent) -> bool {
+    matches!(event.what, EventKind::Open(_))
 }

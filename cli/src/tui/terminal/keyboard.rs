@@ -34,7 +34,7 @@ pub(super) struct Keyboard {
     ear: Arc<Ear>,
 }
 
-/// What the listening thread is told, and what it tells.
+/// What the listening thread is reported, and what it says.
 #[derive(Debug, Default)]
 struct Ear {
     state: Mutex<Listening>,

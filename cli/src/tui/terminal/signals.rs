@@ -65,8 +65,8 @@ mod unix {
             self.was_continued.store(false, Ordering::Relaxed);
             kill_current_process_group(Signal::TSTP)?;
             // The signal may reach another thread, a moment later.
-            let begun = Instant::now();
-            while !self.was_continued() && begun.elapsed() < TO_BE_STOPPED {
+            let start = Instant::now();
+            while !self.was_continued() && start.elapsed() < TO_BE_STOPPED {
                 thread::sleep(Duration::from_millis(1));
             }
             Ok(())

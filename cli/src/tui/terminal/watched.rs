@@ -14,8 +14,8 @@ type Stamp = Option<(SystemTime, u64)>;
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     files: Vec<PathBuf>,
-    /// How they were when this was told last.
-    told: Vec<Stamp>,
+    /// How they were when this was reported last.
+    reported: Vec<Stamp>,
     /// How they were at the last look.
     seen: Vec<Stamp>,
     looked: Option<Instant>,
@@ -23,12 +23,12 @@ pub(super) struct Watched {
 
 impl Watched {
     /// Watches these files from now on. Those that were watched before go on being so: what has
-    /// become of them since it was looked last is still told.
+    /// become of them since it was looked last is still reported.
     pub(super) fn watch(&mut self, files: &[PathBuf]) {
         for file in files {
             if !self.files.contains(file) {
                 self.files.push(file.clone());
-                self.told.push(stamp(file));
+                self.reported.push(stamp(file));
                 self.seen.push(stamp(file));
             }
         }
@@ -36,8 +36,8 @@ impl Watched {
 
     /// Watches these files alone, as they are now.
     pub(super) fn remember(&mut self, files: Vec<PathBuf>) {
-        self.told = stamps(&files);
-        self.seen.clone_from(&self.told);
+        self.reported = stamps(&files);
+        self.seen.clone_from(&self.reported);
         self.files = files;
     }
 
@@ -55,9 +55,9 @@ impl Watched {
     fn look(&mut self) -> bool {
         let now = stamps(&self.files);
         let is_settled = now == self.seen;
-        let has_changed = is_settled && now != self.told;
+        let has_changed = is_settled && now != self.reported;
         if has_changed {
-            self.told.clone_from(&now);
+            self.reported.clone_from(&now);
         }
         self.seen = now;
         has_changed
@@ -77,13 +77,13 @@ fn stamp(path: &Path) -> Stamp {
 mod tests {
     use super::*;
 
-    /// Looks until all has come to rest, and counts how often a change is told.
+    /// Looks until all has come to rest, and counts how often a change is reported.
     fn changes(watched: &mut Watched) -> usize {
         (0..3).filter(|_| watched.look()).count()
     }
 
     #[test]
-    fn every_change_is_told_once_however_the_file_is_written() -> std::io::Result<()> {
+    fn every_change_is_reported_once_however_the_file_is_written() -> std::io::Result<()> {
         let folder = tempfile::tempdir()?;
         let (file, other) = (folder.path().join("a"), folder.path().join("b"));
         fs::write(&file, "one")?;

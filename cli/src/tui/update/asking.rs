@@ -140,8 +140,8 @@ impl Workbench {
                 self.overlay = Some(Overlay::Confirm(confirm));
             }
             KeyCode::Char('y' | 'Y') => self.effects.push(Effect::Keep(confirm.keep)),
-            KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => self.tell("nothing was changed"),
-            _ if is_control(key, 'c') => self.tell("nothing was changed"),
+            KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => self.notify("nothing was changed"),
+            _ if is_control(key, 'c') => self.notify("nothing was changed"),
             _ => self.overlay = Some(Overlay::Confirm(confirm)),
         }
     }

@@ -98,12 +98,12 @@ impl Workbench {
             (0, broken) => format!("{broken} broken"),
             (fixed, broken) => format!("{fixed} fixed, {broken} broken"),
         };
-        // Why all samples were tried again may have been told already.
+        // Why all samples were tried again may have been reported already.
         let why = self.notice.take().filter(|notice| !notice.is_bad);
         let why = why.map_or("read anew".to_owned(), |notice| notice.text);
         let words = format!("{why}: {changes}");
         match broken {
-            0 => self.tell(words),
+            0 => self.notify(words),
             _ => self.warn(words),
         }
     }

@@ -45,7 +45,7 @@ impl Workbench {
                 case.expected = unjinja::check::Expected::default();
                 case.expected.message = Some(message.clone());
                 self.replay.expect(message);
-                self.tell("this message is expected from now on; `s` saves it in a fixture");
+                self.notify("this message is expected from now on; `s` saves it in a fixture");
                 match self.sample().verdict == Verdict::Pending {
                     // It is being tried as it was, and what comes of that must not count.
                     true => self.judge(),
@@ -119,7 +119,7 @@ impl Workbench {
 
     /// Something has been kept in a file.
     pub(super) fn kept(&mut self, keep: &Keep, words: String) {
-        self.tell(words);
+        self.notify(words);
         match &keep.what {
             Kept::Template { then_edit, .. } => {
                 self.adopted = Some(keep.path.clone());

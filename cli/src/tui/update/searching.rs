@@ -4,7 +4,7 @@ use memchr::memmem;
 
 use unjinja::Capture;
 
-use crate::tui::replay::{Place, Replay, Told, What};
+use crate::tui::replay::{EventKind, LoggedEvent, Place, Replay};
 use crate::tui::state::Workbench;
 
 impl Workbench {
@@ -39,11 +39,11 @@ impl Workbench {
         let words = format!("`{words}`: {number} of {} places", matches.len());
         self.playing = false;
         self.go_to(next);
-        self.tell(words);
+        self.notify(words);
     }
 }
 
-/// The places where words have come in, or have been told; each once, in their order. Words without
+/// The places where words have come in, or have been reported; each once, in their order. Words without
 /// capitals also stand for those with capitals.
 fn matches(replay: &Replay, words: &str) -> Vec<Place> {
     let any_case = !words.chars().any(char::is_uppercase);
@@ -65,24 +65,24 @@ fn matches(replay: &Replay, words: &str) -> Vec<Place> {
         .map(|field| ["open", "close"].map(|verb| is_found(&format!("{verb} {}", field.name()))))
         .map(|[opens, closes]| (opens, closes))
         .collect();
-    let of_field = |told: &Told| of_fields.get(told.field as usize).copied();
-    let is_match = |told: &Told| match told.what {
+    let of_field = |event: &LoggedEvent| of_fields.get(event.field as usize).copied();
+    let is_match = |event: &LoggedEvent| match event.what {
         // Their text is in the text.
-        What::Chunk { .. } => false,
-        What::Open(_) => {
-            let captures = || replay.captures(told).iter();
+        EventKind::Chunk { .. } => false,
+        EventKind::Open(_) => {
+            let captures = || replay.captures(event).iter();
             let is_captured =
                 |capture: &Capture| is_found(&format!("{}={}", capture.name, capture.text));
-            of_field(told).is_some_and(|(opens, _)| opens) || captures().any(is_captured)
+            of_field(event).is_some_and(|(opens, _)| opens) || captures().any(is_captured)
         }
-        What::Close(_) => of_field(told).is_some_and(|(_, closes)| closes),
-        What::Malformed(_) => {
-            let error = replay.error(told).unwrap_or_default();
-            is_found(&format!("malformed {} {error}", replay.field(told.field)))
+        EventKind::Close(_) => of_field(event).is_some_and(|(_, closes)| closes),
+        EventKind::Malformed(_) => {
+            let error = replay.error(event).unwrap_or_default();
+            is_found(&format!("malformed {} {error}", replay.field(event.field)))
         }
     };
-    let all = replay.told(replay.last()).iter().enumerate();
-    let events = all.filter(|(_, told)| is_match(told));
+    let all = replay.events(replay.last()).iter().enumerate();
+    let events = all.filter(|(_, event)| is_match(event));
     places.extend(events.map(|(index, _)| replay.at_event(index)));
     places.sort();
     places.dedup();

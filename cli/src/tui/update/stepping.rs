@@ -165,7 +165,7 @@ impl Workbench {
 
     fn change_speed(&mut self, speed: usize) {
         self.speed = speed.min(SPEEDS.len() - 1);
-        self.tell(format!("{} chunks a second", self.chunks_a_second()));
+        self.notify(format!("{} chunks a second", self.chunks_a_second()));
     }
 
     pub(super) fn tick(&mut self, elapsed: Duration) {
@@ -218,7 +218,7 @@ impl Workbench {
     fn cut_by(&mut self, chunking: Chunking) {
         self.playing = false;
         self.chunking = chunking;
-        self.tell(format!("cut {chunking}"));
+        self.notify(format!("cut {chunking}"));
         self.replay_again();
     }
 
@@ -271,12 +271,12 @@ impl Workbench {
             Some(place) => {
                 self.playing = false;
                 self.go_to(place);
-                self.tell("the first difference from what was expected");
+                self.notify("the first difference from what was expected");
             }
             None if self.sample().verdict.passed() == Some(false) => {
                 self.warn("all is as expected, cut like this: `6` tells what is wrong");
             }
-            None => self.tell("all is as expected"),
+            None => self.notify("all is as expected"),
         }
     }
 
@@ -303,7 +303,7 @@ impl Workbench {
         self.judge_one(number);
         match error {
             Some(error) => self.warn(error),
-            None => self.tell("the text has ended"),
+            None => self.notify("the text has ended"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the parser has told, the last of it at the bottom.
+//! What the parser has reported, the last of it at the bottom.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -6,7 +6,7 @@ use ratatui::text::Line;
 
 use crate::tui::layout::Pane;
 use crate::tui::preview::preview;
-use crate::tui::replay::What;
+use crate::tui::replay::EventKind;
 use crate::tui::state::Workbench;
 
 use super::paper::one_line;
@@ -15,14 +15,14 @@ use super::paper::one_line;
 const SHOWN: usize = 512;
 
 pub(super) fn summary(workbench: &Workbench) -> String {
-    let told = workbench.at.told;
-    let last = workbench.replay.told(workbench.replay.last()).len();
-    format!("{told} of {last}")
+    let past = workbench.at.events;
+    let last = workbench.replay.events(workbench.replay.last()).len();
+    format!("{past} of {last}")
 }
 
 /// The number of the event at the top, and how many there are.
 pub(super) fn extent(workbench: &Workbench, area: Rect) -> (usize, usize) {
-    let len = workbench.at.told;
+    let len = workbench.at.events;
     let last = len.saturating_sub(area.height as usize);
     let top = workbench.scrolled[Pane::Events.number()].unwrap_or(last);
     (top.min(last), len)
@@ -38,43 +38,43 @@ pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
 
 fn line(workbench: &Workbench, index: usize, width: u16) -> Line<'static> {
     let (styles, replay) = (workbench.styles, &workbench.replay);
-    let Some(told) = replay.told(workbench.at).get(index) else {
+    let Some(event) = replay.events(workbench.at).get(index) else {
         return Line::default();
     };
-    let shown = match told.what {
-        What::Open(_) => {
-            let captures = replay.captures(told).iter();
+    let shown = match event.what {
+        EventKind::Open(_) => {
+            let captures = replay.captures(event).iter();
             let captures = captures.map(|capture| format!(" {}={}", capture.name, capture.text));
-            let text = &replay.text()[told.span()];
+            let text = &replay.text()[event.span()];
             format!("{text}{}", captures.collect::<String>())
         }
-        What::Chunk { .. } => {
-            let text = &replay.text()[told.span()];
+        EventKind::Chunk { .. } => {
+            let text = &replay.text()[event.span()];
             text[..text.floor_char_boundary(SHOWN)].to_owned()
         }
-        What::Close(_) => {
-            let value = replay.value(told).map(|value| preview(value, SHOWN));
+        EventKind::Close(_) => {
+            let value = replay.value(event).map(|value| preview(value, SHOWN));
             format!("= {}", value.unwrap_or_default())
         }
-        What::Malformed(_) => replay.error(told).unwrap_or_default().to_owned(),
+        EventKind::Malformed(_) => replay.error(event).unwrap_or_default().to_owned(),
     };
-    let (kind, style) = match told.what {
-        What::Open(_) => ("▸ open ", styles.strong()),
-        What::Chunk { .. } => ("  chunk", styles.faint()),
-        What::Close(_) => ("◂ close", styles.strong()),
-        What::Malformed(_) => ("! malformed", styles.bad()),
+    let (kind, style) = match event.what {
+        EventKind::Open(_) => ("▸ open ", styles.strong()),
+        EventKind::Chunk { .. } => ("  chunk", styles.faint()),
+        EventKind::Close(_) => ("◂ close", styles.strong()),
+        EventKind::Malformed(_) => ("! malformed", styles.bad()),
     };
     let time = workbench.time_of(index);
     let time = format!("{:>8.3} ", time.as_secs_f64());
-    let is_last = index + 1 == workbench.at.told;
+    let is_last = index + 1 == workbench.at.events;
     let mut spans = one_line(&time, width, styles.faint());
     spans.extend(one_line(
         kind,
         width,
         if is_last { styles.chosen() } else { style },
     ));
-    let field = format!(" {} ", replay.field(told.field));
-    spans.extend(one_line(&field, width, styles.field(told.field)));
+    let field = format!(" {} ", replay.field(event.field));
+    spans.extend(one_line(&field, width, styles.field(event.field)));
     let taken: usize = spans.iter().map(ratatui::text::Span::width).sum();
     let room = (width as usize).saturating_sub(taken) as u16;
     spans.extend(one_line(&shown, room, styles.plain()));

@@ -1,4 +1,4 @@
-//! What the chat template tells, with the renderings that show it, and the other drafts.
+//! What the chat template says, with the renderings that show it, and the other drafts.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Position, Rect};

@@ -1,7 +1,7 @@
 //! The response template, with the field at work.
 
 use crate::tui::loaded::TemplatePlace;
-use crate::tui::replay::What;
+use crate::tui::replay::EventKind;
 use crate::tui::state::Workbench;
 use unjinja::json;
 
@@ -76,13 +76,13 @@ fn name_of(line: &str) -> Option<String> {
 /// just done something.
 fn field_at_work(workbench: &Workbench) -> Option<(String, Option<&'static str>)> {
     let replay = &workbench.replay;
-    let last = replay.told(workbench.at).last();
+    let last = replay.events(workbench.at).last();
     let of_last = |key| last.map(|last| (replay.field(last.field).to_owned(), key));
     match last.map(|last| last.what) {
-        Some(What::Open(_)) => of_last(Some("open")),
-        Some(What::Close(_)) => of_last(Some("close")),
-        Some(What::Malformed(_)) => of_last(Some("content")),
-        Some(What::Chunk { .. }) => of_last(None),
+        Some(EventKind::Open(_)) => of_last(Some("open")),
+        Some(EventKind::Close(_)) => of_last(Some("close")),
+        Some(EventKind::Malformed(_)) => of_last(Some("content")),
+        Some(EventKind::Chunk { .. }) => of_last(None),
         None => {
             let field = workbench.waiting.as_ref()?.field.clone()?;
             Some((field, None))

@@ -49,7 +49,7 @@ impl<'r> Page<'r> {
             Some((segment, span)) => (Some((segment.part, segment.field)), span),
             None => (None, replay.divided()..replay.text().len()),
         };
-        // What the prompt has written is told apart.
+        // What the prompt has written is distinguished.
         match offset < replay.output() {
             true => span.end = span.end.min(replay.output()),
             false => span.start = span.start.max(replay.output()),

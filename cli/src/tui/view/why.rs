@@ -1,6 +1,6 @@
 //! What the parser waits for, and what it did last.
 
-use crate::tui::replay::{AwaitedDelimiter, Told, What};
+use crate::tui::replay::{AwaitedDelimiter, EventKind, LoggedEvent};
 use crate::tui::state::Workbench;
 
 use super::paper::{Paper, Sheet};
@@ -69,10 +69,10 @@ fn watch(workbench: &Workbench, awaited: &AwaitedDelimiter, paper: &mut Paper) {
     paper.put(&awaited.field, field_style(workbench, &awaited.field));
     for spelling in &awaited.spellings {
         paper.put(" ", styles.plain());
-        let begun = awaited.begun.as_deref().unwrap_or_default();
-        match spelling.strip_prefix(begun) {
+        let prefix = awaited.prefix.as_deref().unwrap_or_default();
+        match spelling.strip_prefix(prefix) {
             Some(rest) if !awaited.is_pattern => {
-                paper.put(begun, styles.held());
+                paper.put(prefix, styles.held());
                 paper.put(shortened(rest), styles.plain());
             }
             _ => {
@@ -84,9 +84,9 @@ fn watch(workbench: &Workbench, awaited: &AwaitedDelimiter, paper: &mut Paper) {
             }
         }
     }
-    if let Some(begun) = &awaited.begun {
+    if let Some(prefix) = &awaited.prefix {
         paper.put_together(" has ", styles.faint());
-        paper.put(shortened(begun), styles.held());
+        paper.put(shortened(prefix), styles.held());
     }
     paper.end_line();
 }
@@ -94,10 +94,10 @@ fn watch(workbench: &Workbench, awaited: &AwaitedDelimiter, paper: &mut Paper) {
 fn not_waiting(workbench: &Workbench, paper: &mut Paper) {
     let (styles, replay, at) = (workbench.styles, &workbench.replay, workbench.at);
     label(workbench, paper, "next");
-    let after = replay.next_chunk(at).told;
+    let after = replay.next_chunk(at).events;
     match replay.is_within_chunk(at) {
         true => {
-            let left = after - at.told;
+            let left = after - at.events;
             let events = if left == 1 { "event" } else { "events" };
             let words = format!(
                 "{left} more {events} of this chunk; what is waited for shows when all are told"
@@ -116,14 +116,14 @@ fn not_waiting(workbench: &Workbench, paper: &mut Paper) {
 fn fired(workbench: &Workbench, paper: &mut Paper) {
     let (styles, replay) = (workbench.styles, &workbench.replay);
     label(workbench, paper, "last");
-    let told = replay.told(workbench.at);
-    let delimiter = |told: &&Told| !matches!(told.what, What::Chunk { .. });
-    let Some(last) = told.iter().rfind(delimiter) else {
+    let events = replay.events(workbench.at);
+    let delimiter = |event: &&LoggedEvent| !matches!(event.what, EventKind::Chunk { .. });
+    let Some(last) = events.iter().rfind(delimiter) else {
         return paper.line("no delimiter yet", styles.faint());
     };
     let (verb, style) = match last.what {
-        What::Open(_) => ("opened", styles.plain()),
-        What::Close(_) => ("closed", styles.plain()),
+        EventKind::Open(_) => ("opened", styles.plain()),
+        EventKind::Close(_) => ("closed", styles.plain()),
         _ => ("malformed", styles.bad()),
     };
     paper.put(replay.field(last.field), styles.field(last.field));

@@ -13,12 +13,12 @@ use ratatui::layout::Rect;
 
 use super::chunking::Chunking;
 use super::glyphs::tests::texts;
-use super::loaded::{Format, Loaded, TemplatePlace, Trouble};
+use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
 use super::message::{Effect, Message};
-use super::open::Opening;
-use super::replay::{Place, Replay, What};
+use super::replay::{EventKind, Place, Replay};
 use super::sample::{Origin, Sample};
 use super::state::Workbench;
+use super::target::Target;
 use super::view::{render, text};
 use unjinja::check::{Case, Expected};
 use unjinja::{
@@ -41,9 +41,9 @@ const TEMPLATES: &[&str] = &[
     r#"{"start_anchor": "A:", "fields": {"all": {"repeats": true}}}"#,
 ];
 
-/// What a chat template tells.
+/// What a chat template says.
 static FORMAT: LazyLock<Arc<Format>> = LazyLock::new(|| {
-    let loaded = Opening::new("../examples/chat_template.jinja").load(None);
+    let loaded = Target::new("../examples/chat_template.jinja").load(None);
     let format = loaded.ok().and_then(|loaded| loaded.format);
     format.expect("the gallery has it")
 });
@@ -116,14 +116,14 @@ fn cases() -> impl Strategy<Value = Case> {
 
 /// What may be opened.
 #[derive(Debug, Clone)]
-struct Stranger {
+struct HostileSource {
     template: &'static str,
     place: TemplatePlace,
     cases: Vec<Case>,
     has_format: bool,
 }
 
-impl Stranger {
+impl HostileSource {
     fn load(self) -> Loaded {
         let cases = self.cases.into_iter();
         Loaded {
@@ -139,7 +139,7 @@ impl Stranger {
     }
 }
 
-fn strangers() -> impl Strategy<Value = Stranger> {
+fn hostile_sources() -> impl Strategy<Value = HostileSource> {
     let places = prop_oneof![
         Just(TemplatePlace::Derived),
         Just(TemplatePlace::File(PathBuf::from("a.json"))),
@@ -150,7 +150,7 @@ fn strangers() -> impl Strategy<Value = Stranger> {
     ];
     let cases = prop::collection::vec(cases(), 0..3);
     let all = (select(TEMPLATES), places, cases, any::<bool>());
-    all.prop_map(|(template, place, cases, has_format)| Stranger {
+    all.prop_map(|(template, place, cases, has_format)| HostileSource {
         template,
         place,
         cases,
@@ -163,7 +163,7 @@ fn strangers() -> impl Strategy<Value = Stranger> {
 enum Event {
     Message(Message),
     /// What was opened is another now.
-    Load(Stranger),
+    Load(HostileSource),
 }
 
 /// Something that may happen at any time.
@@ -216,11 +216,11 @@ fn events() -> impl Strategy<Value = Event> {
         2 => (0..3000_u64).prop_map(|millis| Message::Tick(Duration::from_millis(millis))),
         2 => outputs().prop_map(|text| Message::Live(text, Duration::from_millis(7))),
         1 => Just(Message::LiveEnded(None)),
-        1 => Just(Message::NotLoaded(Trouble::plain("no"))),
+        1 => Just(Message::NotLoaded(OpenError::plain("no"))),
     ];
     prop_oneof![
         64 => messages.prop_map(Event::Message),
-        1 => strangers().prop_map(Event::Load),
+        1 => hostile_sources().prop_map(Event::Load),
     ]
 }
 
@@ -264,7 +264,7 @@ fn happens(workbench: &mut Workbench, message: Message) {
 fn is_within(replay: &Replay, place: Place) -> bool {
     let last = replay.last();
     place.fed <= last.fed
-        && place.told <= last.told
+        && place.events <= last.events
         && replay.previous_chunk(replay.next_chunk(place)) <= replay.last()
 }
 
@@ -275,7 +275,7 @@ fn read(template: &ResponseTemplate, case: &Case, chunking: Chunking) -> Replay 
     replay
 }
 
-/// All places of a text: where chunks have been fed, and where events have been told.
+/// All places of a text: where chunks have been fed, and where events have been reported.
 fn places(replay: &Replay) -> (Vec<Place>, Vec<Place>) {
     let mut chunks = vec![replay.first()];
     let mut events = vec![replay.first()];
@@ -293,7 +293,7 @@ proptest! {
 
     #[test]
     fn whatever_happens_the_workbench_goes_on(
-        stranger in strangers(),
+        source in hostile_sources(),
         given in prop::collection::vec(cases(), 0..2),
         is_live in any::<bool>(),
         size in (0..160_u16, 0..60_u16),
@@ -301,12 +301,12 @@ proptest! {
     ) {
         let given = given.into_iter().map(|case| Sample::new(Origin::Given, case));
         let live = is_live.then(|| Sample::live("A:".into(), Tools::none()));
-        let mut workbench = Workbench::new(stranger.load(), given.chain(live).collect(), size);
+        let mut workbench = Workbench::new(source.load(), given.chain(live).collect(), size);
         look(&workbench);
         for event in events {
             happens(&mut workbench, match event {
                 Event::Message(message) => message,
-                Event::Load(stranger) => Message::Loaded(Box::new(stranger.load())),
+                Event::Load(source) => Message::Loaded(Box::new(source.load())),
             });
             look(&workbench);
             prop_assert!(is_within(&workbench.replay, workbench.at));
@@ -336,7 +336,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_kept_of_events_is_what_the_parser_has_told(
+    fn what_is_kept_of_events_is_what_the_parser_has_reported(
         text in select(TEMPLATES),
         case in cases(),
         chunking in select(&CHUNKINGS[..]),
@@ -345,30 +345,30 @@ proptest! {
         let replay = read(&template, &case, chunking);
         let options = ParserOptions { on_malformed: OnMalformed::Event, ..ParserOptions::default() };
         let mut parser = ResponseParser::new(&template, "", options).expect("a parser");
-        let mut told = parser.feed(&replay.text()[..replay.output()]).expect("events");
+        let mut events = parser.feed(&replay.text()[..replay.output()]).expect("events");
         let cut = chunking.cut(&case.output).expect("is cut");
         let mut place = replay.first();
         for piece in cut.pieces(&case.output).filter(|piece| !piece.is_empty()) {
             prop_assert_eq!(&replay.message(place), parser.message_so_far());
-            told.extend(parser.feed(piece).expect("events"));
+            events.extend(parser.feed(piece).expect("events"));
             place = replay.next_chunk(place);
         }
-        told.extend(parser.finalize().expect("an end").1);
-        let known = replay.told(replay.last());
-        prop_assert_eq!(known.len(), told.len());
+        events.extend(parser.finalize().expect("an end").1);
+        let known = replay.events(replay.last());
+        prop_assert_eq!(known.len(), events.len());
         let mut end = 0;
-        for (known, told) in known.iter().zip(&told) {
+        for (known, event) in known.iter().zip(&events) {
             prop_assert!(known.span().start >= end);
             end = known.span().end;
-            match (known.what, told) {
-                (What::Chunk { .. }, OwnedEvent::Chunk { text, .. }) => {
+            match (known.what, event) {
+                (EventKind::Chunk { .. }, OwnedEvent::Chunk { text, .. }) => {
                     prop_assert_eq!(&replay.text()[known.span()], text);
                 }
-                (What::Open(_), OwnedEvent::Open { .. }) => {}
-                (What::Close(number), OwnedEvent::Close { value, .. }) => {
+                (EventKind::Open(_), OwnedEvent::Open { .. }) => {}
+                (EventKind::Close(number), OwnedEvent::Close { value, .. }) => {
                     prop_assert_eq!(replay.value(known), Some(value), "{}", number);
                 }
-                (What::Malformed(_), OwnedEvent::Malformed { .. }) => {}
+                (EventKind::Malformed(_), OwnedEvent::Malformed { .. }) => {}
                 other => prop_assert!(false, "{:?}", other),
             }
         }
@@ -384,15 +384,15 @@ proptest! {
         let replay = read(&template, &case, chunking);
         for place in places(&replay).1 {
             let mut text = None;
-            for told in replay.told(place) {
-                match told.what {
-                    What::Open(_) => text = Some((told.field, String::new())),
-                    What::Chunk { .. } => {
+            for event in replay.events(place) {
+                match event.what {
+                    EventKind::Open(_) => text = Some((event.field, String::new())),
+                    EventKind::Chunk { .. } => {
                         if let Some((_, text)) = &mut text {
-                            text.push_str(&replay.text()[told.span()]);
+                            text.push_str(&replay.text()[event.span()]);
                         }
                     }
-                    What::Close(_) | What::Malformed(_) => text = None,
+                    EventKind::Close(_) | EventKind::Malformed(_) => text = None,
                 }
             }
             let open = replay.open_region(place);
@@ -403,12 +403,12 @@ proptest! {
 
     #[test]
     fn every_byte_of_a_text_is_in_one_row(
-        stranger in strangers(),
+        source in hostile_sources(),
         case in cases(),
         size in (20..100_u16, 7..40_u16),
     ) {
         let sample = Sample::new(Origin::Given, case);
-        let mut workbench = Workbench::new(stranger.load(), vec![sample], size);
+        let mut workbench = Workbench::new(source.load(), vec![sample], size);
         let press = |workbench: &mut Workbench, code: KeyCode| {
             workbench.update(Message::Key(code.into()));
         };

@@ -11,7 +11,7 @@ use unjinja::{
     ResponseTemplate, Row, Source, TemplateError, Tools, Value, json, parse,
 };
 
-use super::loaded::{Format, Loaded, TemplatePlace, Trouble};
+use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
 use super::sample::{Origin, Sample};
 
 /// Around what is wrong, so many lines are shown on each side.
@@ -23,7 +23,7 @@ pub(crate) const MAX_FILE: u64 = 256 << 20;
 /// What is to be opened, and how.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct Opening {
+pub struct Target {
     /// The chat template, response template, configuration, model's folder or fixture, as it was named.
     pub source: String,
     /// Which of several chat templates to take.
@@ -46,21 +46,21 @@ enum Kind {
     ChatTemplate,
 }
 
-impl Opening {
+impl Target {
     /// Opens what has this name.
     ///
     /// ```
-    /// use unjinja_cli::tui::{Opening, TemplatePlace};
+    /// use unjinja_cli::tui::{Target, TemplatePlace};
     ///
-    /// let loaded = Opening::new("../examples/chat_template.jinja").load(None)?;
+    /// let loaded = Target::new("../examples/chat_template.jinja").load(None)?;
     /// assert_eq!(loaded.place, TemplatePlace::Derived);
     /// assert!(!loaded.samples.is_empty());
-    /// # Ok::<(), unjinja_cli::tui::Trouble>(())
+    /// # Ok::<(), unjinja_cli::tui::OpenError>(())
     /// ```
-    pub fn new(source: impl Into<String>) -> Opening {
-        Opening {
+    pub fn new(source: impl Into<String>) -> Target {
+        Target {
             source: source.into(),
-            ..Opening::default()
+            ..Target::default()
         }
     }
 
@@ -69,7 +69,7 @@ impl Opening {
     /// # Errors
     ///
     /// If it can't be read, or is not valid, or nothing can be derived from it.
-    pub fn load(&self, adopted: Option<&Path>) -> Result<Loaded, Trouble> {
+    pub fn load(&self, adopted: Option<&Path>) -> Result<Loaded, OpenError> {
         let mut loaded = match self.kind() {
             Kind::Fixture(path) => self.fixture(&path)?,
             Kind::Template(path) => self.template(&path)?,
@@ -104,7 +104,7 @@ impl Opening {
         if file.extension().is_none_or(|extension| extension != "json") {
             return Kind::ChatTemplate;
         }
-        // What can't be read is told of by whoever reads it in the end.
+        // What can't be read is reported by whoever reads it in the end.
         let Ok(text) = read_text(&file, MAX_FILE) else {
             return Kind::ChatTemplate;
         };
@@ -116,7 +116,7 @@ impl Opening {
         }
     }
 
-    fn fixture(&self, path: &Path) -> Result<Loaded, Trouble> {
+    fn fixture(&self, path: &Path) -> Result<Loaded, OpenError> {
         let fixture = Fixture::load(path).map_err(|error| of_fixture(&error))?;
         let cases = fixture.cases().iter();
         let samples = cases.map(|case| Sample::new(Origin::Fixture, case.clone()));
@@ -136,7 +136,7 @@ impl Opening {
         })
     }
 
-    fn template(&self, path: &Path) -> Result<Loaded, Trouble> {
+    fn template(&self, path: &Path) -> Result<Loaded, OpenError> {
         let template = read_template(path)?;
         // Nobody has asked for the chat template, so what is wrong with it is no reason to stop.
         let beside = self.with_options(|options| ChatTemplate::beside(path, options));
@@ -156,13 +156,13 @@ impl Opening {
         })
     }
 
-    fn chat_template(&self) -> Result<Loaded, Trouble> {
-        let source = Source::parse(&self.source).map_err(Trouble::plain)?;
+    fn chat_template(&self) -> Result<Loaded, OpenError> {
+        let source = Source::parse(&self.source).map_err(OpenError::plain)?;
         let chat = self.with_options(|options| ChatTemplate::load(&source, options));
-        let chat = self.with_tokens(chat.map_err(Trouble::plain)?);
+        let chat = self.with_tokens(chat.map_err(OpenError::plain)?);
         let (derivation, format) = self.derived(&chat)?;
         let template =
-            ResponseTemplate::from_value(&derivation.template).map_err(Trouble::plain)?;
+            ResponseTemplate::from_value(&derivation.template).map_err(OpenError::plain)?;
         Ok(Loaded {
             name: self.source.clone(),
             samples: samples(&derivation, &template),
@@ -173,9 +173,9 @@ impl Opening {
         })
     }
 
-    fn derived(&self, chat: &ChatTemplate) -> Result<(Derivation, Format), Trouble> {
+    fn derived(&self, chat: &ChatTemplate) -> Result<(Derivation, Format), OpenError> {
         let fail =
-            |error: &dyn std::fmt::Display| Trouble::plain(format!("{}: {error}", chat.name));
+            |error: &dyn std::fmt::Display| OpenError::plain(format!("{}: {error}", chat.name));
         let derived = Derivation::with_candidates(chat, &self.derive);
         let (derivation, candidates) = derived.map_err(|error| fail(&error))?;
         let found = Findings::with_evidence(chat, &self.derive.base);
@@ -232,8 +232,8 @@ fn samples(derivation: &Derivation, template: &ResponseTemplate) -> Vec<Sample> 
     let mut names = HashSet::new();
     let mut samples = Vec::new();
     for row in &derivation.proof {
-        let begun = template.after_anchor(&row.prefix).ok().flatten();
-        if !texts.insert((begun.unwrap_or(&row.prefix), row.output.as_str())) {
+        let prefilled = template.after_anchor(&row.prefix).ok().flatten();
+        if !texts.insert((prefilled.unwrap_or(&row.prefix), row.output.as_str())) {
             continue;
         }
         let mut expected = Expected::default();
@@ -268,24 +268,24 @@ fn message(row: &Row, derived: Option<&ResponseTemplate>, tools: &Tools) -> unji
 }
 
 /// Reads a response template out of a file, which may be a configuration.
-pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, Trouble> {
-    let text = read_text(path, MAX_FILE).map_err(Trouble::plain)?;
+pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, OpenError> {
+    let text = read_text(path, MAX_FILE).map_err(OpenError::plain)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     ResponseTemplate::from_config(text).map_err(|error| of_template(path, error))
 }
 
-impl Trouble {
-    pub(crate) fn plain(error: impl ToString) -> Trouble {
-        Trouble {
+impl OpenError {
+    pub(crate) fn plain(error: impl ToString) -> OpenError {
+        OpenError {
             message: error.to_string(),
             place: None,
             excerpt: Vec::new(),
         }
     }
 
-    fn at(path: &Path, faults: &[Fault], message: String) -> Trouble {
+    fn at(path: &Path, faults: &[Fault], message: String) -> OpenError {
         let position = faults.iter().find_map(|fault| fault.position);
-        Trouble {
+        OpenError {
             message,
             place: position.map(|position| (path.to_owned(), position)),
             excerpt: position.map_or(Vec::new(), |(line, _)| excerpt(path, line)),
@@ -293,21 +293,21 @@ impl Trouble {
     }
 }
 
-impl std::fmt::Display for Trouble {
+impl std::fmt::Display for OpenError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for OpenError {}
 
-fn of_template(path: &Path, error: TemplateError) -> Trouble {
+fn of_template(path: &Path, error: TemplateError) -> OpenError {
     let error = error.in_file(path.display().to_string());
-    Trouble::at(path, &error.faults, error.to_string())
+    OpenError::at(path, &error.faults, error.to_string())
 }
 
-fn of_fixture(error: &FixtureError) -> Trouble {
-    Trouble::at(&error.path, &error.faults, error.to_string())
+fn of_fixture(error: &FixtureError) -> OpenError {
+    OpenError::at(&error.path, &error.faults, error.to_string())
 }
 
 /// The lines around one, each with its number.

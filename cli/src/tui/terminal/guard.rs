@@ -25,11 +25,11 @@ const TURN_ROUND: &[u8] = b"\x1b[8h";
 /// Whether the terminal is the workbench's. There is one terminal for a program.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The panics beside the workbench, to be told when there is a terminal to tell them in.
-static TOLD_LATER: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// The panics beside the workbench, to be reported when there is a terminal to report them in.
+static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// The first ones tell enough.
-const MAX_TOLD: usize = 10;
+/// The first ones report enough.
+const MAX_PANICS: usize = 10;
 
 thread_local! {
     /// Whether this thread shows the workbench: when it ends, so does that.
@@ -37,18 +37,18 @@ thread_local! {
 }
 
 /// The terminal, as long as it is the workbench's.
-pub(super) struct Taken {
+pub(super) struct TerminalGuard {
     pub(super) terminal: Terminal<CrosstermBackend<Stdout>>,
 }
 
-impl Taken {
-    pub(super) fn take() -> io::Result<Taken> {
+impl TerminalGuard {
+    pub(super) fn take() -> io::Result<TerminalGuard> {
         watch_for_panics();
         SHOWS.set(true);
         enter()?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
         terminal
-            .map(|terminal| Taken { terminal })
+            .map(|terminal| TerminalGuard { terminal })
             .inspect_err(|_| give_back())
     }
 
@@ -69,7 +69,7 @@ impl Taken {
     }
 }
 
-impl Drop for Taken {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
         give_back();
         SHOWS.set(false);
@@ -95,7 +95,7 @@ fn enter() -> io::Result<()> {
 }
 
 /// Leaves the terminal as it was, if that has not been done. It may be gone already, and then there is
-/// nothing to be told.
+/// nothing to be reported.
 fn give_back() {
     if !IS_TAKEN.swap(false, Ordering::SeqCst) {
         return;
@@ -110,20 +110,20 @@ fn give_back() {
         cursor::Show
     );
     let _gone = disable_raw_mode();
-    let told = std::mem::take(&mut *TOLD_LATER.lock().unwrap_or_else(PoisonError::into_inner));
-    for panic in told {
+    let panics = std::mem::take(&mut *PANICS.lock().unwrap_or_else(PoisonError::into_inner));
+    for panic in panics {
         let _gone = writeln!(io::stderr(), "{panic}");
     }
 }
 
 fn tell_later(panic: String) {
-    let mut told = TOLD_LATER.lock().unwrap_or_else(PoisonError::into_inner);
-    if told.len() < MAX_TOLD {
-        told.push(panic);
+    let mut panics = PANICS.lock().unwrap_or_else(PoisonError::into_inner);
+    if panics.len() < MAX_PANICS {
+        panics.push(panic);
     }
 }
 
-/// A panic gives the terminal back before it is told. One in another thread does not end the
+/// A panic gives the terminal back before it is reported. One in another thread does not end the
 /// workbench, and must not be written into its screen.
 fn watch_for_panics() {
     static ONCE: Once = Once::new();
@@ -156,12 +156,12 @@ mod tests {
         let pair = native_pty_system().openpty(PtySize::default()).unwrap();
         let mut command = CommandBuilder::new(env::current_exe().unwrap());
         command.args(["--exact", "--ignored", "--nocapture"]);
-        command.arg(format!("tui::terminal::taken::tests::{test}"));
+        command.arg(format!("tui::terminal::guard::tests::{test}"));
         let mut child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let mut source = pair.master.try_clone_reader().unwrap();
         let mut written = Vec::new();
-        // Linux tells the end of a terminal as an error.
+        // Linux says the end of a terminal as an error.
         let _end = source.read_to_end(&mut written);
         assert!(child.wait().unwrap().success());
         String::from_utf8(written).unwrap()
@@ -176,35 +176,36 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_told_when_the_terminal_has_been_given_back() {
+    fn a_panic_is_reported_when_the_terminal_has_been_given_back() {
         let written = written_by("panics");
-        let [taken, left, told] = places(&written, ["\x1b[?1049h", "\x1b[?1049l", "on purpose"]);
-        assert!(taken < left && left < told, "{written:?}");
+        let [entered, left, reported] =
+            places(&written, ["\x1b[?1049h", "\x1b[?1049l", "on purpose"]);
+        assert!(entered < left && left < reported, "{written:?}");
     }
 
     #[test]
-    fn a_panic_in_another_thread_is_told_in_the_end() {
+    fn a_panic_in_another_thread_is_reported_in_the_end() {
         let written = written_by("goes_on_while_another_thread_panics");
         let parts = ["still there", "\x1b[?1049l", "on purpose"];
-        let [there, left, told] = places(&written, parts);
-        assert!(there < left && left < told, "{written:?}");
+        let [there, left, reported] = places(&written, parts);
+        assert!(there < left && left < reported, "{written:?}");
     }
 
     #[test]
     #[ignore = "needs a terminal of its own"]
     #[should_panic = "on purpose"]
     fn panics() {
-        let _taken = Taken::take().unwrap();
+        let _guard = TerminalGuard::take().unwrap();
         panic!("on purpose");
     }
 
     #[test]
     #[ignore = "needs a terminal of its own"]
     fn goes_on_while_another_thread_panics() {
-        let taken = Taken::take().unwrap();
+        let guard = TerminalGuard::take().unwrap();
         let panicked = thread::spawn(|| panic!("on purpose")).join();
         assert!(panicked.is_err());
         println!("still there");
-        drop(taken);
+        drop(guard);
     }
 }

@@ -13,18 +13,18 @@ use unjinja::files::read_text;
 use crate::files::write_whole;
 use unjinja::{ResponseTemplate, json};
 
-use super::loaded::Trouble;
+use super::loaded::OpenError;
 use super::message::{Effect, Keep, Kept, Message};
-use super::open::{MAX_FILE, Opening, written};
+use super::target::{MAX_FILE, Target, written};
 
 /// What a new fixture begins with.
 const COMMENT: &str = "Made by `unjinja tui`. Check it with `unjinja check`.";
 
-/// Does what the workbench wants to be done, and tells it what came of it. What takes long is done
+/// Does what the workbench wants to be done, and reports what came of it. What takes long is done
 /// beside it.
 #[derive(Debug, Clone)]
-pub struct Doer {
-    opening: Arc<Opening>,
+pub struct EffectRunner {
+    target: Arc<Target>,
     sender: Sender<Message>,
     /// Which loading is the last one: samples are not tried with any before.
     generation: Arc<AtomicU64>,
@@ -32,11 +32,11 @@ pub struct Doer {
     loadings: Arc<AtomicU64>,
 }
 
-impl Doer {
+impl EffectRunner {
     /// One that sends what happens to a channel.
-    pub fn new(opening: Opening, sender: Sender<Message>) -> Doer {
-        Doer {
-            opening: Arc::new(opening),
+    pub fn new(target: Target, sender: Sender<Message>) -> EffectRunner {
+        EffectRunner {
+            target: Arc::new(target),
             sender,
             generation: Arc::default(),
             loadings: Arc::default(),
@@ -54,13 +54,13 @@ impl Doer {
                 cases,
             } => {
                 self.generation.store(generation, Ordering::Relaxed);
-                let doer = self.clone();
-                thread::spawn(move || doer.judge(generation, &template, cases));
+                let runner = self.clone();
+                thread::spawn(move || runner.judge(generation, &template, cases));
             }
             Effect::Load { template } => {
                 let number = self.loadings.fetch_add(1, Ordering::Relaxed) + 1;
-                let doer = self.clone();
-                thread::spawn(move || doer.load(number, template.as_deref()));
+                let runner = self.clone();
+                thread::spawn(move || runner.load(number, template.as_deref()));
             }
             Effect::Keep(keep) => {
                 let message = kept(&keep);
@@ -98,10 +98,10 @@ impl Doer {
     }
 
     fn load(&self, number: u64, adopted: Option<&Path>) {
-        let message = match caught(|| self.opening.load(adopted)) {
+        let message = match caught(|| self.target.load(adopted)) {
             Ok(Ok(loaded)) => Message::Loaded(Box::new(loaded)),
             Ok(Err(trouble)) => Message::NotLoaded(trouble),
-            Err(why) => Message::NotLoaded(Trouble::plain(why)),
+            Err(why) => Message::NotLoaded(OpenError::plain(why)),
         };
         if self.loadings.load(Ordering::Relaxed) == number {
             self.send(message);
