@@ -69,6 +69,7 @@ mod spelling;
 #[cfg(feature = "tui")]
 pub mod tui;
 mod value;
+mod white_space;
 
 #[cfg(feature = "chat-template")]
 pub use analysis::{

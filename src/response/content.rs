@@ -6,6 +6,7 @@ mod xml_inline;
 
 use crate::number;
 use crate::value::{Number, Value};
+use crate::white_space;
 
 pub(crate) use json::JsonArgs;
 pub(crate) use kv_lines::KvLinesArgs;
@@ -122,7 +123,7 @@ impl Content {
         };
         let mut text = std::mem::take(text);
         if self.strip {
-            let kept = number::strip(&text);
+            let kept = white_space::strip(&text);
             let start = kept.as_ptr() as usize - text.as_ptr() as usize;
             text.truncate(start + kept.len());
             text.drain(..start);
@@ -137,7 +138,7 @@ impl Content {
 
     fn stripped<'t>(&self, text: &'t str) -> &'t str {
         if self.strip {
-            number::strip(text)
+            white_space::strip(text)
         } else {
             text
         }
