@@ -91,8 +91,8 @@ pub use derive::{
 pub use lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, UnknownLint, lint};
 pub use printable::printable;
 pub use response::{
-    Awaited, Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, Opening, Outlook,
+    Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, OpeningMatch, Outlook,
     OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,
-    TemplateError, Tools, parse,
+    TemplateError, Tools, WatchedDelimiter, parse,
 };
 pub use value::{Number, Object, Text, Value};

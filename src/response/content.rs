@@ -81,6 +81,14 @@ impl Content {
         )
     }
 
+    /// The markers that stand for quotes in its JSON; `None` if it is not JSON that it reads.
+    pub(crate) fn string_delims(&self) -> Option<&[(String, String)]> {
+        match &self.parser {
+            Parser::Json(args) => Some(&args.string_delims),
+            _ => None,
+        }
+    }
+
     /// Parses the text of a region, or of a value inside of one.
     ///
     /// ```

@@ -27,7 +27,7 @@ use crate::white_space;
 /// let tools = Tools::from_value(&json::read(r#"[{"function": {
 ///     "name": "wait", "parameters": {"properties": {"seconds": {"type": "integer"}}}
 /// }}]"#)?);
-/// let options = ParserOptions { tools, ..ParserOptions::default() };
+/// let options = ParserOptions::default().tools(tools);
 /// let message = parse(&template, "", "<call wait>seconds: 3</call>", options)?;
 /// assert_eq!(
 ///     json::write(&message.into()),
