@@ -62,6 +62,7 @@ mod number;
 mod response;
 mod spelling;
 mod value;
+mod white_space;
 
 #[cfg(feature = "chat-template")]
 pub use analysis::{
@@ -82,8 +83,8 @@ pub use derive::{
 #[cfg(feature = "chat-template")]
 pub use lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, UnknownLint, lint};
 pub use response::{
-    Awaited, Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, Opening, Outlook,
+    Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, OpeningMatch, Outlook,
     OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,
-    TemplateError, Tools, parse,
+    TemplateError, Tools, WatchedDelimiter, parse,
 };
 pub use value::{Number, Object, Text, Value};

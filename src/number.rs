@@ -22,13 +22,6 @@ const ZEROS: [u32; 66] = [
     0x16B50, 0x1D7CE, 0x1D7D8, 0x1D7E2, 0x1D7EC, 0x1D7F6, 0x1E140, 0x1E2F0, 0x1E950, 0x1FBF0,
 ];
 
-/// The text without the white space around it, as `str.strip()` sees white
-/// space: everything Unicode calls so, and the four separators U+001C to
-/// U+001F.
-pub(crate) fn strip(text: &str) -> &str {
-    text.trim_matches(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
-}
-
 /// Reads an integer as `int(text)` does: white space around it, a sign,
 /// single underscores between digits, and decimal digits of any script.
 ///
@@ -238,19 +231,6 @@ mod tests {
         // All but a few hundred of the characters Rust calls numeric are not Nd.
         let numeric = |zero: &u32| char::from_u32(*zero).is_some_and(char::is_numeric);
         assert!(ZEROS.iter().all(numeric));
-    }
-
-    #[test]
-    fn strips_as_python_does() {
-        for (text, expected) in [
-            ("\u{1c}\u{1f} a b\t\r\n\u{b}\u{c}", "a b"),
-            ("\u{85}\u{a0}\u{1680}\u{2000}\u{200a}x\u{2028}\u{2029}", "x"),
-            ("\u{202f}\u{205f}\u{3000}x", "x"),
-            ("\u{200b}x\u{feff}\u{180e}", "\u{200b}x\u{feff}\u{180e}"),
-            (" \u{1d}", ""),
-        ] {
-            assert_eq!(strip(text), expected);
-        }
     }
 
     #[test]

@@ -19,11 +19,7 @@ struct Story {
 }
 
 fn options(tools: &Tools) -> ParserOptions {
-    ParserOptions {
-        tools: tools.clone(),
-        spans: true,
-        ..ParserOptions::default()
-    }
+    ParserOptions::default().tools(tools.clone()).spans(true)
 }
 
 /// Feeds the chunks; a failure ends the story.
@@ -51,9 +47,9 @@ fn feed_all(
     let mut parser = ResponseParser::new(template, prefix, options)?;
     events.extend_from_slice(parser.initial_events());
     for chunk in chunks {
-        parser.feed_with(chunk, |event| events.push(event.to_owned()))?;
+        parser.feed_with(chunk, |event| events.push(event.into_owned()))?;
     }
-    parser.finalize_with(|event| events.push(event.to_owned()))
+    parser.finalize_with(|event| events.push(event.into_owned()))
 }
 
 impl Story {
@@ -397,11 +393,9 @@ proptest! {
     ) {
         let template = ResponseTemplate::from_json(&template).expect("the template loads");
         prop_assert!(is_steady(&template));
-        let options = ParserOptions {
-            on_malformed: if goes_on { OnMalformed::Event } else { OnMalformed::Fail },
-            body_aware_close: aware,
-            ..options(&Tools::none())
-        };
+        let options = options(&Tools::none())
+            .on_malformed(if goes_on { OnMalformed::Event } else { OnMalformed::Fail })
+            .body_aware_close(aware);
         prop_assert_eq!(check_cuts(&template, "A:", &output, &options), Ok(()));
     }
 }

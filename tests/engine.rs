@@ -182,10 +182,8 @@ fn run(case: &Object) -> Result<Object, String> {
 }
 
 fn options(case: &Object) -> Result<ParserOptions, String> {
-    let mut options = ParserOptions {
-        tools: case.get("tools").map_or(Tools::none(), Tools::from_value),
-        ..ParserOptions::default()
-    };
+    let mut options =
+        ParserOptions::default().tools(case.get("tools").map_or(Tools::none(), Tools::from_value));
     let Some(given) = case.get("options") else {
         return Ok(options);
     };

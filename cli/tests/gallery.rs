@@ -187,10 +187,8 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
 
 /// What is wrong with what is read out of a recorded text.
 fn misread(template: &ResponseTemplate, case: &Value) -> Option<String> {
-    let options = ParserOptions {
-        tools: case.get("tools").map(Tools::from_value).unwrap_or_default(),
-        ..ParserOptions::default()
-    };
+    let options = ParserOptions::default()
+        .tools(case.get("tools").map(Tools::from_value).unwrap_or_default());
     let message = match parse(
         template,
         text(case, "prefix"),

@@ -145,7 +145,7 @@ fn read(case: &Case, template: &ResponseTemplate, prefix: &str, chunks: &[String
     for chunk in chunks {
         let mut of_chunk = Vec::new();
         let result = parser.feed_with(chunk, |event| {
-            let owned = event.to_owned();
+            let owned = event.clone().into_owned();
             assert!(same(&owned.to_value(), &event.to_value()));
             of_chunk.push(owned);
         });
@@ -164,7 +164,7 @@ fn read(case: &Case, template: &ResponseTemplate, prefix: &str, chunks: &[String
         walk.check_parser(&parser);
     }
     let mut last = Vec::new();
-    let outcome = parser.finalize_with(|event| last.push(event.to_owned()));
+    let outcome = parser.finalize_with(|event| last.push(event.into_owned()));
     walk.go(&last);
     events.push(last);
     match &outcome {

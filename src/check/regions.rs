@@ -70,10 +70,10 @@ pub fn regions(
     let mut map = Map::new(template);
     let mut events = Vec::new();
     if let Ok(mut parser) = ResponseParser::new(template, "", options) {
-        let fed = parser.feed_with(&text, |event| events.push(event.to_owned()));
+        let fed = parser.feed_with(&text, |event| events.push(event.into_owned()));
         if fed.is_ok() {
             // What is wrong with the message is told elsewhere.
-            let _error = parser.finalize_with(|event| events.push(event.to_owned()));
+            let _error = parser.finalize_with(|event| events.push(event.into_owned()));
         }
     }
     for event in events {
@@ -112,7 +112,7 @@ impl Map<'_> {
     fn take(&mut self, event: OwnedEvent) {
         match event {
             OwnedEvent::Open { field, opening } => {
-                let span = opening.map_or(self.at..self.at, |(span, _)| span);
+                let span = opening.map_or(self.at..self.at, |opening| opening.span);
                 self.skip_to(span.start);
                 self.push(RegionKind::Open, Some(field.clone()), span.end);
                 self.open = Some(field);

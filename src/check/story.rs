@@ -81,5 +81,5 @@ fn tell(events: &mut Vec<OwnedEvent>, event: &Event<'_>) {
         last_text.push_str(text);
         return;
     }
-    events.push(event.to_owned());
+    events.push(event.clone().into_owned());
 }

@@ -6,6 +6,7 @@ mod xml_inline;
 
 use crate::number;
 use crate::value::{Number, Value};
+use crate::white_space;
 
 pub(crate) use json::JsonArgs;
 pub(crate) use kv_lines::KvLinesArgs;
@@ -80,6 +81,14 @@ impl Content {
         )
     }
 
+    /// The markers that stand for quotes in its JSON; `None` if it is not JSON that it reads.
+    pub(crate) fn string_delims(&self) -> Option<&[(String, String)]> {
+        match &self.parser {
+            Parser::Json(args) => Some(&args.string_delims),
+            _ => None,
+        }
+    }
+
     /// Parses the text of a region, or of a value inside of one.
     ///
     /// ```
@@ -122,7 +131,7 @@ impl Content {
         };
         let mut text = std::mem::take(text);
         if self.strip {
-            let kept = number::strip(&text);
+            let kept = white_space::strip(&text);
             let start = kept.as_ptr() as usize - text.as_ptr() as usize;
             text.truncate(start + kept.len());
             text.drain(..start);
@@ -137,7 +146,7 @@ impl Content {
 
     fn stripped<'t>(&self, text: &'t str) -> &'t str {
         if self.strip {
-            number::strip(text)
+            white_space::strip(text)
         } else {
             text
         }

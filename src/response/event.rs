@@ -1,5 +1,6 @@
-//! What a parser tells while text comes in.
+//! What a parser reports while text comes in.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::value::{Object, Value};
@@ -15,7 +16,7 @@ pub struct Capture {
 
 /// Something that happened in the text, as slices of it.
 ///
-/// [`Event::to_owned`] makes it independent of the parser.
+/// [`Event::into_owned`] makes it independent of the parser.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -23,8 +24,8 @@ pub enum Event<'a> {
     Open {
         /// The field it belongs to.
         field: &'a str,
-        /// Where its delimiter lies, if [`spans`](crate::ParserOptions::spans) were asked for.
-        opening: Option<Opening<'a>>,
+        /// The match of its delimiter, if [`spans`](crate::ParserOptions::spans) were asked for.
+        opening: Option<OpeningMatch<'a>>,
     },
     /// Text of the region that is open.
     Chunk {
@@ -59,14 +60,14 @@ pub enum Event<'a> {
     },
 }
 
-/// Where an opening delimiter lies, and what it captured.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Opening<'a> {
+/// The match of an opening delimiter: where it lies, and what it captured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpeningMatch<'a> {
     /// The bytes that the delimiter took in the text since the anchor; empty where a region opens
     /// without one.
     pub span: Range<usize>,
     /// Its named groups, those that took part.
-    pub captures: &'a [Capture],
+    pub captures: Cow<'a, [Capture]>,
 }
 
 /// An [`Event`] that stands on its own.
@@ -77,8 +78,8 @@ pub enum OwnedEvent {
     Open {
         /// The field.
         field: String,
-        /// Where its delimiter lies, and its named groups.
-        opening: Option<(Range<usize>, Vec<Capture>)>,
+        /// The match of its delimiter.
+        opening: Option<OpeningMatch<'static>>,
     },
     /// See [`Event::Chunk`].
     Chunk {
@@ -111,6 +112,21 @@ pub enum OwnedEvent {
     },
 }
 
+impl OpeningMatch<'_> {
+    fn into_owned(self) -> OpeningMatch<'static> {
+        OpeningMatch {
+            span: self.span,
+            captures: Cow::Owned(self.captures.into_owned()),
+        }
+    }
+}
+
+impl From<Event<'_>> for OwnedEvent {
+    fn from(event: Event<'_>) -> OwnedEvent {
+        event.into_owned()
+    }
+}
+
 impl Event<'_> {
     /// The field that the event is about.
     pub fn field(&self) -> &str {
@@ -123,11 +139,11 @@ impl Event<'_> {
     }
 
     /// The event, independent of the parser.
-    pub fn to_owned(&self) -> OwnedEvent {
-        match self.clone() {
+    pub fn into_owned(self) -> OwnedEvent {
+        match self {
             Event::Open { field, opening } => OwnedEvent::Open {
                 field: field.into(),
-                opening: opening.map(|o| (o.span, o.captures.to_vec())),
+                opening: opening.map(OpeningMatch::into_owned),
             },
             Event::Chunk { field, text, dirty } => OwnedEvent::Chunk {
                 field: field.into(),
@@ -219,9 +235,9 @@ impl OwnedEvent {
         match self {
             OwnedEvent::Open { field, opening } => Event::Open {
                 field,
-                opening: opening.as_ref().map(|(span, captures)| Opening {
-                    span: span.clone(),
-                    captures,
+                opening: opening.as_ref().map(|opening| OpeningMatch {
+                    span: opening.span.clone(),
+                    captures: Cow::Borrowed(&opening.captures),
                 }),
             },
             OwnedEvent::Chunk { field, text, dirty } => Event::Chunk {

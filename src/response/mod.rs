@@ -20,8 +20,8 @@ mod watch;
 pub use content::Content;
 pub use delimiter::Delimiter;
 pub use error::{ParseError, RegionError};
-pub use event::{Capture, Event, Opening, OwnedEvent};
-pub use parser::{Awaited, OnMalformed, Outlook, ParserOptions, ResponseParser, parse};
+pub use event::{Capture, Event, OpeningMatch, OwnedEvent};
+pub use parser::{OnMalformed, Outlook, ParserOptions, ResponseParser, WatchedDelimiter, parse};
 pub use template::{Fault, Field, ResponseTemplate, TemplateError};
 pub use tools::Tools;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::json;
 use crate::number;
 use crate::value::{Number, Object, Text, Value};
+use crate::white_space;
 
 /// What the parameters of some tools are declared to be. Clones share it.
 ///
@@ -26,7 +27,7 @@ use crate::value::{Number, Object, Text, Value};
 /// let tools = Tools::from_value(&json::read(r#"[{"function": {
 ///     "name": "wait", "parameters": {"properties": {"seconds": {"type": "integer"}}}
 /// }}]"#)?);
-/// let options = ParserOptions { tools, ..ParserOptions::default() };
+/// let options = ParserOptions::default().tools(tools);
 /// let message = parse(&template, "", "<call wait>seconds: 3</call>", options)?;
 /// assert_eq!(
 ///     json::write(&message.into()),
@@ -239,12 +240,12 @@ fn cast_scalar(text: &str, declared: Type) -> Option<Value> {
             };
             Some(number.into())
         }
-        Type::Boolean => match number::strip(text).to_ascii_lowercase().as_str() {
+        Type::Boolean => match white_space::strip(text).to_ascii_lowercase().as_str() {
             "true" | "1" => Some(true.into()),
             "false" | "0" => Some(false.into()),
             _ => None,
         },
-        Type::Null => matches!(number::strip(text), "null" | "None").then_some(Value::Null),
+        Type::Null => matches!(white_space::strip(text), "null" | "None").then_some(Value::Null),
         Type::Object | Type::Array | Type::Other => None,
     }
 }

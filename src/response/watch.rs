@@ -31,6 +31,11 @@ pub(crate) struct Hit {
 }
 
 impl Hit {
+    /// Whether it takes no text.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
     /// Of several hits, the one with the least key counts.
     pub(crate) fn key(&self) -> (usize, std::cmp::Reverse<usize>, usize) {
         let length = std::cmp::Reverse(self.end - self.start);

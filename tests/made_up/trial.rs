@@ -163,10 +163,7 @@ fn write(
 }
 
 fn differs(template: &ResponseTemplate, prompt: &str, output: &str, case: &Case) -> Option<String> {
-    let options = ParserOptions {
-        tools: Tools::from_value(&tools()),
-        ..ParserOptions::default()
-    };
+    let options = ParserOptions::default().tools(Tools::from_value(&tools()));
     let message = match parse(template, prompt, output, options) {
         Ok(message) => message,
         Err(error) => return Some(error.to_string()),

@@ -173,15 +173,14 @@ impl Args {
     }
 
     fn options(&self, tools: Tools) -> ParserOptions {
-        ParserOptions {
-            tools,
-            on_malformed: match self.on_malformed {
+        ParserOptions::default()
+            .tools(tools)
+            .on_malformed(match self.on_malformed {
                 Malformed::Fail => OnMalformed::Fail,
                 Malformed::Event => OnMalformed::Event,
-            },
-            spans: self.spans,
-            body_aware_close: self.body_aware_close,
-        }
+            })
+            .spans(self.spans)
+            .body_aware_close(self.body_aware_close)
     }
 
     /// Feeds the output to the parser and prints what comes of it.

@@ -343,7 +343,7 @@ proptest! {
     ) {
         let template = template(text);
         let replay = read(&template, &case, chunking);
-        let options = ParserOptions { on_malformed: OnMalformed::Event, ..ParserOptions::default() };
+        let options = ParserOptions::default().on_malformed(OnMalformed::Event);
         let mut parser = ResponseParser::new(&template, "", options).expect("a parser");
         let mut events = parser.feed(&replay.text()[..replay.output()]).expect("events");
         let cut = chunking.cut(&case.output).expect("is cut");

@@ -109,12 +109,10 @@ impl Replay {
     fn live(template: &ResponseTemplate, case: &Case) -> Replay {
         let prefilled = template.after_anchor(&case.prefix).ok().flatten();
         let text = prefilled.unwrap_or(&case.prefix).to_owned();
-        let options = ParserOptions {
-            tools: case.tools.clone(),
-            on_malformed: OnMalformed::Event,
-            spans: true,
-            ..ParserOptions::default()
-        };
+        let options = ParserOptions::default()
+            .tools(case.tools.clone())
+            .on_malformed(OnMalformed::Event)
+            .spans(true);
         let mut log = Log::default();
         let expected = case.expected.message.clone().unwrap_or_default();
         let mut agreement = Agreement::new(template, expected);
@@ -233,10 +231,7 @@ impl Replay {
     }
 
     fn strictly_parsed(&self) -> Result<Object, ParseError> {
-        let options = ParserOptions {
-            tools: self.tools.clone(),
-            ..ParserOptions::default()
-        };
+        let options = ParserOptions::default().tools(self.tools.clone());
         parse(&self.template, "", &self.text, options)
     }
 

@@ -248,10 +248,7 @@ fn samples(derivation: &Derivation, template: &ResponseTemplate) -> Vec<Sample> 
 
 fn message(row: &Row, derived: Option<&ResponseTemplate>, tools: &Tools) -> unjinja::Object {
     let read = |template: &ResponseTemplate| {
-        let options = ParserOptions {
-            tools: tools.clone(),
-            ..ParserOptions::default()
-        };
+        let options = ParserOptions::default().tools(tools.clone());
         parse(template, &row.prefix, &row.output, options).ok()
     };
     let is_recovered = !matches!(row.recovery, Recovery::NotExpressed(_));

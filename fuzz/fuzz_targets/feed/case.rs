@@ -99,20 +99,19 @@ impl Case {
         let mut maker = Maker::default();
         let template = maker.template(u)?;
         let has_tools = u.ratio(1, 4)?;
-        let options = ParserOptions {
-            tools: if has_tools {
+        let options = ParserOptions::default()
+            .tools(if has_tools {
                 Tools::from_value(&constant(TOOLS))
             } else {
                 Tools::none()
-            },
-            on_malformed: if u.arbitrary()? {
+            })
+            .on_malformed(if u.arbitrary()? {
                 OnMalformed::Event
             } else {
                 OnMalformed::Fail
-            },
-            spans: u.arbitrary()?,
-            body_aware_close: u.arbitrary()?,
-        };
+            })
+            .spans(u.arbitrary()?)
+            .body_aware_close(u.arbitrary()?);
         let prefix = match u.int_in_range(0..=3)? {
             0 => maker.text(u, 4)?,
             1 => format!("{}A:{}", maker.text(u, 2)?, maker.text(u, 4)?),

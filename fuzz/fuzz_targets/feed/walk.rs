@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use unjinja::{
-    Field, Object, OnMalformed, OwnedEvent, ParseError, ResponseParser, ResponseTemplate, Value,
+    Field, Object, OnMalformed, OpeningMatch, OwnedEvent, ParseError, ResponseParser,
+    ResponseTemplate, Value,
 };
 use unjinja_fuzz::{same, same_result};
 
@@ -48,7 +49,7 @@ impl<'a> Walk<'a> {
                 let of_field = self.field(field);
                 let is_implicit = of_field.open().is_none();
                 assert_eq!(opening.is_some(), self.case.options.spans);
-                if let Some((span, captures)) = opening {
+                if let Some(OpeningMatch { span, captures }) = opening {
                     if is_implicit {
                         assert!(span.is_empty() && captures.is_empty());
                     }

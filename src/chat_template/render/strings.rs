@@ -4,6 +4,8 @@
 use minijinja::value::{ValueKind, from_args};
 use minijinja::{Error, Value};
 
+use crate::white_space::is_space;
+
 use super::arguments::Arguments;
 use super::error::invalid;
 use super::{budget, python};
@@ -77,11 +79,6 @@ pub(super) fn call_method(
         _ => return Ok(None),
     };
     Ok(Some(result))
-}
-
-/// White space as `str.strip` and `str.split` understand it.
-fn is_space(c: char) -> bool {
-    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
 /// Whether `repr` shows a character as it is.

@@ -1,12 +1,12 @@
-//! What a parser waits for.
+//! What a parser looks for.
 
 use crate::response::delimiter::Delimiter;
-use crate::response::pattern::{Meter, Verdict, Window};
+use crate::response::pattern::{Meter, Verdict};
 use crate::response::watch::Kind;
 
 use super::ResponseParser;
 
-/// What a parser waits for while text comes in: see [`ResponseParser::outlook`].
+/// What a parser looks for while text comes in: see [`ResponseParser::outlook`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outlook<'p> {
@@ -17,25 +17,25 @@ pub struct Outlook<'p> {
     /// The text behind that, which is held back because it may be a part of a delimiter.
     pub held_back: &'p str,
     /// The delimiters that are looked for.
-    pub awaited: Vec<Awaited<'p>>,
+    pub watched: Vec<WatchedDelimiter<'p>>,
 }
 
 /// A delimiter that is looked for.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Awaited<'p> {
+pub struct WatchedDelimiter<'p> {
     /// The field that it opens or closes.
     pub field: &'p str,
     /// Whether it opens the field, or closes it.
     pub opens: bool,
     /// The delimiter.
     pub delimiter: &'p Delimiter,
-    /// The text that may be its beginning, or all of it, if there is any.
-    pub begun: Option<&'p str>,
+    /// The text at the end that may be its beginning, or all of it, if there is any.
+    pub partial: Option<&'p str>,
 }
 
 impl ResponseParser {
-    /// What the parser waits for: which delimiters it looks for, and how far each of them has come.
+    /// What the parser looks for: the delimiters on watch, and how much of each may have come.
     ///
     /// It takes as long as a look at the text that is held back.
     ///
@@ -53,45 +53,43 @@ impl ResponseParser {
     /// parser.feed("Let me see. <th")?;
     /// let outlook = parser.outlook();
     /// assert_eq!((outlook.field, outlook.held_back), (Some("content"), "<th"));
-    /// let begun = outlook.awaited.iter().find_map(|awaited| awaited.begun.map(|_| awaited.field));
-    /// assert_eq!(begun, Some("thinking"));
+    /// let partial = outlook.watched.iter().find(|delimiter| delimiter.partial.is_some());
+    /// assert_eq!(partial.map(|delimiter| delimiter.field), Some("thinking"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn outlook(&mut self) -> Outlook<'_> {
         let inner = &*self.template.inner;
         let run = &mut self.run;
-        let window = Window {
-            text: &run.held,
-            base: run.held_from,
-            before: run.before,
-        };
+        let window = run.held.window();
         // Looking costs the parser nothing of what it may spend.
         let mut meter = Meter::new(window.text.len());
-        let watches = inner.watches(run.current).iter();
-        let awaited = watches.map(|watch| {
+        let field = run.place.field();
+        let watches = inner.watches(field).iter();
+        let watched = watches.map(|watch| {
             let delimiter = inner.delimiter(watch);
-            let search = &mut run.searches[watch.delimiter];
-            let is_idle = !run.armed || search.is_idle() || !search.has_read(&window);
+            let search = &mut run.searches.each[watch.delimiter];
+            let is_idle =
+                !run.searches.are_started || search.is_idle() || !search.has_read(&window);
             let verdict = match is_idle {
                 true => Ok(Verdict::Nothing),
                 false => search.verdict(delimiter.compiled(), &window, false, &mut meter),
             };
-            let begun = match verdict {
+            let start = match verdict {
                 Ok(Verdict::Found { start, .. } | Verdict::Partial { start }) => Some(start),
                 _ => None,
             };
-            let begun = begun.filter(|start| (run.position..window.end()).contains(start));
-            Awaited {
+            let start = start.filter(|start| (run.position..window.end()).contains(start));
+            WatchedDelimiter {
                 field: &inner.fields[watch.field].name,
                 opens: watch.kind == Kind::Open,
                 delimiter,
-                begun: begun.map(|start| window.slice(start, window.end())),
+                partial: start.map(|start| window.slice(start, window.end())),
             }
         });
         Outlook {
-            field: run.current.map(|field| inner.fields[field].name.as_str()),
+            field: field.map(|field| inner.fields[field].name.as_str()),
             position: run.position,
-            awaited: awaited.collect(),
+            watched: watched.collect(),
             held_back: window.slice(run.position, window.end()),
         }
     }
@@ -121,18 +119,18 @@ mod tests {
         let text = fed.concat();
         let outlook = parser.outlook();
         assert_eq!(&text[outlook.position..], outlook.held_back);
-        let awaited = outlook.awaited.iter().map(|awaited| {
-            let verb = if awaited.opens { "opens" } else { "closes" };
-            let begun = awaited.begun.map(|begun| format!(" {begun:?}"));
-            format!("{} {verb}{}", awaited.field, begun.unwrap_or_default())
+        let watched = outlook.watched.iter().map(|watched| {
+            let verb = if watched.opens { "opens" } else { "closes" };
+            let partial = watched.partial.map(|partial| format!(" {partial:?}"));
+            format!("{} {verb}{}", watched.field, partial.unwrap_or_default())
         });
-        let awaited: Vec<String> = awaited.collect();
+        let watched: Vec<String> = watched.collect();
         let field = outlook.field.unwrap_or("-");
-        format!("{field}|{}: {}", outlook.held_back, awaited.join(", "))
+        format!("{field}|{}: {}", outlook.held_back, watched.join(", "))
     }
 
     #[test]
-    fn it_is_told_what_may_come() {
+    fn shows_what_may_come() {
         for (fed, expected) in [
             (
                 &[][..],

@@ -80,7 +80,9 @@ impl Log {
                 let span = span.unwrap_or(self.at..self.at);
                 self.push_segment(Part::Skipped, None, span.start);
                 self.push_segment(Part::Open, Some(field), span.end);
-                let captures = opening.as_ref().map_or(&[][..], |opening| opening.captures);
+                let captures = opening
+                    .as_ref()
+                    .map_or(&[][..], |opening| &opening.captures);
                 let captures =
                     (!captures.is_empty()).then(|| pushed(&mut self.captures, captures.to_vec()));
                 (EventKind::Open(captures), span)

@@ -96,7 +96,7 @@ impl Replay {
         self.bring_parser_to(place.fed)?;
         let (_, parser) = self.at_place.as_mut()?;
         let outlook = parser.outlook();
-        let awaited = outlook.awaited.iter().map(|awaited| AwaitedDelimiter {
+        let awaited = outlook.watched.iter().map(|awaited| AwaitedDelimiter {
             field: awaited.field.to_owned(),
             opens: awaited.opens,
             spellings: match (awaited.delimiter.literals(), awaited.delimiter.pattern()) {
@@ -104,7 +104,7 @@ impl Replay {
                 (None, pattern) => pattern.map(str::to_owned).into_iter().collect(),
             },
             is_pattern: awaited.delimiter.pattern().is_some(),
-            prefix: awaited.begun.map(str::to_owned),
+            prefix: awaited.partial.map(str::to_owned),
         });
         Some(Waiting {
             field: outlook.field.map(str::to_owned),

@@ -1,5 +1,7 @@
 //! Reading a pattern character by character.
 
+use crate::white_space::is_space;
+
 /// A place in a pattern. In verbose mode white space and comments are skipped,
 /// even within escapes and quantifiers, as the `regex` module does.
 #[derive(Clone)]
@@ -107,9 +109,4 @@ impl<'p> Reader<'p> {
             }
         }
     }
-}
-
-/// White space in Python's view, which has four more characters than Unicode's.
-fn is_space(c: char) -> bool {
-    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }

@@ -1,0 +1,90 @@
+//! The region that is open, and what its text means.
+
+use crate::response::RegionError;
+use crate::response::event::Capture;
+use crate::response::guard::StringGuard;
+use crate::response::message::check_place;
+use crate::response::template::Field;
+use crate::response::tools::Tools;
+use crate::response::transform::{Allowance, Scope, Transform};
+use crate::value::{Object, Value};
+
+/// A region that is open.
+#[derive(Debug, Clone)]
+pub(super) struct Region {
+    /// The number of its field.
+    pub(super) field: usize,
+    /// Where its text begins.
+    pub(super) start: usize,
+    /// The named groups of its delimiters, those that took part in the match.
+    pub(super) captures: Vec<Capture>,
+    /// Its text so far.
+    pub(super) body: String,
+    /// Follows the strings of the text, where closing delimiters are ignored inside of them.
+    pub(super) guard: Option<StringGuard>,
+}
+
+impl Region {
+    /// The value of the region, now that all of its text has been read. It may take the text away.
+    pub(super) fn value(
+        &mut self,
+        field: &Field,
+        message: &Object,
+        tools: &Tools,
+    ) -> Result<Value, RegionError> {
+        // Before the text is taken away: whoever reports an error has to show it.
+        check_place(message, field)?;
+        let mut value = match &field.transform {
+            None => field.content.parse_owned(&mut self.body),
+            Some(_) => field.content.parse(&self.body),
+        }
+        .map_err(RegionError::Content)?;
+        if let Some(transform) = &field.transform {
+            value = self.transformed(transform, field.transform_each, value)?;
+        }
+        tools.cast(&mut value);
+        if field.join.is_some() && value.as_text().is_none() {
+            return Err(RegionError::Store(format!(
+                "`join` wants strings, and this is {}",
+                value.type_name()
+            )));
+        }
+        Ok(value)
+    }
+
+    fn transformed(
+        &self,
+        transform: &Transform,
+        each: bool,
+        value: Value,
+    ) -> Result<Value, RegionError> {
+        let captured: usize = self.captures.iter().map(|c| c.text.len()).sum();
+        let mut allowance = Allowance::new(self.body.len() + captured);
+        let mut apply = |content, element| {
+            let scope = Scope {
+                captures: &self.captures,
+                content,
+                element,
+                allowance: &mut allowance,
+            };
+            transform.apply(scope).map_err(RegionError::Transform)
+        };
+        if !each {
+            return apply(Some(value), None);
+        }
+        let Value::Array(values) = value else {
+            let kind = value.type_name();
+            return Err(RegionError::Transform(format!(
+                "`transform_each` wants a list, and this is {kind}"
+            )));
+        };
+        let transformed = values.into_iter().map(|element| match element {
+            Value::Object(element) => apply(None, Some(element)),
+            other => Err(RegionError::Transform(format!(
+                "`transform_each` wants a list of objects, and this holds {}",
+                other.type_name()
+            ))),
+        });
+        Ok(transformed.collect::<Result<Vec<Value>, _>>()?.into())
+    }
+}

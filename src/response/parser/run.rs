@@ -1,0 +1,96 @@
+//! The state of a parser, from one chunk to the next.
+
+use crate::response::ParseError;
+use crate::response::event::Event;
+use crate::response::template::Inner;
+use crate::value::Object;
+
+use super::held::Held;
+use super::options::ParserOptions;
+use super::pass::Pass;
+use super::place::Place;
+use super::scan::Searches;
+
+/// All that changes while a parser reads.
+#[derive(Debug, Clone)]
+pub(super) struct Run {
+    pub(super) options: ParserOptions,
+    pub(super) message: Object,
+    pub(super) searches: Searches,
+    /// How much of the text since the anchor has been dealt with.
+    pub(super) position: usize,
+    pub(super) held: Held,
+    pub(super) place: Place,
+    /// The room that the text of the last region took, for that of the next.
+    pub(super) spare_body: String,
+    failed: bool,
+}
+
+impl Run {
+    pub(super) fn new(inner: &Inner, options: ParserOptions) -> Run {
+        Run {
+            options,
+            message: inner.defaults.clone(),
+            searches: Searches::new(inner),
+            position: 0,
+            held: Held::default(),
+            place: Place::between_regions(inner),
+            spare_body: String::new(),
+            failed: false,
+        }
+    }
+
+    /// Reads a chunk; the last one may be empty.
+    pub(super) fn feed(
+        &mut self,
+        inner: &Inner,
+        chunk: &str,
+        is_last: bool,
+        on_event: &mut impl FnMut(Event<'_>),
+    ) -> Result<(), ParseError> {
+        if self.failed {
+            return Err(ParseError::AfterFailure);
+        }
+        self.searches.meter.grow(chunk.len());
+        let mut text = std::mem::take(&mut self.held.text);
+        // Where nothing is held back the chunk need not be copied to be looked at.
+        let is_copied = !text.is_empty();
+        if is_copied {
+            text.push_str(chunk);
+        }
+        let window = self.held.window_on(if is_copied { &text } else { chunk });
+        let pass = Pass {
+            run: self,
+            inner,
+            window,
+            is_last,
+            on_event,
+        };
+        let result = pass.process();
+        self.held.text = text;
+        if is_copied {
+            self.held.release(self.position, inner.looks_behind);
+        } else {
+            let chunk = self.held.window_on(chunk);
+            self.held.keep(&chunk, self.position, inner.looks_behind);
+        }
+        self.failed = result.is_err();
+        result
+    }
+
+    /// The message, when all of the text has been read.
+    pub(super) fn message(&mut self, inner: &Inner) -> Result<Object, ParseError> {
+        let mut message = std::mem::take(&mut self.message);
+        let missing: Vec<String> = inner
+            .fields
+            .iter()
+            .filter(|field| !field.optional && !message.contains_key(&field.name))
+            .map(|field| field.name.clone())
+            .collect();
+        if !missing.is_empty() {
+            return Err(ParseError::Missing { fields: missing });
+        }
+        message.retain(|key, value| inner.defaults.get_text(key).is_some() || !value.is_empty());
+        Ok(message)
+    }
+}

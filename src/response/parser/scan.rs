@@ -1,0 +1,194 @@
+//! Looking for the next delimiter that counts.
+
+use crate::response::ParseError;
+use crate::response::pattern::{Meter, Pattern, Search, TooCostly, Verdict, Window};
+use crate::response::template::Inner;
+use crate::response::watch::{Hit, Watch};
+
+/// How much text is searched at first for all delimiters on watch, before what has been found
+/// decides how much more has to be.
+const FIRST_SPAN: usize = 256;
+
+/// The searches of a parser.
+#[derive(Debug, Clone)]
+pub(super) struct Searches {
+    /// One for each delimiter of the template, by its number.
+    pub(super) each: Vec<Search>,
+    /// What they may still cost.
+    pub(super) meter: Meter,
+    /// Whether the searches for what is on watch go on from where they are, or have to start.
+    pub(super) are_started: bool,
+}
+
+impl Searches {
+    pub(super) fn new(inner: &Inner) -> Searches {
+        let searches = inner.delimiters().map(|d| d.compiled().search());
+        Searches {
+            each: searches.collect(),
+            meter: Meter::new(0),
+            are_started: false,
+        }
+    }
+
+    /// Lets them start anew at the parser's position: other delimiters are on watch, or text has
+    /// been taken that they have found something in.
+    pub(super) fn restart(&mut self) {
+        self.are_started = false;
+    }
+
+    /// The bounds of the groups of a delimiter that has been found.
+    pub(super) fn groups(&mut self, watch: &Watch, pattern: &Pattern) -> &[usize] {
+        self.each[watch.delimiter].groups(pattern)
+    }
+}
+
+/// What a scan has come to.
+pub(super) enum Scanned {
+    /// A delimiter that counts.
+    Hit(Hit),
+    /// Nothing counts yet; from here on the text is held back.
+    Hold(usize),
+}
+
+/// One look for the next delimiter, from a position on.
+pub(super) struct Scan<'s> {
+    pub(super) inner: &'s Inner,
+    pub(super) window: &'s Window<'s>,
+    /// Whether no more text follows.
+    pub(super) is_last: bool,
+    /// What is on watch.
+    pub(super) watches: &'s [Watch],
+    pub(super) position: usize,
+    pub(super) searches: &'s mut Searches,
+}
+
+impl Scan<'_> {
+    pub(super) fn run(mut self) -> Result<Scanned, ParseError> {
+        self.start();
+        self.read()?;
+        self.decide()
+    }
+
+    /// Lets the searches begin at the position, or go on from where they are.
+    fn start(&mut self) {
+        for watch in self.watches {
+            let pattern = self.inner.delimiter(watch).compiled();
+            let search = &mut self.searches.each[watch.delimiter];
+            if self.is_last && search.is_exhausted() {
+                continue;
+            }
+            if self.searches.are_started {
+                search.forget_before(pattern, self.window, self.position);
+            } else {
+                search.start(pattern, self.window, self.position);
+            }
+        }
+        self.searches.are_started = true;
+    }
+
+    /// Reads on for all delimiters on watch, no further than it takes to know which comes first:
+    /// text that is searched for a delimiter again and again, because others come before it, would
+    /// cost more than its length.
+    fn read(&mut self) -> Result<(), ParseError> {
+        let end = self.window.end();
+        let mut span = FIRST_SPAN;
+        loop {
+            let limit = match end - self.position <= span {
+                true => end,
+                false => self.window.floor(self.position + span),
+            };
+            let first = self.read_to(limit)?;
+            if limit == end || first.is_some_and(|first| self.is_settled(first)) {
+                return Ok(());
+            }
+            span = span.saturating_mul(2);
+        }
+    }
+
+    /// Reads up to a limit; returns where the first match begins that has been found on the way.
+    #[inline]
+    fn read_to(&mut self, limit: usize) -> Result<Option<usize>, ParseError> {
+        let mut first: Option<usize> = None;
+        for watch in self.watches {
+            let pattern = self.inner.delimiter(watch).compiled();
+            let search = &mut self.searches.each[watch.delimiter];
+            search
+                .advance(pattern, self.window, limit, &mut self.searches.meter)
+                .map_err(|TooCostly| too_costly(self.inner, watch, self.position))?;
+            if let Some(start) = search.found_start() {
+                first = Some(first.map_or(start, |first| first.min(start)));
+            }
+        }
+        Ok(first)
+    }
+
+    /// Whether no match can still turn up that begins at or before this position.
+    fn is_settled(&self, position: usize) -> bool {
+        !self.watches.iter().any(|watch| {
+            let search = &self.searches.each[watch.delimiter];
+            !(self.is_last && search.is_exhausted()) && search.is_open_before(position, self.window)
+        })
+    }
+
+    /// Of all that has been found, what counts?
+    fn decide(&mut self) -> Result<Scanned, ParseError> {
+        let mut hold = self.window.end();
+        let mut best: Option<Hit> = None;
+        for watch in self.watches {
+            match self.judge(watch)? {
+                Some(Scanned::Hit(hit)) if best.is_none_or(|best| hit.key() < best.key()) => {
+                    best = Some(hit);
+                }
+                Some(Scanned::Hold(start)) => hold = hold.min(start),
+                Some(Scanned::Hit(_)) | None => {}
+            }
+        }
+        Ok(match best {
+            Some(hit) if hit.start < hold => Scanned::Hit(hit),
+            _ => Scanned::Hold(hold),
+        })
+    }
+
+    /// What the search for one delimiter has come to, if it has come to anything.
+    #[inline]
+    fn judge(&mut self, watch: &Watch) -> Result<Option<Scanned>, ParseError> {
+        let delimiter = self.inner.delimiter(watch);
+        let search = &mut self.searches.each[watch.delimiter];
+        // Where nothing is under way, at most nothing at all can match at the end, and that
+        // counts for nothing while the text may go on.
+        let says_nothing = match self.is_last {
+            true => search.is_exhausted(),
+            false => search.is_idle(),
+        };
+        if says_nothing || !search.has_read(self.window) {
+            return Ok(None);
+        }
+        let pattern = delimiter.compiled();
+        let verdict = search
+            .verdict(pattern, self.window, self.is_last, &mut self.searches.meter)
+            .map_err(|TooCostly| too_costly(self.inner, watch, self.position))?;
+        Ok(match verdict {
+            Verdict::Found { start, end } => {
+                let may_change =
+                    end == self.window.end() && (start == end || !delimiter.commits_at_end);
+                Some(match may_change && !self.is_last {
+                    true => Scanned::Hold(start),
+                    false => Scanned::Hit(Hit {
+                        watch: *watch,
+                        start,
+                        end,
+                    }),
+                })
+            }
+            Verdict::Partial { start } if !self.is_last => Some(Scanned::Hold(start)),
+            Verdict::Partial { .. } | Verdict::Nothing => None,
+        })
+    }
+}
+
+fn too_costly(inner: &Inner, watch: &Watch, position: usize) -> ParseError {
+    ParseError::TooCostly {
+        field: inner.fields[watch.field].name.clone(),
+        position,
+    }
+}
