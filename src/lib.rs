@@ -94,4 +94,4 @@ pub use response::{
     OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,
     TemplateError, Tools, parse,
 };
-pub use value::{Number, Object, Text, Value};
+pub use value::{JsonString, Number, Object, Value, object};

@@ -705,7 +705,7 @@ impl Run {
             value = self.transformed(field, value)?;
         }
         self.options.tools.cast(&mut value);
-        if field.join.is_some() && value.as_text().is_none() {
+        if field.join.is_some() && value.as_json_string().is_none() {
             return Err(RegionError::Store(format!(
                 "`join` wants strings, and this is {}",
                 value.type_name()
@@ -760,7 +760,9 @@ impl Run {
         if !missing.is_empty() {
             return Err(ParseError::Missing { fields: missing });
         }
-        message.retain(|key, value| inner.defaults.get_text(key).is_some() || !value.is_empty());
+        message.retain(|key, value| {
+            inner.defaults.get_json_string(key).is_some() || !value.is_empty()
+        });
         Ok(message)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::json;
 use crate::number;
-use crate::value::{Number, Object, Text, Value};
+use crate::value::{JsonString, Number, Object, Value};
 
 /// What the parameters of some tools are declared to be. Clones share it.
 ///
@@ -101,7 +101,7 @@ impl Tools {
     }
 
     /// The names of the tools.
-    pub fn names(&self) -> impl Iterator<Item = &Text> {
+    pub fn names(&self) -> impl Iterator<Item = &JsonString> {
         self.properties.keys()
     }
 
@@ -124,7 +124,7 @@ impl Tools {
         let Some(Value::String(name)) = function.get("name") else {
             return;
         };
-        let Some(Value::Object(properties)) = self.properties.get_text(name) else {
+        let Some(Value::Object(properties)) = self.properties.get_json_string(name) else {
             return;
         };
         let Some(Value::Object(arguments)) = function.get_mut("arguments") else {
@@ -132,7 +132,7 @@ impl Tools {
         };
         for (key, argument) in arguments.iter_mut() {
             let mut types = Vec::new();
-            if let Some(schema) = properties.get_text(key) {
+            if let Some(schema) = properties.get_json_string(key) {
                 collect_types(schema, &mut types);
             }
             if types.is_empty() {
@@ -146,7 +146,9 @@ impl Tools {
                 }
                 Value::Array(values) if !types.contains(&Type::Array) => {
                     for value in values {
-                        if let Some(cast) = value.as_text().and_then(|text| cast(text, &types)) {
+                        if let Some(cast) =
+                            value.as_json_string().and_then(|text| cast(text, &types))
+                        {
                             *value = cast;
                         }
                     }
@@ -166,7 +168,12 @@ fn collect_types(schema: &Value, types: &mut Vec<Type>) {
     match schema.get("type") {
         Some(Value::String(name)) => types.push(Type::from_name(name)),
         Some(Value::Array(names)) => {
-            types.extend(names.iter().filter_map(Value::as_text).map(Type::from_name));
+            types.extend(
+                names
+                    .iter()
+                    .filter_map(Value::as_json_string)
+                    .map(Type::from_name),
+            );
         }
         _ => {}
     }
@@ -200,7 +207,7 @@ fn is_truthy(value: &Value) -> bool {
 }
 
 impl Type {
-    fn from_name(name: &Text) -> Type {
+    fn from_name(name: &JsonString) -> Type {
         match name.as_str() {
             Some("integer") => Type::Integer,
             Some("number") => Type::Number,
@@ -214,7 +221,7 @@ impl Type {
 }
 
 /// The text as the first type that it fits.
-fn cast(text: &Text, types: &[Type]) -> Option<Value> {
+fn cast(text: &JsonString, types: &[Type]) -> Option<Value> {
     types.iter().find_map(|declared| match declared {
         Type::Object => json::read_wtf8(text.as_wtf8())
             .ok()
