@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::json;
 use crate::number;
-use crate::value::{JsonString, Number, Object, Value};
+use crate::value::{JsonString, Number, Object, Value, object};
 
 /// What the parameters of some tools are declared to be. Clones share it.
 ///
@@ -34,13 +34,16 @@ use crate::value::{JsonString, Number, Object, Value};
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tools {
-    /// The list that they were read from.
-    list: Arc<[Value]>,
+    /// The list that they were read from; nothing if there are none.
+    list: Option<Arc<Value>>,
     /// The properties of each tool's parameters, by the tool's name.
     properties: Object,
 }
+
+/// What no tools are as a value.
+static EMPTY_LIST: Value = Value::Array(Vec::new());
 
 /// A type that a schema declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +63,11 @@ impl Tools {
         Tools::default()
     }
 
-    /// Reads a list of tools; what has not the form of a tool is left out.
+    /// Reads a list of tools. What does not have the form of a tool types nothing.
     pub fn from_value(tools: &Value) -> Tools {
-        let list = tools.as_array().unwrap_or_default();
+        let Some(list) = tools.as_array() else {
+            return Tools::none();
+        };
         let mut properties = Object::new();
         for tool in list {
             let tool = tool.as_object();
@@ -82,7 +87,7 @@ impl Tools {
             properties.insert(name.clone(), declared.cloned().unwrap_or_default());
         }
         Tools {
-            list: list.into(),
+            list: Some(Arc::new(tools.clone())),
             properties,
         }
     }
@@ -97,11 +102,25 @@ impl Tools {
     /// # Ok::<(), json::Error>(())
     /// ```
     pub fn as_list(&self) -> &[Value] {
-        &self.list
+        self.as_value().as_array().unwrap_or_default()
+    }
+
+    /// The list that they were read from as one value: as chat templates take it.
+    ///
+    /// ```
+    /// use unjinja::{json, Tools};
+    ///
+    /// let list = json::read(r#"[{"function": {"name": "wait"}}]"#)?;
+    /// assert_eq!(Tools::from_value(&list).as_value(), &list);
+    /// assert_eq!(Tools::none().as_value(), &json::read("[]")?);
+    /// # Ok::<(), json::Error>(())
+    /// ```
+    pub fn as_value(&self) -> &Value {
+        self.list.as_deref().unwrap_or(&EMPTY_LIST)
     }
 
     /// The names of the tools.
-    pub fn names(&self) -> impl Iterator<Item = &JsonString> {
+    pub fn names(&self) -> object::Keys<'_> {
         self.properties.keys()
     }
 
@@ -156,6 +175,12 @@ impl Tools {
                 _ => {}
             }
         }
+    }
+}
+
+impl AsRef<Value> for Tools {
+    fn as_ref(&self) -> &Value {
+        self.as_value()
     }
 }
 
