@@ -87,4 +87,4 @@ pub use response::{
     OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,
     TemplateError, Tools, WatchedDelimiter, parse,
 };
-pub use value::{Number, Object, Text, Value};
+pub use value::{JsonString, Number, Object, Value, object};

@@ -112,7 +112,7 @@ pub fn stripped(text: &str) -> &str {
 }
 
 /// The texts of a value, keys included.
-pub fn texts(value: &Value) -> Vec<&unjinja::Text> {
+pub fn texts(value: &Value) -> Vec<&unjinja::JsonString> {
     match value {
         Value::String(text) => vec![text],
         Value::Array(items) => items.iter().flat_map(texts).collect(),

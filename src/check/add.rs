@@ -138,7 +138,7 @@ pub(super) fn entry(case: &Case, common: &Tools) -> Object {
         None => Value::Array(Vec::new()),
     };
     let tools = list(&case.tools);
-    if !tools.says_same(&list(common)) {
+    if !tools.total_eq(&list(common)) {
         entry.insert("tools", tools);
     }
     let expected = case.expected.clone();

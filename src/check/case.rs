@@ -201,7 +201,7 @@ impl Expected {
                 actual: actual.clone(),
             }),
             (Ok(actual), None, Some(expected)) => {
-                (!expected.says_same(actual)).then(|| Failure::Message {
+                (!expected.total_eq(actual)).then(|| Failure::Message {
                     actual: in_order_of(expected, actual),
                     expected: expected.clone(),
                 })
@@ -223,7 +223,7 @@ impl Expected {
 
 fn is_same_story(a: &Story, b: &Story) -> bool {
     let same_outcome = || match (&a.outcome, &b.outcome) {
-        (Ok(a), Ok(b)) => a.says_same(b),
+        (Ok(a), Ok(b)) => a.total_eq(b),
         (a, b) => a == b,
     };
     // Numbers that are no numbers are not equal to themselves, hence the second look.
@@ -231,19 +231,19 @@ fn is_same_story(a: &Story, b: &Story) -> bool {
 }
 
 fn same_events(a: &[Value], b: &[Value]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.says_same(b))
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.total_eq(b))
 }
 
 /// An object with its keys in the order of another, so that a difference shows no order.
 fn in_order_of(model: &Object, object: &Object) -> Object {
     let known = model
         .keys()
-        .filter_map(|key| object.get_text(key).map(|value| (key, value)));
+        .filter_map(|key| object.get_json_string(key).map(|value| (key, value)));
     let new = object
         .iter()
-        .filter(|(key, _)| model.get_text(key).is_none());
+        .filter(|(key, _)| model.get_json_string(key).is_none());
     let ordered = known.chain(new).map(|(key, value)| {
-        let value = match model.get_text(key) {
+        let value = match model.get_json_string(key) {
             Some(model) => value_in_order_of(model, value),
             None => value.clone(),
         };

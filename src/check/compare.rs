@@ -98,7 +98,7 @@ impl Pair<'_> {
 
     fn parts_on(&self, prefix: &str, output: &str, tools: &Tools) -> bool {
         match self.outcomes(prefix, output, tools) {
-            [Ok(first), Ok(second)] => !first.says_same(&second),
+            [Ok(first), Ok(second)] => !first.total_eq(&second),
             [Err(_), Err(_)] => false,
             _ => true,
         }

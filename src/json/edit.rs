@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use crate::value::{Object, Text, Value};
+use crate::value::{JsonString, Object, Value};
 
 use super::reader::Reader;
 use super::{Error, ErrorKind, Position, Style, read, write, write_into, write_str, write_styled};
@@ -131,7 +131,7 @@ struct Document<'a> {
 }
 
 struct Member {
-    name: Text,
+    name: JsonString,
     /// With its quotes.
     key: Range<usize>,
     value: Range<usize>,

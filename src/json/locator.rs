@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::value::{Text, pointer_index, pointer_tokens};
+use crate::value::{JsonString, pointer_index, pointer_tokens};
 
 use super::reader::Reader;
 use super::{Position, read};
@@ -134,7 +134,7 @@ impl<'a> Locator<'a> {
         });
     }
 
-    fn string(&mut self, at: usize, text: &Text) {
+    fn string(&mut self, at: usize, text: &JsonString) {
         let depth = self.levels.len();
         match self.levels.last_mut() {
             Some(level) if level.wants_key => {

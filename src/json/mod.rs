@@ -29,7 +29,7 @@ use crate::value::Value;
 pub use edit::{EditError, get_key, set_key};
 pub(crate) use locator::locate_nearest;
 pub use locator::{locate, locate_key};
-pub use writer::{Style, write, write_into, write_str, write_styled, write_text};
+pub use writer::{Style, write, write_into, write_json_string, write_str, write_styled};
 
 pub(crate) use reader::Reader;
 pub(crate) use writer::write_number;

@@ -1,7 +1,7 @@
 //! Reading.
 
 use crate::number::MAX_INT_DIGITS;
-use crate::value::{Number, Object, Text, Value};
+use crate::value::{JsonString, Number, Object, Value};
 
 use super::special::special_from;
 use super::{Error, ErrorKind, MAX_DEPTH, Position};
@@ -21,7 +21,7 @@ pub(crate) struct Reader<'a> {
 enum Open {
     Array(Vec<Value>),
     /// With the key whose value comes next.
-    Object(Object, Text),
+    Object(Object, JsonString),
 }
 
 impl<'a> Reader<'a> {
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a key, the colon, and the space after it.
-    fn key(&mut self) -> Result<Text, Error> {
+    fn key(&mut self) -> Result<JsonString, Error> {
         if self.bytes.get(self.at) != Some(&b'"') {
             return Err(self.error(ErrorKind::ExpectedKey, self.at));
         }
@@ -262,29 +262,29 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a string, of which the opening quote stands here.
-    pub(crate) fn string(&mut self) -> Result<Text, Error> {
+    pub(crate) fn string(&mut self) -> Result<JsonString, Error> {
         let start = self.at + 1;
         let end = special_from::<false>(self.bytes, start);
         // Nearly all strings end here, without any escape.
         if self.bytes.get(end) == Some(&b'"') {
             self.at = end + 1;
             return Ok(match self.text {
-                Some(text) => Text::from(&text[start..end]),
-                None => Text::from_wtf8(self.bytes[start..end].to_vec()),
+                Some(text) => JsonString::from(&text[start..end]),
+                None => JsonString::from_wtf8(self.bytes[start..end].to_vec()),
             });
         }
         self.string_with_escapes(start, end)
     }
 
     /// Reads a string on from its first escape.
-    fn string_with_escapes(&mut self, start: usize, mut end: usize) -> Result<Text, Error> {
+    fn string_with_escapes(&mut self, start: usize, mut end: usize) -> Result<JsonString, Error> {
         let quote = start - 1;
         let mut out = self.bytes[start..end].to_vec();
         loop {
             match self.bytes.get(end) {
                 Some(b'"') => {
                     self.at = end + 1;
-                    return Ok(Text::from_wtf8(out));
+                    return Ok(JsonString::from_wtf8(out));
                 }
                 Some(b'\\') => {
                     let next = self.escape(&mut out, quote, end)?;

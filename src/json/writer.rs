@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::number;
-use crate::value::{Number, Object, Text, Value};
+use crate::value::{JsonString, Number, Object, Value};
 
 use super::special::special_from;
 
@@ -118,7 +118,7 @@ pub fn write_str(out: &mut String, text: &str, ensure_ascii: bool) {
 }
 
 /// Appends a string that may hold lone surrogates, which are escaped.
-pub fn write_text(out: &mut String, text: &Text, ensure_ascii: bool) {
+pub fn write_json_string(out: &mut String, text: &JsonString, ensure_ascii: bool) {
     if let Some(text) = text.as_str() {
         return write_str(out, text, ensure_ascii);
     }
@@ -165,8 +165,8 @@ impl Writer<'_> {
         }
     }
 
-    fn text(&mut self, text: &Text) {
-        write_text(self.out, text, self.style.ensure_ascii);
+    fn text(&mut self, text: &JsonString) {
+        write_json_string(self.out, text, self.style.ensure_ascii);
     }
 
     fn array(&mut self, items: &[Value], depth: usize) {
@@ -190,7 +190,11 @@ impl Writer<'_> {
         self.close('}', object.is_empty(), depth);
     }
 
-    fn members<'v>(&mut self, members: impl Iterator<Item = (&'v Text, &'v Value)>, depth: usize) {
+    fn members<'v>(
+        &mut self,
+        members: impl Iterator<Item = (&'v JsonString, &'v Value)>,
+        depth: usize,
+    ) {
         for (index, (key, value)) in members.enumerate() {
             self.separate(index, depth);
             self.text(key);

@@ -3,6 +3,7 @@
 mod fault;
 mod load;
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::value::{Object, Value};
@@ -42,7 +43,7 @@ pub struct ResponseTemplate {
 
 #[derive(Debug)]
 pub(crate) struct Inner {
-    source: Value,
+    value: Value,
     warnings: Vec<Fault>,
     pub(crate) defaults: Object,
     pub(crate) fields: Vec<Field>,
@@ -127,13 +128,22 @@ impl ResponseTemplate {
     }
 
     /// Reads a template from a value.
-    pub fn from_value(value: &Value) -> Result<ResponseTemplate, TemplateError> {
-        load::from_value(value)
+    ///
+    /// ```
+    /// use unjinja::{ResponseTemplate, Value};
+    ///
+    /// let value: Value = r#"{"start_anchor": "A:", "fields": {"content": {}}}"#.parse()?;
+    /// let template = ResponseTemplate::from_value(&value)?;
+    /// assert_eq!(template.as_value(), &value);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_value(value: impl AsRef<Value>) -> Result<ResponseTemplate, TemplateError> {
+        load::from_value(value.as_ref())
     }
 
     /// The template as it was read: the same keys in the same order.
     pub fn as_value(&self) -> &Value {
-        &self.inner.source
+        &self.inner.value
     }
 
     /// What the template holds that has no effect.
@@ -203,6 +213,37 @@ impl ResponseTemplate {
             position: 0,
         })?;
         Ok(last.map(|end| &prompt[end..]))
+    }
+}
+
+/// Reads a template from JSON, as [`ResponseTemplate::from_json`] does.
+impl FromStr for ResponseTemplate {
+    type Err = TemplateError;
+
+    fn from_str(text: &str) -> Result<ResponseTemplate, TemplateError> {
+        ResponseTemplate::from_json(text)
+    }
+}
+
+impl TryFrom<&Value> for ResponseTemplate {
+    type Error = TemplateError;
+
+    fn try_from(value: &Value) -> Result<ResponseTemplate, TemplateError> {
+        ResponseTemplate::from_value(value)
+    }
+}
+
+/// The template as it was read.
+impl AsRef<Value> for ResponseTemplate {
+    fn as_ref(&self) -> &Value {
+        self.as_value()
+    }
+}
+
+/// Templates are equal if they were read from equal values.
+impl PartialEq for ResponseTemplate {
+    fn eq(&self, other: &ResponseTemplate) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner) || self.as_value() == other.as_value()
     }
 }
 

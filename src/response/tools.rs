@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::json;
 use crate::number;
-use crate::value::{Number, Object, Text, Value};
+use crate::value::{JsonString, Number, Object, Value, object};
 use crate::white_space;
 
 /// What the parameters of some tools are declared to be. Clones share it.
@@ -35,13 +35,16 @@ use crate::white_space;
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tools {
-    /// The list that they were read from.
-    list: Arc<[Value]>,
+    /// The list that they were read from; nothing if there are none.
+    list: Option<Arc<Value>>,
     /// The properties of each tool's parameters, by the tool's name.
     properties: Object,
 }
+
+/// What no tools are as a value.
+static EMPTY_LIST: Value = Value::Array(Vec::new());
 
 /// A type that a schema declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,9 +64,11 @@ impl Tools {
         Tools::default()
     }
 
-    /// Reads a list of tools; what has not the form of a tool is left out.
+    /// Reads a list of tools. What does not have the form of a tool types nothing.
     pub fn from_value(tools: &Value) -> Tools {
-        let list = tools.as_array().unwrap_or_default();
+        let Some(list) = tools.as_array() else {
+            return Tools::none();
+        };
         let mut properties = Object::new();
         for tool in list {
             let tool = tool.as_object();
@@ -83,7 +88,7 @@ impl Tools {
             properties.insert(name.clone(), declared.cloned().unwrap_or_default());
         }
         Tools {
-            list: list.into(),
+            list: Some(Arc::new(tools.clone())),
             properties,
         }
     }
@@ -98,11 +103,25 @@ impl Tools {
     /// # Ok::<(), json::Error>(())
     /// ```
     pub fn as_list(&self) -> &[Value] {
-        &self.list
+        self.as_value().as_array().unwrap_or_default()
+    }
+
+    /// The list that they were read from as one value: as chat templates take it.
+    ///
+    /// ```
+    /// use unjinja::{json, Tools};
+    ///
+    /// let list = json::read(r#"[{"function": {"name": "wait"}}]"#)?;
+    /// assert_eq!(Tools::from_value(&list).as_value(), &list);
+    /// assert_eq!(Tools::none().as_value(), &json::read("[]")?);
+    /// # Ok::<(), json::Error>(())
+    /// ```
+    pub fn as_value(&self) -> &Value {
+        self.list.as_deref().unwrap_or(&EMPTY_LIST)
     }
 
     /// The names of the tools.
-    pub fn names(&self) -> impl Iterator<Item = &Text> {
+    pub fn names(&self) -> object::Keys<'_> {
         self.properties.keys()
     }
 
@@ -125,7 +144,7 @@ impl Tools {
         let Some(Value::String(name)) = function.get("name") else {
             return;
         };
-        let Some(Value::Object(properties)) = self.properties.get_text(name) else {
+        let Some(Value::Object(properties)) = self.properties.get_json_string(name) else {
             return;
         };
         let Some(Value::Object(arguments)) = function.get_mut("arguments") else {
@@ -133,7 +152,7 @@ impl Tools {
         };
         for (key, argument) in arguments.iter_mut() {
             let mut types = Vec::new();
-            if let Some(schema) = properties.get_text(key) {
+            if let Some(schema) = properties.get_json_string(key) {
                 collect_types(schema, &mut types);
             }
             if types.is_empty() {
@@ -147,7 +166,9 @@ impl Tools {
                 }
                 Value::Array(values) if !types.contains(&Type::Array) => {
                     for value in values {
-                        if let Some(cast) = value.as_text().and_then(|text| cast(text, &types)) {
+                        if let Some(cast) =
+                            value.as_json_string().and_then(|text| cast(text, &types))
+                        {
                             *value = cast;
                         }
                     }
@@ -155,6 +176,12 @@ impl Tools {
                 _ => {}
             }
         }
+    }
+}
+
+impl AsRef<Value> for Tools {
+    fn as_ref(&self) -> &Value {
+        self.as_value()
     }
 }
 
@@ -167,7 +194,12 @@ fn collect_types(schema: &Value, types: &mut Vec<Type>) {
     match schema.get("type") {
         Some(Value::String(name)) => types.push(Type::from_name(name)),
         Some(Value::Array(names)) => {
-            types.extend(names.iter().filter_map(Value::as_text).map(Type::from_name));
+            types.extend(
+                names
+                    .iter()
+                    .filter_map(Value::as_json_string)
+                    .map(Type::from_name),
+            );
         }
         _ => {}
     }
@@ -201,7 +233,7 @@ fn is_truthy(value: &Value) -> bool {
 }
 
 impl Type {
-    fn from_name(name: &Text) -> Type {
+    fn from_name(name: &JsonString) -> Type {
         match name.as_str() {
             Some("integer") => Type::Integer,
             Some("number") => Type::Number,
@@ -215,7 +247,7 @@ impl Type {
 }
 
 /// The text as the first type that it fits.
-fn cast(text: &Text, types: &[Type]) -> Option<Value> {
+fn cast(text: &JsonString, types: &[Type]) -> Option<Value> {
     types.iter().find_map(|declared| match declared {
         Type::Object => json::read_wtf8(text.as_wtf8())
             .ok()

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::value::{Object, Text, Value};
+use crate::value::{JsonString, Object, Value};
 
 use super::event::Capture;
 use super::pattern::Pattern;
@@ -19,7 +19,7 @@ pub(crate) enum Transform {
     Literal(Value),
     /// A name, and the keys to descend by from there.
     Placeholder(String, Vec<String>),
-    Object(Vec<(Text, Transform)>),
+    Object(Vec<(JsonString, Transform)>),
     Array(Vec<Transform>),
 }
 
@@ -170,7 +170,7 @@ fn read(value: &Value, place: &mut Vec<String>, mixed: &mut Vec<MixedString>) ->
     }
 }
 
-fn read_string(text: &Text, place: &[String], mixed: &mut Vec<MixedString>) -> Transform {
+fn read_string(text: &JsonString, place: &[String], mixed: &mut Vec<MixedString>) -> Transform {
     let literal = || Transform::Literal(Value::String(text.clone()));
     let string = text.to_string_lossy();
     let mut first = None;

@@ -1,6 +1,6 @@
 //! A message and the one that was expected, part by part.
 
-use unjinja::{Object, Text, Value, json};
+use unjinja::{JsonString, Object, Value, json};
 
 use super::replay::{EventKind, Place, Replay};
 
@@ -78,7 +78,7 @@ pub(crate) fn pairs(replay: &Replay, place: Place, expected: Option<&Object>) ->
     }
     for (field, value) in expected.into_iter().flatten() {
         let label = field.to_string_lossy();
-        if message.get_text(field).is_none() && grows(&label).is_none() {
+        if message.get_json_string(field).is_none() && grows(&label).is_none() {
             comparison.missing(0, &label, value);
         }
     }
@@ -281,7 +281,7 @@ impl Comparison<'_> {
                 self.texts(depth, label, actual, expected)
             }
             _ => {
-                let mark = if actual.says_same(expected) {
+                let mark = if actual.total_eq(expected) {
                     Mark::Same
                 } else {
                     Mark::Other
@@ -312,7 +312,7 @@ impl Comparison<'_> {
         let mut room = MEMBERS;
         for (key, other) in known {
             let label = key.to_string_lossy();
-            match actual.get_text(key) {
+            match actual.get_json_string(key) {
                 Some(value) => {
                     self.value(depth, &label, value, Some(other));
                     actual_left = actual_left.saturating_sub(1);
@@ -323,7 +323,7 @@ impl Comparison<'_> {
             expected_left -= 1;
             room -= 1;
         }
-        let is_new = |(key, _): &(&Text, &Value)| expected.get_text(key).is_none();
+        let is_new = |(key, _): &(&JsonString, &Value)| expected.get_json_string(key).is_none();
         for (key, value) in actual.iter().skip(from).filter(is_new).take(room) {
             self.one_sided(depth, &key.to_string_lossy(), value, Mark::Extra);
             actual_left = actual_left.saturating_sub(1);
@@ -354,7 +354,7 @@ impl Comparison<'_> {
             // Of the lists of the message itself it is known.
             0 => self.replay.agreeing(label).min(items.len()),
             _ => pairs
-                .take_while(|(item, other)| item.says_same(other))
+                .take_while(|(item, other)| item.total_eq(other))
                 .count(),
         };
         let eye = if others.is_empty() { items.len() } else { eye };
@@ -390,7 +390,7 @@ impl Comparison<'_> {
         }
     }
 
-    fn texts(&mut self, depth: usize, label: &str, actual: &Text, expected: &Text) {
+    fn texts(&mut self, depth: usize, label: &str, actual: &JsonString, expected: &JsonString) {
         if actual == expected {
             let text = around(&actual.to_string_lossy(), None).0;
             let shown = Shown::Text(text, None);
@@ -418,7 +418,7 @@ fn side(shown: Shown, mark: Mark) -> (Option<Shown>, Option<Shown>) {
 fn agreeing_members(a: &Object, b: &Object) -> usize {
     let pairs = a.iter().zip(b);
     let same =
-        pairs.take_while(|((key, value), (other, beside))| key == other && value.says_same(beside));
+        pairs.take_while(|((key, value), (other, beside))| key == other && value.total_eq(beside));
     same.count()
 }
 

@@ -31,15 +31,15 @@ fn first_malformed(replay: &Replay) -> Place {
 fn first_other_field(replay: &Replay, message: &Object, expected: &Object) -> Option<Place> {
     let new = message
         .keys()
-        .filter(|key| expected.get_text(key).is_none());
+        .filter(|key| expected.get_json_string(key).is_none());
     let keys = expected.keys().chain(new);
     let places = keys.filter_map(|key| {
         let field = key.to_string_lossy();
         place_in_field(
             replay,
             &field,
-            message.get_text(key),
-            expected.get_text(key),
+            message.get_json_string(key),
+            expected.get_json_string(key),
         )
     });
     places.min()
@@ -65,7 +65,7 @@ fn place_in_field(
         return (!is_same).then(|| close.map_or(replay.last(), |&close| replay.at_event(close)));
     }
     let (actual, expected) = match (actual, expected) {
-        (Some(actual), Some(expected)) if actual.says_same(expected) => return None,
+        (Some(actual), Some(expected)) if actual.total_eq(expected) => return None,
         (actual, expected) => (actual, expected),
     };
     let Some(&last) = closes.last() else {
@@ -111,7 +111,7 @@ fn first_other_event(replay: &Replay, expected: &[Value]) -> Option<Place> {
             _ => 1,
         };
         let value = replay.event_value(&all[index..index + together]);
-        if !value.says_same(expected) {
+        if !value.total_eq(expected) {
             return Some(replay.at_event(index));
         }
         index += together;

@@ -1,6 +1,6 @@
 //! As much of a value as there is room for.
 
-use unjinja::{Text, Value, json};
+use unjinja::{JsonString, Value, json};
 
 /// A value as JSON on one line, of which no more than about so many bytes are written.
 pub(crate) fn preview(value: &Value, most: usize) -> String {
@@ -43,7 +43,7 @@ fn write(out: &mut String, value: &Value, most: usize) {
     }
 }
 
-fn write_text(out: &mut String, text: &Text, most: usize) {
+fn write_text(out: &mut String, text: &JsonString, most: usize) {
     let bytes = text.as_wtf8();
     let room = most.saturating_sub(out.len());
     match text.as_str() {
@@ -53,6 +53,6 @@ fn write_text(out: &mut String, text: &Text, most: usize) {
         }
         Some(whole) => json::write_str(out, whole, false),
         // Half a character is rare, and such texts are short.
-        None => json::write_text(out, text, false),
+        None => json::write_json_string(out, text, false),
     }
 }

@@ -3,7 +3,7 @@
 use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind};
 
-use crate::value::{Number, Object, Text, Value};
+use crate::value::{JsonString, Number, Object, Value};
 
 /// How deeply values may nest that are turned into JSON: templates can build them without end.
 const MAX_DEPTH: usize = 500;
@@ -23,7 +23,7 @@ pub(super) fn to_template(value: &Value) -> minijinja::Value {
         Value::String(text) => minijinja::Value::from(&*text.to_string_lossy()),
         Value::Array(values) => values.iter().map(to_template).collect(),
         Value::Object(object) => {
-            let pair = |(key, value): (&Text, &Value)| {
+            let pair = |(key, value): (&JsonString, &Value)| {
                 (key.to_string_lossy().into_owned(), to_template(value))
             };
             minijinja::Value::from_pairs(object.iter().map(pair))

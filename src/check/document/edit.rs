@@ -92,7 +92,7 @@ impl Document {
             Language::Yaml => write::write_document(value),
             Language::Json => return true,
         };
-        Document::read(text, self.language).is_ok_and(|read| read.root.to_value().says_same(value))
+        Document::read(text, self.language).is_ok_and(|read| read.root.to_value().total_eq(value))
     }
 
     /// Finds out how each of some changes can be made, half by half until it is clear which of them
@@ -146,7 +146,7 @@ impl Document {
         let read = Document::read(self.edited(changes, how)?, self.language).ok()?;
         read.root
             .to_value()
-            .says_same(&expected)
+            .total_eq(&expected)
             .then_some(read.text)
     }
 
@@ -290,7 +290,7 @@ impl Edits<'_> {
 
     /// Makes an old value say what a new one does.
     fn change(&mut self, old: &Node, new: &Value, place: Place) {
-        if old.to_value().says_same(new) {
+        if old.to_value().total_eq(new) {
             return;
         }
         let went_in = !self.whole

@@ -43,7 +43,7 @@ impl Region {
             value = self.transformed(transform, field.transform_each, value)?;
         }
         tools.cast(&mut value);
-        if field.join.is_some() && value.as_text().is_none() {
+        if field.join.is_some() && value.as_json_string().is_none() {
             return Err(RegionError::Store(format!(
                 "`join` wants strings, and this is {}",
                 value.type_name()

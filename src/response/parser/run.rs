@@ -90,7 +90,9 @@ impl Run {
         if !missing.is_empty() {
             return Err(ParseError::Missing { fields: missing });
         }
-        message.retain(|key, value| inner.defaults.get_text(key).is_some() || !value.is_empty());
+        message.retain(|key, value| {
+            inner.defaults.get_json_string(key).is_some() || !value.is_empty()
+        });
         Ok(message)
     }
 }

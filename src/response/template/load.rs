@@ -237,7 +237,7 @@ impl Loader {
         }
         let implicit = self.implicit(&fields, pointer);
         Some(Inner {
-            source: value.clone(),
+            value: value.clone(),
             warnings: Vec::new(),
             defaults,
             watches: watches(&fields, implicit),

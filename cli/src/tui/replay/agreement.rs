@@ -52,7 +52,7 @@ impl Agreement {
         let count = &mut self.counts[number];
         let list = self.expected.get(field).and_then(Value::as_array);
         let expected = list.and_then(|list| list.get(count.items));
-        if count.items == count.agree && expected.is_some_and(|other| value.says_same(other)) {
+        if count.items == count.agree && expected.is_some_and(|other| value.total_eq(other)) {
             count.agree += 1;
         }
         count.items += 1;
