@@ -64,6 +64,8 @@ pub mod json;
 mod lint;
 mod number;
 mod printable;
+#[cfg(feature = "chat-template")]
+mod remedy;
 mod response;
 mod spelling;
 #[cfg(feature = "tui")]
@@ -79,7 +81,7 @@ pub use analysis::{
 #[cfg(feature = "chat-template")]
 pub use chat_template::{
     ChatTemplate, GgufFault, HubFault, HubSettings, LoadError, LoadOptions, ModelId, NotAModelId,
-    Origins, PreparedTemplate, RenderError, RenderInput, Renderer, Rendering, Source,
+    Origins, PreparedTemplate, Progress, RenderError, RenderInput, Renderer, Rendering, Source,
 };
 #[cfg(feature = "chat-template")]
 pub use derive::{
@@ -89,6 +91,8 @@ pub use derive::{
 #[cfg(feature = "chat-template")]
 pub use lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, UnknownLint, lint};
 pub use printable::printable;
+#[cfg(feature = "chat-template")]
+pub use remedy::Remedy;
 pub use response::{
     Awaited, Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, Opening, Outlook,
     OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,

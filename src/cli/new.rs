@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use unjinja::check::{FirstFixture, is_fixture};
+use unjinja::tui::option_name;
 use unjinja::{Derivation, DeriveOptions, Source, derive};
 
 use super::source::SourceArgs;
@@ -72,6 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut options = DeriveOptions::default();
     options.base = args.source.options.base();
     let derivation = derive(&template, &options)
+        .map_err(|error| error.explain(option_name))
         .map_err(|error| Failure::Input(format!("{}: {error}", template.name)))?;
     let fixture = fixture(args, &derivation, &place)?;
     let fixture = match args.as_is {

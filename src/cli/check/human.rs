@@ -1,6 +1,7 @@
 //! What a check has found, for people at a terminal.
 
 use unjinja::check::{CaseReport, Cut, Failure, MarkedText, Region, RegionKind, Report, Story};
+use unjinja::tui::option_name;
 use unjinja::{Value, printable};
 
 use crate::cli::report::painted;
@@ -33,7 +34,7 @@ pub(super) fn report(report: &Report, terminal: bool) -> String {
             printable(&case.name)
         ));
         for failure in &case.failures {
-            out.push_str(&format!("  {}\n", printable(&failure.headline())));
+            out.push_str(&format!("  {}\n", printable(&failure.explain(option_name))));
             out.push_str(&indented(&details(failure, case, terminal)));
         }
         out.push_str("  the text, region by region:\n");

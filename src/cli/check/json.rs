@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use unjinja::check::{CaseReport, Failure, FileReport, Report};
+use unjinja::tui::option_name;
 use unjinja::{Object, Value, json};
 
 pub(super) fn report(report: &Report) -> String {
@@ -71,7 +72,7 @@ fn case(case: &CaseReport) -> Object {
 fn failure(failure: &Failure) -> Object {
     let mut out = Object::new();
     out.insert("kind", failure.key());
-    out.insert("message", failure.headline());
+    out.insert("message", failure.explain(option_name));
     let (expected, actual) = match failure {
         Failure::Message { expected, actual } => {
             (Some(expected.clone().into()), Some(actual.clone().into()))

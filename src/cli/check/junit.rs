@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use unjinja::check::{CaseReport, FileReport, FixtureError, Report};
+use unjinja::tui::option_name;
 
 use super::human;
 
@@ -67,7 +68,7 @@ fn case(out: &mut String, path: &str, case: &CaseReport) {
         out.push_str(&format!(
             "      <failure type=\"{}\" message=\"{}\">{}</failure>\n",
             failure.key(),
-            attribute(&failure.headline()),
+            attribute(&failure.explain(option_name)),
             text(&format!(
                 "{place}\n{}",
                 human::details(failure, case, false)
