@@ -27,7 +27,7 @@ fn gallery() -> Vec<(String, ChatTemplate)> {
                 .to_string_lossy()
                 .into_owned();
             let source = fs::read_to_string(&path).expect("the template can be read");
-            (name, ChatTemplate::from_source(source))
+            (name, ChatTemplate::from_jinja(source))
         })
         .collect();
     gallery.sort_by(|a, b| a.0.cmp(&b.0));

@@ -59,6 +59,8 @@ pub mod json;
 #[cfg(feature = "chat-template")]
 mod lint;
 mod number;
+#[cfg(feature = "chat-template")]
+mod remedy;
 mod response;
 mod spelling;
 mod value;
@@ -73,7 +75,7 @@ pub use analysis::{
 #[cfg(feature = "chat-template")]
 pub use chat_template::{
     ChatTemplate, GgufFault, HubFault, HubSettings, LoadError, LoadOptions, ModelId, NotAModelId,
-    Origins, PreparedTemplate, RenderError, RenderInput, Renderer, Rendering, Source,
+    Origins, PreparedTemplate, Progress, RenderError, RenderInput, Renderer, Rendering, Source,
 };
 #[cfg(feature = "chat-template")]
 pub use derive::{
@@ -82,6 +84,8 @@ pub use derive::{
 };
 #[cfg(feature = "chat-template")]
 pub use lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, UnknownLint, lint};
+#[cfg(feature = "chat-template")]
+pub use remedy::Remedy;
 pub use response::{
     Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, OpeningMatch, Outlook,
     OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,

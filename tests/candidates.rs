@@ -15,7 +15,7 @@ fn folder() -> &'static Path {
 
 fn template(name: &str) -> ChatTemplate {
     let path = folder().join(name).with_extension("jinja");
-    ChatTemplate::from_source(fs::read_to_string(path).unwrap())
+    ChatTemplate::from_jinja(fs::read_to_string(path).unwrap())
 }
 
 fn with_candidates(name: &str) -> (Derivation, Vec<Candidate>) {
@@ -172,7 +172,7 @@ fn where_nothing_is_left_open_there_is_one_alone() {
 
 #[test]
 fn what_can_not_be_derived_has_no_candidates() {
-    let nothing = ChatTemplate::from_source("always the same");
+    let nothing = ChatTemplate::from_jinja("always the same");
     let error = Derivation::with_candidates(&nothing, &DeriveOptions::default()).unwrap_err();
     assert_eq!(
         error.to_string(),

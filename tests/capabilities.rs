@@ -36,7 +36,7 @@ const MERGED: &str = r#"
 {%- endfor %}"#;
 
 fn ask(source: &str) -> Capabilities {
-    let template = ChatTemplate::from_source(source);
+    let template = ChatTemplate::from_jinja(source);
     Capabilities::of(&template, &RenderInput::default()).expect("the template renders")
 }
 
@@ -226,7 +226,7 @@ fn templates_that_want_a_list_of_tools_are_given_an_empty_one() {
 #[test]
 fn what_does_not_even_render_a_question_is_an_error() {
     for source in ["{% for %}", "{{ raise_exception('never') }}"] {
-        let template = ChatTemplate::from_source(source);
+        let template = ChatTemplate::from_jinja(source);
         assert!(
             Capabilities::of(&template, &RenderInput::default()).is_err(),
             "{source}"

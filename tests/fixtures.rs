@@ -125,7 +125,7 @@ fn failing_ones_fail_with_what_is_wrong() {
     another_message.fixture.yaml:3: message: the message is not what was expected
     it_depends_on_cuts.fixture.yaml:4: cut: the output means something else when it arrives byte by byte
     no_error_where_one_was_expected.fixture.yaml:3: parsed: the output can be parsed, where an error was expected: "there is no content"
-    nothing_expected.fixture.yaml:3: nothing expected: the case says nothing of what it expects: write a `message`, or let `unjinja check --update` write what comes out
+    nothing_expected.fixture.yaml:3: nothing expected: the case says nothing of what it expects: write a `message`, or let `update` write what comes out
     other_events.fixture.yaml:3: events: the events are not what was expected
     two_faults_at_once.fixture.yaml:3: message: the message is not what was expected
     two_faults_at_once.fixture.yaml:3: events: the events are not what was expected

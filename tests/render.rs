@@ -32,7 +32,7 @@ fn render(template: &str, variables: Option<&Value>) -> Result<Rendering, Render
         now: Some(now()),
         ..RenderInput::default()
     };
-    ChatTemplate::from_source(template).render(&input)
+    ChatTemplate::from_jinja(template).render(&input)
 }
 
 /// What is wrong with a row, if anything.

@@ -7,7 +7,7 @@ use std::path::Path;
 use unjinja::{ChatTemplate, Derivation, DeriveOptions, Findings, RenderInput, ResponseTemplate};
 
 fn try_on(source: &str) {
-    let template = ChatTemplate::from_source(source);
+    let template = ChatTemplate::from_jinja(source);
     if let Ok((_, all)) = Derivation::with_candidates(&template, &DeriveOptions::default()) {
         assert!(all[0].is_chosen, "{source}");
         for candidate in all {

@@ -217,7 +217,7 @@ fn the_gallery_has_these() {
         let template = ResponseTemplate::from_json(&fs::read_to_string(&path).unwrap()).unwrap();
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let jinja = root().join("chat_templates").join(format!("{name}.jinja"));
-        let chat_template = ChatTemplate::from_source(fs::read_to_string(jinja).unwrap());
+        let chat_template = ChatTemplate::from_jinja(fs::read_to_string(jinja).unwrap());
         for (column, chat_template) in [None, Some(&chat_template)].into_iter().enumerate() {
             let mut options = LintOptions::default();
             options.chat_template = chat_template;

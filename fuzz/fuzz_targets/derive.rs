@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use unjinja::{ChatTemplate, DeriveOptions, Findings, RenderInput, ResponseTemplate, derive};
 
 fuzz_target!(|source: &str| {
-    let template = ChatTemplate::from_source(source);
+    let template = ChatTemplate::from_jinja(source);
     if let Ok(derived) = derive(&template, &DeriveOptions::default()) {
         assert!(ResponseTemplate::from_value(&derived.template).is_ok());
         assert!(derived.recovered() <= derived.proof.len());

@@ -137,7 +137,7 @@ pub struct GenerationPrompt {
 /// ```
 /// use unjinja::{Capabilities, ChatTemplate, Outcome, RenderInput, Topic};
 ///
-/// let template = ChatTemplate::from_source(
+/// let template = ChatTemplate::from_jinja(
 ///     "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system!') }}\
 ///      {% endif %}{{ m.role }}: {{ m.content }}\n{% endfor %}\
 ///      {% if add_generation_prompt %}assistant:{% endif %}",

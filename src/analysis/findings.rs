@@ -37,7 +37,7 @@ impl Findings {
     /// ```
     /// use unjinja::{ChatTemplate, Findings, RenderInput};
     ///
-    /// let template = ChatTemplate::from_source(
+    /// let template = ChatTemplate::from_jinja(
     ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
     ///      {% if add_generation_prompt %}<assistant>{% endif %}",
     /// );
@@ -234,7 +234,7 @@ fn call_shape(
 ) -> (Option<CallShape>, Option<String>) {
     let Some(question) = question else {
         let tools = calls::tools(asking);
-        let hinted = hints::calls(asking, tools, &template.source, &template.special_tokens);
+        let hinted = hints::calls(asking, tools, &template.jinja, &template.special_tokens);
         return (hinted, None);
     };
     let found = calls::find(asking, question, around);
@@ -271,7 +271,7 @@ fn reasoning_shape(
         }
         None => {
             let remainders = openings.prompt_remainders(asking, &[Scene::Question]);
-            match reasoning::infer(asking, &template.source, &remainders) {
+            match reasoning::infer(asking, &template.jinja, &remainders) {
                 Some((open, close)) => (open, close, Certainty::Inferred),
                 None => {
                     let told = hints::reasoning(asking)?;

@@ -126,7 +126,7 @@ impl<'t> Prober<'t> {
     /// `base` holds what all renderings have in common: the tokens, and the time.
     pub(super) fn new(template: &ChatTemplate, renderer: Renderer<'t>, base: RenderInput) -> Self {
         let mut stem = String::from("zq");
-        while template.source.contains(&stem) {
+        while template.jinja.contains(&stem) {
             stem.push('q');
         }
         Prober {

@@ -94,7 +94,7 @@ impl Findings {
     /// ```
     /// use unjinja::{ChatTemplate, Findings, RenderInput};
     ///
-    /// let template = ChatTemplate::from_source(
+    /// let template = ChatTemplate::from_jinja(
     ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
     ///      {% if add_generation_prompt %}<assistant>{% endif %}",
     /// );

@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::source::ModelId;
+use super::model_id::ModelId;
 
 /// What the cache has of a model.
 pub(super) struct CachedModel {

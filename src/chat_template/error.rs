@@ -5,12 +5,16 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::source::ModelId;
 use crate::json;
+use crate::remedy::Remedy;
+
+use super::model_id::ModelId;
 
 /// A chat template could not be loaded.
 ///
-/// The message names the file and place, says what is wrong, and what can be done.
+/// The message names the file and place, says what is wrong, and what can be done. It says all that
+/// its cause would say, so that the error has no [`source`](std::error::Error::source) to be
+/// printed below it.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -31,7 +35,6 @@ pub enum LoadError {
         /// The file.
         name: String,
         /// What the system says.
-        #[source]
         error: io::Error,
     },
     /// A file is too large to be what it should be.
@@ -60,7 +63,6 @@ pub enum LoadError {
         /// The file.
         name: String,
         /// What is wrong, and where.
-        #[source]
         error: json::Error,
     },
     /// Something in a JSON file is not what it should be.
@@ -76,12 +78,14 @@ pub enum LoadError {
         what: String,
     },
     /// There is no chat template.
-    #[error("{name}: there is no chat template in it: {remedy}")]
+    #[error("{}", no_template(name, advice, *only_cached, Remedy::name))]
     NoTemplate {
         /// The file, folder or model.
         name: String,
         /// What was looked for, and what can be done.
-        remedy: String,
+        advice: String,
+        /// Whether only the cache was looked at, though the hub may have more.
+        only_cached: bool,
     },
     /// There are several templates, and none of them is the default.
     #[error(
@@ -126,6 +130,21 @@ pub enum LoadError {
         /// What is wrong.
         fault: HubFault,
     },
+}
+
+impl LoadError {
+    /// The message, with names of the caller for what it advises to make use of.
+    pub fn explain(&self, words: impl Fn(Remedy) -> &'static str) -> String {
+        match self {
+            Self::NoTemplate {
+                name,
+                advice,
+                only_cached,
+            } => no_template(name, advice, *only_cached, words),
+            Self::Hub { model, fault } => format!("{model}: {}", fault.explain(words)),
+            other => other.to_string(),
+        }
+    }
 }
 
 /// What is wrong with a GGUF file.
@@ -183,16 +202,10 @@ pub enum GgufFault {
 #[non_exhaustive]
 pub enum HubFault {
     /// unjinja was built without the hub.
-    #[error(
-        "this unjinja was built without the `hub` feature and can't fetch models: build it with \
-         `--features hub`, or download the model and give its folder"
-    )]
+    #[error("{}", no_feature(Remedy::name))]
     NoFeature,
     /// The model is not in the cache, and nothing else may be asked.
-    #[error(
-        "the model is not in the cache {cache}, and unjinja is offline: \
-         load it once without `--offline` or HF_HUB_OFFLINE"
-    )]
+    #[error("{}", not_cached(cache, Remedy::name))]
     NotCached {
         /// The folder of the cache.
         cache: String,
@@ -237,10 +250,7 @@ pub enum HubFault {
         endpoint: String,
     },
     /// The hub can't be reached.
-    #[error(
-        "{endpoint} can't be reached ({cause}): check the network, HF_ENDPOINT and the proxy, \
-         or use `--offline` with a model that was loaded before"
-    )]
+    #[error("{}", no_connection(endpoint, cause, Remedy::name))]
     NoConnection {
         /// The hub.
         endpoint: String,
@@ -266,6 +276,16 @@ pub enum HubFault {
 }
 
 impl HubFault {
+    /// The message, with names of the caller for what it advises to make use of.
+    pub fn explain(&self, words: impl Fn(Remedy) -> &'static str) -> String {
+        match self {
+            Self::NoFeature => no_feature(words),
+            Self::NotCached { cache } => not_cached(cache, words),
+            Self::NoConnection { endpoint, cause } => no_connection(endpoint, cause, words),
+            other => other.to_string(),
+        }
+    }
+
     /// Whether the hub could not be asked, so that what the cache holds is the best there is.
     #[cfg(feature = "hub")]
     pub(super) fn is_outage(&self) -> bool {
@@ -274,6 +294,46 @@ impl HubFault {
             Self::NoConnection { .. } | Self::NoAnswer { .. } | Self::RateLimited { .. }
         )
     }
+}
+
+fn no_template(
+    name: &str,
+    advice: &str,
+    only_cached: bool,
+    words: impl Fn(Remedy) -> &'static str,
+) -> String {
+    let mut message = format!("{name}: there is no chat template in it: {advice}");
+    if only_cached {
+        message += &format!(
+            "; only the cache was looked at, so try again without {} or HF_HUB_OFFLINE",
+            words(Remedy::Offline)
+        );
+    }
+    message
+}
+
+fn no_feature(words: impl Fn(Remedy) -> &'static str) -> String {
+    format!(
+        "this unjinja was built without the `hub` feature and can't fetch models: build it with \
+         {}, or download the model and give its folder",
+        words(Remedy::HubFeature)
+    )
+}
+
+fn not_cached(cache: &str, words: impl Fn(Remedy) -> &'static str) -> String {
+    format!(
+        "the model is not in the cache {cache}, and unjinja is offline: \
+         load it once without {} or HF_HUB_OFFLINE",
+        words(Remedy::Offline)
+    )
+}
+
+fn no_connection(endpoint: &str, cause: &str, words: impl Fn(Remedy) -> &'static str) -> String {
+    format!(
+        "{endpoint} can't be reached ({cause}): check the network, HF_ENDPOINT and the proxy, \
+         or use {} with a model that was loaded before",
+        words(Remedy::Offline)
+    )
 }
 
 fn unauthorized(endpoint: &str, has_token: bool) -> String {

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::ChatTemplate;
-use super::config::{Config, Extras};
+use super::config::Config;
 use super::error::LoadError;
-use super::load::{LoadOptions, file_name, read_text};
+use super::extras::Extras;
+use super::options::LoadOptions;
+use super::template::ChatTemplate;
+use super::text_file::{file_name, read_text};
 use super::variant::Templates;
 
 pub(super) const TEMPLATE: &str = "chat_template.jinja";

@@ -14,10 +14,13 @@ use hf_hub::{HFClient, HFError, HFRepositorySync};
 
 use super::cache::{CachedModel, Snapshot, is_commit};
 use super::error::{HubFault, LoadError};
-use super::load::{LoadOptions, MAX_TEXT, too_large};
+use super::folder;
+use super::model_id::ModelId;
+use super::options::LoadOptions;
+use super::progress::Progress;
 use super::settings::HubSettings;
-use super::source::ModelId;
-use super::{ChatTemplate, folder};
+use super::template::ChatTemplate;
+use super::text_file::{MAX_TEXT, too_large};
 
 /// The files that are fetched if they are there, in this order. They have a few kilobytes.
 const FILES: [&str; 5] = [
@@ -57,8 +60,8 @@ pub(super) fn load(model: &ModelId, options: &LoadOptions<'_>) -> Result<ChatTem
         && let Some(snapshot) = snapshot
         && let Ok(template) = load(snapshot.folder)
     {
-        if let Some(tell) = options.on_progress {
-            tell(&format!("{error}; taking what the cache has"));
+        if let Some(listener) = options.on_progress {
+            listener(&Progress::FallingBack { error });
         }
         return Ok(template);
     }
@@ -81,23 +84,21 @@ fn is_settled(snapshot: &Snapshot, wants_variant: bool) -> bool {
 /// The cache may lack what the hub has.
 fn while_offline(error: LoadError) -> LoadError {
     match error {
-        LoadError::NoTemplate { name, remedy } => LoadError::NoTemplate {
+        LoadError::NoTemplate { name, advice, .. } => LoadError::NoTemplate {
             name,
-            remedy: format!(
-                "{remedy}; only the cache was looked at, so try again without `--offline` or \
-                 HF_HUB_OFFLINE"
-            ),
+            advice,
+            only_cached: true,
         },
         other => other,
     }
 }
 
-/// What the thread says that fetches.
-enum Word {
-    /// It gets on.
+/// What the thread that fetches reports.
+enum Report {
+    /// Bytes keep coming.
     Alive,
     /// It does something that people may want to know.
-    Line(String),
+    Progress(Progress),
     /// It has finished.
     Done(Result<Snapshot, LoadError>),
 }
@@ -108,21 +109,21 @@ fn fetch(
     model: &ModelId,
     settings: HubSettings,
     cached: CachedModel,
-    on_progress: Option<&dyn Fn(&str)>,
+    on_progress: Option<&dyn Fn(&Progress)>,
 ) -> Result<Snapshot, LoadError> {
     let endpoint = settings.endpoint.clone();
     let timeout = settings.timeout;
-    let (words, heard) = mpsc::channel();
+    let (reports, received) = mpsc::channel();
     let job = Job {
         model: model.clone(),
         settings,
         cached,
-        words: words.clone(),
+        reports: reports.clone(),
     };
     let work = move || {
         let result = job.run();
-        // Nobody listens any more if it took too long.
-        let _ = words.send(Word::Done(result));
+        // Nobody waits any more if it took too long.
+        let _ = reports.send(Report::Done(result));
     };
     let thread = thread::Builder::new().name("unjinja-hub".to_owned());
     let other = |cause: String| {
@@ -133,14 +134,14 @@ fn fetch(
         .spawn(work)
         .map_err(|error| other(error.to_string()))?;
     loop {
-        match heard.recv_timeout(timeout) {
-            Ok(Word::Alive) => {}
-            Ok(Word::Line(line)) => {
-                if let Some(tell) = on_progress {
-                    tell(&line);
+        match received.recv_timeout(timeout) {
+            Ok(Report::Alive) => {}
+            Ok(Report::Progress(progress)) => {
+                if let Some(listener) = on_progress {
+                    listener(&progress);
                 }
             }
-            Ok(Word::Done(result)) => return result,
+            Ok(Report::Done(result)) => return result,
             Err(RecvTimeoutError::Timeout) => {
                 let after = timeout;
                 return Err(fail(model, HubFault::NoAnswer { endpoint, after }));
@@ -157,12 +158,12 @@ fn fail(model: &ModelId, fault: HubFault) -> LoadError {
     LoadError::Hub { model, fault }
 }
 
-/// What the thread does that fetches.
+/// What the thread that fetches has to do.
 struct Job {
     model: ModelId,
     settings: HubSettings,
     cached: CachedModel,
-    words: Sender<Word>,
+    reports: Sender<Report>,
 }
 
 type Repository = HFRepositorySync<RepoTypeModel>;
@@ -172,7 +173,10 @@ type Entry = (String, u64);
 
 impl Job {
     fn run(&self) -> Result<Snapshot, LoadError> {
-        self.say(format!("{}: asking {}", self.model, self.settings.endpoint));
+        self.report(Progress::Asking {
+            model: self.model.clone(),
+            endpoint: self.settings.endpoint.clone(),
+        });
         let repository = self.repository().map_err(|error| self.explain(error))?;
         let commit = self.commit(&repository)?;
         let snapshot = self.cached.snapshot_of(&commit);
@@ -192,8 +196,8 @@ impl Job {
         Ok(snapshot)
     }
 
-    fn say(&self, line: String) {
-        let _ = self.words.send(Word::Line(line));
+    fn report(&self, progress: Progress) {
+        let _ = self.reports.send(Report::Progress(progress));
     }
 
     fn repository(&self) -> Result<Repository, HFError> {
@@ -230,7 +234,7 @@ impl Job {
         let list = |folder: Option<String>| {
             let request = repository.list_tree().revision(commit);
             let entries = request.maybe_path_in_repo(folder).send();
-            let _ = self.words.send(Word::Alive);
+            let _ = self.reports.send(Report::Alive);
             entries.map_err(|error| self.explain(error))
         };
         let mut files = Vec::new();
@@ -267,16 +271,16 @@ impl Job {
         if size > MAX_TEXT {
             return Err(too_large(&format!("{}: {path}", self.model)));
         }
-        self.say(format!(
-            "{}: fetching {path} ({})",
-            self.model,
-            amount(size)
-        ));
+        self.report(Progress::Fetching {
+            model: self.model.clone(),
+            path: path.to_owned(),
+            size,
+        });
         let file = repository
             .download_file()
             .filename(path)
             .revision(commit)
-            .progress(Heartbeat(self.words.clone()))
+            .progress(Heartbeat(self.reports.clone()))
             .send()
             .map_err(|error| self.explain(error))?;
 
@@ -322,7 +326,7 @@ impl Job {
         fail(&self.model, HubFault::Other { endpoint, cause })
     }
 
-    /// Says in our words what the client says in its own.
+    /// The client's error as one of ours.
     fn explain(&self, error: HFError) -> LoadError {
         let endpoint = self.settings.endpoint.clone();
         let cause = innermost(&error);
@@ -370,12 +374,12 @@ impl Job {
     }
 }
 
-/// Tells that bytes keep coming.
-struct Heartbeat(Sender<Word>);
+/// Reports that bytes keep coming.
+struct Heartbeat(Sender<Report>);
 
 impl ProgressHandler for Heartbeat {
     fn on_progress(&self, _event: &ProgressEvent) {
-        let _ = self.0.send(Word::Alive);
+        let _ = self.0.send(Report::Alive);
     }
 }
 
@@ -396,12 +400,4 @@ fn innermost(error: &dyn Error) -> String {
         error = source;
     }
     error.to_string()
-}
-
-fn amount(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} bytes"),
-        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
-        _ => format!("{} MB", bytes / 1_000_000),
-    }
 }

@@ -1,76 +1,93 @@
-//! Loading from one file or standard input, and telling the kinds of sources apart.
+//! Loading from any source: which kind it is, and one file of text by itself.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::files::{ReadFault, read_all};
-
-use super::ChatTemplate;
-use super::config::{Config, Extras};
+use super::config::Config;
 use super::error::LoadError;
-use super::settings::HubSettings;
+use super::extras::Extras;
+use super::options::LoadOptions;
 use super::source::Source;
+use super::template::ChatTemplate;
+use super::text_file::{MAX_TEXT, file_name, read_limited, too_large};
 use super::variant::Templates;
 use super::{folder, gguf};
 
-/// Texts may be this large. The largest files that are read, those of tokenizers, have half of it.
-pub(super) const MAX_TEXT: u64 = 64 << 20;
-
-/// How to load a chat template.
-///
-/// ```
-/// use unjinja::{HubSettings, LoadOptions};
-///
-/// let mut options = LoadOptions::default();
-/// options.variant = Some("tool_use".into());
-/// options.offline = true;
-/// options.hub = Some(HubSettings::new("/tmp/models"));
-/// ```
-#[derive(Clone, Default)]
-#[non_exhaustive]
-pub struct LoadOptions<'a> {
-    /// The variant to load, where there are several templates. Without it, it is the one called
-    /// `default`, or the only one there is.
-    pub variant: Option<String>,
-    /// Never to ask the hub, only to look in its cache.
-    pub offline: bool,
-    /// How to ask the hub. `None` means [`HubSettings::from_env`], which is looked at only if the
-    /// source is a model on the hub.
-    pub hub: Option<HubSettings>,
-    /// Is called with a line for people whenever something is fetched, such as
-    /// `org/name: fetching tokenizer_config.json (9 kB)`.
-    pub on_progress: Option<&'a dyn Fn(&str)>,
-}
-
-impl fmt::Debug for LoadOptions<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LoadOptions")
-            .field("variant", &self.variant)
-            .field("offline", &self.offline)
-            .field("hub", &self.hub)
-            .field("on_progress", &self.on_progress.map(|_| "…"))
-            .finish()
-    }
-}
-
-pub(super) fn load(source: &Source, options: &LoadOptions<'_>) -> Result<ChatTemplate, LoadError> {
-    match source {
-        Source::Stdin => {
-            let name = "standard input";
-            let text = read_limited(name, io::stdin().lock())?;
-            load_text(name.to_owned(), name.to_owned(), text, None, options)
+impl ChatTemplate {
+    /// Loads a template from a file, a folder, a model on the hub, or standard input.
+    ///
+    /// - A file of text is a template by itself. The tokens come from a `tokenizer_config.json`
+    ///   beside it, if there is one.
+    /// - A JSON file holds the template under `chat_template`, as `tokenizer_config.json`,
+    ///   `processor_config.json` and `chat_template.json` do.
+    /// - A GGUF file has it in its metadata; the weights are never read, however large.
+    /// - A folder holds some of these files, as models are published.
+    /// - A model on the hub is such a folder, of which only the small files are fetched.
+    ///
+    /// ```
+    /// use unjinja::{ChatTemplate, LoadOptions, Source};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("tokenizer_config.json");
+    /// std::fs::write(&path, r#"{"chat_template": [
+    ///     {"name": "default", "template": "a"},
+    ///     {"name": "tool_use", "template": "b"}
+    /// ]}"#)?;
+    ///
+    /// let options = LoadOptions::default().variant("tool_use");
+    /// let template = ChatTemplate::load(&Source::Path(path), &options)?;
+    /// assert_eq!(template.jinja, "b");
+    /// assert_eq!(template.variants, ["default", "tool_use"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the source can't be read, is not what it should be, holds no template, or holds several
+    /// of which none is `default` and none was asked for. The error says where, why, and what can
+    /// be done.
+    pub fn load(source: &Source, options: &LoadOptions<'_>) -> Result<Self, LoadError> {
+        match source {
+            Source::Stdin => {
+                let name = "standard input";
+                let text = read_limited(name, io::stdin().lock())?;
+                load_text(name.to_owned(), name.to_owned(), text, None, options)
+            }
+            Source::Path(path) if path.is_dir() => folder::load(path, None, options),
+            Source::Path(path) => load_file(path, options),
+            #[cfg(feature = "hub")]
+            Source::Hub(model) => super::hub::load(model, options),
+            #[cfg(not(feature = "hub"))]
+            Source::Hub(model) => Err(LoadError::Hub {
+                model: model.clone(),
+                fault: super::error::HubFault::NoFeature,
+            }),
         }
-        Source::Path(path) if path.is_dir() => folder::load(path, None, options),
-        Source::Path(path) => load_file(path, options),
-        #[cfg(feature = "hub")]
-        Source::Hub(model) => super::hub::load(model, options),
-        #[cfg(not(feature = "hub"))]
-        Source::Hub(model) => Err(LoadError::Hub {
-            model: model.clone(),
-            fault: super::error::HubFault::NoFeature,
-        }),
+    }
+
+    /// Loads the template that belongs to a response template in a file or folder: the one that the
+    /// same file holds, or else the one of the folder that it stands in. Nothing if neither has one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`load`](Self::load), but for there being no template.
+    pub fn beside(path: &Path, options: &LoadOptions<'_>) -> Result<Option<Self>, LoadError> {
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let places: &[&Path] = match path.is_dir() {
+            true => &[path],
+            false => &[path, folder],
+        };
+        for place in places {
+            match Self::load(&Source::Path(place.to_path_buf()), options) {
+                Err(LoadError::NoTemplate { .. }) => {}
+                loaded => return loaded.map(Some),
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -113,8 +130,8 @@ fn load_text(
     let is_json = path.is_some_and(|path| has_extension(path, "json"));
     let text = match parse_config(&name, &origin, text, is_json)? {
         Ok(config) => {
-            let nothing = || nothing_in_json(path);
-            let chosen = config.templates()?.choose(variant, &name, nothing)?;
+            let advice = || nothing_in_json(path);
+            let chosen = config.templates()?.choose(variant, &name, advice)?;
             extras.take(&config)?;
             take_neighbours(&mut extras, path)?;
             return Ok(extras.with(name, chosen));
@@ -195,46 +212,9 @@ fn take_neighbours(extras: &mut Extras, path: Option<&Path>) -> Result<(), LoadE
     Ok(())
 }
 
-/// The name of a file without its folders.
-pub(super) fn file_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or(path.as_os_str());
-    name.to_string_lossy().into_owned()
-}
-
 fn has_extension(path: &Path, wanted: &str) -> bool {
     let extension = path.extension();
     extension.is_some_and(|extension| extension.eq_ignore_ascii_case(wanted))
-}
-
-/// Reads a whole file of text.
-pub(super) fn read_text(path: &Path) -> Result<String, LoadError> {
-    let name = path.display().to_string();
-    let fail = |error| LoadError::Read {
-        name: name.clone(),
-        error,
-    };
-    let file = File::open(path).map_err(fail)?;
-    if file.metadata().map_err(fail)?.len() > MAX_TEXT {
-        return Err(too_large(&name));
-    }
-    read_limited(&name, file)
-}
-
-/// Reads all there is, which may be more than a file said it has.
-fn read_limited(name: &str, source: impl Read) -> Result<String, LoadError> {
-    let name = name.to_owned();
-    read_all(source, MAX_TEXT).map_err(|fault| match fault {
-        ReadFault::System(error) => LoadError::Read { name, error },
-        ReadFault::TooLarge { limit } => LoadError::TooLarge { name, limit },
-        ReadFault::NotUtf8 { offset, .. } => LoadError::NotUtf8 { name, offset },
-    })
-}
-
-pub(super) fn too_large(name: &str) -> LoadError {
-    LoadError::TooLarge {
-        name: name.to_owned(),
-        limit: MAX_TEXT,
-    }
 }
 
 #[cfg(test)]
@@ -249,7 +229,7 @@ mod tests {
 
     #[test]
     fn streams_hold_templates_or_json() {
-        for (text, source) in [
+        for (text, jinja) in [
             ("{{ messages }}", "{{ messages }}"),
             (r#" { "chat_template": "x", "eos_token": "e" }"#, "x"),
             (r#"{"role": "{{ role }}"}"#, r#"{"role": "{{ role }}"}"#),
@@ -257,7 +237,7 @@ mod tests {
             ("", ""),
         ] {
             let template = load_stream(text.as_bytes()).expect(text);
-            assert_eq!(template.source, source);
+            assert_eq!(template.jinja, jinja);
             assert_eq!(template.name, "standard input");
             assert_eq!(template.origins.template.as_deref(), Some("standard input"));
             assert_eq!((template.variant, template.variants), (None, vec![]));

@@ -14,8 +14,7 @@ use std::time::Duration;
 /// println!("models are kept in {}", settings.cache_dir.display());
 ///
 /// // Nothing else of the environment is looked at, so these can be set at will.
-/// let mut settings = HubSettings::new("/tmp/models");
-/// settings.token = Some("hf_…".into());
+/// let settings = HubSettings::new("/tmp/models").token("hf_…");
 /// assert_eq!(settings.endpoint, "https://huggingface.co");
 /// ```
 #[derive(Clone, PartialEq, Eq)]
@@ -43,6 +42,30 @@ impl HubSettings {
             offline: false,
             timeout: Duration::from_secs(30),
         }
+    }
+
+    /// Sets [`endpoint`](#structfield.endpoint).
+    pub fn endpoint(mut self, address: impl Into<String>) -> Self {
+        self.endpoint = address.into();
+        self
+    }
+
+    /// Sets [`token`](#structfield.token).
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+
+    /// Sets [`offline`](#structfield.offline).
+    pub fn offline(mut self, offline: bool) -> Self {
+        self.offline = offline;
+        self
+    }
+
+    /// Sets [`timeout`](#structfield.timeout).
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
     }
 
     /// The settings that the environment has, by the rules of Hugging Face's own tools:

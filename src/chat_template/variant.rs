@@ -11,13 +11,13 @@ pub(super) struct Templates(Vec<Named>);
 
 struct Named {
     name: Option<String>,
-    source: String,
+    jinja: String,
     origin: String,
 }
 
 /// The template that was chosen.
 pub(super) struct Chosen {
-    pub(super) source: String,
+    pub(super) jinja: String,
     pub(super) origin: String,
     pub(super) variant: Option<String>,
     pub(super) variants: Vec<String>,
@@ -29,10 +29,10 @@ impl Templates {
     }
 
     /// Adds a template. Of equal names the last one counts.
-    pub(super) fn add(&mut self, name: Option<String>, source: String, origin: String) {
+    pub(super) fn add(&mut self, name: Option<String>, jinja: String, origin: String) {
         let template = Named {
             name,
-            source,
+            jinja,
             origin,
         };
         match self
@@ -45,12 +45,13 @@ impl Templates {
         }
     }
 
-    /// Chooses the variant asked for, or else the default, or else the only one.
+    /// Chooses the variant asked for, or else the default, or else the only one. The advice is for
+    /// where there are none.
     pub(super) fn choose(
         mut self,
         wanted: Option<&str>,
         place: &str,
-        nothing: impl FnOnce() -> String,
+        advice: impl FnOnce() -> String,
     ) -> Result<Chosen, LoadError> {
         let variants = self.variants();
         let found = self
@@ -62,7 +63,8 @@ impl Templates {
             (None, _) if self.is_empty() => {
                 return Err(LoadError::NoTemplate {
                     name: place.to_owned(),
-                    remedy: nothing(),
+                    advice: advice(),
+                    only_cached: false,
                 });
             }
             (None, Some(wanted)) => {
@@ -83,7 +85,7 @@ impl Templates {
         let chosen = self.0.swap_remove(index);
         Ok(Chosen {
             variant: (!variants.is_empty()).then(|| chosen.name().to_owned()),
-            source: chosen.source,
+            jinja: chosen.jinja,
             origin: chosen.origin,
             variants,
         })

@@ -1,5 +1,6 @@
 //! Checking one case.
 
+use crate::remedy::Remedy;
 use crate::response::{ParseError, ResponseTemplate};
 use crate::value::{Object, Value};
 
@@ -76,6 +77,11 @@ impl Failure {
 
     /// What is wrong, in one line.
     pub fn headline(&self) -> String {
+        self.explain(Remedy::name)
+    }
+
+    /// The [`headline`](Self::headline), with names of the caller for what it advises to make use of.
+    pub fn explain(&self, words: impl Fn(Remedy) -> &'static str) -> String {
         match self {
             Failure::Message { .. } => "the message is not what was expected".into(),
             Failure::Events { .. } => "the events are not what was expected".into(),
@@ -91,9 +97,11 @@ impl Failure {
                  as part of the message: mend the one or the other, or leave `prefix` out"
                     .into()
             }
-            Failure::NothingExpected(_) => "the case says nothing of what it expects: write a \
-                 `message`, or let `unjinja check --update` write what comes out"
-                .into(),
+            Failure::NothingExpected(_) => format!(
+                "the case says nothing of what it expects: write a `message`, or let {} write \
+                 what comes out",
+                words(Remedy::Update)
+            ),
             Failure::Cut { cut, .. } => {
                 format!("the output means something else when it arrives {cut}")
             }

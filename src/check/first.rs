@@ -36,7 +36,7 @@ impl FirstFixture {
     /// use unjinja::check::FirstFixture;
     /// use unjinja::{ChatTemplate, DeriveOptions, derive};
     ///
-    /// let template = ChatTemplate::from_source(
+    /// let template = ChatTemplate::from_jinja(
     ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
     ///      {% if add_generation_prompt %}<assistant>{% endif %}",
     /// );

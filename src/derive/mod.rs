@@ -17,6 +17,7 @@ mod trial;
 
 use crate::analysis::{Analysis, Findings, analyze, with_tokens};
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
+use crate::remedy::Remedy;
 use crate::value::Value;
 
 use damage::Damaged;
@@ -85,7 +86,7 @@ impl Derivation {
     /// ```
     /// use unjinja::{ChatTemplate, Derivation, DeriveOptions};
     ///
-    /// let template = ChatTemplate::from_source(
+    /// let template = ChatTemplate::from_jinja(
     ///     "{% for m in messages %}<{{ m.role }}>\
     ///      {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}\
     ///      {{ m.content }}<end>{% endfor %}\
@@ -125,7 +126,7 @@ impl Derivation {
             damaged: proof::damaged_texts(&chosen.template, field, &samples, &material.damaged),
             tools: conversations::tools(),
             refused: refused
-                .map(|(name, why)| ((*name).to_owned(), why.clone()))
+                .map(|(name, why)| ((*name).to_owned(), why.message().to_owned()))
                 .collect(),
             template: chosen.value,
             drafts: chosen.tried.len(),
@@ -160,7 +161,7 @@ impl Derivation {
 /// ```
 /// use unjinja::{ChatTemplate, DeriveOptions, ParserOptions, ResponseTemplate, derive, parse};
 ///
-/// let template = ChatTemplate::from_source(
+/// let template = ChatTemplate::from_jinja(
 ///     "{% for m in messages %}<{{ m.role }}>\
 ///      {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}\
 ///      {{ m.content }}<end>{% endfor %}\
@@ -232,10 +233,11 @@ fn check_field(name: &str) -> Result<(), DeriveError> {
 pub enum DeriveError {
     /// The chat template does not even render a question.
     #[error("not even a question can be rendered: {0}")]
-    Render(#[from] RenderError),
-    /// The chat template renders no turn of the assistant, or nothing of what is said in it.
-    #[error("{}", no_turn(.0.as_deref()))]
-    NoTurn(Option<String>),
+    Render(RenderError),
+    /// The chat template renders no turn of the assistant, and how it refuses the first one; or
+    /// nothing of what is said in it.
+    #[error("{}", no_turn(.0.as_ref(), Remedy::name))]
+    NoTurn(Option<RenderError>),
     /// The field for reasoning can't have this name.
     #[error(
         "reasoning can't go to the field `{0}`, which is taken or empty: choose another name, such \
@@ -247,22 +249,38 @@ pub enum DeriveError {
     NoDraft(String),
 }
 
+impl DeriveError {
+    /// The message, with names of the caller for what it advises to make use of.
+    pub fn explain(&self, words: impl Fn(Remedy) -> &'static str) -> String {
+        match self {
+            Self::NoTurn(refusal) => no_turn(refusal.as_ref(), words),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl From<RenderError> for DeriveError {
+    fn from(error: RenderError) -> Self {
+        Self::Render(error)
+    }
+}
+
 /// Says why no turn is rendered, and what may help.
-fn no_turn(refusal: Option<&str>) -> String {
-    let Some(why) = refusal else {
+fn no_turn(refusal: Option<&RenderError>, words: impl Fn(Remedy) -> &'static str) -> String {
+    let Some(error) = refusal else {
         return "the assistant's turn is never rendered, not even its text: is this the template \
                 of a chat model?"
             .to_owned();
     };
-    let token = ["bos_token", "eos_token"]
-        .into_iter()
-        .find(|token| why.contains(token));
-    match token {
-        Some(token) => format!(
-            "no turn of the assistant can be rendered: {why}: give it with `--{}`, or put the \
-             model's tokenizer_config.json beside the template",
-            token.replace('_', "-")
-        ),
-        None => format!("no turn of the assistant can be rendered: {why}"),
-    }
+    let why = error.message();
+    let token = match error.undefined() {
+        Some("bos_token") => Remedy::BosToken,
+        Some("eos_token") => Remedy::EosToken,
+        _ => return format!("no turn of the assistant can be rendered: {why}"),
+    };
+    format!(
+        "no turn of the assistant can be rendered: {why}: give it with {}, or put the model's \
+         tokenizer_config.json beside the template",
+        words(token)
+    )
 }

@@ -6,6 +6,7 @@ use crate::analysis::asking::{Asking, Called, Mode, Said, Scene};
 use crate::analysis::{
     CallBody, CallShape, Certainty, Findings, Openings, Slot, TurnShape, markers, slotted,
 };
+use crate::chat_template::RenderError;
 use crate::json;
 use crate::response::Tools;
 use crate::value::Object;
@@ -63,8 +64,8 @@ pub(super) struct Samples {
     pub(super) tools: Tools,
     /// The markers that a prompt begins like, and what is left of them behind the prompt.
     pub(super) cut_markers: Vec<(String, String)>,
-    /// Why some could not be rendered: the name of the sample, and the template's words.
-    pub(super) refused: Vec<(&'static str, String)>,
+    /// Why some could not be rendered, with the name of the sample.
+    pub(super) refused: Vec<(&'static str, RenderError)>,
 }
 
 impl Samples {
@@ -76,7 +77,7 @@ impl Samples {
     }
 
     /// Why it has refused the first conversation that it refused.
-    pub(super) fn refusal(&self) -> Option<String> {
+    pub(super) fn refusal(&self) -> Option<RenderError> {
         self.refused.first().map(|(_, why)| why.clone())
     }
 }
@@ -142,11 +143,10 @@ fn sample(
     findings: &Findings,
     plan: &Plan,
     mode: Mode,
-) -> Result<Vec<Taken>, String> {
-    let message = |error: crate::chat_template::RenderError| error.message().to_owned();
-    let turn = asking.turn(plan.scene, &plan.said, mode).map_err(message)?;
+) -> Result<Vec<Taken>, RenderError> {
+    let turn = asking.turn(plan.scene, &plan.said, mode)?;
     let full = turn.text();
-    let prompt = asking.prompt(plan.scene, mode).map_err(message)?;
+    let prompt = asking.prompt(plan.scene, mode)?;
     let prompt = prompt.text();
     let make = |prefix: &str, output: &str, thought: Option<&str>, origin: Origin| {
         let output = one_turn(output, &plan.said, &findings.turn);

@@ -43,7 +43,7 @@ fn each_page_shows_what_is_reported_and_what_is_not() {
         let jinja = blocks(page, "jinja");
         let chat_template = jinja
             .first()
-            .map(|source| ChatTemplate::from_source(*source));
+            .map(|source| ChatTemplate::from_jinja(*source));
         let json = blocks(page, "json");
         let [reported, not_reported] = json[..] else {
             panic!("{}: two blocks of JSON are needed", lint.code());
@@ -267,7 +267,7 @@ fn tokens_that_end_a_turn_are_looked_for_in_the_text() {
 
 #[test]
 fn prompts_that_lack_the_anchor_are_named() {
-    let chat_template = ChatTemplate::from_source(
+    let chat_template = ChatTemplate::from_jinja(
         "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
          {% if add_generation_prompt %}\
          {% if messages[-1].role == 'tool' %}<again>{% else %}<assistant>{% endif %}{% endif %}",

@@ -14,13 +14,13 @@ fn a_file_of_text_is_a_template() {
         let text = "{ {{- messages -}} }\r\n\u{feff}";
         let folder = Folder::new(&[(name, text)]);
         let template = folder.load(name);
-        assert_eq!(template.source, text);
+        assert_eq!(template.jinja, text);
         assert_eq!(template.name, folder.file(name).display().to_string());
         assert_eq!(template.origins.template.as_deref(), Some(name));
         assert_eq!((template.bos_token, template.eos_token), (None, None));
         assert!(template.special_tokens.is_empty() && template.variants.is_empty());
         assert_eq!(template.variant, None);
-        assert_eq!(folder.load_variant(name, "default").source, text);
+        assert_eq!(folder.load_variant(name, "default").jinja, text);
     }
 }
 
@@ -43,7 +43,7 @@ fn text_takes_tokens_from_the_configuration_beside_it() {
         ("additional_chat_templates/rag.jinja", "rag"),
     ] {
         let template = folder.load(name);
-        assert_eq!(template.source, source);
+        assert_eq!(template.jinja, source);
         assert_eq!(template.bos_token.as_deref(), Some("<s>"));
         assert_eq!(template.eos_token.as_deref(), Some("</s>"));
         assert_eq!(
@@ -88,7 +88,7 @@ fn json_says_what_the_tokens_are() {
         ("special_tokens_map.json", r#"{"bos_token": "<s>"}"#),
     ]);
     let template = folder.load("tokenizer_config.json");
-    assert_eq!(template.source, "text");
+    assert_eq!(template.jinja, "text");
     assert_eq!((template.variant, template.variants), (None, vec![]));
     assert_eq!(template.bos_token, None, "null means that there is none");
     assert_eq!(template.eos_token.as_deref(), Some("<|end|>"));
@@ -125,8 +125,8 @@ fn json_without_a_name_that_says_so() {
         ("config", r#"{"chat_template": "x"}"#),
         ("template", r#"{"role": "{{ role }}"}"#),
     ]);
-    assert_eq!(folder.load("config").source, "x");
-    assert_eq!(folder.load("template").source, r#"{"role": "{{ role }}"}"#);
+    assert_eq!(folder.load("config").jinja, "x");
+    assert_eq!(folder.load("template").jinja, r#"{"role": "{{ role }}"}"#);
 }
 
 #[test]
@@ -137,10 +137,10 @@ fn variants() {
         let config = format!(r#"{{"chat_template": {templates}}}"#);
         let folder = Folder::new(&[("a.json", &config)]);
         let template = folder.load("a.json");
-        assert_eq!(template.source, "d");
+        assert_eq!(template.jinja, "d");
         assert_eq!(template.variant.as_deref(), Some("default"));
         assert_eq!(template.variants, ["tool_use", "default"]);
-        assert_eq!(folder.load_variant("a.json", "tool_use").source, "t");
+        assert_eq!(folder.load_variant("a.json", "tool_use").jinja, "t");
         assert_eq!(
             folder.error("a.json", Some("rag")),
             "DIR/a.json: there is no variant `rag` of the chat template: \
@@ -165,7 +165,7 @@ fn variants() {
     );
     let template = folder.load("one.json");
     assert_eq!(
-        (template.source.as_str(), template.variant.as_deref()),
+        (template.jinja.as_str(), template.variant.as_deref()),
         ("1", Some("a"))
     );
     assert_eq!(
@@ -287,7 +287,7 @@ fn models_need_a_feature() {
     assert_eq!(
         result.expect_err("no hub").to_string(),
         "org/name@main: this unjinja was built without the `hub` feature and can't fetch models: \
-         build it with `--features hub`, or download the model and give its folder"
+         build it with the feature `hub`, or download the model and give its folder"
     );
 }
 

@@ -21,7 +21,7 @@ fn the_first_file_with_a_template_counts() {
         let file = template.origins.template.as_deref();
         assert_eq!(file, Some(name));
         assert_eq!(template.name, folder.file(name).display().to_string());
-        let source = template.source;
+        let source = template.jinja;
         assert!(name.contains(&source), "{name}: {source}");
         assert_eq!(template.eos_token.is_some(), files.contains(&CONFIG));
         files.pop();
@@ -44,11 +44,11 @@ fn further_templates_are_variants() {
     files.push(("chat_template.jinja", "d"));
     let folder = Folder::new(&files);
     let template = folder.load("");
-    assert_eq!(template.source, "d");
+    assert_eq!(template.jinja, "d");
     assert_eq!(template.variants, ["default", "rag", "tool_use"]);
     assert_eq!(template.variant.as_deref(), Some("default"));
     let template = folder.load_variant("", "rag");
-    assert_eq!(template.source, "r");
+    assert_eq!(template.jinja, "r");
     let origin = "additional_chat_templates/rag.jinja";
     assert_eq!(template.origins.template.as_deref(), Some(origin));
     assert_eq!(template.name, folder.file(origin).display().to_string());

@@ -137,7 +137,7 @@ fn template_and_tokens() {
         for name in ["model.gguf", "sha256-of-ollama"] {
             folder.write(name, model(Gguf::with(version, big_endian)).bytes());
             let template = folder.load(name);
-            assert_eq!(template.source, "{{ messages }}");
+            assert_eq!(template.jinja, "{{ messages }}");
             assert_eq!(template.name, folder.file(name).display().to_string());
             assert_eq!(template.bos_token.as_deref(), Some("<s>"));
             assert_eq!(template.eos_token.as_deref(), Some("<end>"));
@@ -153,7 +153,7 @@ fn template_and_tokens() {
                 assert_eq!(origin, Some(format!("{name}: tokenizer.{key}")));
             }
             let template = folder.load_variant(name, "tool_use");
-            assert_eq!(template.source, "tools");
+            assert_eq!(template.jinja, "tools");
             let origin = format!("{name}: tokenizer.chat_template.tool_use");
             assert_eq!(template.origins.template, Some(origin));
         }

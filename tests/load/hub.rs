@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use unjinja::{ChatTemplate, HubSettings, LoadError, LoadOptions, Source};
+use unjinja::{ChatTemplate, HubSettings, LoadError, LoadOptions, Progress, Source};
 
 use crate::server::{MAIN, Server, Shelf};
 use crate::support::Folder;
@@ -59,13 +59,13 @@ fn only_small_files_are_fetched_and_only_once() {
     let cache = Folder::new(&[]);
     let settings = settings(&server, &cache);
     let lines = RefCell::new(Vec::new());
-    let tell = |line: &str| lines.borrow_mut().push(line.to_owned());
+    let listener = |progress: &Progress| lines.borrow_mut().push(progress.to_string());
     let mut options = LoadOptions::default();
     options.hub = Some(settings.clone());
-    options.on_progress = Some(&tell);
+    options.on_progress = Some(&listener);
     let template = load_with("org/name", &options).expect("loads");
     assert_eq!(template.name, "org/name");
-    assert_eq!(template.source, "{{ messages }}");
+    assert_eq!(template.jinja, "{{ messages }}");
     assert_eq!(template.eos_token.as_deref(), Some("</s>"));
     assert_eq!(template.special_tokens, ["<x>", "</s>"]);
     assert_eq!(
@@ -125,8 +125,8 @@ fn only_small_files_are_fetched_and_only_once() {
     assert_eq!(
         load(&format!("org/name@{MAIN}"), &settings)
             .expect("cached")
-            .source,
-        template.source
+            .jinja,
+        template.jinja
     );
     options.offline = true;
     assert_eq!(load_with("org/name", &options).expect("cached"), template);
@@ -171,7 +171,7 @@ fn revisions_and_tokens() {
     settings.token = Some("hf_secret".into());
     let template = load("org/name@refs/pr/1", &settings).expect("loads");
     assert_eq!(
-        (template.source.as_str(), template.name.as_str()),
+        (template.jinja.as_str(), template.name.as_str()),
         ("other", "org/name@refs/pr/1")
     );
     let requests = server.requests();
@@ -187,12 +187,12 @@ fn revisions_and_tokens() {
     );
 
     assert_eq!(
-        load("org/name", &settings).expect("loads").source,
+        load("org/name", &settings).expect("loads").jinja,
         "{{ messages }}"
     );
     assert!(!server.requests().is_empty());
     for name in [format!("org/name@{OTHER}"), "org/name@refs/pr/1".to_owned()] {
-        assert_eq!(load(&name, &settings).expect("cached").source, "other");
+        assert_eq!(load(&name, &settings).expect("cached").jinja, "other");
     }
     assert!(server.requests().is_empty());
 
@@ -218,7 +218,7 @@ fn further_templates_are_found_in_the_listing() {
     options.variant = Some("rag".into());
     for asked in [true, false] {
         let template = load_with("org/name", &options).expect("loads");
-        assert_eq!(template.source, "rag");
+        assert_eq!(template.jinja, "rag");
         assert_eq!(template.variants, ["default", "rag"]);
         assert_eq!(!server.requests().is_empty(), asked);
     }
@@ -235,10 +235,7 @@ fn what_others_put_into_the_cache_is_used() {
         r#"{"added_tokens_decoder": {}}"#,
     );
     let mut settings = settings(&server, &cache);
-    assert_eq!(
-        load("org/name", &settings).expect("cached").source,
-        "theirs"
-    );
+    assert_eq!(load("org/name", &settings).expect("cached").jinja, "theirs");
     assert!(server.requests().is_empty());
 
     // This may not be all there is, so it is used only if there is no more to be had.
@@ -249,29 +246,29 @@ fn what_others_put_into_the_cache_is_used() {
     );
     let mut offline = settings.clone();
     offline.offline = true;
-    assert_eq!(load("org/name", &offline).expect("cached").source, "old");
+    assert_eq!(load("org/name", &offline).expect("cached").jinja, "old");
     assert!(server.requests().is_empty());
     server.change(|shelf| shelf.refusal = Some((503, "")));
-    let told = RefCell::new(String::new());
-    let tell = |line: &str| told.replace(line.to_owned()).clear();
+    let last = RefCell::new(String::new());
+    let listener = |progress: &Progress| last.replace(progress.to_string()).clear();
     let mut options = LoadOptions::default();
     options.hub = Some(settings.clone());
-    options.on_progress = Some(&tell);
+    options.on_progress = Some(&listener);
     assert_eq!(
-        load_with("org/name", &options).expect("cached").source,
+        load_with("org/name", &options).expect("cached").jinja,
         "old"
     );
     assert!(
-        told.borrow().ends_with("; taking what the cache has"),
-        "{told:?}"
+        last.borrow().ends_with("; taking what the cache has"),
+        "{last:?}"
     );
     settings.endpoint = "http://127.0.0.1:1".into();
-    assert_eq!(load("org/name", &settings).expect("cached").source, "old");
+    assert_eq!(load("org/name", &settings).expect("cached").jinja, "old");
 
     settings.endpoint = server.endpoint();
     server.change(|shelf| shelf.refusal = None);
     assert_eq!(
-        load("org/name", &settings).expect("loads").source,
+        load("org/name", &settings).expect("loads").jinja,
         "{{ messages }}"
     );
 
@@ -289,7 +286,7 @@ fn offline_needs_the_cache() {
     assert_eq!(
         error("org/name@v2", &settings),
         "org/name@v2: the model is not in the cache CACHE, and unjinja is offline: \
-         load it once without `--offline` or HF_HUB_OFFLINE"
+         load it once without `offline` or HF_HUB_OFFLINE"
     );
     cache.write(&format!("models--org--name/snapshots/{MAIN}/x"), "");
     cache.write("models--org--name/refs/main", MAIN);
@@ -299,7 +296,7 @@ fn offline_needs_the_cache() {
         "{error}"
     );
     assert!(
-        error.ends_with("try again without `--offline` or HF_HUB_OFFLINE"),
+        error.ends_with("try again without `offline` or HF_HUB_OFFLINE"),
         "{error}"
     );
     assert!(server.requests().is_empty());
@@ -341,7 +338,7 @@ fn refusals_are_explained() {
         (
             502,
             "HUB can't be reached (502 Bad Gateway): check the network, HF_ENDPOINT and the proxy, \
-             or use `--offline` with a model that was loaded before",
+             or use `offline` with a model that was loaded before",
         ),
         (418, "HUB: HTTP error: 418 I'm a teapot"),
         (
@@ -404,7 +401,7 @@ fn what_is_fetched_must_be_complete() {
     );
     server.change(|shelf| shelf.garbage = None);
     assert_eq!(
-        load("org/name", &settings).expect("loads").source,
+        load("org/name", &settings).expect("loads").jinja,
         "{{ messages }}"
     );
 

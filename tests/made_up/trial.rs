@@ -57,7 +57,7 @@ pub fn try_format(seed: u64, number: u64, format: Format) -> Outcome {
             output: String::new(),
         });
     };
-    let chat = ChatTemplate::from_source(source.as_str());
+    let chat = ChatTemplate::from_jinja(source.as_str());
     let derived = catch_unwind(AssertUnwindSafe(|| {
         derive(&chat, &DeriveOptions::default())
     }));

@@ -9,6 +9,7 @@ use std::thread;
 
 use clap::ValueEnum;
 
+use crate::options::option_name;
 use unjinja::{ChatTemplate, Derivation, DeriveOptions, Source, Value, derive, json};
 
 use super::source::SourceOptions;
@@ -259,6 +260,7 @@ fn derive_one(args: &Args, source: &str) -> Result<(ChatTemplate, Derivation), F
     options.ids = args.ids;
     options.guess_types = args.untyped == Untyped::Guess;
     let derivation = derive(&template, &options)
+        .map_err(|error| error.explain(option_name))
         .map_err(|error| Failure::Input(format!("{}: {error}", template.name)))?;
     Ok((template, derivation))
 }

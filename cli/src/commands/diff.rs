@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
+use crate::options::option_name;
 use crate::printable;
 use unjinja::check::{Comparison, Fixture, Parting, Text, compare, find};
 use unjinja::{
@@ -102,17 +103,19 @@ fn rendered(args: &Args) -> Result<Vec<Text>, Failure> {
     };
     if let Some(source) = &args.chat_template {
         let loaded = Source::parse(source).and_then(|source| ChatTemplate::load(&source, &options));
-        let template = loaded.map_err(|error| Failure::Input(error.to_string()))?;
-        return texts(&template)
-            .map_err(|error| Failure::Input(format!("{}: {error}", template.name)));
+        let template = loaded.map_err(|error| Failure::Input(error.explain(option_name)))?;
+        return texts(&template).map_err(|error| {
+            let error = error.explain(option_name);
+            Failure::Input(format!("{}: {error}", template.name))
+        });
     }
     // One that is not asked for need not be there, nor be of use.
     for path in [&args.first, &args.second] {
         match ChatTemplate::beside(path, &options).map(|found| found.map(|found| texts(&found))) {
             Ok(Some(Ok(texts))) => return Ok(texts),
             Ok(None) => {}
-            Ok(Some(Err(error))) => tell_left_out(&error),
-            Err(error) => tell_left_out(&error),
+            Ok(Some(Err(error))) => tell_left_out(&error.explain(option_name)),
+            Err(error) => tell_left_out(&error.explain(option_name)),
         }
     }
     Ok(Vec::new())

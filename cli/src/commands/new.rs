@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
+use crate::options::option_name;
 use unjinja::check::{FirstFixture, is_fixture};
 use unjinja::{Derivation, DeriveOptions, Source, derive};
 
@@ -72,6 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut options = DeriveOptions::default();
     options.base = args.source.options.base();
     let derivation = derive(&template, &options)
+        .map_err(|error| error.explain(option_name))
         .map_err(|error| Failure::Input(format!("{}: {error}", template.name)))?;
     let fixture = fixture(args, &derivation, &place)?;
     let fixture = match args.as_is {

@@ -182,7 +182,7 @@ fn render(case: &Object) -> Result<String, String> {
         eos_token: text("eos_token"),
         now,
     };
-    let rendering = ChatTemplate::from_source(template).render(&input);
+    let rendering = ChatTemplate::from_jinja(template).render(&input);
     rendering
         .map(|rendering| rendering.text)
         .map_err(|error| error.to_string())

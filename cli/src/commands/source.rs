@@ -6,8 +6,9 @@ use std::path::Path;
 
 use jiff::civil::DateTime;
 
+use crate::options::option_name;
 use crate::tui::Target;
-use unjinja::{ChatTemplate, LoadOptions, RenderInput, Source};
+use unjinja::{ChatTemplate, LoadError, LoadOptions, Progress, RenderInput, Source};
 
 use super::Failure;
 
@@ -57,9 +58,10 @@ impl SourceArgs {
 impl SourceOptions {
     /// Loads a template.
     pub(crate) fn load(&self, source: &str) -> Result<ChatTemplate, Failure> {
-        let source = Source::parse(source).map_err(|e| Failure::Input(e.to_string()))?;
+        let fail = |error: LoadError| Failure::Input(error.explain(option_name));
+        let source = Source::parse(source).map_err(fail)?;
         let loaded = self.with_load_options(|options| ChatTemplate::load(&source, options));
-        let template = loaded.map_err(|e| Failure::Input(e.to_string()))?;
+        let template = loaded.map_err(fail)?;
         Ok(self.with_tokens(template))
     }
 
@@ -72,7 +74,7 @@ impl SourceOptions {
         match self.with_load_options(|options| ChatTemplate::beside(path, options)) {
             Ok(template) => template.map(|template| self.with_tokens(template)),
             Err(error) => {
-                tell_left_out(&error);
+                tell_left_out(&error.explain(option_name));
                 None
             }
         }
@@ -80,9 +82,9 @@ impl SourceOptions {
 
     fn with_load_options<T>(&self, load: impl FnOnce(&LoadOptions<'_>) -> T) -> T {
         let is_terminal = io::stderr().is_terminal();
-        let progress = |line: &str| {
+        let progress = |progress: &Progress| {
             if is_terminal {
-                super::print_error(format_args!("{line}\n"));
+                super::print_error(format_args!("{}\n", progress.explain(option_name)));
             }
         };
         let mut options = LoadOptions::default();

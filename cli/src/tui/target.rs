@@ -7,12 +7,14 @@ use std::sync::Arc;
 use unjinja::check::{Case, Expected, Fixture, FixtureError, free_name, is_fixture};
 use unjinja::files::read_text;
 use unjinja::{
-    ChatTemplate, Derivation, DeriveOptions, Fault, Findings, LoadOptions, ParserOptions, Recovery,
-    ResponseTemplate, Row, Source, TemplateError, Tools, Value, json, parse,
+    ChatTemplate, Derivation, DeriveOptions, Fault, Findings, LoadError, LoadOptions,
+    ParserOptions, Recovery, ResponseTemplate, Row, Source, TemplateError, Tools, Value, json,
+    parse,
 };
 
 use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
 use super::sample::{Origin, Sample};
+use crate::options::option_name;
 
 /// Around what is wrong, so many lines are shown on each side.
 const EXCERPT: usize = 2;
@@ -157,9 +159,9 @@ impl Target {
     }
 
     fn chat_template(&self) -> Result<Loaded, OpenError> {
-        let source = Source::parse(&self.source).map_err(OpenError::plain)?;
+        let source = Source::parse(&self.source).map_err(of_loading)?;
         let chat = self.with_options(|options| ChatTemplate::load(&source, options));
-        let chat = self.with_tokens(chat.map_err(OpenError::plain)?);
+        let chat = self.with_tokens(chat.map_err(of_loading)?);
         let (derivation, format) = self.derived(&chat)?;
         let template =
             ResponseTemplate::from_value(&derivation.template).map_err(OpenError::plain)?;
@@ -174,12 +176,11 @@ impl Target {
     }
 
     fn derived(&self, chat: &ChatTemplate) -> Result<(Derivation, Format), OpenError> {
-        let fail =
-            |error: &dyn std::fmt::Display| OpenError::plain(format!("{}: {error}", chat.name));
+        let fail = |error: String| OpenError::plain(format!("{}: {error}", chat.name));
         let derived = Derivation::with_candidates(chat, &self.derive);
-        let (derivation, candidates) = derived.map_err(|error| fail(&error))?;
+        let (derivation, candidates) = derived.map_err(|error| fail(error.explain(option_name)))?;
         let found = Findings::with_evidence(chat, &self.derive.base);
-        let (findings, evidence) = found.map_err(|error| fail(&error))?;
+        let (findings, evidence) = found.map_err(|error| fail(error.to_string()))?;
         let format = Format {
             name: chat.name.clone(),
             statements: findings.statements(),
@@ -269,6 +270,10 @@ pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, OpenError> 
     let text = read_text(path, MAX_FILE).map_err(OpenError::plain)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     ResponseTemplate::from_config(text).map_err(|error| of_template(path, error))
+}
+
+fn of_loading(error: LoadError) -> OpenError {
+    OpenError::plain(error.explain(option_name))
 }
 
 impl OpenError {

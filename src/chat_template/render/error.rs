@@ -10,7 +10,7 @@ use std::fmt;
 /// ```
 /// use unjinja::{ChatTemplate, RenderInput};
 ///
-/// let template = ChatTemplate::from_source("Hi\n{{ messages[0].content + 1 }}");
+/// let template = ChatTemplate::from_jinja("Hi\n{{ messages[0].content + 1 }}");
 /// let messages = unjinja::json::read(r#"[{"role": "user", "content": "x"}]"#)?;
 /// let input = RenderInput { messages, ..RenderInput::default() };
 /// let error = template.render(&input).unwrap_err();
@@ -24,6 +24,7 @@ pub struct RenderError {
     /// The line's text, and where in it the error lies, in characters.
     excerpt: Option<(String, usize, usize)>,
     raised: bool,
+    undefined: Option<String>,
 }
 
 /// How much of a long line is shown on either side of the place.
@@ -52,8 +53,12 @@ impl RenderError {
             message.push_str(&error.to_string());
             cause = error.source();
         }
+        let raised = message.starts_with(RAISED);
         RenderError {
-            raised: message.starts_with(RAISED),
+            raised,
+            undefined: undefined_in(&message)
+                .filter(|_| !raised)
+                .map(str::to_owned),
             message: message.trim_start_matches(RAISED).to_owned(),
             line: error.line(),
             excerpt: error
@@ -70,6 +75,7 @@ impl RenderError {
             line: None,
             excerpt: None,
             raised: false,
+            undefined: None,
         }
     }
 
@@ -83,10 +89,35 @@ impl RenderError {
         self.line
     }
 
+    /// What the template needed and was not given, as the template writes it: `bos_token`, or
+    /// `messages[0].name`.
+    ///
+    /// ```
+    /// use unjinja::{ChatTemplate, RenderInput};
+    ///
+    /// let template = ChatTemplate::from_jinja("{{ bos_token + 'Hi' }}");
+    /// let error = template.render(&RenderInput::default()).unwrap_err();
+    /// assert_eq!(error.undefined(), Some("bos_token"));
+    /// ```
+    pub fn undefined(&self) -> Option<&str> {
+        self.undefined.as_deref()
+    }
+
     /// Whether the template itself refused its input, by `raise_exception`.
     pub fn is_raised(&self) -> bool {
         self.raised
     }
+}
+
+/// The expression that an error of minijinja says to be undefined: it has no other place for it than
+/// its detail, which is "`bos_token` is undefined", or ends in "(`bos_token` is undefined)".
+fn undefined_in(detail: &str) -> Option<&str> {
+    let start = match detail.strip_prefix('`') {
+        Some(rest) => rest,
+        None => detail.rsplit_once("(`")?.1,
+    };
+    let (expression, rest) = start.split_once('`')?;
+    rest.starts_with(" is undefined").then_some(expression)
 }
 
 /// An operation that its values do not allow.

@@ -1,5 +1,6 @@
 //! What a check has found, for people at a terminal.
 
+use crate::options::option_name;
 use crate::printable;
 use unjinja::Value;
 use unjinja::check::{CaseReport, Cut, Failure, MarkedText, Region, RegionKind, Report, Story};
@@ -34,7 +35,7 @@ pub(super) fn report(report: &Report, terminal: bool) -> String {
             printable(&case.name)
         ));
         for failure in &case.failures {
-            out.push_str(&format!("  {}\n", printable(&failure.headline())));
+            out.push_str(&format!("  {}\n", printable(&failure.explain(option_name))));
             out.push_str(&indented(&details(failure, case, terminal)));
         }
         out.push_str("  the text, region by region:\n");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::options::option_name;
 use unjinja::check::{CaseReport, Failure, FileReport, Report};
 use unjinja::{Object, Value, json};
 
@@ -71,7 +72,7 @@ fn case(case: &CaseReport) -> Object {
 fn failure(failure: &Failure) -> Object {
     let mut out = Object::new();
     out.insert("kind", failure.key());
-    out.insert("message", failure.headline());
+    out.insert("message", failure.explain(option_name));
     let (expected, actual) = match failure {
         Failure::Message { expected, actual } => {
             (Some(expected.clone().into()), Some(actual.clone().into()))

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::options::option_name;
 use unjinja::check::{CaseReport, FileReport, FixtureError, Report};
 
 use super::human;
@@ -67,7 +68,7 @@ fn case(out: &mut String, path: &str, case: &CaseReport) {
         out.push_str(&format!(
             "      <failure type=\"{}\" message=\"{}\">{}</failure>\n",
             failure.key(),
-            attribute(&failure.headline()),
+            attribute(&failure.explain(option_name)),
             text(&format!(
                 "{place}\n{}",
                 human::details(failure, case, false)

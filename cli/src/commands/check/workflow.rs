@@ -2,6 +2,7 @@
 
 use unjinja::check::Report;
 
+use crate::options::option_name;
 use crate::printable;
 use unjinja::Level;
 
@@ -30,7 +31,7 @@ pub(super) fn report(report: &Report) -> String {
         let path = file.path.display().to_string();
         for failure in &case.failures {
             let details = human::details(failure, case, false);
-            let message = printable(&format!("{}\n{details}", failure.headline()));
+            let message = printable(&format!("{}\n{details}", failure.explain(option_name)));
             let name = printable(&case.name);
             let position = Some(case.position_of(failure));
             out.push_str(&command(

@@ -2,6 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
+use crate::options::option_name;
 use crate::tui::layout::Pane;
 use crate::tui::sample::Verdict;
 use crate::tui::state::Workbench;
@@ -60,7 +61,7 @@ pub(super) fn verdict(workbench: &Workbench, paper: &mut Paper) {
     match &sample.verdict {
         Verdict::Failed(failures) => {
             for failure in failures {
-                paper.words(&failure.headline(), styles.bad());
+                paper.words(&failure.explain(option_name), styles.bad());
             }
         }
         Verdict::Passed => paper.words("as expected, however it is cut", styles.good()),

@@ -1,0 +1,14 @@
+//! The options of the command line that errors of the library advise to use.
+
+use unjinja::Remedy;
+
+/// What the command line calls something that the message of an error advises to make use of.
+pub fn option_name(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::Offline => "`--offline`",
+        Remedy::HubFeature => "`--features hub`",
+        Remedy::BosToken => "`--bos-token`",
+        Remedy::EosToken => "`--eos-token`",
+        Remedy::Update => "`unjinja check --update`",
+    }
+}

@@ -1,0 +1,115 @@
+//! A chat template, and what its model says beside it.
+
+use crate::value::Value;
+
+use super::render::{PreparedTemplate, RenderError, RenderInput, Rendering};
+
+/// A chat template with what its model says beside it.
+///
+/// ```
+/// use unjinja::{ChatTemplate, LoadOptions, Source};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// std::fs::write(folder.join("chat_template.jinja"), "{{ messages }}")?;
+/// std::fs::write(folder.join("tokenizer_config.json"), r#"{"eos_token": "<|im_end|>"}"#)?;
+///
+/// let source = Source::Path(folder.to_owned());
+/// let template = ChatTemplate::load(&source, &LoadOptions::default())?;
+/// assert_eq!(template.jinja, "{{ messages }}");
+/// assert_eq!(template.eos_token.as_deref(), Some("<|im_end|>"));
+/// assert_eq!(template.origins.eos_token.as_deref(), Some("tokenizer_config.json"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ChatTemplate {
+    /// What messages about the template call it: the path of the file it stands in, `org/name` of
+    /// a model, or `standard input`.
+    pub name: String,
+    /// The Jinja text, exactly as it stands in its file.
+    pub jinja: String,
+    /// The name of this variant; `None` if there is only one template, and it has no name.
+    pub variant: Option<String>,
+    /// The names of all the variants there are; none if there is only one template, and it has no
+    /// name. A template without a name among others that have one is called `default`.
+    pub variants: Vec<String>,
+    /// The token that begins a text.
+    pub bos_token: Option<String>,
+    /// The token that ends a text or a turn.
+    pub eos_token: Option<String>,
+    /// All special tokens, in order and without repeats.
+    pub special_tokens: Vec<String>,
+    /// The response template, as JSON.
+    pub response_template: Option<Value>,
+    /// The files all of this came from.
+    pub origins: Origins,
+}
+
+/// The files that the parts of a [`ChatTemplate`] came from, for people to read:
+/// `tokenizer_config.json`, or `model.gguf: tokenizer.chat_template`.
+///
+/// `None` where there is no such part, or where it did not come from a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Origins {
+    /// Where the template stands.
+    pub template: Option<String>,
+    /// Where [`ChatTemplate::bos_token`] stands.
+    pub bos_token: Option<String>,
+    /// Where [`ChatTemplate::eos_token`] stands.
+    pub eos_token: Option<String>,
+    /// Where [`ChatTemplate::special_tokens`] stand; several files have commas between them.
+    pub special_tokens: Option<String>,
+    /// Where [`ChatTemplate::response_template`] stands.
+    pub response_template: Option<String>,
+}
+
+impl ChatTemplate {
+    /// A template that is at hand as text, with no tokens beside it.
+    ///
+    /// ```
+    /// let template = unjinja::ChatTemplate::from_jinja("{{ messages[0].content }}");
+    /// assert_eq!(template.name, "chat template");
+    /// assert_eq!(template.eos_token, None);
+    /// ```
+    pub fn from_jinja(jinja: impl Into<String>) -> Self {
+        Self {
+            name: "chat template".to_owned(),
+            jinja: jinja.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Makes the template ready to be compiled, for rendering it several times.
+    ///
+    /// ```
+    /// use unjinja::{ChatTemplate, RenderInput, json};
+    ///
+    /// let template = ChatTemplate::from_jinja("{{ messages | length }} messages");
+    /// let prepared = template.prepare();
+    /// let renderer = prepared.renderer()?;
+    /// for (messages, text) in [("[]", "0 messages"), (r#"[{"role": "user"}]"#, "1 messages")] {
+    ///     let input = RenderInput { messages: json::read(messages)?, ..RenderInput::default() };
+    ///     assert_eq!(renderer.render(&input)?.text, text);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn prepare(&self) -> PreparedTemplate {
+        PreparedTemplate::new(&self.jinja)
+    }
+
+    /// Renders the template once. Its own tokens are taken where the input names none.
+    ///
+    /// # Errors
+    ///
+    /// If the template is not valid, does not take the input, or takes too long.
+    pub fn render(&self, input: &RenderInput) -> Result<Rendering, RenderError> {
+        let input = RenderInput {
+            bos_token: input.bos_token.clone().or_else(|| self.bos_token.clone()),
+            eos_token: input.eos_token.clone().or_else(|| self.eos_token.clone()),
+            ..input.clone()
+        };
+        self.prepare().renderer()?.render(&input)
+    }
+}
