@@ -598,6 +598,12 @@ pub enum Value {
     Object(Object),
 }
 
+impl AsRef<Value> for Value {
+    fn as_ref(&self) -> &Value {
+        self
+    }
+}
+
 impl Value {
     /// Whether this is `null`.
     pub fn is_null(&self) -> bool {

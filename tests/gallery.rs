@@ -304,6 +304,8 @@ const COMMON: &[&str] = &[
     "chatml",
     "coder",
     "nano",
+    "open",
+    "seed",
 ];
 
 #[test]

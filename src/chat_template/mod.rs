@@ -28,6 +28,7 @@ mod variant;
 
 pub use error::{GgufFault, HubFault, LoadError};
 pub use load::LoadOptions;
+pub(crate) use render::REASONING_KEYS;
 pub use render::{PreparedTemplate, RenderError, RenderInput, Renderer, Rendering};
 pub use settings::HubSettings;
 pub use source::{ModelId, NotAModelId, Source};

@@ -139,7 +139,7 @@ impl fmt::Display for Cut {
     }
 }
 
-/// The pieces of a text that is cut at some places, as [`Cut::pieces`] tells.
+/// The pieces of a text that is cut at some places, as [`Cut::pieces`] has them.
 pub(super) fn pieces<'t>(text: &'t str, places: &[usize]) -> impl Iterator<Item = &'t str> {
     let ends = places.iter().copied().chain([text.len()]);
     let mut start = 0;

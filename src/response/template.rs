@@ -127,8 +127,8 @@ impl ResponseTemplate {
     }
 
     /// Reads a template from a value.
-    pub fn from_value(value: &Value) -> Result<ResponseTemplate, TemplateError> {
-        load::from_value(value)
+    pub fn from_value(value: impl AsRef<Value>) -> Result<ResponseTemplate, TemplateError> {
+        load::from_value(value.as_ref())
     }
 
     /// The template as it was read: the same keys in the same order.
@@ -203,6 +203,20 @@ impl ResponseTemplate {
             position: 0,
         })?;
         Ok(last.map(|end| &prompt[end..]))
+    }
+}
+
+/// The template as it was read.
+impl AsRef<Value> for ResponseTemplate {
+    fn as_ref(&self) -> &Value {
+        self.as_value()
+    }
+}
+
+/// Templates are equal if they were read from equal values.
+impl PartialEq for ResponseTemplate {
+    fn eq(&self, other: &ResponseTemplate) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner) || self.as_value() == other.as_value()
     }
 }
 

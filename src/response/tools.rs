@@ -34,7 +34,7 @@ use crate::value::{Number, Object, Text, Value};
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tools {
     /// The list that they were read from.
     list: Arc<[Value]>,

@@ -79,7 +79,7 @@ pub fn try_format(seed: u64, number: u64, format: Format) -> Outcome {
             return outcome;
         }
     };
-    outcome.derived = json::write(&derived.template);
+    outcome.derived = json::write(derived.template.as_value());
     let prepared = chat.prepare();
     let renderer = prepared
         .renderer()

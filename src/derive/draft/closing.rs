@@ -1,16 +1,16 @@
 //! What closes a call.
 
 use crate::analysis::markers::{self, is_distinctive};
-use crate::analysis::{CallBody, CallShape, slotted};
+use crate::analysis::{CallBody, CallShape, text_with_slots};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
-use super::opening::{json_head, opens_clearly};
-use super::{Drafter, push};
+use super::call_texts::{json_head, opens_clearly, split_close};
+use super::drafter::{Drafter, push_markers};
 
 impl Drafter<'_> {
     pub(super) fn close_calls(&self, shape: &CallShape, field: &mut Object) {
-        let close = slotted(&shape.close);
+        let close = text_with_slots(&shape.close);
         let (close, _) = split_close(&close);
         let close = close.trim();
         let section = shape.section_close.trim();
@@ -19,7 +19,7 @@ impl Drafter<'_> {
         if is_distinctive(close) {
             closers.push(close.to_owned());
             if is_distinctive(section) {
-                push(&mut closers, section);
+                push_markers(&mut closers, section);
             }
         } else {
             // What closes a call could as well stand in its arguments: what follows tells.
@@ -76,7 +76,7 @@ impl Drafter<'_> {
         if !shape.several || is_clear || matches!(shape.body, CallBody::Array(..)) {
             return None;
         }
-        let mut head = self.opening(&shape.open, false);
+        let mut head = self.slots_pattern(&shape.open, false);
         if let CallBody::Object(keys, _) = &shape.body {
             head.push_str(&json_head(&shape.body, keys));
         }
@@ -95,15 +95,4 @@ impl Drafter<'_> {
             },
         )
     }
-}
-
-/// What closes a call, cut into its first marker and the rest.
-pub(super) fn split_close(close: &str) -> (&str, &str) {
-    let pieces = markers::pieces(close);
-    let first = pieces.iter().position(|piece| markers::is_marker(piece));
-    let Some(first) = first else {
-        return (close, "");
-    };
-    let length = pieces[..=first].iter().map(|piece| piece.len()).sum();
-    close.split_at(length)
 }

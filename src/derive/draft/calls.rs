@@ -1,17 +1,18 @@
-//! How the body of a call becomes a name and arguments.
+//! The field for calls, and how the body of a call becomes a name and arguments.
 
 use crate::analysis::{CallBody, CallKeys, Dialect, Slot, Tagged};
 use crate::derive::regex::{any_of, exact, loose, up_to};
 use crate::value::{Object, Value};
 
-use super::Drafter;
+use super::call_texts::literal_open;
+use super::drafter::Drafter;
 
 impl Drafter<'_> {
     /// The field for calls.
     pub(super) fn calls(&self) -> Option<Object> {
         let shape = self.findings.calls.as_ref()?;
         let mut field = Object::new();
-        match self.literal_open(shape) {
+        match literal_open(shape) {
             Some(open) => {
                 self.open(&mut field, &[open]);
             }

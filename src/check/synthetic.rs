@@ -1,4 +1,4 @@
-//! Texts made of the markers of two response templates.
+//! Synthetic texts, made of the markers of two response templates.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::json;
 use crate::response::{Delimiter, ResponseTemplate};
 use crate::value::{Object, Value};
 
-use super::compare::Text;
+use super::compare::SampleText;
 
 /// So many markers are combined in pairs at the most.
 const MAX_MARKERS: usize = 40;
@@ -34,10 +34,10 @@ const SPACES: [&str; 4] = ["", " ", "\n", "\t"];
 /// A call, which may stand between two markers while a third is tried.
 const CALL: &str = BODIES[1];
 
-impl Text {
-    /// Texts in which up to three markers follow each other, out of those of two templates, and
+impl SampleText {
+    /// Synthetic texts, in which up to three markers follow each other, out of those of two templates, and
     /// prompts that end with what either takes for the beginning of a message.
-    pub fn made_up(first: &ResponseTemplate, second: &ResponseTemplate) -> Vec<Text> {
+    pub fn synthetic(first: &ResponseTemplate, second: &ResponseTemplate) -> Vec<SampleText> {
         let of_fields = |template: &ResponseTemplate| {
             let fields = template.fields().iter();
             let delimiters = fields.flat_map(|field| field.open().into_iter().chain(field.close()));
@@ -50,11 +50,11 @@ impl Text {
             let examples = template.start_anchor().examples().into_iter();
             examples.map(|example| example.text).collect()
         };
-        let markers = joined(of_fields(first), of_fields(second));
-        let anchors = joined(of_anchor(first), of_anchor(second));
+        let markers = distinct(of_fields(first), of_fields(second));
+        let anchors = distinct(of_anchor(first), of_anchor(second));
         let few = &markers[..markers.len().min(MAX_IN_THREES)];
         let mut bodies: Vec<String> = BODIES.map(str::to_owned).into();
-        bodies.extend(joined(wanted(first), wanted(second)));
+        bodies.extend(distinct(transform_inputs(first), transform_inputs(second)));
         let mut outputs = bodies.clone();
         for a in &markers {
             outputs.extend(bodies.iter().map(|body| format!("{body}{a}x")));
@@ -71,7 +71,7 @@ impl Text {
             }
         }
         let alone = outputs.iter().map(|output| text("", output));
-        let mut texts: Vec<Text> = alone.collect();
+        let mut texts: Vec<SampleText> = alone.collect();
         for anchor in &anchors {
             texts.push(text(&format!("u{anchor}"), "w"));
             for a in &markers {
@@ -88,12 +88,12 @@ impl Text {
     }
 }
 
-fn text(prefix: &str, output: &str) -> Text {
-    Text::new("made up of the markers of both", prefix, output)
+fn text(prefix: &str, output: &str) -> SampleText {
+    SampleText::new("made up of the markers of both", prefix, output)
 }
 
 /// JSON that has what the transforms of a template ask for.
-fn wanted(template: &ResponseTemplate) -> Vec<String> {
+fn transform_inputs(template: &ResponseTemplate) -> Vec<String> {
     let fields = template.as_value().get("fields").and_then(Value::as_object);
     let bodies = fields
         .into_iter()
@@ -101,7 +101,7 @@ fn wanted(template: &ResponseTemplate) -> Vec<String> {
         .filter_map(|field| {
             let is_list = field.get("transform_each").and_then(Value::as_bool) == Some(true);
             let mut body = Object::new();
-            fill(&mut body, field.get("transform")?, is_list);
+            fill_placeholders(&mut body, field.get("transform")?, is_list);
             let body = Value::from(body);
             Some(json::write(&match is_list {
                 true => vec![body].into(),
@@ -112,12 +112,14 @@ fn wanted(template: &ResponseTemplate) -> Vec<String> {
 }
 
 /// Puts something wherever a placeholder of a transform looks for it.
-fn fill(body: &mut Object, transform: &Value, is_element: bool) {
+fn fill_placeholders(body: &mut Object, transform: &Value, is_element: bool) {
     match transform {
-        Value::Array(items) => items.iter().for_each(|item| fill(body, item, is_element)),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| fill_placeholders(body, item, is_element)),
         Value::Object(object) => object
             .values()
-            .for_each(|value| fill(body, value, is_element)),
+            .for_each(|value| fill_placeholders(body, value, is_element)),
         Value::String(text) => {
             let text = text.to_string_lossy();
             let name = text
@@ -128,7 +130,7 @@ fn fill(body: &mut Object, transform: &Value, is_element: bool) {
                 false => name.and_then(|name| name.strip_prefix("content.")),
             };
             if let Some(path) = path {
-                put(body, path);
+                put_at(body, path);
             }
         }
         _ => {}
@@ -136,7 +138,7 @@ fn fill(body: &mut Object, transform: &Value, is_element: bool) {
 }
 
 /// Puts a value at a path, the steps of which have dots between them.
-fn put(body: &mut Object, path: &str) {
+fn put_at(body: &mut Object, path: &str) {
     let Some((key, rest)) = path.split_once('.') else {
         // Arguments are an object, and a name that is one shows a difference as well.
         body.insert(path, Object::from_iter([("a", 1)]));
@@ -146,12 +148,12 @@ fn put(body: &mut Object, path: &str) {
         Some(Value::Object(inner)) => inner.clone(),
         _ => Object::new(),
     };
-    put(&mut inner, rest);
+    put_at(&mut inner, rest);
     body.insert(key, inner);
 }
 
 /// What two templates match, none twice: first what only one of them does.
-fn joined(first: Vec<String>, second: Vec<String>) -> Vec<String> {
+fn distinct(first: Vec<String>, second: Vec<String>) -> Vec<String> {
     let all: BTreeSet<&String> = first.iter().chain(&second).collect();
     let in_both = |text: &&String| first.contains(text) && second.contains(text);
     let (common, own): (Vec<&String>, Vec<&String>) = all.into_iter().partition(in_both);
