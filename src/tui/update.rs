@@ -11,7 +11,6 @@ mod stepping;
 
 use crossterm::event::KeyEvent;
 
-
 use super::keys::{self, Action};
 use super::layout::Pane;
 use super::loaded::TemplatePlace;
