@@ -304,6 +304,7 @@ const COMMON: &[&str] = &[
     "chatml",
     "coder",
     "nano",
+    "edge",
     "open",
     "seed",
 ];

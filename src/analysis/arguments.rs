@@ -19,7 +19,7 @@ pub(super) struct Quoting {
     pub(super) is_python_call: bool,
 }
 
-/// How strings are told from numbers; `None` if they aren't.
+/// How strings are distinguished from numbers; `None` if they aren't.
 pub(super) fn quoting(renderings: &CallRenderings, string: &ArgumentSpan) -> Option<Quoting> {
     let text = renderings.one_call.as_str();
     let (other, number) = renderings.number_span()?;

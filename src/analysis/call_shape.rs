@@ -98,7 +98,7 @@ impl Dialect {
 pub struct Tagged {
     /// What stands before a key.
     pub open: String,
-    /// What stands between key and value: one text, or several where it tells the value's type.
+    /// What stands between key and value: one text, or several where it shows the value's type.
     pub between: Vec<String>,
     /// What stands after a value; some formats name the key there once more.
     pub close: Vec<Slot>,

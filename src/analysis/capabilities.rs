@@ -38,7 +38,7 @@ pub struct Capabilities {
     pub answers: Vec<Answer>,
     /// The variables that the template reads beside the conversation.
     pub variables: Vec<Variable>,
-    /// Whether it has `{% generation %}`, which tells what of a conversation the model wrote.
+    /// Whether it has `{% generation %}`, which marks what of a conversation the model wrote.
     pub marks_generation: bool,
     /// What a prompt writes of the assistant's turn; `None` if no prompt can be rendered.
     pub generation_prompt: Option<GenerationPrompt>,

@@ -1,12 +1,15 @@
 //! How sure a finding is.
 
+use std::fmt;
+
 /// How sure a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Certainty {
     /// Only instructions or the names of special tokens hint at it.
     Guessed,
-    /// It is never rendered, but prompts begin it, or the template takes it out of what it is given.
+    /// It is never rendered, but prompts begin it, or the template takes it out of what it
+    /// is given.
     Inferred,
     /// It was seen in renderings.
     Seen,
@@ -20,5 +23,11 @@ impl Certainty {
             Certainty::Inferred => "inferred",
             Certainty::Seen => "seen",
         }
+    }
+}
+
+impl fmt::Display for Certainty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key())
     }
 }

@@ -5,7 +5,7 @@ use super::content::ContentShape;
 use super::reasoning::ReasoningShape;
 use super::turn::TurnShape;
 
-/// How a model writes its turn, as far as its chat template tells.
+/// How a model writes its turn, as far as its chat template shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Findings {

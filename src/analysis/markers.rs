@@ -170,7 +170,7 @@ pub(crate) fn is_marker(piece: &str) -> bool {
     count > 2 && (bracketed || is_run() || has_name())
 }
 
-/// Whether a text has something in it that can be told from a model's prose and from JSON.
+/// Whether a text has something in it that can be distinguished from a model's prose and from JSON.
 pub(crate) fn is_distinctive(text: &str) -> bool {
     if pieces(text).into_iter().any(is_marker) {
         return true;

@@ -206,14 +206,14 @@ fn case(
     let is_recovered = !matches!(row.recovery, Recovery::NotExpressed(_));
     let message = match outcome.as_ref().ok().filter(|_| is_recovered) {
         Some(message) => message.clone(),
-        None => said(template, row),
+        None => intended_message(template, row),
     };
     case.insert("message", message);
     case
 }
 
 /// What was said, with what every message of the template holds.
-fn said(template: &ResponseTemplate, row: &Row) -> Object {
+fn intended_message(template: &ResponseTemplate, row: &Row) -> Object {
     let mut message = template.defaults().clone();
     for (key, value) in row.message.clone() {
         message.insert(key, value);

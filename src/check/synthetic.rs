@@ -35,57 +35,63 @@ const SPACES: [&str; 4] = ["", " ", "\n", "\t"];
 const CALL: &str = BODIES[1];
 
 impl SampleText {
-    /// Synthetic texts, in which up to three markers follow each other, out of those of two templates, and
-    /// prompts that end with what either takes for the beginning of a message.
+    /// Synthetic texts, in which up to three markers of two templates follow each other, and prompts
+    /// that end with what either takes for the beginning of a message.
     pub fn synthetic(first: &ResponseTemplate, second: &ResponseTemplate) -> Vec<SampleText> {
-        let of_fields = |template: &ResponseTemplate| {
-            let fields = template.fields().iter();
-            let delimiters = fields.flat_map(|field| field.open().into_iter().chain(field.close()));
-            delimiters
-                .flat_map(Delimiter::examples)
-                .map(|example| example.text)
-                .collect()
-        };
-        let of_anchor = |template: &ResponseTemplate| {
-            let examples = template.start_anchor().examples().into_iter();
-            examples.map(|example| example.text).collect()
-        };
-        let markers = distinct(of_fields(first), of_fields(second));
-        let anchors = distinct(of_anchor(first), of_anchor(second));
-        let few = &markers[..markers.len().min(MAX_IN_THREES)];
+        let markers = distinct(field_markers(first), field_markers(second));
+        let anchors = distinct(anchor_examples(first), anchor_examples(second));
         let mut bodies: Vec<String> = BODIES.map(str::to_owned).into();
         bodies.extend(distinct(transform_inputs(first), transform_inputs(second)));
-        let mut outputs = bodies.clone();
-        for a in &markers {
-            outputs.extend(bodies.iter().map(|body| format!("{body}{a}x")));
-            for space in SPACES {
-                outputs.extend([format!("w{a}{space}x"), format!("w{a}{space}")]);
-                outputs.push(format!("w{space}{a}x"));
-            }
-            for b in &markers {
-                outputs.extend(bodies.iter().map(|body| format!("{a}{body}{b}x")));
-                outputs.extend(SPACES.iter().map(|space| format!("w{a}w{b}{space}")));
-            }
-            for b in few {
-                outputs.extend(few.iter().map(|c| format!("{a}w{b}{CALL}{c}x")));
-            }
-        }
-        let alone = outputs.iter().map(|output| text("", output));
-        let mut texts: Vec<SampleText> = alone.collect();
+        let mut texts: Vec<SampleText> = outputs(&markers, &bodies)
+            .iter()
+            .map(|output| text("", output))
+            .collect();
         for anchor in &anchors {
             texts.push(text(&format!("u{anchor}"), "w"));
             for a in &markers {
                 texts.push(text(&format!("u{anchor}"), &format!("{a}w")));
                 texts.push(text(&format!("u{anchor}{a}"), "w"));
-                texts.extend(
-                    markers
-                        .iter()
-                        .map(|b| text(&format!("{anchor}{a}"), &format!("w{b}x"))),
-                );
+                let prompt = format!("{anchor}{a}");
+                texts.extend(markers.iter().map(|b| text(&prompt, &format!("w{b}x"))));
             }
         }
         texts
     }
+}
+
+/// What the delimiters of a template's fields match.
+fn field_markers(template: &ResponseTemplate) -> Vec<String> {
+    let fields = template.fields().iter();
+    let delimiters = fields.flat_map(|field| field.open().into_iter().chain(field.close()));
+    let examples = delimiters.flat_map(Delimiter::examples);
+    examples.map(|example| example.text).collect()
+}
+
+/// What a template takes for the beginning of a message.
+fn anchor_examples(template: &ResponseTemplate) -> Vec<String> {
+    let examples = template.start_anchor().examples().into_iter();
+    examples.map(|example| example.text).collect()
+}
+
+/// Outputs of bodies alone, and with up to three markers around them.
+fn outputs(markers: &[String], bodies: &[String]) -> Vec<String> {
+    let few = &markers[..markers.len().min(MAX_IN_THREES)];
+    let mut outputs = bodies.to_vec();
+    for a in markers {
+        outputs.extend(bodies.iter().map(|body| format!("{body}{a}x")));
+        for space in SPACES {
+            outputs.extend([format!("w{a}{space}x"), format!("w{a}{space}")]);
+            outputs.push(format!("w{space}{a}x"));
+        }
+        for b in markers {
+            outputs.extend(bodies.iter().map(|body| format!("{a}{body}{b}x")));
+            outputs.extend(SPACES.iter().map(|space| format!("w{a}w{b}{space}")));
+        }
+        for b in few {
+            outputs.extend(few.iter().map(|c| format!("{a}w{b}{CALL}{c}x")));
+        }
+    }
+    outputs
 }
 
 fn text(prefix: &str, output: &str) -> SampleText {

@@ -248,7 +248,7 @@ impl Damager<'_> {
         self.put_as(into, "a text before the calls", output, expected);
     }
 
-    /// Where the calls begin in a text, if a marker tells.
+    /// Where the calls begin in a text, if a marker shows it.
     fn calls_start(&self, output: &str) -> Option<usize> {
         let shape = self.findings.calls.as_ref()?;
         let first = match shape.open.first() {

@@ -5,6 +5,7 @@ use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 
 use super::damage::{self, Damaged};
 use super::sample::{self, Samples};
+use super::synthetic;
 
 /// What drafts are written from, and what they are tried on.
 pub(super) struct Material {
@@ -25,7 +26,9 @@ impl Material {
             headers,
             findings,
         } = analyze(template, &prepared, base)?;
-        let samples = sample::render(&mut prober, &headers, &findings);
+        let mut samples = sample::render(&mut prober, &headers, &findings);
+        let synthetic = synthetic::samples(&findings, &samples.all);
+        samples.all.extend(synthetic);
         let damaged = damage::all(&findings, &samples.all);
         Ok(Material {
             findings,

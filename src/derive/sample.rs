@@ -8,7 +8,6 @@ use crate::chat_template::RenderError;
 use crate::response::Tools;
 
 use super::conversations::{Conversation, THOUGHT, conversations, tools};
-use super::synthetic;
 
 /// A text as a model would write it, and the message that it means.
 #[derive(Debug, Clone)]
@@ -127,9 +126,6 @@ pub(super) fn render(
         };
         sampler.add_to(&mut samples);
     }
-    samples
-        .all
-        .extend(synthetic::samples(findings, &samples.all));
     samples.cut_markers.sort_unstable();
     samples.cut_markers.dedup();
     samples

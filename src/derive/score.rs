@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 
 use crate::analysis::assistant_turn::AssistantTurn;
 use crate::json;
@@ -23,6 +24,13 @@ pub struct Tally {
     pub recovered: usize,
     /// How many there are.
     pub total: usize,
+}
+
+/// As in `3/4`.
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.recovered, self.total)
+    }
 }
 
 /// How good a draft is; more is better.

@@ -1,5 +1,7 @@
 //! What is asked of a chat template, and what it answers.
 
+use std::fmt;
+
 /// What is asked of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -53,6 +55,12 @@ impl Topic {
             Topic::ContentParts => "content_parts",
             Topic::UserTurnsInARow => "user_turns_in_a_row",
         }
+    }
+}
+
+impl fmt::Display for Topic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key())
     }
 }
 

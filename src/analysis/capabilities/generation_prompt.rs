@@ -33,7 +33,7 @@ impl Thinking {
 pub struct GenerationPrompt {
     /// What `add_generation_prompt` adds.
     pub text: String,
-    /// What it does about thinking; `None` if the template renders no reasoning to tell by.
+    /// What it does about thinking; `None` if the template renders no reasoning to compare with.
     pub thinking: Option<Thinking>,
 }
 

@@ -1,5 +1,5 @@
-//! The questions that a chat template is asked: each a conversation, and the words that have to come
-//! out of it.
+//! The questions that a chat template is asked: each a conversation, and the words that have to
+//! come out of it.
 
 use crate::analysis::probe::{Probe, Prober, call, message, object, result, tool, with};
 use crate::chat_template::REASONING_KEYS;

@@ -105,7 +105,7 @@ impl Drafter<'_> {
             _ => up_to(&tagged.between[0]),
         };
         let value = match tagged.close.is_empty() {
-            // Nothing but a separator tells where a value ends.
+            // Only a separator shows where a value ends.
             true => match tagged.separator.trim().chars().next() {
                 Some(stop) => format!("(?P<value>[^{}\\n]*)", exact(&stop.to_string())),
                 None => "(?P<value>[^\\n]*)".to_owned(),

@@ -138,7 +138,7 @@ impl Drafter<'_> {
         }
     }
 
-    /// The expression for calls that nothing clear opens: the first is told by what opens them
+    /// The expression for calls that nothing clear opens: the first is known by what opens them
     /// all, or by the start of the turn, and the next by standing behind it.
     fn chained(&self, shape: &CallShape, slots: &[Slot]) -> String {
         let section = shape.section_open.trim();
