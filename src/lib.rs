@@ -46,13 +46,13 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "chat-template")]
-mod analysis;
+pub mod analysis;
 #[cfg(feature = "chat-template")]
 mod chat_template;
 #[cfg(feature = "check")]
 pub mod check;
 #[cfg(feature = "chat-template")]
-mod derive;
+pub mod derive;
 #[cfg(feature = "chat-template")]
 pub mod files;
 pub mod json;
@@ -69,8 +69,8 @@ mod white_space;
 #[cfg(feature = "chat-template")]
 pub use analysis::{
     Answer, CallBody, CallKeys, CallShape, Capabilities, Certainty, ContentShape, Dialect,
-    Evidence, Findings, GenerationPrompt, Outcome, ReasoningShape, Slot, Statement, Subject,
-    Switch, Tagged, Thinking, Topic, TurnShape, Variable,
+    Evidence, EvidenceRendering, Findings, GenerationPrompt, Outcome, ReasoningShape, Slot,
+    Statement, Subject, Switch, Tagged, Thinking, Topic, TurnShape, Variable,
 };
 #[cfg(feature = "chat-template")]
 pub use chat_template::{
@@ -79,8 +79,8 @@ pub use chat_template::{
 };
 #[cfg(feature = "chat-template")]
 pub use derive::{
-    Candidate, DamageRow, DamagedText, Derivation, DeriveError, DeriveOptions, Recovery, Row,
-    Tally, derive,
+    Candidate, DamageRow, DamagedText, Derivation, DeriveError, DeriveOptions, Recovery,
+    RefusedConversation, Row, Tally, derive,
 };
 #[cfg(feature = "chat-template")]
 pub use lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, UnknownLint, lint};

@@ -33,7 +33,7 @@ fn told(name: &str) -> String {
         format!(
             "{:7} {:7} {:7} {what}\n",
             count(candidate.rendered),
-            count(candidate.made_up),
+            count(candidate.synthetic),
             count(candidate.damaged),
         )
     });

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
 use tempfile::TempDir;
-use unjinja::check::{Failure, Fixture, Options, Report, Story, check, find};
+use unjinja::check::{EventTrace, Failure, Fixture, Options, Report, check, find};
 use unjinja::json;
 
 const TEMPLATE: &str =
@@ -160,8 +160,8 @@ fn a_difference_comes_with_both_sides() {
     "#);
 }
 
-fn told(story: &Story) -> String {
-    match &story.outcome {
+fn told(trace: &EventTrace) -> String {
+    match &trace.outcome {
         Ok(message) => json::write(&message.clone().into()),
         Err(error) => error.to_string(),
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use insta::assert_snapshot;
-use unjinja::check::{Text, compare};
+use unjinja::check::{SampleText, compare};
 use unjinja::{ResponseTemplate, Value, json};
 
 use root::root;
@@ -410,7 +410,7 @@ fn a_changed_close_is_found_out_in_every_template_of_the_gallery() {
         content.insert("close_pattern", close);
         let first = ResponseTemplate::from_json(&text).expect("a template");
         let second = ResponseTemplate::from_value(&changed).expect("a template");
-        let texts = Text::made_up(&first, &second);
+        let texts = SampleText::synthetic(&first, &second);
         let parting = compare(&first, &second, &texts).smallest;
         assert!(parting.is_some(), "{}", path.display());
         count += 1;

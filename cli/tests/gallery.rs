@@ -303,8 +303,8 @@ const COMMON: &[&str] = &[
     "chatml",
     "coder",
     "nano",
-    "open",
     "edge",
+    "open",
     "seed",
 ];
 

@@ -2,27 +2,13 @@
 
 use std::ops::Range;
 
-use super::calls::{Samples, Slot, Spot, slots, spot};
-use super::markers::{NAME_SLOT, common_prefix, common_suffix};
+use super::call_renderings::{ArgumentSpan, CallRenderings};
+use super::call_shape::{Tagged, slots_in};
+use super::delimiters::Delimiters;
+use super::markers::{NAME_SLOT, common_prefix, common_suffix, is_marker, pieces};
 
 /// How many brackets before the arguments are looked at.
 const MAX_DEPTH: usize = 24;
-
-/// Arguments that stand raw between markers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Tagged {
-    /// What stands before a key.
-    pub open: String,
-    /// What stands between key and value: one text, or several where it tells the value's type.
-    pub between: Vec<String>,
-    /// What stands after a value; some formats name the key there once more.
-    pub close: Vec<Slot>,
-    /// What stands between two arguments.
-    pub separator: String,
-    /// Whether all values are JSON, texts too.
-    pub json_values: bool,
-}
 
 /// How strings are quoted.
 pub(super) struct Quoting {
@@ -33,10 +19,10 @@ pub(super) struct Quoting {
     pub(super) is_python_call: bool,
 }
 
-/// How strings are told from numbers; `None` if they aren't.
-pub(super) fn quoting(samples: &Samples, string: &Spot) -> Option<Quoting> {
-    let text = samples.one.as_str();
-    let (other, number) = samples.number_spot()?;
+/// How strings are distinguished from numbers; `None` if they aren't.
+pub(super) fn quoting(renderings: &CallRenderings, string: &ArgumentSpan) -> Option<Quoting> {
+    let text = renderings.one_call.as_str();
+    let (other, number) = renderings.number_span()?;
     let before = &text[string.key.end..string.value.start];
     let before_number = &other[number.key.end..number.value.start];
     let open = before
@@ -55,8 +41,8 @@ pub(super) fn quoting(samples: &Samples, string: &Spot) -> Option<Quoting> {
 
 impl Quoting {
     /// Where the object of arguments stands.
-    pub(super) fn object_range(&self, text: &str, spot: &Spot) -> Option<Range<usize>> {
-        let ahead = text[..spot.key.start].trim_end_matches(['"', '\'', '\\']);
+    pub(super) fn object_range(&self, text: &str, span: &ArgumentSpan) -> Option<Range<usize>> {
+        let ahead = text[..span.key.start].trim_end_matches(['"', '\'', '\\']);
         let ahead = ahead
             .strip_suffix(self.open.as_str())
             .unwrap_or(ahead)
@@ -65,7 +51,7 @@ impl Quoting {
             .len()
             .checked_sub(1)
             .filter(|_| ahead.ends_with('{'))?;
-        let after = &text[spot.value.end..];
+        let after = &text[span.value.end..];
         let rest = after.strip_prefix(self.close.as_str())?.trim_start();
         let rest = rest.strip_prefix('}')?;
         let mut end = text.len() - rest.len();
@@ -165,38 +151,27 @@ impl Quoting {
 /// How arguments stand between markers, and where they do in a turn with one. If values have quotes
 /// there, the quotes are theirs.
 pub(super) fn tagged(
-    samples: &Samples,
-    string: &Spot,
+    renderings: &CallRenderings,
+    string: &ArgumentSpan,
     quoting: Option<&Quoting>,
 ) -> Option<(Tagged, Range<usize>)> {
-    let text = samples.one.as_str();
-    let string = &widened(string, quoting)?;
-    let name_end = |text: &str, before: usize| {
-        let name = text[..before].rfind(NAME_SLOT);
-        name.map_or(0, |at| at + NAME_SLOT.len_utf8())
-    };
-    let mut lead = &text[name_end(text, string.key.start)..string.key.start];
-    if let Some(empty) = samples.empty.as_deref() {
-        // What a call without arguments has as well belongs to the call.
-        let after_name = &empty[name_end(empty, empty.len())..];
-        lead = &lead[common_prefix(lead, after_name)..];
-    }
-    let (open, close, separator) = match pair(samples, quoting) {
-        Some(found) => found,
-        None => (
-            lead.to_owned(),
-            first_piece_after(text, string),
-            String::new(),
-        ),
-    };
+    let text = renderings.one_call.as_str();
+    let string = &with_quotes(string, quoting)?;
+    let delimiters =
+        two_arguments(renderings, quoting).or_else(|| one_argument(renderings, string))?;
+    let Delimiters {
+        open,
+        close,
+        separator,
+    } = delimiters;
     let mut between = vec![text[string.key.end..string.value.start].to_owned()];
-    if let Some((other, number)) = samples.number_spot() {
+    if let Some((other, number)) = renderings.number_span() {
         let variant = &other[number.key.end..number.value.start];
         if variant != between[0] {
             between.push(variant.to_owned());
         }
     }
-    // What two arguments have told must hold for one as well.
+    // What was found from two arguments must hold for one as well.
     let is_there = text[..string.key.start].ends_with(&open)
         && text.get(string.value.end..)?.starts_with(&close);
     if !is_there {
@@ -207,57 +182,69 @@ pub(super) fn tagged(
     let tagged = Tagged {
         open,
         between,
-        close: slots(&close),
+        close: slots_in(&close),
         separator,
         json_values: quoting.is_some(),
     };
     text.get(range.clone()).map(|_| (tagged, range))
 }
 
-/// The spot with the quotes around its value.
-fn widened(spot: &Spot, quoting: Option<&Quoting>) -> Option<Spot> {
+/// The span with the quotes around its value.
+fn with_quotes(span: &ArgumentSpan, quoting: Option<&Quoting>) -> Option<ArgumentSpan> {
     let (open, close) = match quoting {
         Some(quoting) => (quoting.open.len(), quoting.close.len()),
         None => (0, 0),
     };
-    Some(Spot {
-        key: spot.key.clone(),
-        value: spot.value.start.checked_sub(open)?..spot.value.end + close,
+    Some(ArgumentSpan {
+        key: span.key.clone(),
+        value: span.value.start.checked_sub(open)?..span.value.end + close,
     })
 }
 
 /// What opens, closes and separates arguments, from a call with two.
-fn pair(samples: &Samples, quoting: Option<&Quoting>) -> Option<(String, String, String)> {
-    let text = samples.pair.as_deref()?;
-    let words = &samples.words;
-    let first = spot(text, &words.keys[0], &words.values[0])?;
-    let second = spot(text, &words.keys[1], &words.values[1])?;
+fn two_arguments(renderings: &CallRenderings, quoting: Option<&Quoting>) -> Option<Delimiters> {
+    let text = renderings.two_arguments.as_deref()?;
+    let first = renderings.first_argument(text)?;
+    let second = renderings.second_argument(text)?;
     let (first, second) = match first.key.start < second.key.start {
-        true => (widened(&first, quoting)?, widened(&second, quoting)?),
-        false => (widened(&second, quoting)?, widened(&first, quoting)?),
+        true => (
+            with_quotes(&first, quoting)?,
+            with_quotes(&second, quoting)?,
+        ),
+        false => (
+            with_quotes(&second, quoting)?,
+            with_quotes(&first, quoting)?,
+        ),
     };
     let between = text.get(first.value.end..second.key.start)?;
-    let name = text[..first.key.start].rfind(NAME_SLOT);
-    let ahead = &text[name.map_or(0, |at| at + NAME_SLOT.len_utf8())..first.key.start];
     if between.trim().is_empty() {
-        return Some((String::new(), String::new(), between.to_owned()));
+        return Some(Delimiters::separator(between));
     }
-    let open = common_suffix(ahead, between);
+    let open = common_suffix(after_name(&text[..first.key.start]), between);
     let after = text.get(second.value.end..)?;
     let close = common_prefix(between, after).min(between.len() - open);
-    Some((
-        between[between.len() - open..].to_owned(),
-        between[..close].to_owned(),
-        between[close..between.len() - open].to_owned(),
-    ))
+    Some(Delimiters::split(between, close, open))
 }
 
-/// What closes an argument if only turns with one are at hand.
-fn first_piece_after(text: &str, spot: &Spot) -> String {
-    let after = &text[spot.value.end..];
-    let pieces = super::markers::pieces(after);
-    let marker = pieces
-        .iter()
-        .position(|piece| super::markers::is_marker(piece));
-    marker.map_or_else(String::new, |at| pieces[..=at].concat())
+/// What opens and closes an argument, if only turns with one are at hand.
+fn one_argument(renderings: &CallRenderings, string: &ArgumentSpan) -> Option<Delimiters> {
+    let text = renderings.one_call.as_str();
+    let mut open = after_name(&text[..string.key.start]);
+    if let Some(empty) = renderings.no_arguments.as_deref() {
+        // What a call without arguments has as well belongs to the call.
+        open = &open[common_prefix(open, after_name(empty))..];
+    }
+    let pieces = pieces(text.get(string.value.end..)?);
+    let marker = pieces.iter().position(|piece| is_marker(piece));
+    Some(Delimiters {
+        open: open.to_owned(),
+        close: marker.map_or_else(String::new, |at| pieces[..=at].concat()),
+        ..Delimiters::default()
+    })
+}
+
+/// What follows the last name in a text.
+fn after_name(text: &str) -> &str {
+    let name = text.rfind(NAME_SLOT);
+    &text[name.map_or(0, |at| at + NAME_SLOT.len_utf8())..]
 }

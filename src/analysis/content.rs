@@ -1,9 +1,10 @@
 //! How a turn's text is written.
 
-use super::asking::{Asking, Mode, Said, Scene};
-use super::markers::{self, common_suffix};
-use super::reasoning::{Found, ReasoningShape, closing_marker};
-use super::turn::{MODES, Openings, shared_end};
+use super::markers::{self, common_suffix, shared_end};
+use super::reasoning::{ObservedReasoning, ReasoningContext, ReasoningShape, closing_marker};
+use super::sample_turns::SampleTurns;
+use super::turn_headers::TurnHeaders;
+use super::turn_prober::{Situation, ThinkingMode, TurnProber};
 
 /// How the text of a turn is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,22 +20,59 @@ pub struct ContentShape {
 
 /// Looks at what stands around the content of a turn. Also gives what follows it in a turn that
 /// comes last.
-pub(crate) fn find(
-    asking: &Asking<'_>,
-    openings: &Openings,
-    said: &Said,
-    word: &str,
+pub(super) fn find(
+    prober: &TurnProber<'_>,
+    headers: &TurnHeaders,
+    turns: &SampleTurns,
     reasoning: Option<&ReasoningShape>,
-    beside: Option<&Found>,
+    observed: &ObservedReasoning,
 ) -> (ContentShape, String) {
+    let (before, after) = surroundings(prober, headers, turns, reasoning);
+    let open = before.map(|text| text.trim_start().to_owned());
+    let open = open.filter(|text| !text.trim().is_empty());
+    let header = headers.header(Situation::Question, ThinkingMode::On);
+    let context = observed.before_text.as_ref();
+    let mut close = Vec::new();
+    if open.is_some() {
+        close.extend(closing_marker(&after));
+        // Where every part of a turn has a header of its own, what ends one ends all.
+        let parts = context.filter(|context| {
+            let role = markers::markers(header).last();
+            role.is_some_and(|role| context.after.contains(role))
+        });
+        let of_reasoning = parts.and(reasoning);
+        close.extend(of_reasoning.map(|reasoning| reasoning.close.clone()));
+    }
+    let own = reasoning.map_or("", |reasoning| reasoning.close.as_str());
+    let beside_reasoning = context.map_or_else(Vec::new, |context| {
+        let mut around = markers_beside_reasoning(context, own, open.as_deref(), &after);
+        around.retain(|marker| !header.contains(marker.as_str()) && !own.contains(marker.as_str()));
+        around
+    });
+    let shape = ContentShape {
+        open,
+        close,
+        beside_reasoning,
+    };
+    (shape, after)
+}
+
+/// What stands before the content in all modes, if it is rendered at all, and after it in the first
+/// mode in which it is.
+fn surroundings(
+    prober: &TurnProber<'_>,
+    headers: &TurnHeaders,
+    turns: &SampleTurns,
+    reasoning: Option<&ReasoningShape>,
+) -> (Option<String>, String) {
     let mut before: Option<String> = None;
     let mut after = String::new();
-    for mode in MODES {
-        let Ok(turn) = asking.turn(Scene::Question, said, mode) else {
+    for mode in ThinkingMode::ALL {
+        let Ok(turn) = prober.turn(Situation::Question, &turns.plain, mode) else {
             continue;
         };
-        let body = openings.body(turn.tail(), Scene::Question, mode);
-        let Some((ahead, rest)) = body.split_once(word) else {
+        let body = headers.body(turn.tail(), Situation::Question, mode);
+        let Some((ahead, rest)) = body.split_once(&turns.word) else {
             continue;
         };
         let ahead = without_reasoning(ahead, reasoning);
@@ -46,43 +84,27 @@ pub(crate) fn find(
             Some(before) => shared_end(&before, &ahead).to_owned(),
         });
     }
-    let open = before.map(|text| text.trim_start().to_owned());
-    let open = open.filter(|text| !text.trim().is_empty());
-    let header = openings.header(Scene::Question, Mode::On);
-    let mut close = Vec::new();
-    if open.is_some() {
-        close.extend(closing_marker(&after));
-        // Where every part of a turn has a header of its own, what ends one ends all.
-        let parts = beside.filter(|found| {
-            let role = markers::markers(header).last();
-            role.is_some_and(|role| found.after.contains(role))
-        });
-        close.extend(
-            parts
-                .and(reasoning)
-                .map(|reasoning| reasoning.close.clone()),
-        );
-    }
-    let beside_reasoning = beside.map_or_else(Vec::new, |found| {
-        let own = reasoning.map_or("", |reasoning| reasoning.close.as_str());
-        let between = found
-            .after
-            .split_once(own)
-            .map_or("", |(_, between)| between);
-        let open = open.as_deref().unwrap_or_default();
-        let between = between.strip_suffix(open).unwrap_or(between);
-        let end = &found.end[..found.end.len() - common_suffix(&found.end, &after)];
-        let units = [between, end].into_iter().flat_map(markers::units);
-        let mut around: Vec<String> = units.map(str::to_owned).collect();
-        around.retain(|marker| !header.contains(marker.as_str()) && !own.contains(marker.as_str()));
-        around
-    });
-    let shape = ContentShape {
-        open,
-        close,
-        beside_reasoning,
-    };
-    (shape, after)
+    (before, after)
+}
+
+/// The markers between reasoning and content, and those behind content that stand there only
+/// beside reasoning. `close` is what closes reasoning, `open` and `after` stand around any content.
+fn markers_beside_reasoning(
+    context: &ReasoningContext,
+    close: &str,
+    open: Option<&str>,
+    after: &str,
+) -> Vec<String> {
+    let between = context
+        .after
+        .split_once(close)
+        .map_or("", |(_, between)| between);
+    let between = between
+        .strip_suffix(open.unwrap_or_default())
+        .unwrap_or(between);
+    let end = &context.end[..context.end.len() - common_suffix(&context.end, after)];
+    let units = [between, end].into_iter().flat_map(markers::units);
+    units.map(str::to_owned).collect()
 }
 
 /// What is left of the text before content when empty reasoning is taken out.

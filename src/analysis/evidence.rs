@@ -1,8 +1,12 @@
 //! The renderings that findings were made from, two and two.
 
-use super::asking::{Asking, Mode, Said, Scene};
-use super::findings::{Analysis, Findings};
-use super::statement::{Certainty, Subject};
+use super::assistant_turn::AssistantTurn;
+use super::call_probe::example_turns;
+use super::certainty::Certainty;
+use super::findings::Findings;
+use super::reasoning::ReasoningShape;
+use super::statement::Subject;
+use super::turn_prober::{Situation, ThinkingMode, TurnProber};
 
 /// Two renderings whose difference shows a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,113 +14,118 @@ use super::statement::{Certainty, Subject};
 pub struct Evidence {
     /// What the finding is about.
     pub subject: Subject,
-    /// What was rendered first, in words, and the rendering.
-    pub without: (String, String),
-    /// What was rendered then, and the rendering.
-    pub with: (String, String),
+    /// What was rendered first.
+    pub without: EvidenceRendering,
+    /// What was rendered then.
+    pub with: EvidenceRendering,
 }
 
-impl Analysis<'_> {
-    /// Renders once more what shows the findings.
-    pub(crate) fn evidence(&self) -> Vec<Evidence> {
-        let asking = &self.asking;
-        let mut all = Vec::new();
-        let mut put = |subject, without: (&str, Option<String>), with: (&str, Option<String>)| {
-            if let ((what, Some(text)), (other, Some(rendered))) = (without, with)
-                && text != rendered
-            {
-                all.push(Evidence {
-                    subject,
-                    without: (what.to_owned(), text),
-                    with: (other.to_owned(), rendered),
-                });
-            }
-        };
-        let answer = Said::content("An answer.");
-        let turn = |said: &Said, mode| {
-            let turn = asking.turn(Scene::Question, said, mode).ok()?;
-            Some(turn.text().to_owned())
-        };
-        put(
-            Subject::Turn,
-            ("a question", question(asking, false)),
-            ("the same as a prompt", question(asking, true)),
-        );
-        put(
-            Subject::Turn,
-            ("a question", question(asking, false)),
-            ("the same and an answer", turn(&answer, Mode::Unset)),
-        );
-        for (without, with) in reasoning(&self.findings, asking, &answer) {
-            put(Subject::Reasoning, (without.0, without.1), (with.0, with.1));
+/// One of the two renderings that show a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EvidenceRendering {
+    /// What was rendered, in words, such as `a question`.
+    pub title: String,
+    /// The rendering.
+    pub text: String,
+}
+
+/// What is rendered, in words, and the rendering, if there is one.
+type Titled = (&'static str, Option<String>);
+
+/// Renders once more what shows the findings.
+pub(super) fn collect(prober: &TurnProber<'_>, findings: &Findings) -> Vec<Evidence> {
+    let mut all = Vec::new();
+    let mut put = |subject, without: Titled, with: Titled| {
+        if let ((title, Some(text)), (other_title, Some(other_text))) = (without, with)
+            && text != other_text
+        {
+            all.push(Evidence {
+                subject,
+                without: EvidenceRendering::new(title, text),
+                with: EvidenceRendering::new(other_title, other_text),
+            });
         }
-        put(
-            Subject::Content,
-            ("an answer", turn(&answer, Mode::Unset)),
-            (
-                "another answer",
-                turn(&Said::content("Something else."), Mode::Unset),
-            ),
-        );
-        if self.findings.calls.is_some() {
-            let [one, other, two] = super::calls::examples();
-            put(
-                Subject::Calls,
-                ("a call", turn(&one, Mode::Unset)),
-                ("a call of another tool", turn(&other, Mode::Unset)),
-            );
-            put(
-                Subject::Calls,
-                ("a call", turn(&one, Mode::Unset)),
-                ("two calls", turn(&two, Mode::Unset)),
-            );
+    };
+    let mode = ThinkingMode::Unset;
+    let [answer, other_answer] = ["An answer.", "Something else."].map(AssistantTurn::content);
+    let question = prober.no_prompt(Situation::Question, mode).ok();
+    let question = question.map(|turn| turn.text().to_owned());
+    put(
+        Subject::Turn,
+        ("a question", question.clone()),
+        ("the same as a prompt", prompt(prober, mode)),
+    );
+    put(
+        Subject::Turn,
+        ("a question", question),
+        ("the same and an answer", turn(prober, &answer, mode)),
+    );
+    if let Some(shape) = &findings.reasoning {
+        for (without, with) in reasoning(shape, prober, &answer) {
+            put(Subject::Reasoning, without, with);
         }
-        all
+    }
+    put(
+        Subject::Content,
+        ("an answer", turn(prober, &answer, mode)),
+        ("another answer", turn(prober, &other_answer, mode)),
+    );
+    if findings.calls.is_some() {
+        let [one, other, two] = example_turns().map(|example| turn(prober, &example, mode));
+        put(
+            Subject::Calls,
+            ("a call", one.clone()),
+            ("a call of another tool", other),
+        );
+        put(Subject::Calls, ("a call", one), ("two calls", two));
+    }
+    all
+}
+
+impl EvidenceRendering {
+    fn new(title: &str, text: String) -> EvidenceRendering {
+        EvidenceRendering {
+            title: title.to_owned(),
+            text,
+        }
     }
 }
 
-fn question(asking: &Asking<'_>, prompt: bool) -> Option<String> {
-    let turn = match prompt {
-        true => asking.prompt(Scene::Question, Mode::Unset),
-        false => asking.no_prompt(Scene::Question, Mode::Unset),
-    };
-    Some(turn.ok()?.text().to_owned())
+fn turn(prober: &TurnProber<'_>, assistant: &AssistantTurn, mode: ThinkingMode) -> Option<String> {
+    let turn = prober.turn(Situation::Question, assistant, mode).ok()?;
+    Some(turn.text().to_owned())
 }
 
-type Side<'a> = (&'a str, Option<String>);
+fn prompt(prober: &TurnProber<'_>, mode: ThinkingMode) -> Option<String> {
+    let prompt = prober.prompt(Situation::Question, mode).ok()?;
+    Some(prompt.text().to_owned())
+}
 
 /// Reasoning shows in a turn, or in the prompts with thinking on and off.
-fn reasoning<'a>(
-    findings: &Findings,
-    asking: &Asking<'_>,
-    answer: &Said,
-) -> Vec<(Side<'a>, Side<'a>)> {
-    let Some(shape) = &findings.reasoning else {
-        return Vec::new();
-    };
-    let text = |said: &Said| {
-        let turn = asking.turn(Scene::Question, said, Mode::On).ok()?;
-        Some(turn.text().to_owned())
-    };
-    let prompt = |mode| Some(asking.prompt(Scene::Question, mode).ok()?.text().to_owned());
+fn reasoning(
+    shape: &ReasoningShape,
+    prober: &TurnProber<'_>,
+    answer: &AssistantTurn,
+) -> Vec<(Titled, Titled)> {
     let mut all = Vec::new();
-    if shape.certainty == Certainty::Seen && shape.in_last_turn {
-        let thoughtful = answer.clone().reasoning("A thought.");
+    if shape.certainty == Certainty::Seen {
+        let [call, ..] = example_turns();
+        let (title, bare) = match shape.in_last_turn {
+            true => ("an answer", answer),
+            false => ("a call", &call),
+        };
+        let thoughtful = bare.clone().with_reasoning("A thought.");
+        let render = |assistant| turn(prober, assistant, ThinkingMode::On);
         all.push((
-            ("an answer", text(answer)),
-            ("the same after a thought", text(&thoughtful)),
-        ));
-    } else if shape.certainty == Certainty::Seen {
-        let [call, ..] = super::calls::examples();
-        let thoughtful = call.clone().reasoning("A thought.");
-        all.push((
-            ("a call", text(&call)),
-            ("the same after a thought", text(&thoughtful)),
+            (title, render(bare)),
+            ("the same after a thought", render(&thoughtful)),
         ));
     }
+    let prompt = |mode| prompt(prober, mode);
     all.push((
-        ("a prompt with thinking off", prompt(Mode::Off)),
-        ("a prompt with thinking on", prompt(Mode::On)),
+        ("a prompt with thinking off", prompt(ThinkingMode::Off)),
+        ("a prompt with thinking on", prompt(ThinkingMode::On)),
     ));
     all
 }

@@ -1,16 +1,16 @@
-//! What instructions and special tokens tell of what is never rendered.
+//! What instructions and special tokens say of what is never rendered.
 
 use std::collections::HashSet;
 
 use crate::value::Value;
 
-use super::asking::{Asking, Mode, Scene};
-use super::calls::{CallBody, CallKeys, CallShape, Dialect, Slot};
+use super::call_shape::{CallBody, CallKeys, CallShape, Dialect, Slot};
+use super::certainty::Certainty;
 use super::markers::{self, core, is_pair};
-use super::statement::Certainty;
+use super::turn_prober::{Situation, ThinkingMode, TurnProber};
 
 /// Reasoning as instructions describe it: its markers, and other pairs of markers beside them.
-pub(crate) struct Instructed {
+pub(crate) struct DescribedReasoning {
     pub(crate) open: String,
     pub(crate) close: String,
     pub(crate) others: Vec<String>,
@@ -18,18 +18,18 @@ pub(crate) struct Instructed {
 
 /// Looks for reasoning in what a prompt says when thinking is on and not when it is off, and in
 /// what it always says if a marker's name leaves no doubt.
-pub(crate) fn reasoning(asking: &Asking<'_>) -> Option<Instructed> {
-    let text = |mode| asking.prompt(Scene::Question, mode).ok();
-    let on = text(Mode::On)?;
-    let off = text(Mode::Off).map_or_else(String::new, |turn| turn.text().to_owned());
-    let told = on.text().strip_suffix(on.tail()).unwrap_or_default();
+pub(crate) fn reasoning(prober: &TurnProber<'_>) -> Option<DescribedReasoning> {
+    let text = |mode| prober.prompt(Situation::Question, mode).ok();
+    let on = text(ThinkingMode::On)?;
+    let off = text(ThinkingMode::Off).map_or_else(String::new, |turn| turn.text().to_owned());
+    let instructions = on.text().strip_suffix(on.tail()).unwrap_or_default();
     let thinks = |marker: &str| {
         let name = core(marker);
         ["think", "thought", "reason"]
             .iter()
             .any(|word| name.contains(word))
     };
-    let pairs = pairs(told);
+    let pairs = pairs(instructions);
     let is_new = |marker: &str| !off.contains(marker);
     let (open, close) = pairs
         .iter()
@@ -37,7 +37,7 @@ pub(crate) fn reasoning(asking: &Asking<'_>) -> Option<Instructed> {
     let others = pairs
         .iter()
         .filter(|(other, _)| other != open && is_new(other));
-    Some(Instructed {
+    Some(DescribedReasoning {
         open: (*open).to_owned(),
         close: (*close).to_owned(),
         others: others
@@ -68,24 +68,27 @@ fn pairs(text: &str) -> Vec<(&str, &str)> {
 
 /// Calls as instructions show them, or as the names of special tokens suggest.
 pub(crate) fn calls(
-    asking: &mut Asking<'_>,
+    prober: &mut TurnProber<'_>,
     tools: Vec<Value>,
     source: &str,
     special_tokens: &[String],
 ) -> Option<CallShape> {
-    asking.offer(tools);
-    let told = asking.prompt(Scene::Question, Mode::Unset).ok();
-    asking.offer(Vec::new());
-    let told = told.as_ref().map_or("", |turn| turn.text());
-    if let Some((open, close)) = pairs(told).into_iter().find(|(open, _)| says_call(open)) {
-        let example = told.split_once(open).map_or("", |(_, rest)| rest);
+    prober.offer(tools);
+    let prompt = prober.prompt(Situation::Question, ThinkingMode::Unset).ok();
+    prober.offer(Vec::new());
+    let instructions = prompt.as_ref().map_or("", |turn| turn.text());
+    if let Some((open, close)) = pairs(instructions)
+        .into_iter()
+        .find(|(open, _)| says_call(open))
+    {
+        let example = instructions.split_once(open).map_or("", |(_, rest)| rest);
         let example = examples(example, open, close)
             .into_iter()
             .find(|text| text.contains('{'));
         return Some(shape(open, close, example.unwrap_or_default()));
     }
     let tokens = special_tokens.join("");
-    let named = [tokens.as_str(), told, source]
+    let named = [tokens.as_str(), instructions, source]
         .into_iter()
         .find_map(|text| {
             let open = markers::markers(text)

@@ -1,5 +1,7 @@
 //! Cutting texts into pieces, so that no marker is ever cut in two.
 
+use std::collections::HashSet;
+
 /// What may stand around the name of a marker.
 const BRACKETS: [(char, char); 8] = [
     ('<', '>'),
@@ -168,7 +170,7 @@ pub(crate) fn is_marker(piece: &str) -> bool {
     count > 2 && (bracketed || is_run() || has_name())
 }
 
-/// Whether a text has something in it that can be told from a model's prose and from JSON.
+/// Whether a text has something in it that can be distinguished from a model's prose and from JSON.
 pub(crate) fn is_distinctive(text: &str) -> bool {
     if pieces(text).into_iter().any(is_marker) {
         return true;
@@ -202,6 +204,16 @@ pub(crate) fn common_suffix(a: &str, b: &str) -> usize {
     let (a, b) = (pieces(a), pieces(b));
     let same = a.iter().rev().zip(b.iter().rev());
     same.take_while(|(a, b)| a == b).map(|(a, _)| a.len()).sum()
+}
+
+/// What two texts have in common at their ends, in whole pieces.
+pub(crate) fn shared_end<'a>(a: &'a str, b: &str) -> &'a str {
+    &a[a.len() - common_suffix(a, b)..]
+}
+
+/// What two texts have in common at their beginnings, in whole pieces.
+pub(crate) fn shared_start<'a>(a: &'a str, b: &str) -> &'a str {
+    &a[..common_prefix(a, b)]
 }
 
 /// Where the piece begins in which a position lies, or the position if it lies between two.
@@ -294,4 +306,10 @@ pub(crate) fn mirrored(open: &str) -> Option<String> {
     BRACKETS.iter().find(|(bracket, _)| *bracket == first)?;
     let name = &open[first.len_utf8()..];
     Some(format!("{first}/{name}"))
+}
+
+/// Drops empty texts, and all but the first of texts that are equal.
+pub(crate) fn dedup(texts: &mut Vec<String>) {
+    let mut seen = HashSet::new();
+    texts.retain(|text| !text.is_empty() && seen.insert(text.clone()));
 }

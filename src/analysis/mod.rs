@@ -1,35 +1,84 @@
 //! Asking a chat template questions: probe conversations are rendered, and the renderings compared.
 //!
-//! Nobody's name is looked for, and no sentence of a template. Probes hold words that occur
+//! [`Capabilities`] says what a chat template renders, refuses or silently drops. [`Findings`] say
+//! how its model writes a turn: after which texts it begins, what encloses reasoning, content and
+//! calls, and how a call is written. From findings any kind of parser can be written;
+//! [`derive`](crate::derive()) writes response templates.
+//!
+//! ```
+//! use unjinja::analysis::{Capabilities, Findings, Outcome, Topic};
+//! use unjinja::{ChatTemplate, RenderInput};
+//!
+//! let template = ChatTemplate::from_jinja(
+//!     "{% for m in messages %}<{{ m.role }}>\
+//!      {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}\
+//!      {{ m.content }}<end>{% endfor %}\
+//!      {% if add_generation_prompt %}<assistant>{% endif %}",
+//! );
+//! let base = RenderInput::default();
+//!
+//! let can = Capabilities::of(&template, &base)?;
+//! assert_eq!(can.outcome(Topic::ReasoningInLastTurn), Some(&Outcome::Rendered));
+//! assert_eq!(can.outcome(Topic::ToolCalls), Some(&Outcome::Dropped));
+//!
+//! let findings = Findings::of(&template, &base)?;
+//! assert_eq!(findings.turn.headers, ["<assistant>"]);
+//! assert_eq!(findings.reasoning.map(|shape| shape.close).as_deref(), Some("</think>"));
+//! # Ok::<(), unjinja::RenderError>(())
+//! ```
+//!
+//! No model's name is looked for, and no sentence of a template. Probes hold words that occur
 //! nowhere else; where they come out in a rendering, there is the slot, and where they don't, the
 //! template has no use for what they stood for.
 
-mod arguments;
-pub(crate) mod asking;
-mod calls;
-mod capabilities;
-mod content;
-mod evidence;
-mod findings;
-mod hints;
+// In the order in which they build upon each other: no file imports from one of a later group.
 pub(crate) mod markers;
 mod probe;
-mod reasoning;
-mod statement;
-mod turn;
 mod variables;
 
-pub use arguments::Tagged;
-pub use calls::{CallBody, CallKeys, CallShape, Dialect, Slot};
+mod capabilities;
+
+pub(crate) mod assistant_turn;
+mod input_form;
+pub(crate) mod turn_prober;
+
+mod turn;
+mod turn_headers;
+
+mod certainty;
+mod delimiters;
+
+mod arguments;
+mod call_body;
+mod call_probe;
+mod call_renderings;
+mod call_shape;
+mod calls;
+mod hints;
+
+mod content;
+mod reasoning;
+mod reasoning_inference;
+mod sample_turns;
+
+mod analyze;
+mod evidence;
+mod findings;
+mod findings_value;
+mod statement;
+
+pub use call_shape::{CallBody, CallKeys, CallShape, Dialect, Slot, Tagged};
 pub use capabilities::{Answer, Capabilities, GenerationPrompt, Outcome, Thinking, Topic};
+pub use certainty::Certainty;
 pub use content::ContentShape;
-pub use evidence::Evidence;
+pub use evidence::{Evidence, EvidenceRendering};
 pub use findings::Findings;
 pub use reasoning::ReasoningShape;
-pub use statement::{Certainty, Statement, Subject};
+pub use statement::{Statement, Subject};
 pub use turn::TurnShape;
-pub(crate) use turn::{Openings, dedup};
 pub use variables::{Switch, Variable};
 
-pub(crate) use calls::{slotted, tools};
-pub(crate) use findings::{Analysis, analyze, with_tokens};
+pub(crate) use analyze::{Analysis, analyze};
+pub(crate) use call_probe::probe_tools;
+pub(crate) use call_shape::text_with_slots;
+pub(crate) use turn_headers::TurnHeaders;

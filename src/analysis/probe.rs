@@ -123,15 +123,16 @@ pub(super) struct Prober<'t> {
 }
 
 impl<'t> Prober<'t> {
-    /// `base` holds what all renderings have in common: the tokens, and the time.
-    pub(super) fn new(template: &ChatTemplate, renderer: Renderer<'t>, base: RenderInput) -> Self {
+    /// `base` holds what all renderings have in common: the tokens, and the time. Where it names no
+    /// tokens, the template's own are taken.
+    pub(super) fn new(template: &ChatTemplate, renderer: Renderer<'t>, base: &RenderInput) -> Self {
         let mut stem = String::from("zq");
         while template.jinja.contains(&stem) {
             stem.push('q');
         }
         Prober {
             renderer,
-            base,
+            base: with_tokens(template, base),
             stem,
             words: Cell::new(0),
             no_tools: Value::Null,
@@ -156,6 +157,11 @@ impl<'t> Prober<'t> {
             self.no_tools = Value::Null;
         }
         first.map(|_| ())
+    }
+
+    /// The token that ends a turn, if the template or the input names one.
+    pub(super) fn eos_token(&self) -> Option<&str> {
+        self.base.eos_token.as_deref()
     }
 
     /// What all words begin with.
@@ -198,5 +204,20 @@ impl<'t> Prober<'t> {
             )));
         }
         Ok(text)
+    }
+}
+
+/// The input with the template's own tokens where it names none.
+fn with_tokens(template: &ChatTemplate, base: &RenderInput) -> RenderInput {
+    RenderInput {
+        bos_token: base
+            .bos_token
+            .clone()
+            .or_else(|| template.bos_token.clone()),
+        eos_token: base
+            .eos_token
+            .clone()
+            .or_else(|| template.eos_token.clone()),
+        ..base.clone()
     }
 }

@@ -1,9 +1,15 @@
 //! Where a model's reasoning stands, and what opens and closes it.
 
-use super::asking::{Asking, Mode, Said, Scene};
-use super::markers::{self, is_pair, mirrored, pieces};
-use super::statement::Certainty;
-use super::turn::Openings;
+use crate::chat_template::ChatTemplate;
+
+use super::assistant_turn::AssistantTurn;
+use super::certainty::Certainty;
+use super::hints;
+use super::markers::{self, is_pair, pieces, shared_start};
+use super::reasoning_inference::{ReasoningMarkers, cuts_off, infer};
+use super::sample_turns::SampleTurns;
+use super::turn_headers::TurnHeaders;
+use super::turn_prober::{Situation, ThinkingMode, TurnProber};
 
 /// How reasoning is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +24,7 @@ pub struct ReasoningShape {
     pub close: String,
     /// How sure it is.
     pub certainty: Certainty,
-    /// Whether it is rendered in the turn that comes last, in past ones, and beside calls.
+    /// Whether it is rendered in the turn that comes last.
     pub in_last_turn: bool,
     /// Whether it is rendered in turns that another question follows.
     pub in_past_turns: bool,
@@ -32,52 +38,181 @@ pub struct ReasoningShape {
     pub closed_by_prompt: bool,
 }
 
-/// Reasoning as it was found in a rendering, and what stands between it and what follows.
+/// What stands around reasoning in a rendering.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(super) struct ReasoningContext {
     /// What stands before it in the turn.
-    pub(crate) before: String,
+    pub(super) before: String,
     /// What stands between it and the content, or the call.
-    pub(crate) after: String,
+    pub(super) after: String,
     /// What stands after the content.
-    pub(crate) end: String,
+    pub(super) end: String,
 }
 
-/// Renders reasoning beside something else, and cuts out what stands around it.
-pub(crate) fn look(
-    asking: &Asking<'_>,
-    openings: &Openings,
-    said: &Said,
-    reasoning: &str,
-    next: &str,
-) -> Option<Found> {
-    for mode in [Mode::On, Mode::Unset] {
-        let Ok(turn) = asking.turn(Scene::Question, said, mode) else {
-            continue;
-        };
-        let body = openings.body(turn.tail(), Scene::Question, mode);
-        let Some((before, rest)) = body.split_once(reasoning) else {
-            continue;
-        };
-        let (after, end) = rest.split_once(next).unwrap_or((rest, ""));
-        // What comes before it may be just what it was thought to come before.
-        let before = before
-            .rsplit_once(next)
-            .map_or(before, |(_, before)| before);
-        return Some(Found {
-            before: before.to_owned(),
-            after: after.to_owned(),
-            end: end.to_owned(),
-        });
+impl ReasoningContext {
+    /// Renders reasoning before something else, and cuts out what stands around it.
+    fn of(
+        prober: &TurnProber<'_>,
+        headers: &TurnHeaders,
+        assistant: &AssistantTurn,
+        reasoning: &str,
+        next: &str,
+    ) -> Option<ReasoningContext> {
+        for mode in [ThinkingMode::On, ThinkingMode::Unset] {
+            let Ok(turn) = prober.turn(Situation::Question, assistant, mode) else {
+                continue;
+            };
+            let body = headers.body(turn.tail(), Situation::Question, mode);
+            let Some((before, rest)) = body.split_once(reasoning) else {
+                continue;
+            };
+            let (after, end) = rest.split_once(next).unwrap_or((rest, ""));
+            // What comes before it may be just what it was thought to come before.
+            let before = before
+                .rsplit_once(next)
+                .map_or(before, |(_, before)| before);
+            return Some(ReasoningContext {
+                before: before.to_owned(),
+                after: after.to_owned(),
+                end: end.to_owned(),
+            });
+        }
+        None
     }
-    None
 }
 
-/// How many different markers of a template are looked at.
-const MAX_MARKERS: usize = 300;
+/// Reasoning as renderings show it.
+pub(super) struct ObservedReasoning {
+    /// As it stands before a text.
+    pub(super) before_text: Option<ReasoningContext>,
+    /// As it stands before a call.
+    before_call: Option<ReasoningContext>,
+}
+
+impl ObservedReasoning {
+    /// Looks at the turns with reasoning. `before_text` says whether the template renders it there.
+    pub(super) fn of(
+        prober: &TurnProber<'_>,
+        headers: &TurnHeaders,
+        turns: &SampleTurns,
+        before_text: bool,
+    ) -> ObservedReasoning {
+        let thought = turns.thought.as_str();
+        let of_text =
+            || ReasoningContext::of(prober, headers, &turns.thoughtful, thought, &turns.word);
+        let of_call = |call| {
+            let assistant = turns.thoughtful_call(call);
+            let turn = prober.turn(Situation::Question, &assistant, ThinkingMode::On);
+            let next = call.first_word(turn.ok()?.tail());
+            ReasoningContext::of(prober, headers, &assistant, thought, next)
+        };
+        ObservedReasoning {
+            before_text: before_text.then(of_text).flatten(),
+            before_call: turns.call.as_ref().and_then(of_call),
+        }
+    }
+
+    /// Whether it was seen anywhere.
+    fn any(&self) -> Option<&ReasoningContext> {
+        self.before_text.as_ref().or(self.before_call.as_ref())
+    }
+
+    /// What opens it and what closes it.
+    fn markers(
+        &self,
+        headers: &TurnHeaders,
+        context: &ReasoningContext,
+    ) -> Option<ReasoningMarkers> {
+        // Before text and before a call it is closed alike.
+        let both = self.before_text.as_ref().zip(self.before_call.as_ref());
+        let shared = both.map(|(text, call)| shared_start(&text.after, &call.after));
+        let shared = shared.filter(|shared| !shared.trim().is_empty());
+        let close = closing_marker(shared.unwrap_or(&context.after))?;
+        let open = context.before.trim_start();
+        let open = (!open.trim().is_empty()).then(|| open.to_owned());
+        let open = open.or_else(|| opener_in_header(headers, &close));
+        Some(ReasoningMarkers { open, close })
+    }
+}
+
+/// How reasoning is written, as far as renderings, prompts or instructions show it. What opens it
+/// is taken out of the headers.
+pub(super) fn find(
+    prober: &TurnProber<'_>,
+    template: &ChatTemplate,
+    headers: &mut TurnHeaders,
+    observed: &ObservedReasoning,
+    turns: &SampleTurns,
+) -> Option<ReasoningShape> {
+    let (ReasoningMarkers { open, close }, certainty) = match observed.any() {
+        Some(context) => (observed.markers(headers, context)?, Certainty::Seen),
+        None => unseen_markers(prober, template, headers)?,
+    };
+    if let Some(open) = open.as_deref() {
+        headers.shorten(open.trim());
+    }
+    let remainders = headers.prompt_remainders(prober, &[Situation::Question]);
+    let opens = |rest: &String| {
+        open.as_deref()
+            .is_some_and(|open| rest.contains(open.trim()))
+    };
+    let closes = |rest: &String| rest.contains(close.trim());
+    let past = prober.past_turn(Situation::Question, &turns.thoughtful, ThinkingMode::On);
+    Some(ReasoningShape {
+        certainty,
+        keys: keys(prober, observed, turns),
+        cut_from_content: cuts_off(prober, close.trim()),
+        in_last_turn: observed.before_text.is_some(),
+        in_past_turns: past.is_ok_and(|turn| turn.tail().contains(&turns.thought)),
+        beside_calls: observed.before_call.is_some(),
+        opened_by_prompt: remainders.iter().any(|rest| opens(rest) && !closes(rest)),
+        closed_by_prompt: remainders.iter().any(closes),
+        open,
+        close,
+    })
+}
+
+/// The markers of reasoning that no rendering shows.
+fn unseen_markers(
+    prober: &TurnProber<'_>,
+    template: &ChatTemplate,
+    headers: &TurnHeaders,
+) -> Option<(ReasoningMarkers, Certainty)> {
+    let remainders = headers.prompt_remainders(prober, &[Situation::Question]);
+    if let Some(markers) = infer(prober, &template.jinja, &remainders) {
+        return Some((markers, Certainty::Inferred));
+    }
+    let described = hints::reasoning(prober)?;
+    let markers = ReasoningMarkers {
+        open: Some(described.open),
+        close: described.close,
+    };
+    Some((markers, Certainty::Guessed))
+}
+
+/// The keys of a message under which the template reads reasoning.
+fn keys(prober: &TurnProber<'_>, observed: &ObservedReasoning, turns: &SampleTurns) -> Vec<String> {
+    if observed.before_text.is_some() {
+        prober.reasoning_keys(&turns.thoughtful, &turns.thought)
+    } else if observed.before_call.is_some() {
+        let call = turns.call.as_ref().map(|call| call.one.clone());
+        prober.reasoning_keys(&call.unwrap_or_default(), &turns.thought)
+    } else {
+        Vec::new()
+    }
+}
+
+/// The marker that opens reasoning, if every turn and every prompt begins with it.
+fn opener_in_header(headers: &TurnHeaders, close: &str) -> Option<String> {
+    let header = headers.header(Situation::Question, ThinkingMode::On);
+    let closing = markers::markers(close).last()?;
+    let pieces = pieces(header);
+    let at = pieces.iter().rposition(|piece| is_pair(piece, closing))?;
+    Some(pieces[at..].concat())
+}
 
 /// What closes something, at the beginning of what follows it: a marker, or the words of a line.
-pub(crate) fn closing_marker(after: &str) -> Option<String> {
+pub(super) fn closing_marker(after: &str) -> Option<String> {
     let after = after.trim_start();
     let first = pieces(after).into_iter().next()?;
     if markers::is_marker(first) {
@@ -89,89 +224,4 @@ pub(crate) fn closing_marker(after: &str) -> Option<String> {
         .and_then(|marker| line.find(marker));
     let words = line[..marker.unwrap_or(line.len())].trim();
     (!words.is_empty()).then(|| words.to_owned())
-}
-
-/// The markers of reasoning that is never rendered: what a prompt opens, or what the template cuts
-/// out of the content of past turns.
-pub(crate) fn infer(
-    asking: &Asking<'_>,
-    source: &str,
-    remainders: &[String],
-) -> Option<(Option<String>, String)> {
-    for rest in remainders {
-        let found: Vec<&str> = markers::markers(rest).take(MAX_MARKERS).collect();
-        for (at, open) in found.iter().enumerate() {
-            if let Some(close) = found[at + 1..].iter().find(|close| is_pair(open, close)) {
-                return Some((Some((*open).to_owned()), (*close).to_owned()));
-            }
-        }
-    }
-    let mut known: Vec<&str> = markers::markers(source).collect();
-    known.sort_unstable();
-    known.dedup();
-    known.truncate(MAX_MARKERS);
-    for rest in remainders {
-        let Some(open) = markers::markers(rest).last() else {
-            continue;
-        };
-        if markers::says_end(open) {
-            let opener = known.iter().find(|other| is_pair(other, open));
-            return Some((opener.map(|o| (*o).to_owned()), open.to_owned()));
-        }
-        let named = known.iter().find(|close| is_pair(open, close));
-        let closes = |close: &&&str| markers::says_end(close) && cuts_off(asking, close);
-        let close = named.or_else(|| known.iter().find(closes));
-        let close = close.map(|close| (*close).to_owned());
-        return Some((Some(open.to_owned()), close.or_else(|| mirrored(open))?));
-    }
-    if let Some(open) = remainders
-        .iter()
-        .map(|rest| rest.trim())
-        .find(|rest| !rest.is_empty())
-    {
-        // The prompt opens it with words; which words close it shows when content holds them.
-        let close = quoted(source)
-            .into_iter()
-            .find(|text| *text != open && cuts_off(asking, text))?;
-        return Some((Some(open.to_owned()), close.to_owned()));
-    }
-    known.iter().find_map(|close| {
-        let closes = markers::says_end(close) && cuts_off(asking, close);
-        let open = || {
-            let opener = known.iter().find(|open| is_pair(open, close));
-            opener.map_or_else(|| close.replacen('/', "", 1), |o| (*o).to_owned())
-        };
-        closes.then(|| (Some(open()), (*close).to_owned()))
-    })
-}
-
-/// The texts that stand in quotes in the source of a template.
-fn quoted(source: &str) -> Vec<&str> {
-    let mut texts: Vec<&str> = Vec::new();
-    for quote in ['\'', '"'] {
-        let parts = source
-            .split('\n')
-            .flat_map(|line| line.split(quote).skip(1).step_by(2));
-        texts.extend(parts.map(|text| {
-            text.trim()
-                .trim_end_matches("\\n")
-                .trim_start_matches("\\n")
-        }));
-    }
-    texts.retain(|text| text.len() > 2);
-    texts.sort_unstable();
-    texts.dedup();
-    texts
-}
-
-/// Whether a template drops what stands before a marker in the content of a past turn, and only
-/// because of the marker.
-pub(crate) fn cuts_off(asking: &Asking<'_>, marker: &str) -> bool {
-    let (before, after) = (asking.word("before"), asking.word("after"));
-    let keeps = |between: &str, word: &str| {
-        let said = Said::content(&format!("{before}{between}{after}"));
-        let turn = asking.past_turn(Scene::Question, &said, Mode::Unset);
-        turn.is_ok_and(|turn| turn.tail().contains(word))
-    };
-    keeps(marker, &after) && !keeps(marker, &before) && keeps(" ", &before)
 }

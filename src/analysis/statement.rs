@@ -1,34 +1,13 @@
-//! Findings in words, for people, and as JSON, for programs.
+//! Findings in words, for people.
 
-use crate::value::{Object, Value};
+use std::fmt;
 
-use super::calls::{CallBody, CallKeys, CallShape, Dialect, Slot};
+use super::call_shape::{CallBody, CallKeys, CallShape, Dialect, Slot};
+use super::certainty::Certainty;
+use super::content::ContentShape;
 use super::findings::Findings;
-use super::probe::object;
 use super::reasoning::ReasoningShape;
-
-/// How sure a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Certainty {
-    /// Only instructions or the names of special tokens hint at it.
-    Guessed,
-    /// It is never rendered, but prompts begin it, or the template takes it out of what it is given.
-    Inferred,
-    /// It was seen in renderings.
-    Seen,
-}
-
-impl Certainty {
-    /// A name for programs.
-    pub fn key(self) -> &'static str {
-        match self {
-            Certainty::Guessed => "guessed",
-            Certainty::Inferred => "inferred",
-            Certainty::Seen => "seen",
-        }
-    }
-}
+use super::turn::TurnShape;
 
 /// What a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +47,19 @@ pub struct Statement {
     pub certainty: Certainty,
 }
 
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key())
+    }
+}
+
+/// What was found.
+impl fmt::Display for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 /// A text with its white space made visible, in quotes of its own. What would move a cursor is
 /// written out.
 fn shown(text: &str) -> String {
@@ -104,96 +96,60 @@ impl Findings {
     /// ```
     pub fn statements(&self) -> Vec<Statement> {
         let mut all = Vec::new();
-        let mut say = |subject, certainty, text: String| {
+        let mut add = |subject, certainty, text: String| {
             all.push(Statement {
                 subject,
                 text,
                 certainty,
             });
         };
-        let begins = match self.turn.headers.as_slice() {
-            [] => "nothing tells where it begins".to_owned(),
-            headers => format!("begins after {}", all_shown(headers)),
-        };
-        let ends = match self.turn.ends.as_slice() {
-            [] => "nothing tells where it ends".to_owned(),
-            ends => format!("ends with {}", all_shown(ends)),
-        };
-        say(Subject::Turn, Certainty::Seen, format!("{begins}, {ends}"));
+        add(Subject::Turn, Certainty::Seen, of_turn(&self.turn));
         match &self.reasoning {
-            None => say(Subject::Reasoning, Certainty::Seen, "none".to_owned()),
+            None => add(Subject::Reasoning, Certainty::Seen, "none".to_owned()),
             Some(shape) => {
                 for text in of_reasoning(shape) {
-                    say(Subject::Reasoning, shape.certainty, text);
+                    add(Subject::Reasoning, shape.certainty, text);
                 }
             }
         }
-        let content = match &self.content.open {
-            Some(open) => format!(
-                "between {} and {}",
-                shown(open),
-                all_shown(&self.content.close)
-            ),
-            None => "bare".to_owned(),
-        };
-        say(Subject::Content, Certainty::Seen, content);
+        add(Subject::Content, Certainty::Seen, of_content(&self.content));
         if !self.content.beside_reasoning.is_empty() {
             let around = all_shown(&self.content.beside_reasoning);
-            let certainty = self
-                .reasoning
-                .as_ref()
-                .map_or(Certainty::Seen, |r| r.certainty);
-            say(
-                Subject::Content,
-                certainty,
-                format!("beside reasoning also {around}"),
-            );
+            let reasoning = self.reasoning.as_ref();
+            let certainty = reasoning.map_or(Certainty::Seen, |shape| shape.certainty);
+            let text = format!("beside reasoning also {around}");
+            add(Subject::Content, certainty, text);
         }
         match (&self.calls, &self.calls_refused) {
             (Some(shape), _) => {
                 for text in of_calls(shape) {
-                    say(Subject::Calls, shape.certainty, text);
+                    add(Subject::Calls, shape.certainty, text);
                 }
             }
-            (None, Some(why)) => say(Subject::Calls, Certainty::Seen, format!("none: {why}")),
-            (None, None) => say(Subject::Calls, Certainty::Seen, "none".to_owned()),
+            (None, Some(why)) => add(Subject::Calls, Certainty::Seen, format!("none: {why}")),
+            (None, None) => add(Subject::Calls, Certainty::Seen, "none".to_owned()),
         }
         all
     }
-
-    /// All of it for programs.
-    pub fn to_value(&self) -> Value {
-        let texts = |texts: &[String]| -> Value {
-            texts
-                .iter()
-                .map(|text| Value::from(text.as_str()))
-                .collect::<Vec<_>>()
-                .into()
-        };
-        let turn = object([
-            ("headers", texts(&self.turn.headers)),
-            ("ends", texts(&self.turn.ends)),
-            ("prompts", texts(&self.prompt_remainders)),
-        ]);
-        let content = object([
-            ("open", optional(self.content.open.as_deref())),
-            ("close", texts(&self.content.close)),
-            ("beside_reasoning", texts(&self.content.beside_reasoning)),
-        ]);
-        let reasoning = self.reasoning.as_ref().map(reasoning_value);
-        let calls = self.calls.as_ref().map(calls_value);
-        object([
-            ("turn", turn),
-            ("reasoning", reasoning.unwrap_or_default()),
-            ("content", content),
-            ("calls", calls.unwrap_or_default()),
-            ("calls_refused", optional(self.calls_refused.as_deref())),
-        ])
-    }
 }
 
-fn optional(text: Option<&str>) -> Value {
-    text.map_or(Value::Null, Value::from)
+fn of_turn(shape: &TurnShape) -> String {
+    let begins = match shape.headers.as_slice() {
+        [] => "nothing tells where it begins".to_owned(),
+        headers => format!("begins after {}", all_shown(headers)),
+    };
+    let ends = match shape.ends.as_slice() {
+        [] => "nothing tells where it ends".to_owned(),
+        ends => format!("ends with {}", all_shown(ends)),
+    };
+    format!("{begins}, {ends}")
+}
+
+fn of_content(shape: &ContentShape) -> String {
+    match &shape.open {
+        Some(open) => format!("between {} and {}", shown(open), all_shown(&shape.close)),
+        None => "bare".to_owned(),
+    }
 }
 
 fn of_reasoning(shape: &ReasoningShape) -> Vec<String> {
@@ -233,65 +189,17 @@ fn of_reasoning(shape: &ReasoningShape) -> Vec<String> {
 }
 
 fn of_calls(shape: &CallShape) -> Vec<String> {
-    let mut all = vec![match &shape.body {
-        CallBody::Object(keys, dialect) => {
-            format!(
-                "each a JSON object{}: {}",
-                of_dialect(dialect),
-                of_keys(keys)
-            )
-        }
-        CallBody::Array(keys, dialect) => {
-            format!(
-                "one JSON array for all{}: {}",
-                of_dialect(dialect),
-                of_keys(keys)
-            )
-        }
-        CallBody::Arguments(dialect) => format!(
-            "the name in what opens a call, the arguments a JSON object{}",
-            of_dialect(dialect)
-        ),
-        CallBody::Tagged(tagged) => format!(
-            "each argument as {}{}",
-            shown(&format!(
-                "{}KEY{}VALUE{}",
-                tagged.open,
-                tagged.between.join("|"),
-                in_words(&tagged.close)
-            )),
-            if tagged.json_values {
-                ", the value as JSON"
-            } else {
-                ""
-            }
-        ),
-        CallBody::Python => "written as calls in Python".to_owned(),
-    }];
     let body = match &shape.body {
         CallBody::Object(..) => "{…}",
         CallBody::Array(..) => "[…]",
         _ => "ARGUMENTS",
     };
-    all.push(format!(
-        "a call is {}",
-        shown(&format!(
-            "{}{body}{}",
-            in_words(&shape.open),
-            in_words(&shape.close)
-        ))
-    ));
-    let (open, close) = (&shape.section_open, &shape.section_close);
-    match (open.trim().is_empty(), close.trim().is_empty()) {
-        (true, true) => {}
-        (false, true) => all.push(format!("{} stands before all calls of a turn", shown(open))),
-        (true, false) => all.push(format!("{} stands after all calls of a turn", shown(close))),
-        (false, false) => all.push(format!(
-            "all calls of a turn are between {} and {}",
-            shown(open),
-            shown(close)
-        )),
-    }
+    let (open, close) = (in_words(&shape.open), in_words(&shape.close));
+    let mut all = vec![
+        of_body(&shape.body),
+        format!("a call is {}", shown(&format!("{open}{body}{close}"))),
+    ];
+    all.extend(of_section(&shape.section_open, &shape.section_close));
     all.push(match (shape.several, shape.separator.is_empty()) {
         (false, _) => "one call a turn".to_owned(),
         (true, true) => "several calls a turn".to_owned(),
@@ -301,6 +209,48 @@ fn of_calls(shape: &CallShape) -> Vec<String> {
         ),
     });
     all
+}
+
+fn of_body(body: &CallBody) -> String {
+    match body {
+        CallBody::Object(keys, dialect) => {
+            let (dialect, keys) = (of_dialect(dialect), of_keys(keys));
+            format!("each a JSON object{dialect}: {keys}")
+        }
+        CallBody::Array(keys, dialect) => {
+            let (dialect, keys) = (of_dialect(dialect), of_keys(keys));
+            format!("one JSON array for all{dialect}: {keys}")
+        }
+        CallBody::Arguments(dialect) => format!(
+            "the name in what opens a call, the arguments a JSON object{}",
+            of_dialect(dialect)
+        ),
+        CallBody::Tagged(tagged) => {
+            let (open, close) = (&tagged.open, in_words(&tagged.close));
+            let between = tagged.between.join("|");
+            let values = match tagged.json_values {
+                true => ", the value as JSON",
+                false => "",
+            };
+            let argument = shown(&format!("{open}KEY{between}VALUE{close}"));
+            format!("each argument as {argument}{values}")
+        }
+        CallBody::Python => "written as calls in Python".to_owned(),
+    }
+}
+
+/// What stands around all calls of a turn, if anything does.
+fn of_section(open: &str, close: &str) -> Option<String> {
+    match (open.trim().is_empty(), close.trim().is_empty()) {
+        (true, true) => None,
+        (false, true) => Some(format!("{} stands before all calls of a turn", shown(open))),
+        (true, false) => Some(format!("{} stands after all calls of a turn", shown(close))),
+        (false, false) => Some(format!(
+            "all calls of a turn are between {} and {}",
+            shown(open),
+            shown(close)
+        )),
+    }
 }
 
 /// Slots as words in a text.
@@ -313,17 +263,6 @@ fn in_words(slots: &[Slot]) -> String {
         Slot::Key => "KEY",
     });
     words.collect()
-}
-
-fn slots_value(slots: &[Slot]) -> Value {
-    let values = slots.iter().map(|slot| match slot {
-        Slot::Text(text) => object([("text", text.as_str().into())]),
-        Slot::Name => object([("slot", "name".into())]),
-        Slot::Id => object([("slot", "id".into())]),
-        Slot::Index => object([("slot", "index".into())]),
-        Slot::Key => object([("slot", "key".into())]),
-    });
-    values.collect::<Vec<Value>>().into()
 }
 
 fn of_dialect(dialect: &Dialect) -> String {
@@ -360,78 +299,4 @@ fn of_keys(keys: &CallKeys) -> String {
         text.push_str(&format!(", id under {}", shown(&id.join("."))));
     }
     text
-}
-
-pub(super) fn reasoning_value(shape: &ReasoningShape) -> Value {
-    object([
-        ("certainty", shape.certainty.key().into()),
-        (
-            "keys",
-            shape
-                .keys
-                .iter()
-                .map(|key| Value::from(key.as_str()))
-                .collect::<Vec<_>>()
-                .into(),
-        ),
-        ("open", optional(shape.open.as_deref())),
-        ("close", shape.close.as_str().into()),
-        ("cut_from_content", shape.cut_from_content.into()),
-        ("in_last_turn", shape.in_last_turn.into()),
-        ("in_past_turns", shape.in_past_turns.into()),
-        ("beside_calls", shape.beside_calls.into()),
-        ("opened_by_prompt", shape.opened_by_prompt.into()),
-        ("closed_by_prompt", shape.closed_by_prompt.into()),
-    ])
-}
-
-pub(super) fn calls_value(shape: &CallShape) -> Value {
-    object([
-        ("certainty", shape.certainty.key().into()),
-        ("section_open", shape.section_open.as_str().into()),
-        ("section_close", shape.section_close.as_str().into()),
-        ("separator", shape.separator.as_str().into()),
-        ("open", slots_value(&shape.open)),
-        ("body", body_value(&shape.body)),
-        ("close", slots_value(&shape.close)),
-        ("several", shape.several.into()),
-    ])
-}
-
-fn body_value(body: &CallBody) -> Value {
-    let mut told = Object::new();
-    let (kind, keys, dialect) = match body {
-        CallBody::Object(keys, dialect) => ("object", Some(keys), Some(dialect)),
-        CallBody::Array(keys, dialect) => ("array", Some(keys), Some(dialect)),
-        CallBody::Arguments(dialect) => ("arguments", None, Some(dialect)),
-        CallBody::Tagged(_) => ("tagged", None, None),
-        CallBody::Python => ("python", None, None),
-    };
-    told.insert("kind", kind);
-    if let Some(keys) = keys {
-        told.insert("name", keys.name.join("."));
-        told.insert("arguments", keys.arguments.join("."));
-        told.insert(
-            "id",
-            optional(keys.id.as_ref().map(|id| id.join(".")).as_deref()),
-        );
-        told.insert("arguments_as_text", keys.arguments_as_text);
-    }
-    if let Some(dialect) = dialect {
-        told.insert("unquoted_keys", dialect.unquoted_keys);
-        told.insert("python_literals", dialect.python_literals);
-        let delimiters = dialect.string_delimiters.as_ref().map(|(open, close)| {
-            Value::from(vec![Value::from(open.as_str()), close.as_str().into()])
-        });
-        told.insert("string_delimiters", delimiters.unwrap_or_default());
-    }
-    if let CallBody::Tagged(tagged) = body {
-        told.insert("open", tagged.open.as_str());
-        let between = tagged.between.iter().map(|text| Value::from(text.as_str()));
-        told.insert("between", between.collect::<Vec<_>>());
-        told.insert("close", slots_value(&tagged.close));
-        told.insert("separator", tagged.separator.as_str());
-        told.insert("json_values", tagged.json_values);
-    }
-    told.into()
 }

@@ -51,7 +51,7 @@ const GIVEN: &[&str] = &[
 
 /// The variables that a template reads, in alphabetical order, each tried both ways.
 ///
-/// `names` tells of each name whether the template also sets it. Such a name is taken for one of
+/// `names` says of each name whether the template also sets it. Such a name is taken for one of
 /// its own, unless giving it from outside changes something.
 pub(super) fn find(prober: &Prober<'_>, mut names: Vec<(String, bool)>) -> Vec<Variable> {
     names.retain(|(name, _)| !GIVEN.contains(&name.as_str()) && !name.starts_with("__"));

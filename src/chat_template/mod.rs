@@ -71,6 +71,7 @@ pub use error::{GgufFault, HubFault, LoadError};
 pub use model_id::{ModelId, NotAModelId};
 pub use options::LoadOptions;
 pub use progress::Progress;
+pub(crate) use render::REASONING_KEYS;
 pub use render::{PreparedTemplate, RenderError, RenderInput, Renderer, Rendering};
 pub use settings::HubSettings;
 pub use source::Source;

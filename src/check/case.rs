@@ -1,5 +1,7 @@
 //! Checking one case.
 
+use std::fmt;
+
 use crate::remedy::Remedy;
 use crate::response::{ParseError, ResponseTemplate};
 use crate::value::{Object, Value};
@@ -7,7 +9,7 @@ use crate::value::{Object, Value};
 use super::cuts::Cut;
 use super::fixture::{Case, Expected};
 use super::shrink::smallest;
-use super::story::Story;
+use super::trace::EventTrace;
 
 /// What is wrong with a case.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +48,7 @@ pub enum Failure {
     /// The prompt has no anchor, so that all of it was read as part of the message.
     NoAnchor,
     /// The case says nothing of what it expects.
-    NothingExpected(Story),
+    NothingExpected(EventTrace),
     /// The text means something else when it arrives in pieces.
     Cut {
         /// How it was cut when this showed.
@@ -54,9 +56,9 @@ pub enum Failure {
         /// The fewest places at which it has to be cut, in bytes.
         places: Vec<usize>,
         /// What it means as a whole.
-        whole: Story,
+        whole: EventTrace,
         /// What it means in these pieces.
-        pieces: Story,
+        pieces: EventTrace,
     },
 }
 
@@ -109,6 +111,13 @@ impl Failure {
     }
 }
 
+/// What is wrong, in one line.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.headline())
+    }
+}
+
 impl Case {
     /// Everything that is wrong with the case, as [`check`](super::check) finds it: the output is
     /// read whole and in pieces, of which some are cut by chance, which the seed decides.
@@ -135,7 +144,7 @@ impl Case {
         let mut failures = self.differences(template, &whole);
         for cut in Cut::all(&self.output, &self.name, seed) {
             let is_other =
-                |places: &[usize]| !is_same_story(&self.read_at(template, places), &whole);
+                |places: &[usize]| !is_same_trace(&self.read_at(template, places), &whole);
             if is_other(cut.places()) {
                 let places = smallest(cut.places(), is_other);
                 failures.push(Failure::Cut {
@@ -151,12 +160,12 @@ impl Case {
     }
 
     /// What happens while the output is read, when it arrives cut in a way.
-    pub fn read(&self, template: &ResponseTemplate, cut: &Cut) -> Story {
+    pub fn read(&self, template: &ResponseTemplate, cut: &Cut) -> EventTrace {
         self.read_at(template, cut.places())
     }
 
-    fn read_at(&self, template: &ResponseTemplate, places: &[usize]) -> Story {
-        Story::read(template, &self.tools, &self.prefix, &self.output, places)
+    fn read_at(&self, template: &ResponseTemplate, places: &[usize]) -> EventTrace {
+        EventTrace::read(template, &self.tools, &self.prefix, &self.output, places)
     }
 
     /// What the case did not expect of what its output means as a whole.
@@ -171,31 +180,31 @@ impl Case {
     /// expected.message = Some([("content", "Bye!")].into_iter().collect());
     /// let case = Case::new("a greeting", "", "Hello!<end>", Tools::none(), expected);
     ///
-    /// let story = case.read(&template, &Cut::whole());
-    /// let differences = case.differences(&template, &story);
+    /// let trace = case.read(&template, &Cut::whole());
+    /// let differences = case.differences(&template, &trace);
     /// assert_eq!(differences[0].headline(), "the message is not what was expected");
     /// # Ok::<(), unjinja::TemplateError>(())
     /// ```
-    pub fn differences(&self, template: &ResponseTemplate, story: &Story) -> Vec<Failure> {
+    pub fn differences(&self, template: &ResponseTemplate, trace: &EventTrace) -> Vec<Failure> {
         // An anchor that takes too long to look for fails wherever the prompt is read.
         if !self.prefix.is_empty() && template.after_anchor(&self.prefix) == Ok(None) {
             return vec![Failure::NoAnchor];
         }
         if self.expected.is_nothing() {
-            return vec![Failure::NothingExpected(story.clone())];
+            return vec![Failure::NothingExpected(trace.clone())];
         }
-        let outcome = self.expected.other_outcome(story);
+        let outcome = self.expected.other_outcome(trace);
         outcome
             .into_iter()
-            .chain(self.expected.other_events(story))
+            .chain(self.expected.other_events(trace))
             .collect()
     }
 }
 
 impl Expected {
     /// What was not expected of how a text ends.
-    fn other_outcome(&self, story: &Story) -> Option<Failure> {
-        match (&story.outcome, &self.error, &self.message) {
+    fn other_outcome(&self, trace: &EventTrace) -> Option<Failure> {
+        match (&trace.outcome, &self.error, &self.message) {
             (Err(actual), Some(expected), _) => {
                 let is_other = !actual.to_string().contains(expected.as_str());
                 is_other.then(|| Failure::OtherError {
@@ -219,9 +228,9 @@ impl Expected {
     }
 
     /// What was not expected of what happens on the way.
-    fn other_events(&self, story: &Story) -> Option<Failure> {
+    fn other_events(&self, trace: &EventTrace) -> Option<Failure> {
         let expected = self.events.as_ref()?;
-        let actual = story.events_as_values();
+        let actual = trace.events_as_values();
         (!same_events(expected, &actual)).then(|| Failure::Events {
             expected: expected.clone(),
             actual,
@@ -229,7 +238,7 @@ impl Expected {
     }
 }
 
-fn is_same_story(a: &Story, b: &Story) -> bool {
+fn is_same_trace(a: &EventTrace, b: &EventTrace) -> bool {
     let same_outcome = || match (&a.outcome, &b.outcome) {
         (Ok(a), Ok(b)) => a.total_eq(b),
         (a, b) => a == b,

@@ -7,13 +7,13 @@ use crate::value::Object;
 use super::fixture::Fixture;
 use super::shrink::smallest;
 
-/// Of so many texts on which two templates part, the smallest part is looked for.
+/// Of so many texts on which two templates diverge, the smallest part is looked for.
 const MAX_SHRUNK: usize = 12;
 
 /// A text that two templates are to read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Text {
+pub struct SampleText {
     /// Where it comes from, for people.
     pub origin: String,
     /// The prompt.
@@ -25,21 +25,21 @@ pub struct Text {
 }
 
 /// How two response templates read some texts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Comparison {
     /// The texts that they do not read alike.
-    pub parted: Vec<Text>,
+    pub diverging: Vec<SampleText>,
     /// The smallest text, a part of one of these, that they do not read alike.
-    pub smallest: Option<Parting>,
+    pub smallest: Option<Divergence>,
 }
 
 /// A text that two response templates do not read alike.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Parting {
+pub struct Divergence {
     /// The text.
-    pub text: Text,
+    pub text: SampleText,
     /// What the first makes of it.
     pub first: Result<Object, ParseError>,
     /// What the second makes of it.
@@ -47,31 +47,38 @@ pub struct Parting {
 }
 
 /// Lets two response templates read the same texts, and looks for the smallest one on which they
-/// part. They read a text alike if they make the same message of it, or can't parse it both.
+/// diverge. They read a text alike if they make the same message of it, or can't parse it both.
 ///
 /// ```
 /// use unjinja::ResponseTemplate;
-/// use unjinja::check::{Text, compare};
+/// use unjinja::check::{SampleText, compare};
 ///
 /// let template = |close: &str| ResponseTemplate::from_json(&format!(
 ///     r#"{{"start_anchor": "<bot>", "fields": {{"content": {{"close": "{close}"}}}}}}"#));
-/// let texts = [Text::new("by hand", "", "A long text.<end>And more of it.")];
+/// let texts = [SampleText::new("by hand", "", "A long text.<end>And more of it.")];
 /// let comparison = compare(&template("<end>")?, &template("</s>")?, &texts);
-/// let smallest = comparison.smallest.expect("they part");
+/// let smallest = comparison.smallest.expect("they diverge");
 /// assert_eq!(smallest.text.output, "<end>");
 /// # Ok::<(), unjinja::TemplateError>(())
 /// ```
-pub fn compare(first: &ResponseTemplate, second: &ResponseTemplate, texts: &[Text]) -> Comparison {
+pub fn compare(
+    first: &ResponseTemplate,
+    second: &ResponseTemplate,
+    texts: &[SampleText],
+) -> Comparison {
     let pair = Pair { first, second };
-    let part = |text: &&Text| pair.parts_on(&text.prefix, &text.output, &text.tools);
-    let mut parted: Vec<Text> = texts.iter().filter(part).cloned().collect();
-    parted.sort_by_key(|text| text.prefix.len() + text.output.len());
-    let shrunk = parted.iter().take(MAX_SHRUNK).map(|text| pair.shrunk(text));
+    let diverges = |text: &&SampleText| pair.diverge_on(&text.prefix, &text.output, &text.tools);
+    let mut diverging: Vec<SampleText> = texts.iter().filter(diverges).cloned().collect();
+    diverging.sort_by_key(|text| text.prefix.len() + text.output.len());
+    let shrunk = diverging
+        .iter()
+        .take(MAX_SHRUNK)
+        .map(|text| pair.shrunk(text));
     let smallest =
         shrunk.min_by_key(|text| (text.output.len() + text.prefix.len(), text.prefix.len()));
     Comparison {
-        smallest: smallest.map(|text| pair.parting(text)),
-        parted,
+        smallest: smallest.map(|text| pair.divergence(text)),
+        diverging,
     }
 }
 
@@ -96,7 +103,7 @@ impl Pair<'_> {
         })
     }
 
-    fn parts_on(&self, prefix: &str, output: &str, tools: &Tools) -> bool {
+    fn diverge_on(&self, prefix: &str, output: &str, tools: &Tools) -> bool {
         match self.outcomes(prefix, output, tools) {
             [Ok(first), Ok(second)] => !first.total_eq(&second),
             [Err(_), Err(_)] => false,
@@ -105,11 +112,11 @@ impl Pair<'_> {
     }
 
     /// The text without whatever does not matter, the prompt first.
-    fn shrunk(&self, text: &Text) -> Text {
+    fn shrunk(&self, text: &SampleText) -> SampleText {
         let mut text = text.clone();
         let prefix: Vec<char> = text.prefix.chars().collect();
         let prefix = smallest(&prefix, |prefix| {
-            self.parts_on(
+            self.diverge_on(
                 &prefix.iter().collect::<String>(),
                 &text.output,
                 &text.tools,
@@ -118,7 +125,7 @@ impl Pair<'_> {
         text.prefix = prefix.into_iter().collect();
         let output: Vec<char> = text.output.chars().collect();
         let output = smallest(&output, |output| {
-            self.parts_on(
+            self.diverge_on(
                 &text.prefix,
                 &output.iter().collect::<String>(),
                 &text.tools,
@@ -128,9 +135,9 @@ impl Pair<'_> {
         text
     }
 
-    fn parting(&self, text: Text) -> Parting {
+    fn divergence(&self, text: SampleText) -> Divergence {
         let [first, second] = self.outcomes(&text.prefix, &text.output, &text.tools);
-        Parting {
+        Divergence {
             text,
             first,
             second,
@@ -138,10 +145,10 @@ impl Pair<'_> {
     }
 }
 
-impl Text {
+impl SampleText {
     /// A text without tools.
-    pub fn new(origin: &str, prefix: &str, output: &str) -> Text {
-        Text {
+    pub fn new(origin: &str, prefix: &str, output: &str) -> SampleText {
+        SampleText {
             origin: origin.to_owned(),
             prefix: prefix.to_owned(),
             output: output.to_owned(),
@@ -150,9 +157,9 @@ impl Text {
     }
 
     /// The texts of a fixture's cases.
-    pub fn of_fixture(fixture: &Fixture) -> Vec<Text> {
+    pub fn of_fixture(fixture: &Fixture) -> Vec<SampleText> {
         let cases = fixture.cases().iter();
-        let texts = cases.map(|case| Text {
+        let texts = cases.map(|case| SampleText {
             origin: format!("in {}: {}", fixture.path().display(), case.name),
             prefix: case.prefix.clone(),
             output: case.output.clone(),
@@ -162,11 +169,10 @@ impl Text {
     }
 
     /// What a chat template renders, and what models do to it.
-    pub fn of_derivation(derivation: &Derivation) -> Vec<Text> {
-        let tools = Tools::from_value(&derivation.tools);
-        let text = |origin: &str, prefix: &str, output: &str| Text {
-            tools: tools.clone(),
-            ..Text::new(origin, prefix, output)
+    pub fn of_derivation(derivation: &Derivation) -> Vec<SampleText> {
+        let text = |origin: &str, prefix: &str, output: &str| SampleText {
+            tools: derivation.tools.clone(),
+            ..SampleText::new(origin, prefix, output)
         };
         let rendered = derivation.proof.iter();
         let rendered = rendered.map(|row| {

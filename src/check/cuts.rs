@@ -83,9 +83,9 @@ impl Cut {
     /// same text alike.
     pub fn random(text: &str, mean: usize, seed: u64) -> Cut {
         let mean = mean.max(1);
-        let mut chance = Chance(seed);
+        let mut random = SplitMix64(seed);
         let longest = (mean as u64).saturating_mul(2) - 1;
-        let mut next = || 1 + (chance.next() % longest) as usize;
+        let mut next = || 1 + (random.next() % longest) as usize;
         let mut at = Vec::new();
         let mut place = next();
         while place < text.len() {
@@ -139,7 +139,7 @@ impl fmt::Display for Cut {
     }
 }
 
-/// The pieces of a text that is cut at some places, as [`Cut::pieces`] tells.
+/// The pieces of a text that is cut at some places, as [`Cut::pieces`] has them.
 pub(super) fn pieces<'t>(text: &'t str, places: &[usize]) -> impl Iterator<Item = &'t str> {
     let ends = places.iter().copied().chain([text.len()]);
     let mut start = 0;
@@ -192,9 +192,9 @@ fn run_length(text: &str, belongs: impl Fn(char) -> bool) -> usize {
 }
 
 /// Numbers by chance, the same ones for the same seed (SplitMix64).
-struct Chance(u64);
+struct SplitMix64(u64);
 
-impl Chance {
+impl SplitMix64 {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

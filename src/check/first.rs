@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::derive::{Derivation, Recovery, Row};
 use crate::json;
-use crate::response::{ParseError, ParserOptions, ResponseTemplate, TemplateError, Tools, parse};
+use crate::response::{ParseError, ParserOptions, ResponseTemplate, parse};
 use crate::value::{Object, Value};
 
 use super::add::{entry, free_name};
@@ -18,7 +18,7 @@ use super::fixture::Case;
 ///
 /// What such a case expects is what the response template makes of the text. Where it does not recover
 /// what was said, the case expects what was said, and fails: it shows what is to be mended.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct FirstFixture {
     /// What stands before the cases. Its `response_template` or `derive` can be made another.
@@ -41,57 +41,44 @@ impl FirstFixture {
     ///      {% if add_generation_prompt %}<assistant>{% endif %}",
     /// );
     /// let derived = derive(&template, &DeriveOptions::default())?;
-    /// let fixture = FirstFixture::new(&derived)?;
+    /// let fixture = FirstFixture::new(&derived);
     /// let first = &fixture.to_yaml("begin here")[..];
     /// assert!(first.starts_with("# begin here\nresponse_template:\n"), "{first}");
     /// assert!(first.contains("    output: High water is at noon.<end>\n"), "{first}");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// If what was derived is no response template.
-    pub fn new(derivation: &Derivation) -> Result<FirstFixture, TemplateError> {
-        FirstFixture::with_template(derivation, derivation.template.clone())
+    pub fn new(derivation: &Derivation) -> FirstFixture {
+        FirstFixture::with_template(derivation, &derivation.template)
     }
 
     /// The same, for a response template that is there already.
-    ///
-    /// # Errors
-    ///
-    /// If it is none.
-    pub fn with_template(
-        derivation: &Derivation,
-        template: Value,
-    ) -> Result<FirstFixture, TemplateError> {
-        let loaded = ResponseTemplate::from_value(&template)?;
-        let tools = Tools::from_value(&derivation.tools);
+    pub fn with_template(derivation: &Derivation, template: &ResponseTemplate) -> FirstFixture {
         let mut names = HashSet::new();
         let mut cases = Vec::new();
         let mut outcomes = Vec::new();
-        for (row, others) in by_text(&loaded, &derivation.proof) {
+        for (row, others) in by_text(template, &derivation.proof) {
             let options = ParserOptions {
-                tools: tools.clone(),
+                tools: derivation.tools.clone(),
                 ..ParserOptions::default()
             };
-            let outcome = parse(&loaded, &row.prefix, &row.output, options);
-            cases.push(case(&loaded, row, &others, &outcome, &mut names));
+            let outcome = parse(template, &row.prefix, &row.output, options);
+            cases.push(case(template, row, &others, &outcome, &mut names));
             outcomes.push(outcome);
         }
         let mut head = Object::new();
-        head.insert("response_template", template);
+        head.insert("response_template", template.as_value().clone());
         let has_calls = derivation
             .proof
             .iter()
             .any(|row| row.message.contains_key("tool_calls"));
         if has_calls {
-            head.insert("tools", derivation.tools.clone());
+            head.insert("tools", derivation.tools.as_list().to_vec());
         }
-        Ok(FirstFixture {
+        FirstFixture {
             head,
             cases,
             outcomes,
-        })
+        }
     }
 
     /// One with a single case, for a response template that is at hand. The tools of the case become
@@ -219,14 +206,14 @@ fn case(
     let is_recovered = !matches!(row.recovery, Recovery::NotExpressed(_));
     let message = match outcome.as_ref().ok().filter(|_| is_recovered) {
         Some(message) => message.clone(),
-        None => said(template, row),
+        None => intended_message(template, row),
     };
     case.insert("message", message);
     case
 }
 
 /// What was said, with what every message of the template holds.
-fn said(template: &ResponseTemplate, row: &Row) -> Object {
+fn intended_message(template: &ResponseTemplate, row: &Row) -> Object {
     let mut message = template.defaults().clone();
     for (key, value) in row.message.clone() {
         message.insert(key, value);
@@ -245,8 +232,8 @@ fn from_anchor<'p>(template: &ResponseTemplate, prefix: &'p str) -> &'p str {
             std::ops::ControlFlow::Continue(())
         });
     let shorter = &prefix[start..];
-    let begun = |prefix| template.after_anchor(prefix).ok().flatten();
-    match searched.is_ok() && begun(shorter) == begun(prefix) {
+    let after_anchor = |prefix| template.after_anchor(prefix).ok().flatten();
+    match searched.is_ok() && after_anchor(shorter) == after_anchor(prefix) {
         true => shorter,
         false => prefix,
     }
@@ -256,6 +243,7 @@ fn from_anchor<'p>(template: &ResponseTemplate, prefix: &'p str) -> &'p str {
 mod tests {
     use super::*;
     use crate::check::{Expected, Fixture};
+    use crate::response::Tools;
 
     #[test]
     fn one_of_a_case_is_a_fixture_in_yaml_and_in_json() {

@@ -2,7 +2,22 @@
 //!
 //! A [`Fixture`] is a file of YAML or JSON that people write in an editor. [`check`] runs all cases
 //! of many of them on all cores, each cut into pieces in several ways; [`Fixture::update`] makes one
-//! expect what comes out, and [`compare`] tells whether two templates read alike.
+//! expect what comes out. [`FirstFixture`] is one to begin with, and [`compare`] finds the smallest
+//! text that two templates do not read alike.
+//!
+//! ```
+//! use unjinja::check::{Case, Expected};
+//! use unjinja::{ResponseTemplate, Tools};
+//!
+//! let template = ResponseTemplate::from_json(
+//!     r#"{"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}"#)?;
+//! let mut expected = Expected::default();
+//! expected.message = Some([("content", "Hello!")].into_iter().collect());
+//!
+//! let case = Case::new("a greeting", "<user>Hi<bot>", "Hello!<end>", Tools::none(), expected);
+//! assert!(case.check(&template, 0).is_empty());
+//! # Ok::<(), unjinja::TemplateError>(())
+//! ```
 
 mod add;
 mod case;
@@ -12,17 +27,17 @@ mod document;
 mod files;
 mod first;
 mod fixture;
-mod made_up;
 mod regions;
 mod run;
 mod settings;
 mod shrink;
-mod story;
+mod synthetic;
+mod trace;
 mod update;
 
 pub use add::free_name;
 pub use case::Failure;
-pub use compare::{Comparison, Parting, Text, compare};
+pub use compare::{Comparison, Divergence, SampleText, compare};
 pub use cuts::Cut;
 pub use files::{find, is_fixture};
 pub use first::FirstFixture;
@@ -30,5 +45,5 @@ pub use fixture::{Case, Expected, Fixture, FixtureError};
 pub use regions::{MarkedText, Region, RegionKind, regions};
 pub use run::{CaseReport, FileReport, Options, Report, check};
 pub use settings::{Settings, SettingsError};
-pub use story::Story;
+pub use trace::EventTrace;
 pub use update::{Update, Updated};

@@ -48,19 +48,19 @@ pub struct MarkedText {
     pub regions: Vec<Region>,
 }
 
-/// Tells which part of a text belongs to which field.
+/// Finds which part of a text belongs to which field.
 pub fn regions(
     template: &ResponseTemplate,
     tools: &Tools,
     prefix: &str,
     output: &str,
 ) -> MarkedText {
-    let begun = template
+    let prefilled = template
         .after_anchor(prefix)
         .ok()
         .flatten()
         .unwrap_or(prefix);
-    let text = format!("{begun}{output}");
+    let text = format!("{prefilled}{output}");
     let options = ParserOptions {
         tools: tools.clone(),
         on_malformed: OnMalformed::Event,
@@ -72,7 +72,7 @@ pub fn regions(
     if let Ok(mut parser) = ResponseParser::new(template, "", options) {
         let fed = parser.feed_with(&text, |event| events.push(event.into_owned()));
         if fed.is_ok() {
-            // What is wrong with the message is told elsewhere.
+            // What is wrong with the message is reported elsewhere.
             let _error = parser.finalize_with(|event| events.push(event.into_owned()));
         }
     }
@@ -82,7 +82,7 @@ pub fn regions(
     let is_complete = map.open.is_none();
     map.skip_to(if is_complete { text.len() } else { map.at });
     MarkedText {
-        output: begun.len(),
+        output: prefilled.len(),
         regions: map.regions,
         text,
     }

@@ -11,7 +11,7 @@ use super::fixture::{Fixture, FixtureError};
 use super::regions::{MarkedText, regions};
 
 /// How fixtures are to be checked.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
     /// What random cuts go by.
@@ -23,6 +23,24 @@ pub struct Options {
 }
 
 impl Options {
+    /// Sets what random cuts go by.
+    pub fn seed(mut self, seed: u64) -> Options {
+        self.seed = seed;
+        self
+    }
+
+    /// Checks only cases of which `FILE: NAME` has this text in it.
+    pub fn filter(mut self, filter: impl Into<String>) -> Options {
+        self.filter = Some(filter.into());
+        self
+    }
+
+    /// Sets whether no further case is begun when one has failed.
+    pub fn fail_fast(mut self, fail_fast: bool) -> Options {
+        self.fail_fast = fail_fast;
+        self
+    }
+
     /// Whether a case is to be checked.
     pub(super) fn selects(&self, fixture: &Fixture, name: &str) -> bool {
         let Some(filter) = &self.filter else {
@@ -33,7 +51,7 @@ impl Options {
 }
 
 /// What came of checking some fixtures.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
     /// Each file of which something was checked, in the order in which they were given.
@@ -45,7 +63,7 @@ pub struct Report {
 }
 
 /// What came of one file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct FileReport {
     /// The file.
@@ -55,7 +73,7 @@ pub struct FileReport {
 }
 
 /// What came of one case.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CaseReport {
     /// Its name.
@@ -141,7 +159,7 @@ impl CaseReport {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn check(paths: &[PathBuf], options: &Options) -> Report {
-    let begun = Instant::now();
+    let start = Instant::now();
     let work = Work::new(paths, options);
     let cores = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
@@ -152,7 +170,7 @@ pub fn check(paths: &[PathBuf], options: &Options) -> Report {
     Report {
         files: work.into_reports(),
         seed: options.seed,
-        elapsed: begun.elapsed(),
+        elapsed: start.elapsed(),
     }
 }
 
@@ -261,7 +279,7 @@ impl<'w> Work<'w> {
     }
 
     fn check(&self, file: usize, fixture: &Fixture, index: usize) {
-        let begun = Instant::now();
+        let start = Instant::now();
         let case = &fixture.cases()[index];
         let template = fixture.template();
         let failures = case.check(template, self.options.seed);
@@ -273,7 +291,7 @@ impl<'w> Work<'w> {
             expectations: case.expectations.clone(),
             failures,
             text,
-            elapsed: begun.elapsed(),
+            elapsed: start.elapsed(),
         };
         let mut state = self.state();
         state.has_failed |= !report.passed();
@@ -303,7 +321,7 @@ impl<'w> Work<'w> {
         for (file, error) in state.unreadable {
             files[file].cases = Err(error);
         }
-        // Of some files no case was wanted, or they were never begun.
+        // Of some files no case was wanted, or they were never start.
         files.retain(|file| !file.cases.as_ref().is_ok_and(Vec::is_empty));
         files
     }

@@ -6,7 +6,8 @@ use crate::response::ResponseTemplate;
 use crate::value::Value;
 
 use super::choices::{Choices, QUESTIONS};
-use super::search::{Chosen, KINDS, MAX_TRYING, Score, Search};
+use super::score::{KINDS, Score, Tally};
+use super::search::{Chosen, MAX_TRYING, Search};
 
 /// How many drafts are kept.
 const MAX_CANDIDATES: usize = 24;
@@ -16,7 +17,7 @@ const MAX_CANDIDATES: usize = 24;
 #[non_exhaustive]
 pub struct Candidate {
     /// The response template.
-    pub template: Value,
+    pub template: ResponseTemplate,
     /// Whether it is the one that was chosen.
     pub is_chosen: bool,
     /// What it does otherwise than the one that was chosen, a short statement for each difference:
@@ -25,37 +26,27 @@ pub struct Candidate {
     /// What it recovers of what the chat template renders.
     pub rendered: Tally,
     /// What it recovers of renderings whose beginning the prompt has taken from within a marker,
-    /// and of texts that were made up because the chat template never writes such.
-    pub made_up: Tally,
+    /// and of synthetic texts, which the chat template never writes.
+    pub synthetic: Tally,
     /// What it recovers of damaged texts.
     pub damaged: Tally,
 }
 
 impl Candidate {
     fn new(
-        template: Value,
+        template: ResponseTemplate,
         differences: Vec<&'static str>,
-        [rendered, made_up, damaged]: [Tally; KINDS],
+        [rendered, synthetic, damaged]: [Tally; KINDS],
     ) -> Candidate {
         Candidate {
             template,
             is_chosen: differences.is_empty(),
             differences,
             rendered,
-            made_up,
+            synthetic,
             damaged,
         }
     }
-}
-
-/// How many texts are recovered, of how many.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Tally {
-    /// How many are recovered.
-    pub recovered: usize,
-    /// How many there are.
-    pub total: usize,
 }
 
 /// The one that was chosen, and the best of the others that could be tried in time, best first.
@@ -69,17 +60,18 @@ pub(super) fn candidates(search: &Search<'_>, chosen: &Chosen) -> Vec<Candidate>
             continue;
         };
         let measured = search
-            .score(&value, &template, |_| !is_late())
-            .zip(search.tally(&template, || !is_late()));
+            .trials
+            .score_while(&template, |_| !is_late())
+            .zip(search.trials.tally_while(&template, || !is_late()));
         let Some((score, tallies)) = measured else {
             break;
         };
         let differences = choices.differences(&chosen.choices);
-        others.push((score, Candidate::new(value, differences, tallies)));
+        others.push((score, Candidate::new(template, differences, tallies)));
     }
     others.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-    let tallies = search.tally(&chosen.template, || true);
-    let first = tallies.map(|tallies| Candidate::new(chosen.value.clone(), Vec::new(), tallies));
+    let tallies = search.trials.tally_while(&chosen.template, || true);
+    let first = tallies.map(|tallies| Candidate::new(chosen.template.clone(), Vec::new(), tallies));
     let others = others.into_iter().map(|(_, candidate)| candidate);
     first
         .into_iter()
@@ -98,7 +90,7 @@ fn distinct(
     let mut drafts: Vec<(Choices, Value)> = Vec::new();
     for choices in chosen.tried.iter().take_while(|_| !is_late()) {
         let value = search.draft(choices);
-        if value != chosen.value {
+        if value != *chosen.template.as_value() {
             drafts.push((nearest(search, choices, &value, &chosen.choices), value));
         }
     }

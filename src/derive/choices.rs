@@ -70,7 +70,7 @@ impl Choices {
 
 /// One thing that is to be chosen.
 pub(super) struct Question {
-    /// What a draft does in which this is chosen so. No two choices are told alike.
+    /// What a draft does in which this is chosen so. No two choices are described alike.
     says: fn(&Choices) -> &'static str,
     /// Chooses this as others do.
     pub(super) adopt: fn(&mut Choices, &Choices),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_chosen_is_told_and_can_be_adopted() {
+    fn all_that_is_chosen_is_described_and_can_be_adopted() {
         let (plain, opposite) = (Choices::default(), opposite());
         assert_eq!(plain.differences(&plain), Vec::<&str>::new());
         assert_eq!(opposite.differences(&plain).len(), QUESTIONS.len());
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_choices_are_told_alike() {
+    fn no_two_choices_are_described_alike() {
         let plain = Choices::default();
         let opens = [ThinkingOpen::MarkerIfClosed, ThinkingOpen::StartIfClosed];
         let ends = [

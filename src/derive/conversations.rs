@@ -1,7 +1,9 @@
 //! The conversations that drafts are tried on, and the tools in them.
 
-use crate::analysis::asking::{Called, Said, Scene};
+use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
+use crate::analysis::turn_prober::Situation;
 use crate::json;
+use crate::response::Tools;
 use crate::value::{Object, Value};
 
 pub(super) const THOUGHT: &str = "They ask about the tide.\n\nA table would tell, so I look there.";
@@ -12,7 +14,7 @@ const CODE: &str =
 const AWKWARD: &str = "for x in [1]:\n    put({'a': \"<i>\", \"b\": [x, '\\n']})  # naïve → 水\n";
 
 /// The tools that the calls of the samples are calls of.
-pub(super) fn tools() -> Value {
+pub(super) fn tools() -> Tools {
     let tools = r#"[
         {"type": "function", "function": {"name": "read_tide", "description": "Tells the tide",
             "parameters": {"type": "object", "properties": {
@@ -37,36 +39,36 @@ pub(super) fn tools() -> Value {
         {"type": "function", "function": {"name": "knock", "description": "Sees who is there",
             "parameters": {"type": "object", "properties": {}, "required": []}}}
     ]"#;
-    json::read(tools).unwrap_or_default()
+    Tools::from_value(&json::read(tools).unwrap_or_default())
 }
 
-fn called(name: &str, arguments: &[(&str, Value)]) -> Called {
+fn tool_call(name: &str, arguments: &[(&str, Value)]) -> ToolCall {
     let pairs = arguments.iter();
-    Called::new(
+    ToolCall::new(
         name,
         pairs.map(|(key, value)| ((*key).to_owned(), value.clone())),
     )
 }
 
 /// The call of most conversations.
-pub(super) fn tide() -> Called {
-    called(
+pub(super) fn tide_call() -> ToolCall {
+    tool_call(
         "read_tide",
         &[("harbour", "Brest".into()), ("scale", "metres".into())],
     )
 }
 
-fn pages() -> Called {
-    called(
+fn pages_call() -> ToolCall {
+    tool_call(
         "find_pages",
         &[("words", "spring tide".into()), ("most", 3.into())],
     )
 }
 
-fn typed() -> Called {
+fn typed_call() -> ToolCall {
     let place: Vec<Value> = vec!["north".into(), "south".into()];
     let with = Object::from_iter([("language", "fr")]);
-    called(
+    tool_call(
         "find_pages",
         &[
             ("words", "neap tide".into()),
@@ -79,100 +81,117 @@ fn typed() -> Called {
     )
 }
 
-fn note(title: &str, body: &str) -> Called {
-    called(
+fn note_call(title: &str, body: &str) -> ToolCall {
+    tool_call(
         "save_note",
         &[("title", title.into()), ("body", body.into())],
     )
 }
 
 /// A conversation to be rendered.
-pub(super) struct Plan {
+pub(super) struct Conversation {
+    /// What it is about.
     pub(super) name: &'static str,
-    pub(super) scene: Scene,
-    pub(super) said: Said,
+    /// What comes before the assistant's turn.
+    pub(super) situation: Situation,
+    /// The assistant's turn, with which it ends.
+    pub(super) turn: AssistantTurn,
     /// Whether tools are offered.
-    pub(super) tools: bool,
+    pub(super) has_tools: bool,
 }
 
 /// All conversations, from the plainest on.
-pub(super) fn plans() -> Vec<Plan> {
-    let plan = |name, scene, said, tools| Plan {
+pub(super) fn conversations() -> Vec<Conversation> {
+    let conversation = |name, situation, turn, has_tools| Conversation {
         name,
-        scene,
-        said,
-        tools,
+        situation,
+        turn,
+        has_tools,
     };
-    let question = |name, said, tools| plan(name, Scene::Question, said, tools);
-    let calls = |calls: &[Called]| Said::calls(calls.iter().cloned());
+    let question = |name, turn, has_tools| conversation(name, Situation::Question, turn, has_tools);
+    let calls = |calls: &[ToolCall]| AssistantTurn::calls(calls.iter().cloned());
     vec![
-        question("an answer", Said::content(ANSWER), false),
-        question("an answer, with tools at hand", Said::content(ANSWER), true),
+        question("an answer", AssistantTurn::content(ANSWER), false),
+        question(
+            "an answer, with tools at hand",
+            AssistantTurn::content(ANSWER),
+            true,
+        ),
         question(
             "a thought and an answer",
-            Said::content(ANSWER).reasoning(THOUGHT),
+            AssistantTurn::content(ANSWER).with_reasoning(THOUGHT),
             false,
         ),
-        question("an answer with code in it", Said::content(CODE), false),
-        plan(
+        question(
+            "an answer with code in it",
+            AssistantTurn::content(CODE),
+            false,
+        ),
+        conversation(
             "a second answer",
-            Scene::SecondQuestion,
-            Said::content(ANSWER),
+            Situation::SecondQuestion,
+            AssistantTurn::content(ANSWER),
             false,
         ),
-        question("a call", calls(&[tide()]), true),
+        question("a call", calls(&[tide_call()]), true),
         question(
             "a text and a call",
-            calls(&[tide()]).with_content(LEAD),
+            calls(&[tide_call()]).with_content(LEAD),
             true,
         ),
         question(
             "a thought and a call",
-            calls(&[tide()]).reasoning(THOUGHT),
+            calls(&[tide_call()]).with_reasoning(THOUGHT),
             true,
         ),
         question(
             "a thought, a text and a call",
-            calls(&[tide()]).reasoning(THOUGHT).with_content(LEAD),
+            calls(&[tide_call()])
+                .with_reasoning(THOUGHT)
+                .with_content(LEAD),
             true,
         ),
-        question("two calls", calls(&[tide(), pages()]), true),
+        question("two calls", calls(&[tide_call(), pages_call()]), true),
         question(
             "a text and two calls",
-            calls(&[pages(), tide()]).with_content(LEAD),
+            calls(&[pages_call(), tide_call()]).with_content(LEAD),
             true,
         ),
         question(
             "three calls",
-            calls(&[pages(), called("knock", &[]), tide()]),
+            calls(&[pages_call(), tool_call("knock", &[]), tide_call()]),
             true,
         ),
-        question("a call with values of all types", calls(&[typed()]), true),
+        question(
+            "a call with values of all types",
+            calls(&[typed_call()]),
+            true,
+        ),
         question(
             "a call without arguments",
-            calls(&[called("knock", &[])]),
+            calls(&[tool_call("knock", &[])]),
             true,
         ),
         question(
             "a call with code in it",
-            calls(&[note("bits/a b.py", AWKWARD)]),
+            calls(&[note_call("bits/a b.py", AWKWARD)]),
             true,
         ),
         question(
             "a call with texts that look like numbers",
-            calls(&[note("40100", "false")]),
+            calls(&[note_call("40100", "false")]),
             true,
         ),
-        plan(
+        conversation(
             "an answer after a call",
-            Scene::AfterTool,
-            Said::content(ANSWER),
+            Situation::AfterTool,
+            AssistantTurn::content(ANSWER),
             true,
         ),
-        plan(
+        conversation(
             "a thought and an answer after a call",
-            Scene::AfterTool,
-            Said::content(ANSWER).reasoning(THOUGHT),
+            Situation::AfterTool,
+            AssistantTurn::content(ANSWER).with_reasoning(THOUGHT),
             true,
         ),
     ]

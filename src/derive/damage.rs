@@ -1,17 +1,20 @@
 //! What models do to the texts that they should write.
 
-use crate::analysis::asking::Said;
-use crate::analysis::{Findings, Slot, markers, slotted};
+use std::ops::Range;
+
+use crate::analysis::assistant_turn::AssistantTurn;
+use crate::analysis::{Findings, Slot, markers, text_with_slots};
 
 use super::sample::{Origin, Sample};
 
 /// A damaged text, and what it still means.
 #[derive(Debug, Clone)]
 pub(super) struct Damaged {
-    pub(super) how: &'static str,
-    pub(super) begun: String,
+    /// What was done to it.
+    pub(super) damage: &'static str,
+    pub(super) prefilled: String,
     pub(super) output: String,
-    pub(super) expected: Said,
+    pub(super) expected: AssistantTurn,
 }
 
 /// Damages samples in all ways that leave no doubt about what was meant.
@@ -38,17 +41,23 @@ struct Damager<'a> {
 }
 
 impl Damager<'_> {
-    fn put(&self, into: &mut Vec<Damaged>, how: &'static str, output: String) {
-        self.put_as(into, how, output, self.sample.written.clone());
+    fn put(&self, into: &mut Vec<Damaged>, damage: &'static str, output: String) {
+        self.put_as(into, damage, output, self.sample.written.clone());
     }
 
-    fn put_as(&self, into: &mut Vec<Damaged>, how: &'static str, output: String, said: Said) {
+    fn put_as(
+        &self,
+        into: &mut Vec<Damaged>,
+        damage: &'static str,
+        output: String,
+        expected: AssistantTurn,
+    ) {
         if output != self.sample.output {
             into.push(Damaged {
-                how,
-                begun: self.sample.begun.clone(),
+                damage,
+                prefilled: self.sample.prefilled.clone(),
                 output,
-                expected: said,
+                expected,
             });
         }
     }
@@ -86,7 +95,7 @@ impl Damager<'_> {
                 && let Some(Slot::Text(text)) = shape.open.first()
             {
                 texts.push(text.clone());
-                texts.push(slotted(&shape.close));
+                texts.push(text_with_slots(&shape.close));
             }
         }
         texts.retain(|text| markers::markers(text).next().is_some());
@@ -141,7 +150,7 @@ impl Damager<'_> {
         let written = &self.sample.written;
         if written.calls.len() == 1 && written.content.is_none() {
             let section = shape.section_close.trim();
-            let close = slotted(&shape.close);
+            let close = text_with_slots(&shape.close);
             let bare = bare.strip_suffix(section).unwrap_or(&bare).trim_end();
             if let Some(bare) = bare
                 .strip_suffix(close.trim())
@@ -157,7 +166,7 @@ impl Damager<'_> {
         let Some(shape) = &self.findings.calls else {
             return;
         };
-        let close = slotted(&shape.close);
+        let close = text_with_slots(&shape.close);
         if self.sample.written.calls.len() < 2 || close.trim().len() < 4 {
             return;
         }
@@ -172,15 +181,15 @@ impl Damager<'_> {
 
     /// A text stands between two calls that have markers of their own; it is the last that counts.
     fn text_between_calls(&self, into: &mut Vec<Damaged>) {
-        let said = &self.sample.written;
-        let (Some(shape), [_, second]) = (&self.findings.calls, said.calls.as_slice()) else {
+        let written = &self.sample.written;
+        let (Some(shape), [_, second]) = (&self.findings.calls, written.calls.as_slice()) else {
             return;
         };
         let Some(Slot::Text(text)) = shape.open.first() else {
             return;
         };
         let has_marker = markers::markers(text).next().is_some();
-        if said.content.is_some() || self.findings.content.open.is_some() || !has_marker {
+        if written.content.is_some() || self.findings.content.open.is_some() || !has_marker {
             return;
         }
         let output = &self.sample.output;
@@ -190,14 +199,18 @@ impl Damager<'_> {
         };
         let mut output = output.clone();
         output.insert_str(at, "And now this.\n");
-        let said = said.clone().with_content("And now this.");
-        self.put_as(into, "a text between two calls", output, said);
+        let expected = written.clone().with_content("And now this.");
+        self.put_as(into, "a text between two calls", output, expected);
     }
 
     /// The text is cut off.
     fn cut_text(&self, into: &mut Vec<Damaged>) {
-        let said = &self.sample.written;
-        let Some(content) = said.content.as_deref().filter(|_| said.calls.is_empty()) else {
+        let written = &self.sample.written;
+        let Some(content) = written
+            .content
+            .as_deref()
+            .filter(|_| written.calls.is_empty())
+        else {
             return;
         };
         let output = &self.sample.output;
@@ -206,12 +219,12 @@ impl Damager<'_> {
             return;
         };
         if let Some(at) = output.find(content) {
-            let said = said.clone().with_content(&content[..half]);
+            let expected = written.clone().with_content(&content[..half]);
             self.put_as(
                 into,
                 "cut off amid text",
                 output[..at + half].to_owned(),
-                said,
+                expected,
             );
         }
     }
@@ -219,8 +232,11 @@ impl Damager<'_> {
     /// A text stands before the calls, though the template would not write one.
     fn text_before_calls(&self, into: &mut Vec<Damaged>) {
         let sample = self.sample;
-        let said = &sample.written;
-        if said.calls.is_empty() || said.content.is_some() || self.findings.content.open.is_some() {
+        let written = &sample.written;
+        if written.calls.is_empty()
+            || written.content.is_some()
+            || self.findings.content.open.is_some()
+        {
             return;
         }
         let Some(at) = self.calls_start(&sample.output) else {
@@ -228,11 +244,11 @@ impl Damager<'_> {
         };
         let mut output = sample.output.clone();
         output.insert_str(at, "Let us see.\n");
-        let said = said.clone().with_content("Let us see.");
-        self.put_as(into, "a text before the calls", output, said);
+        let expected = written.clone().with_content("Let us see.");
+        self.put_as(into, "a text before the calls", output, expected);
     }
 
-    /// Where the calls begin in a text, if a marker tells.
+    /// Where the calls begin in a text, if a marker shows it.
     fn calls_start(&self, output: &str) -> Option<usize> {
         let shape = self.findings.calls.as_ref()?;
         let first = match shape.open.first() {
@@ -269,79 +285,77 @@ impl Damager<'_> {
         }
     }
 
-    /// Reasoning is cut off, is not closed before a call, or speaks of calls.
+    /// Reasoning is cut off, left out, or not closed before a call, or it speaks of calls.
     fn reasoning(&self, into: &mut Vec<Damaged>) {
         let (Some(shape), Some(thought)) =
             (&self.findings.reasoning, &self.sample.written.reasoning)
         else {
             return;
         };
+        let Some(start) = self.sample.output.find(thought.as_str()) else {
+            return;
+        };
+        let span = start..start + thought.len();
+        if let Some(open) = &shape.open {
+            self.cut_reasoning(into, &span);
+            self.no_reasoning(into, &span, open);
+        }
+        self.calls_in_reasoning(into, &span, shape.open.is_some());
+    }
+
+    /// The text is cut off amid reasoning, or the turn ends there.
+    fn cut_reasoning(&self, into: &mut Vec<Damaged>, span: &Range<usize>) {
         let output = &self.sample.output;
-        let Some(at) = output.find(thought.as_str()) else {
+        let thought = &output[span.clone()];
+        let half = thought.char_indices().nth(thought.chars().count() / 2);
+        let half = span.start + half.map_or(0, |(at, _)| at);
+        let expected = AssistantTurn::default().with_reasoning(&output[span.start..half]);
+        let cut = output[..half].to_owned();
+        self.put_as(into, "cut off amid reasoning", cut, expected);
+        if let Some(turn_end) = self.findings.turn.ends.first() {
+            let expected = AssistantTurn::default().with_reasoning(thought);
+            let output = format!("{}{turn_end}", &output[..span.end]);
+            self.put_as(into, "the turn ends amid reasoning", output, expected);
+        }
+    }
+
+    /// Reasoning that the prompt has opened is empty.
+    fn no_reasoning(&self, into: &mut Vec<Damaged>, span: &Range<usize>, open: &str) {
+        let prefilled = self.findings.turn.prefilled(&self.sample.prefix);
+        if !prefilled.contains(open.trim()) {
+            return;
+        }
+        let expected = AssistantTurn {
+            reasoning: None,
+            ..self.sample.written.clone()
+        };
+        let output = &self.sample.output;
+        let output = format!(
+            "{}{}",
+            &output[..span.start],
+            output[span.end..].trim_start()
+        );
+        self.put_as(into, "reasoning left out", output, expected);
+    }
+
+    /// Reasoning is not closed before the calls, or the calls stand in it as well.
+    fn calls_in_reasoning(&self, into: &mut Vec<Damaged>, span: &Range<usize>, is_opened: bool) {
+        let output = &self.sample.output;
+        let (thought, rest) = (&output[span.clone()], &output[span.end..]);
+        let Some(start) = self.calls_start(rest) else {
             return;
         };
-        let end = at + thought.len();
-        let opened = shape.open.is_some();
-        if opened {
-            let half = at
-                + thought
-                    .char_indices()
-                    .nth(thought.chars().count() / 2)
-                    .map_or(0, |(i, _)| i);
-            let said = Said {
-                reasoning: Some(output[at..half].to_owned()),
-                ..Said::default()
-            };
-            self.put_as(
-                into,
-                "cut off amid reasoning",
-                output[..half].to_owned(),
-                said,
-            );
-            if let Some(turn_end) = self.findings.turn.ends.first() {
-                let said = Said {
-                    reasoning: Some(thought.clone()),
-                    ..Said::default()
-                };
-                let output = format!("{}{turn_end}", &output[..end]);
-                self.put_as(into, "the turn ends amid reasoning", output, said);
-            }
-        }
-        if self
-            .findings
-            .turn
-            .begun(&self.sample.prefix)
-            .contains(shape.open.as_deref().unwrap_or("\n").trim())
-            && opened
-        {
-            let said = Said {
-                reasoning: None,
-                ..self.sample.written.clone()
-            };
-            let output = format!("{}{}", &output[..at], output[end..].trim_start());
-            self.put_as(into, "reasoning left out", output, said);
-        }
-        let Some(start) = self.calls_start(&output[end..]).map(|start| end + start) else {
-            return;
-        };
-        let calls = &output[start..];
-        if opened && self.sample.written.content.is_none() {
-            let output = format!("{}\n{calls}", &output[..end]);
+        let calls = &rest[start..];
+        if is_opened && self.sample.written.content.is_none() {
+            let output = format!("{}\n{calls}", &output[..span.end]);
             self.put(into, "reasoning not closed before a call", output);
         }
         // A call within reasoning that is closed afterwards belongs to it.
         let inner = format!("{thought} {} so I do.", calls.trim_end());
-        let inner = self
-            .findings
-            .turn
-            .ends
-            .iter()
-            .fold(inner, |text, end| text.replace(end.as_str(), ""));
-        let said = Said {
-            reasoning: Some(inner.clone()),
-            ..self.sample.written.clone()
-        };
-        let output = format!("{}{inner}{}", &output[..at], &output[end..]);
-        self.put_as(into, "a call within reasoning", output, said);
+        let ends = self.findings.turn.ends.iter();
+        let inner = ends.fold(inner, |text, end| text.replace(end.as_str(), ""));
+        let expected = self.sample.written.clone().with_reasoning(&inner);
+        let output = format!("{}{inner}{rest}", &output[..span.start]);
+        self.put_as(into, "a call within reasoning", output, expected);
     }
 }

@@ -1,73 +1,84 @@
 //! From what is known of a format to the response template that reads it.
 //!
+//! [`derive()`] works out the response template of a chat template, and proves it: the
+//! [`Derivation`] says of every rendering whether it is read back as what was written.
+//! [`Derivation::with_candidates`] also gives the other drafts that were tried, for those who want
+//! to choose otherwise.
+//!
+//! ```
+//! use unjinja::derive::{DeriveOptions, derive};
+//! use unjinja::{ChatTemplate, ParserOptions, parse};
+//!
+//! let template = ChatTemplate::from_jinja(
+//!     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+//!      {% if add_generation_prompt %}<assistant>{% endif %}",
+//! );
+//! let derivation = derive(&template, &DeriveOptions::default())?;
+//! assert!(derivation.is_whole());
+//! assert_eq!(derivation.proof[0].name, "an answer");
+//!
+//! let options = ParserOptions::default();
+//! let message = parse(&derivation.template, "<user>Hi<end><assistant>", "Hello!<end>", options)?;
+//! assert_eq!(message.get("content").and_then(|text| text.as_str()), Some("Hello!"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! The only room that knows both sides. Findings leave questions open; each answer makes another
 //! draft, and every draft is run, by the real parser, over all renderings of probes and over what
 //! models do to such texts.
 
-mod candidate;
+// In the order in which they build upon each other: no file imports from one of a later group.
 mod choices;
 mod conversations;
-mod damage;
-mod draft;
-mod proof;
+mod options;
 mod regex;
+
 mod sample;
-mod search;
+mod synthetic;
+
+mod damage;
 mod trial;
 
-use crate::analysis::{Analysis, Findings, analyze, with_tokens};
-use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
-use crate::remedy::Remedy;
-use crate::value::Value;
+mod draft;
+mod material;
+mod proof;
 
-use damage::Damaged;
-use sample::Samples;
+mod score;
+
+mod search;
+
+mod candidate;
+
+use crate::analysis::Findings;
+use crate::chat_template::{ChatTemplate, RenderError};
+use crate::remedy::Remedy;
+use crate::response::{ResponseTemplate, TemplateError, Tools};
+
+use material::Material;
 use search::{Chosen, Search};
 
-pub use candidate::{Candidate, Tally};
+pub use candidate::Candidate;
+pub use options::DeriveOptions;
 pub use proof::{DamageRow, DamagedText, Recovery, Row};
-
-/// How a response template is to be derived.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct DeriveOptions {
-    /// What all renderings have in common: tokens, the time, variables.
-    pub base: RenderInput,
-    /// The field for reasoning.
-    pub reasoning_field: String,
-    /// Whether calls keep their ids.
-    pub ids: bool,
-    /// Whether values that the format writes raw are read as JSON where they are JSON.
-    pub guess_types: bool,
-}
-
-impl Default for DeriveOptions {
-    fn default() -> Self {
-        DeriveOptions {
-            base: RenderInput::default(),
-            reasoning_field: "thinking".into(),
-            ids: false,
-            guess_types: false,
-        }
-    }
-}
+pub use sample::RefusedConversation;
+pub use score::Tally;
 
 /// A response template, and how it was found.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Derivation {
     /// The response template.
-    pub template: Value,
+    pub template: ResponseTemplate,
     /// What it was written from.
     pub findings: Findings,
     /// What it makes of the chat template's own renderings.
     pub proof: Vec<Row>,
     /// The conversations that the chat template refuses, and why.
-    pub refused: Vec<(String, String)>,
+    pub refused: Vec<RefusedConversation>,
     /// What it makes of damaged renderings.
     pub damaged: Vec<DamagedText>,
     /// The tools that the calls in all of these are calls of.
-    pub tools: Value,
+    pub tools: Tools,
     /// How many drafts were tried.
     pub drafts: usize,
 }
@@ -77,8 +88,8 @@ impl Derivation {
     ///
     /// The one that was chosen comes first, then the others, best first: at most 24 in all, and no
     /// two of them are the same response template. How good one is is counted as [`derive()`] counts:
-    /// texts that are the same are one, renderings come before texts that were made up, and these
-    /// before damaged ones.
+    /// texts that are the same are one, renderings come before synthetic texts, and these before
+    /// damaged ones.
     ///
     /// Trying all of them to the end takes longer than choosing one, but some seconds at the most;
     /// what could not be tried by then is left out.
@@ -110,7 +121,7 @@ impl Derivation {
         template: &ChatTemplate,
         options: &DeriveOptions,
     ) -> Result<(Derivation, Vec<Candidate>), DeriveError> {
-        let material = Material::gather(template, options)?;
+        let material = gather(template, options)?;
         let search = Search::new(&material, options);
         let chosen = search.best().map_err(DeriveError::NoDraft)?;
         let candidates = candidate::candidates(&search, &chosen);
@@ -120,15 +131,12 @@ impl Derivation {
     fn of(material: Material, chosen: Chosen, options: &DeriveOptions) -> Derivation {
         let field = options.reasoning_field.as_str();
         let samples = material.samples;
-        let refused = samples.refused.iter();
         Derivation {
             proof: proof::rows(&chosen.template, field, &samples),
             damaged: proof::damaged_texts(&chosen.template, field, &samples, &material.damaged),
-            tools: conversations::tools(),
-            refused: refused
-                .map(|(name, why)| ((*name).to_owned(), why.message().to_owned()))
-                .collect(),
-            template: chosen.value,
+            tools: samples.tools,
+            refused: samples.refused,
+            template: chosen.template,
             drafts: chosen.tried.len(),
             findings: material.findings,
         }
@@ -154,12 +162,12 @@ impl Derivation {
 
 /// Works out the response template of a chat template.
 ///
-/// The chat template renders probe conversations, and what comes out tells how the model writes
+/// The chat template renders probe conversations, and what comes out shows how the model writes
 /// its turn. What that leaves open is decided by trials: every draft is run over all renderings,
 /// and over what models do to such texts.
 ///
 /// ```
-/// use unjinja::{ChatTemplate, DeriveOptions, ParserOptions, ResponseTemplate, derive, parse};
+/// use unjinja::{ChatTemplate, DeriveOptions, ParserOptions, derive, parse};
 ///
 /// let template = ChatTemplate::from_jinja(
 ///     "{% for m in messages %}<{{ m.role }}>\
@@ -170,9 +178,9 @@ impl Derivation {
 /// let derived = derive(&template, &DeriveOptions::default())?;
 /// assert!(derived.is_whole());
 ///
-/// let template = ResponseTemplate::from_value(&derived.template)?;
 /// let output = "<think>Be kind.</think>Hello!<end>";
-/// let message = parse(&template, "<user>Hi<end><assistant>", output, ParserOptions::default())?;
+/// let options = ParserOptions::default();
+/// let message = parse(&derived.template, "<user>Hi<end><assistant>", output, options)?;
 /// assert_eq!(message.get("thinking").and_then(|t| t.as_str()), Some("Be kind."));
 /// assert_eq!(message.get("content").and_then(|t| t.as_str()), Some("Hello!"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -183,39 +191,20 @@ impl Derivation {
 /// If the chat template is not valid, does not even render a question, or renders nothing of what
 /// the assistant says; and if nothing that could be drafted is a valid response template.
 pub fn derive(template: &ChatTemplate, options: &DeriveOptions) -> Result<Derivation, DeriveError> {
-    let material = Material::gather(template, options)?;
+    let material = gather(template, options)?;
     let chosen = Search::new(&material, options).best();
     let chosen = chosen.map_err(DeriveError::NoDraft)?;
     Ok(Derivation::of(material, chosen, options))
 }
 
-/// What drafts are written from, and what they are tried on.
-struct Material {
-    findings: Findings,
-    samples: Samples,
-    damaged: Vec<Damaged>,
-}
-
-impl Material {
-    fn gather(template: &ChatTemplate, options: &DeriveOptions) -> Result<Material, DeriveError> {
-        check_field(&options.reasoning_field)?;
-        let prepared = template.prepare();
-        let base = with_tokens(template, &options.base);
-        let Analysis {
-            mut asking,
-            openings,
-            findings,
-        } = analyze(template, &prepared, base)?;
-        let samples = sample::take(&mut asking, &openings, &findings);
-        if !samples.hold_something() {
-            return Err(DeriveError::NoTurn(samples.refusal()));
-        }
-        let damaged = damage::all(&findings, &samples.all);
-        Ok(Material {
-            findings,
-            samples,
-            damaged,
-        })
+/// Renders what drafts are written from and tried on.
+fn gather(template: &ChatTemplate, options: &DeriveOptions) -> Result<Material, DeriveError> {
+    check_field(&options.reasoning_field)?;
+    let material = Material::gather(template, &options.base)?;
+    let samples = &material.samples;
+    match samples.have_written_turn() {
+        true => Ok(material),
+        false => Err(DeriveError::NoTurn(samples.refusal().cloned())),
     }
 }
 
@@ -246,7 +235,14 @@ pub enum DeriveError {
     Field(String),
     /// Nothing that was drafted is a response template.
     #[error("nothing that was drafted is a response template: {0}")]
-    NoDraft(String),
+    NoDraft(TemplateError),
+}
+
+// Each message holds that of the error behind it, so none is given as a source to be printed again.
+impl From<RenderError> for DeriveError {
+    fn from(error: RenderError) -> DeriveError {
+        DeriveError::Render(error)
+    }
 }
 
 impl DeriveError {
@@ -256,12 +252,6 @@ impl DeriveError {
             Self::NoTurn(refusal) => no_turn(refusal.as_ref(), words),
             other => other.to_string(),
         }
-    }
-}
-
-impl From<RenderError> for DeriveError {
-    fn from(error: RenderError) -> Self {
-        Self::Render(error)
     }
 }
 

@@ -1,11 +1,11 @@
 //! What a derived template makes of the chat template's own renderings, and of damaged ones.
 
+use crate::response::ResponseTemplate;
 use crate::value::Object;
 
 use super::damage::Damaged;
 use super::sample::{Origin, Samples};
-use super::trial::differs;
-use crate::response::ResponseTemplate;
+use super::trial::Reader;
 
 /// What a response template makes of a rendering.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,28 +73,24 @@ pub struct DamageRow {
     pub total: usize,
 }
 
+/// What a template makes of the chat template's own renderings.
 pub(super) fn rows(template: &ResponseTemplate, field: &str, samples: &Samples) -> Vec<Row> {
+    let reader = Reader::new(field, &samples.tools);
     let rendered = samples
         .all
         .iter()
         .filter(|sample| sample.origin == Origin::Rendered);
     let rows = rendered.map(|sample| {
-        let wrong = differs(
-            template,
-            field,
-            samples,
-            &sample.prefix,
-            &sample.output,
-            &sample.written,
-        );
+        let difference =
+            reader.difference(template, &sample.prefix, &sample.output, &sample.written);
         let lost = sample.lost();
         Row {
             name: sample.name.to_owned(),
             prefix: sample.prefix.clone(),
             output: sample.output.clone(),
-            message: sample.written.message(field),
-            recovery: match wrong {
-                Some(wrong) => Recovery::NotExpressed(wrong),
+            message: sample.written.to_message(field),
+            recovery: match difference {
+                Some(difference) => Recovery::NotExpressed(difference),
                 None if lost.is_empty() => Recovery::Whole,
                 None => Recovery::LostByTemplate(lost.into_iter().map(str::to_owned).collect()),
             },
@@ -103,26 +99,21 @@ pub(super) fn rows(template: &ResponseTemplate, field: &str, samples: &Samples) 
     rows.collect()
 }
 
+/// What a template makes of damaged renderings.
 pub(super) fn damaged_texts(
     template: &ResponseTemplate,
     field: &str,
     samples: &Samples,
     damaged: &[Damaged],
 ) -> Vec<DamagedText> {
+    let reader = Reader::new(field, &samples.tools);
     let texts = damaged.iter().map(|text| {
-        let wrong = differs(
-            template,
-            field,
-            samples,
-            &text.begun,
-            &text.output,
-            &text.expected,
-        );
+        let difference = reader.difference(template, &text.prefilled, &text.output, &text.expected);
         DamagedText {
-            damage: text.how.to_owned(),
-            prefix: text.begun.clone(),
+            damage: text.damage.to_owned(),
+            prefix: text.prefilled.clone(),
             output: text.output.clone(),
-            is_recovered: wrong.is_none(),
+            is_recovered: difference.is_none(),
         }
     });
     texts.collect()

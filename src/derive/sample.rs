@@ -1,15 +1,13 @@
 //! What response templates are tried on: texts that the chat template writes for messages that are
 //! known.
 
-use super::conversations::{ANSWER, Plan, THOUGHT, plans, tide, tools};
-use crate::analysis::asking::{Asking, Called, Mode, Said, Scene};
-use crate::analysis::{
-    CallBody, CallShape, Certainty, Findings, Openings, Slot, TurnShape, markers, slotted,
-};
+use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
+use crate::analysis::turn_prober::{Situation, ThinkingMode, TurnProber};
+use crate::analysis::{Findings, TurnHeaders, TurnShape, markers};
 use crate::chat_template::RenderError;
-use crate::json;
 use crate::response::Tools;
-use crate::value::Object;
+
+use super::conversations::{Conversation, THOUGHT, conversations, tools};
 
 /// A text as a model would write it, and the message that it means.
 #[derive(Debug, Clone)]
@@ -19,13 +17,13 @@ pub(super) struct Sample {
     /// The prompt.
     pub(super) prefix: String,
     /// The part of the prompt that belongs to the turn.
-    pub(super) begun: String,
+    pub(super) prefilled: String,
     /// What the model writes.
     pub(super) output: String,
-    /// What was said.
-    pub(super) said: Said,
+    /// What the chat template was given.
+    pub(super) intended: AssistantTurn,
     /// What of it the chat template has written.
-    pub(super) written: Said,
+    pub(super) written: AssistantTurn,
     /// Where it comes from.
     pub(super) origin: Origin,
 }
@@ -38,83 +36,130 @@ pub(super) enum Origin {
     /// The chat template wrote it, and the prompt has taken the beginning of a marker.
     Cut,
     /// It was put together from findings, because the chat template never writes such a thing.
-    MadeUp,
+    Synthetic,
 }
 
 impl Sample {
     /// What the chat template has left out.
     pub(super) fn lost(&self) -> Vec<&'static str> {
         let mut lost = Vec::new();
-        if self.said.reasoning != self.written.reasoning {
+        if self.intended.reasoning != self.written.reasoning {
             lost.push("reasoning");
         }
-        if self.said.content != self.written.content {
+        if self.intended.content != self.written.content {
             lost.push("content");
         }
-        if self.said.calls != self.written.calls {
+        if self.intended.calls != self.written.calls {
             lost.push("calls");
         }
         lost
     }
 }
 
+/// A marker of which a prompt may have taken the beginning: `<think>` after a prompt that ends in
+/// `<`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct CutMarker {
+    pub(super) whole: String,
+    /// What is left of it behind the prompt.
+    pub(super) rest: String,
+}
+
+/// A conversation that the chat template refuses to render.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RefusedConversation {
+    /// What the conversation is about.
+    pub name: String,
+    /// Why it is refused.
+    pub error: RenderError,
+}
+
 /// The samples of a template, and the tools that they call.
 pub(super) struct Samples {
     pub(super) all: Vec<Sample>,
     pub(super) tools: Tools,
-    /// The markers that a prompt begins like, and what is left of them behind the prompt.
-    pub(super) cut_markers: Vec<(String, String)>,
-    /// Why some could not be rendered, with the name of the sample.
-    pub(super) refused: Vec<(&'static str, RenderError)>,
+    pub(super) cut_markers: Vec<CutMarker>,
+    pub(super) refused: Vec<RefusedConversation>,
 }
 
 impl Samples {
-    /// Whether the chat template has written anything of what was said.
-    pub(super) fn hold_something(&self) -> bool {
-        self.all
-            .iter()
-            .any(|sample| sample.written != Said::default())
+    /// Whether the chat template has written anything of what it was given.
+    pub(super) fn have_written_turn(&self) -> bool {
+        let nothing = AssistantTurn::default();
+        self.all.iter().any(|sample| sample.written != nothing)
     }
 
     /// Why it has refused the first conversation that it refused.
-    pub(super) fn refusal(&self) -> Option<RenderError> {
-        self.refused.first().map(|(_, why)| why.clone())
+    pub(super) fn refusal(&self) -> Option<&RenderError> {
+        self.refused.first().map(|refused| &refused.error)
     }
 }
 
-/// A sample, and the marker that the prompt has cut, with what is left of it.
-type Taken = (Sample, Option<(String, String)>);
-
 /// Renders all samples.
-pub(super) fn take(asking: &mut Asking<'_>, openings: &Openings, findings: &Findings) -> Samples {
+pub(super) fn render(
+    prober: &mut TurnProber<'_>,
+    headers: &TurnHeaders,
+    findings: &Findings,
+) -> Samples {
     let tools = tools();
-    let offered = tools.as_array().unwrap_or_default().to_vec();
+    let offered = tools.as_list().to_vec();
     let mut samples = Samples {
         all: Vec::new(),
-        tools: Tools::from_value(&tools),
+        tools,
         cut_markers: Vec::new(),
         refused: Vec::new(),
     };
-    asking.offer(offered.clone());
-    let takes_tools = asking.prompt(Scene::Question, Mode::Unset).is_ok();
-    for plan in plans() {
-        asking.offer(if plan.tools && takes_tools {
-            offered.clone()
-        } else {
-            Vec::new()
+    prober.offer(offered.clone());
+    let question = prober.prompt(Situation::Question, ThinkingMode::Unset);
+    let takes_tools = question.is_ok();
+    for conversation in conversations() {
+        prober.offer(match conversation.has_tools && takes_tools {
+            true => offered.clone(),
+            false => Vec::new(),
         });
-        let modes: &[Mode] = match plan.said.reasoning {
-            Some(_) => &[Mode::On, Mode::Unset],
-            None => &[Mode::Off, Mode::Unset],
+        let sampler = Sampler {
+            prober,
+            headers,
+            findings,
+            conversation: &conversation,
+        };
+        sampler.add_to(&mut samples);
+    }
+    samples.cut_markers.sort_unstable();
+    samples.cut_markers.dedup();
+    samples
+}
+
+/// Makes the samples of one conversation.
+struct Sampler<'a, 't> {
+    prober: &'a TurnProber<'t>,
+    headers: &'a TurnHeaders,
+    findings: &'a Findings,
+    conversation: &'a Conversation,
+}
+
+/// A sample, and the marker that the prompt has cut, if it has.
+struct RenderedSample {
+    sample: Sample,
+    cut_marker: Option<CutMarker>,
+}
+
+impl Sampler<'_, '_> {
+    /// Adds the samples in all modes that suit the conversation, or why there are none.
+    fn add_to(&self, samples: &mut Samples) {
+        let modes = match self.conversation.turn.reasoning {
+            Some(_) => [ThinkingMode::On, ThinkingMode::Unset],
+            None => [ThinkingMode::Off, ThinkingMode::Unset],
         };
         let mut refusal = None;
         let before = samples.all.len();
-        for &mode in modes {
-            match sample(asking, openings, findings, &plan, mode) {
-                Ok(taken) => {
-                    for (sample, cut) in taken {
-                        samples.cut_markers.extend(cut);
-                        let is_new = samples.all[before..].iter().all(|other: &Sample| {
+        for mode in modes {
+            match self.samples(mode) {
+                Ok(rendered) => {
+                    for RenderedSample { sample, cut_marker } in rendered {
+                        samples.cut_markers.extend(cut_marker);
+                        let is_new = samples.all[before..].iter().all(|other| {
                             (&other.prefix, &other.output) != (&sample.prefix, &sample.output)
                         });
                         if is_new {
@@ -122,180 +167,134 @@ pub(super) fn take(asking: &mut Asking<'_>, openings: &Openings, findings: &Find
                         }
                     }
                 }
-                Err(why) => {
-                    refusal.get_or_insert(why);
+                Err(error) => {
+                    refusal.get_or_insert(error);
                 }
             }
         }
-        if let (Some(why), true) = (refusal, samples.all.len() == before) {
-            samples.refused.push((plan.name, why));
+        if let (Some(error), true) = (refusal, samples.all.len() == before) {
+            samples.refused.push(RefusedConversation {
+                name: self.conversation.name.to_owned(),
+                error,
+            });
         }
     }
-    made_up(findings, &mut samples.all);
-    samples.cut_markers.sort_unstable();
-    samples.cut_markers.dedup();
-    samples
-}
 
-fn sample(
-    asking: &Asking<'_>,
-    openings: &Openings,
-    findings: &Findings,
-    plan: &Plan,
-    mode: Mode,
-) -> Result<Vec<Taken>, RenderError> {
-    let turn = asking.turn(plan.scene, &plan.said, mode)?;
-    let full = turn.text();
-    let prompt = asking.prompt(plan.scene, mode)?;
-    let prompt = prompt.text();
-    let make = |prefix: &str, output: &str, thought: Option<&str>, origin: Origin| {
-        let output = one_turn(output, &plan.said, &findings.turn);
-        let mut said = plan.said.clone();
-        if said.reasoning.is_none() {
-            said.reasoning = thought.map(str::to_owned);
+    fn samples(&self, mode: ThinkingMode) -> Result<Vec<RenderedSample>, RenderError> {
+        let Conversation {
+            situation, turn, ..
+        } = self.conversation;
+        let turn = self.prober.turn(*situation, turn, mode)?;
+        let full = turn.text();
+        let prompt = self.prober.prompt(*situation, mode)?;
+        let prompt = prompt.text();
+        let whole = |output: &str| {
+            let sample = self.sample(prompt, output, None, Origin::Rendered);
+            let cut_marker = None;
+            Ok(vec![RenderedSample { sample, cut_marker }])
+        };
+        if let Some(output) = full.strip_prefix(prompt) {
+            return whole(output);
         }
-        Sample {
-            name: plan.name,
-            prefix: prefix.to_owned(),
-            begun: findings.turn.begun(prefix).to_owned(),
-            output: output.to_owned(),
-            written: written(&said, output),
-            said,
-            origin,
+        if self.headers.differ(*situation, mode) {
+            return whole(self.headers.body(turn.tail(), *situation, mode));
         }
-    };
-    if let Some(output) = full.strip_prefix(prompt) {
-        return Ok(vec![(make(prompt, output, None, Origin::Rendered), None)]);
+        let shared = shared_characters(prompt, full);
+        if shared < turn.start {
+            // Even what comes before the turn is written otherwise in a prompt.
+            return whole(turn.tail());
+        }
+        let start = turn.start.min(shared);
+        let seam = start + markers::boundary(&full[start..], shared - start);
+        Ok(self.samples_at_seam(prompt, full, seam, shared))
     }
-    if openings.differ(plan.scene, mode) {
-        let body = openings.body(turn.tail(), plan.scene, mode);
-        return Ok(vec![(make(prompt, body, None, Origin::Rendered), None)]);
+
+    /// The samples of a turn that goes another way than its prompt. What they share ends amid a
+    /// marker if `seam`, where that marker begins, is less than `shared`.
+    fn samples_at_seam(
+        &self,
+        prompt: &str,
+        full: &str,
+        seam: usize,
+        shared: usize,
+    ) -> Vec<RenderedSample> {
+        let mut samples = vec![RenderedSample {
+            sample: self.sample_from(prompt, full, seam, seam, Origin::Rendered),
+            cut_marker: None,
+        }];
+        let piece = markers::pieces(&full[seam..]).into_iter().next();
+        if let Some(marker) = piece.filter(|piece| seam < shared && markers::is_marker(piece)) {
+            samples.push(RenderedSample {
+                sample: self.sample_from(prompt, full, seam, shared, Origin::Cut),
+                cut_marker: Some(CutMarker {
+                    whole: marker.to_owned(),
+                    rest: marker[shared - seam..].to_owned(),
+                }),
+            });
+        }
+        samples
     }
-    let shared = shared_characters(prompt, full);
-    if shared < turn.start {
-        // Even what comes before the turn is written otherwise in a prompt.
-        return Ok(vec![(
-            make(prompt, turn.tail(), None, Origin::Rendered),
-            None,
-        )]);
-    }
-    let start = turn.start.min(shared);
-    let seam = start + markers::boundary(&full[start..], shared - start);
-    let rest = &prompt[seam..];
-    let (open, close) = match &findings.reasoning {
-        Some(shape) => (
-            shape.open.as_deref().unwrap_or_default().trim(),
-            shape.close.trim(),
-        ),
-        None => ("", ""),
-    };
-    // Where thoughts are written, the prompt must not have closed them.
-    let thinks = plan
-        .said
-        .reasoning
-        .as_ref()
-        .is_some_and(|thought| full[seam..].contains(thought.as_str()));
-    let at = |from: usize, origin| {
+
+    /// The sample whose output begins at a place of the turn. The prompt may open reasoning behind
+    /// the seam, or close it.
+    fn sample_from(
+        &self,
+        prompt: &str,
+        full: &str,
+        seam: usize,
+        from: usize,
+        origin: Origin,
+    ) -> Sample {
+        let rest = &prompt[seam..];
+        let (open, close) = match &self.findings.reasoning {
+            Some(shape) => (
+                shape.open.as_deref().unwrap_or_default().trim(),
+                shape.close.trim(),
+            ),
+            None => ("", ""),
+        };
+        // Where thoughts are written, the prompt must not have closed them.
+        let reasoning = self.conversation.turn.reasoning.as_ref();
+        let thinks = reasoning.is_some_and(|thought| full[seam..].contains(thought.as_str()));
         if !open.is_empty() && rest.contains(open) && !rest.contains(close) {
             // The prompt begins to think, and history leaves it out.
-            let thinks = format!("{THOUGHT}\n{close}\n\n{}", &full[from..]);
-            make(prompt, &thinks, Some(THOUGHT), origin)
+            let thinking = format!("{THOUGHT}\n{close}\n\n{}", &full[from..]);
+            self.sample(prompt, &thinking, Some(THOUGHT), origin)
         } else if !close.is_empty() && rest.contains(close) && !thinks {
-            make(prompt, &full[from..], None, origin)
+            self.sample(prompt, &full[from..], None, origin)
         } else {
-            make(&full[..from], &full[from..], None, origin)
+            self.sample(&full[..from], &full[from..], None, origin)
         }
-    };
-    let mut samples = vec![(at(seam, Origin::Rendered), None)];
-    let piece = markers::pieces(&full[seam..]).into_iter().next();
-    if let Some(marker) = piece.filter(|piece| seam < shared && markers::is_marker(piece)) {
-        let cut = (marker.to_owned(), marker[shared - seam..].to_owned());
-        samples.push((at(shared, Origin::Cut), Some(cut)));
     }
-    Ok(samples)
-}
 
-/// Puts texts together with reasoning and calls that the chat template never writes.
-fn made_up(findings: &Findings, samples: &mut Vec<Sample>) {
-    let thinks = samples
-        .iter()
-        .any(|sample| sample.written.reasoning.is_some());
-    let answers = samples
-        .iter()
-        .find(|sample| sample.said == Said::content(ANSWER));
-    let Some(answer) = answers
-        .filter(|sample| sample.origin == Origin::Rendered)
-        .cloned()
-    else {
-        return;
-    };
-    let mut make = |name, lead: &str, said: Said| {
-        let output = match said.content {
-            Some(_) => format!("{lead}{}", answer.output),
-            None => answer.output.replacen(ANSWER, lead, 1),
-        };
-        samples.push(Sample {
-            name,
-            prefix: answer.prefix.clone(),
-            begun: answer.begun.clone(),
-            output,
-            written: said.clone(),
-            said,
-            origin: Origin::MadeUp,
-        });
-    };
-    let thought = match &findings.reasoning {
-        Some(shape) if !thinks && shape.open.is_some() => {
-            let open = shape.open.as_deref().unwrap_or_default();
-            format!("{open}\n{THOUGHT}\n{}\n\n", shape.close)
+    /// The sample with this prompt and output. `thought` is what was added to the output.
+    fn sample(&self, prefix: &str, output: &str, thought: Option<&str>, origin: Origin) -> Sample {
+        let turn_shape = &self.findings.turn;
+        let output = one_turn(output, &self.conversation.turn, turn_shape);
+        let mut intended = self.conversation.turn.clone();
+        if intended.reasoning.is_none() {
+            intended.reasoning = thought.map(str::to_owned);
         }
-        _ => String::new(),
-    };
-    if !thought.is_empty() && !answer.prefix.ends_with(&thought) {
-        let said = Said::content(ANSWER).reasoning(THOUGHT);
-        make("a thought and an answer, made up", &thought, said);
+        Sample {
+            name: self.conversation.name,
+            prefix: prefix.to_owned(),
+            prefilled: turn_shape.prefilled(prefix).to_owned(),
+            output: output.to_owned(),
+            written: written(&intended, output),
+            intended,
+            origin,
+        }
     }
-    let Some(call) = findings.calls.as_ref().and_then(written_call) else {
-        return;
-    };
-    make("a call, made up", &call, Said::calls([tide()]));
-}
-
-/// A call as findings have it, if it was never seen.
-fn written_call(shape: &CallShape) -> Option<String> {
-    let (keys, list) = match &shape.body {
-        CallBody::Object(keys, _) => (keys, false),
-        CallBody::Array(keys, _) => (keys, true),
-        _ => return None,
-    };
-    if shape.certainty == Certainty::Seen {
-        return None;
-    }
-    let tide = tide();
-    let mut call = Object::new();
-    call.insert(keys.name.first()?.as_str(), tide.name);
-    call.insert(keys.arguments.first()?.as_str(), tide.arguments);
-    let call = json::write(&call.into());
-    let call = if list { format!("[{call}]") } else { call };
-    let open: String = shape
-        .open
-        .iter()
-        .filter_map(|slot| match slot {
-            Slot::Text(text) => Some(text.as_str()),
-            _ => None,
-        })
-        .collect();
-    Some(format!("{open}\n{call}\n{}", slotted(&shape.close)))
 }
 
 /// The output up to the end of the turn: some templates go on with what comes next.
-fn one_turn<'a>(output: &'a str, said: &Said, turn: &TurnShape) -> &'a str {
-    let texts = said
+fn one_turn<'a>(output: &'a str, intended: &AssistantTurn, turn: &TurnShape) -> &'a str {
+    let texts = intended
         .reasoning
         .iter()
-        .chain(&said.content)
+        .chain(&intended.content)
         .map(|text| text.trim());
-    let names = said.calls.iter().map(|called| called.name.as_str());
+    let names = intended.calls.iter().map(|call| call.name.as_str());
     let last = texts
         .chain(names)
         .filter_map(|text| Some(output.rfind(text)? + text.len()))
@@ -331,24 +330,24 @@ fn shared_characters(a: &str, b: &str) -> usize {
 }
 
 /// What of a message comes out in a text.
-fn written(said: &Said, output: &str) -> Said {
+fn written(intended: &AssistantTurn, output: &str) -> AssistantTurn {
     let holds = |text: &&String| output.contains(text.trim());
-    Said {
-        reasoning: said.reasoning.as_ref().filter(holds).cloned(),
-        content: said.content.as_ref().filter(holds).cloned(),
-        calls: said
+    AssistantTurn {
+        reasoning: intended.reasoning.as_ref().filter(holds).cloned(),
+        content: intended.content.as_ref().filter(holds).cloned(),
+        calls: intended
             .calls
             .iter()
-            .filter(|called| is_called(called, output))
+            .filter(|call| is_called(call, output))
             .cloned()
             .collect(),
     }
 }
 
 /// Whether a call's name and all words of its arguments are in a text.
-fn is_called(called: &Called, output: &str) -> bool {
-    let mut words = vec![called.name.clone()];
-    for (key, value) in called.arguments.iter() {
+fn is_called(call: &ToolCall, output: &str) -> bool {
+    let mut words = vec![call.name.clone()];
+    for (key, value) in call.arguments.iter() {
         words.push(key.to_string_lossy().into_owned());
         if let Some(text) = value.as_str() {
             let pieces = text.split(|c: char| !c.is_ascii_alphanumeric());

@@ -1,33 +1,44 @@
 //! Trying a response template on texts whose message is known.
 
-use crate::analysis::asking::{Called, Said};
+use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
 use crate::json;
-use crate::response::{ParserOptions, ResponseTemplate, parse};
+use crate::response::{ParserOptions, ResponseTemplate, Tools, parse};
 use crate::value::{Object, Value};
 
-use super::sample::Samples;
-
-/// Reads a text, and tells what is wrong with what comes of it.
-pub(super) fn differs(
-    template: &ResponseTemplate,
-    field: &str,
-    samples: &Samples,
-    prefix: &str,
-    output: &str,
-    expected: &Said,
-) -> Option<String> {
-    let options = ParserOptions {
-        tools: samples.tools.clone(),
-        ..ParserOptions::default()
-    };
-    let message = match parse(template, prefix, output, options) {
-        Ok(message) => message,
-        Err(error) => return Some(error.to_string()),
-    };
-    difference(&message, field, expected)
+/// Reads texts with response templates, and compares what comes of them with what was meant.
+pub(super) struct Reader<'a> {
+    reasoning_field: &'a str,
+    tools: &'a Tools,
 }
 
-fn difference(message: &Object, field: &str, expected: &Said) -> Option<String> {
+impl<'a> Reader<'a> {
+    pub(super) fn new(reasoning_field: &'a str, tools: &'a Tools) -> Reader<'a> {
+        Reader {
+            reasoning_field,
+            tools,
+        }
+    }
+
+    /// What is wrong with what comes of a text, if anything is.
+    pub(super) fn difference(
+        &self,
+        template: &ResponseTemplate,
+        prefix: &str,
+        output: &str,
+        expected: &AssistantTurn,
+    ) -> Option<String> {
+        let options = ParserOptions {
+            tools: self.tools.clone(),
+            ..ParserOptions::default()
+        };
+        match parse(template, prefix, output, options) {
+            Ok(message) => difference(&message, self.reasoning_field, expected),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+}
+
+fn difference(message: &Object, field: &str, expected: &AssistantTurn) -> Option<String> {
     let text = |key: &str| {
         message
             .get(key)
@@ -35,12 +46,13 @@ fn difference(message: &Object, field: &str, expected: &Said) -> Option<String> 
             .unwrap_or_default()
             .trim()
     };
-    let said = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
-    let reasoning = said(&expected.reasoning);
+    let expected_text =
+        |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
+    let reasoning = expected_text(&expected.reasoning);
     if text(field) != reasoning {
         return Some(format!("{field} is {:?}, not {reasoning:?}", text(field)));
     }
-    let content = said(&expected.content);
+    let content = expected_text(&expected.content);
     if text("content") != content {
         return Some(format!("content is {:?}, not {content:?}", text("content")));
     }
@@ -48,7 +60,7 @@ fn difference(message: &Object, field: &str, expected: &Said) -> Option<String> 
         .get("tool_calls")
         .and_then(Value::as_array)
         .unwrap_or_default();
-    let calls: Vec<Called> = calls.iter().map(called).collect();
+    let calls: Vec<ToolCall> = calls.iter().map(tool_call).collect();
     (calls != expected.calls).then(|| {
         let calls: Vec<String> = calls
             .iter()
@@ -59,7 +71,7 @@ fn difference(message: &Object, field: &str, expected: &Said) -> Option<String> 
 }
 
 /// A call as it stands in a message.
-fn called(call: &Value) -> Called {
+fn tool_call(call: &Value) -> ToolCall {
     let function = call.get("function");
     let name = function.and_then(|function| function.get("name")?.as_str());
     let arguments = match function.and_then(|function| function.get("arguments")) {
@@ -73,7 +85,7 @@ fn called(call: &Value) -> Called {
         }
         _ => Object::new(),
     };
-    Called {
+    ToolCall {
         name: name.unwrap_or_default().to_owned(),
         arguments,
     }

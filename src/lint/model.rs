@@ -1,7 +1,7 @@
 //! What a chat template tells of the model whose outputs are read.
 
-use crate::analysis::asking::{Asking, Mode, Scene};
-use crate::analysis::{Analysis, analyze, tools, with_tokens};
+use crate::analysis::turn_prober::{Situation, ThinkingMode, TurnProber};
+use crate::analysis::{Analysis, analyze, probe_tools};
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 
 /// What is known of a model.
@@ -23,33 +23,32 @@ pub(super) struct Prompt {
     pub(super) turn: usize,
 }
 
-const SCENES: [(Scene, &str); 3] = [
-    (Scene::Question, "a question"),
-    (Scene::SecondQuestion, "a second question"),
-    (Scene::AfterTool, "a tool's answer"),
+const SITUATIONS: [(Situation, &str); 3] = [
+    (Situation::Question, "a question"),
+    (Situation::SecondQuestion, "a second question"),
+    (Situation::AfterTool, "a tool's answer"),
 ];
 
-const MODES: [(Mode, &str); 3] = [
-    (Mode::Unset, ""),
-    (Mode::On, ", with thinking on"),
-    (Mode::Off, ", with thinking off"),
+const THINKING_MODES: [(ThinkingMode, &str); 3] = [
+    (ThinkingMode::Unset, ""),
+    (ThinkingMode::On, ", with thinking on"),
+    (ThinkingMode::Off, ", with thinking off"),
 ];
 
 impl Model {
     pub(super) fn of(template: &ChatTemplate, base: &RenderInput) -> Result<Model, RenderError> {
         let prepared = template.prepare();
-        let base = with_tokens(template, base);
         let Analysis {
-            mut asking,
+            mut prober,
             findings,
             ..
         } = analyze(template, &prepared, base)?;
         let mut prompts = Vec::new();
-        asking.offer(Vec::new());
-        take_prompts(&asking, "", &mut prompts);
-        let offered = tools(&asking);
-        asking.offer(offered);
-        take_prompts(&asking, ", with tools", &mut prompts);
+        prober.offer(Vec::new());
+        take_prompts(&prober, "", &mut prompts);
+        let offered = probe_tools(&prober);
+        prober.offer(offered);
+        take_prompts(&prober, ", with tools", &mut prompts);
         let ends = findings.turn.ends;
         let tokens = ends.iter().chain(&template.special_tokens).cloned();
         Ok(Model {
@@ -60,11 +59,11 @@ impl Model {
     }
 }
 
-/// Renders the prompts of all scenes and modes, as far as the chat template takes them.
-fn take_prompts(asking: &Asking<'_>, offered: &str, prompts: &mut Vec<Prompt>) {
-    for (scene, asked) in SCENES {
-        for (mode, thinking) in MODES {
-            let Ok(prompt) = asking.prompt(scene, mode) else {
+/// Renders the prompts of all situations and modes, as far as the chat template takes them.
+fn take_prompts(prober: &TurnProber<'_>, offered: &str, prompts: &mut Vec<Prompt>) {
+    for (situation, asked) in SITUATIONS {
+        for (mode, thinking) in THINKING_MODES {
+            let Ok(prompt) = prober.prompt(situation, mode) else {
                 continue;
             };
             if prompts.iter().all(|known| known.text != prompt.text()) {

@@ -175,7 +175,7 @@ fn what_is_begun_from_a_chat_template_is_accepted() {
     let source = Source::Path(project().join("examples/chat_template.jinja"));
     let template = ChatTemplate::load(&source, &LoadOptions::default()).expect("it is there");
     let derived = derive(&template, &DeriveOptions::default()).expect("it can be read back");
-    let fixture = FirstFixture::new(&derived).expect("what is derived loads");
+    let fixture = FirstFixture::new(&derived);
     let (rule, folder) = (rule(), folder());
     let value = fixture.to_value();
     assert_eq!(faults(folder.path(), &value), []);

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use unjinja::{Evidence, Findings, Object, Subject, Value, json};
+use unjinja::{Evidence, EvidenceRendering, Findings, Object, Subject, Value, json};
 
 use super::Failure;
 use super::report::{self, Format};
@@ -80,10 +80,10 @@ fn for_people(name: &str, findings: &Findings, evidence: &[Evidence]) -> String 
 }
 
 fn for_programs(name: &str, findings: &Findings, evidence: &[Evidence]) -> String {
-    let rendering = |(what, text): &(String, String)| -> Value {
+    let rendering = |one: &EvidenceRendering| -> Value {
         Object::from_iter([
-            ("conversation", what.as_str()),
-            ("rendering", text.as_str()),
+            ("conversation", one.title.as_str()),
+            ("rendering", one.text.as_str()),
         ])
         .into()
     };

@@ -130,7 +130,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             Some((outcome.source, derivation))
         });
         if args.output.is_none() && !args.write && !args.diff {
-            let all = derived.map(|(source, d)| (source, d.template.clone()));
+            let all = derived.map(|(source, d)| (source, d.template.as_value().clone()));
             let all: Value = all.collect::<unjinja::Object>().into();
             print(&all, args.format)?;
         }
@@ -279,14 +279,15 @@ fn hand_out(
             return Err(failure.reported());
         }
     };
+    let derived = derivation.template.as_value();
     let handed_out = if args.write {
-        write_into_config(outcome.source, template, &derivation.template, args.force)
+        write_into_config(outcome.source, template, derived, args.force)
     } else if let Some(path) = place {
-        output::write_whole(path, &written(&derivation.template, args.format))
+        output::write_whole(path, &written(derived, args.format))
     } else if args.diff {
-        show_difference(outcome.source, template, &derivation.template)
+        show_difference(outcome.source, template, derived)
     } else if is_alone {
-        print(&derivation.template, args.format)
+        print(derived, args.format)
     } else {
         Ok(())
     };

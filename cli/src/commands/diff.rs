@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use crate::options::option_name;
 use crate::printable;
-use unjinja::check::{Comparison, Fixture, Parting, Text, compare, find};
+use unjinja::check::{Comparison, Divergence, Fixture, SampleText, compare, find};
 use unjinja::{
     ChatTemplate, DeriveOptions, LoadOptions, Object, ParseError, Source, Value, derive, json,
 };
 
 use super::report::{Format, changed_lines, painted_diff};
-use super::source::tell_left_out;
+use super::source::report_left_out;
 use super::{Failure, input};
 
 /// Find out whether two response templates read the same texts alike
@@ -62,7 +62,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let first = input::read_template(&args.first)?;
     let second = input::read_template(&args.second)?;
-    let mut texts = Text::made_up(&first, &second);
+    let mut texts = SampleText::synthetic(&first, &second);
     texts.extend(of_fixtures(&args.fixtures)?);
     texts.extend(rendered(args)?);
     let comparison = compare(&first, &second, &texts);
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn of_fixtures(paths: &[PathBuf]) -> Result<Vec<Text>, Failure> {
+fn of_fixtures(paths: &[PathBuf]) -> Result<Vec<SampleText>, Failure> {
     let found = find(paths);
     if found.is_empty() && !paths.is_empty() {
         return Err(Failure::Input(
@@ -89,17 +89,17 @@ fn of_fixtures(paths: &[PathBuf]) -> Result<Vec<Text>, Failure> {
     let mut texts = Vec::new();
     for path in found {
         let fixture = Fixture::load(&path).map_err(|e| Failure::Input(e.to_string()))?;
-        texts.extend(Text::of_fixture(&fixture));
+        texts.extend(SampleText::of_fixture(&fixture));
     }
     Ok(texts)
 }
 
 /// What the chat template renders, if there is one.
-fn rendered(args: &Args) -> Result<Vec<Text>, Failure> {
+fn rendered(args: &Args) -> Result<Vec<SampleText>, Failure> {
     let options = LoadOptions::default();
     let texts = |template: &ChatTemplate| {
         let derivation = derive(template, &DeriveOptions::default());
-        derivation.map(|derivation| Text::of_derivation(&derivation))
+        derivation.map(|derivation| SampleText::of_derivation(&derivation))
     };
     if let Some(source) = &args.chat_template {
         let loaded = Source::parse(source).and_then(|source| ChatTemplate::load(&source, &options));
@@ -114,28 +114,28 @@ fn rendered(args: &Args) -> Result<Vec<Text>, Failure> {
         match ChatTemplate::beside(path, &options).map(|found| found.map(|found| texts(&found))) {
             Ok(Some(Ok(texts))) => return Ok(texts),
             Ok(None) => {}
-            Ok(Some(Err(error))) => tell_left_out(&error.explain(option_name)),
-            Err(error) => tell_left_out(&error.explain(option_name)),
+            Ok(Some(Err(error))) => report_left_out(&error.explain(option_name)),
+            Err(error) => report_left_out(&error.explain(option_name)),
         }
     }
     Ok(Vec::new())
 }
 
 fn human(args: &Args, comparison: &Comparison, count: usize, terminal: bool) -> String {
-    let Some(parting) = &comparison.smallest else {
+    let Some(divergence) = &comparison.smallest else {
         return format!("they read all of {count} texts alike; others they may not\n");
     };
-    let parted = comparison.parted.len();
-    let mut out = format!("they part on {parted} of {count} texts\n\n");
-    let origin = printable(&parting.text.origin);
+    let diverging = comparison.diverging.len();
+    let mut out = format!("they part on {diverging} of {count} texts\n\n");
+    let origin = printable(&divergence.text.origin);
     out.push_str(&format!(
         "the smallest text on which they do, out of one that is {origin}\n"
     ));
-    if !parting.text.prefix.is_empty() {
-        out.push_str(&format!("the prompt   {:?}\n", parting.text.prefix));
+    if !divergence.text.prefix.is_empty() {
+        out.push_str(&format!("the prompt   {:?}\n", divergence.text.prefix));
     }
-    out.push_str(&format!("the output   {:?}\n", parting.text.output));
-    let (first, second) = (outcome(&parting.first), outcome(&parting.second));
+    out.push_str(&format!("the output   {:?}\n", divergence.text.output));
+    let (first, second) = (outcome(&divergence.first), outcome(&divergence.second));
     let files = format!(
         "--- {}\n+++ {}\n",
         args.first.display(),
@@ -156,7 +156,7 @@ fn outcome(outcome: &Result<Object, ParseError>) -> String {
 fn as_json(comparison: &Comparison, count: usize) -> String {
     let mut out = Object::new();
     out.insert("texts", count);
-    out.insert("parted", comparison.parted.len());
+    out.insert("parted", comparison.diverging.len());
     out.insert(
         "smallest",
         comparison
@@ -167,12 +167,12 @@ fn as_json(comparison: &Comparison, count: usize) -> String {
     json::write_styled(&out.into(), &json::Style::pretty(2)) + "\n"
 }
 
-fn smallest(parting: &Parting) -> Object {
+fn smallest(divergence: &Divergence) -> Object {
     let mut out = Object::new();
-    out.insert("origin", parting.text.origin.as_str());
-    out.insert("prefix", parting.text.prefix.as_str());
-    out.insert("output", parting.text.output.as_str());
-    for (name, outcome) in [("first", &parting.first), ("second", &parting.second)] {
+    out.insert("origin", divergence.text.origin.as_str());
+    out.insert("prefix", divergence.text.prefix.as_str());
+    out.insert("output", divergence.text.output.as_str());
+    for (name, outcome) in [("first", &divergence.first), ("second", &divergence.second)] {
         let mut side = Object::new();
         match outcome {
             Ok(message) => side.insert("message", message.clone()),

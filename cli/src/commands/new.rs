@@ -106,9 +106,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 /// The fixture, with its response template as it was asked for.
 fn fixture(args: &Args, derivation: &Derivation, place: &Path) -> Result<FirstFixture, Failure> {
-    let refused = |error: unjinja::TemplateError| Failure::Input(error.to_string());
     let Some(path) = &args.response_template else {
-        let mut fixture = FirstFixture::new(derivation).map_err(refused)?;
+        let mut fixture = FirstFixture::new(derivation);
         if args.derive {
             let Ok(Source::Path(source)) = Source::parse(&args.source.source) else {
                 return Err(Failure::Input(
@@ -130,8 +129,7 @@ fn fixture(args: &Args, derivation: &Derivation, place: &Path) -> Result<FirstFi
         return Ok(fixture);
     };
     let template = input::read_template(path)?;
-    let value = template.as_value().clone();
-    let mut fixture = FirstFixture::with_template(derivation, value).map_err(refused)?;
+    let mut fixture = FirstFixture::with_template(derivation, &template);
     fixture
         .head
         .insert("response_template", relative(path, place)?);

@@ -136,7 +136,7 @@ fn refused(derivation: &Derivation) -> Vec<(String, String)> {
         derivation
             .refused
             .iter()
-            .map(|(name, why)| (one_line(why), name.clone())),
+            .map(|refused| (one_line(refused.error.message()), refused.name.clone())),
     )
 }
 
@@ -189,9 +189,9 @@ pub(crate) fn findings(findings: &Findings) -> String {
 pub(crate) fn evidence(all: &[Evidence], subject: Subject, terminal: bool) -> String {
     let mut out = String::new();
     for evidence in all.iter().filter(|evidence| evidence.subject == subject) {
-        let ((without, before), (with, after)) = (&evidence.without, &evidence.with);
-        out.push_str(&format!("      {without} / {with}\n"));
-        for line in difference(before, after, wants_colours(terminal)).split('\n') {
+        let (without, with) = (&evidence.without, &evidence.with);
+        out.push_str(&format!("      {} / {}\n", without.title, with.title));
+        for line in difference(&without.text, &with.text, wants_colours(terminal)).split('\n') {
             out.push_str(format!("        {line}").trim_end());
             out.push('\n');
         }

@@ -163,8 +163,7 @@ impl Target {
         let chat = self.with_options(|options| ChatTemplate::load(&source, options));
         let chat = self.with_tokens(chat.map_err(of_loading)?);
         let (derivation, format) = self.derived(&chat)?;
-        let template =
-            ResponseTemplate::from_value(&derivation.template).map_err(OpenError::plain)?;
+        let template = derivation.template.clone();
         Ok(Loaded {
             name: self.source.clone(),
             samples: samples(&derivation, &template),
@@ -227,8 +226,7 @@ impl Target {
 /// The probe conversations that the chat template has rendered, each text once. What is expected is
 /// what comes back by the derived template, or what was said where that does not come back.
 fn samples(derivation: &Derivation, template: &ResponseTemplate) -> Vec<Sample> {
-    let derived = ResponseTemplate::from_value(&derivation.template).ok();
-    let tools = Tools::from_value(&derivation.tools);
+    let tools = &derivation.tools;
     let mut texts = HashSet::new();
     let mut names = HashSet::new();
     let mut samples = Vec::new();
@@ -238,7 +236,7 @@ fn samples(derivation: &Derivation, template: &ResponseTemplate) -> Vec<Sample> 
             continue;
         }
         let mut expected = Expected::default();
-        expected.message = Some(message(row, derived.as_ref(), &tools));
+        expected.message = Some(message(row, &derivation.template, tools));
         let name = free_name(&row.name, |name| names.contains(name));
         names.insert(name.clone());
         let case = Case::new(name, &row.prefix, &row.output, tools.clone(), expected);
@@ -247,17 +245,15 @@ fn samples(derivation: &Derivation, template: &ResponseTemplate) -> Vec<Sample> 
     samples
 }
 
-fn message(row: &Row, derived: Option<&ResponseTemplate>, tools: &Tools) -> unjinja::Object {
-    let read = |template: &ResponseTemplate| {
+fn message(row: &Row, derived: &ResponseTemplate, tools: &Tools) -> unjinja::Object {
+    let read = || {
         let options = ParserOptions::default().tools(tools.clone());
-        parse(template, &row.prefix, &row.output, options).ok()
+        parse(derived, &row.prefix, &row.output, options).ok()
     };
     let is_recovered = !matches!(row.recovery, Recovery::NotExpressed(_));
-    let message = derived.filter(|_| is_recovered).and_then(read);
+    let message = is_recovered.then(read).flatten();
     message.unwrap_or_else(|| {
-        let mut said = derived
-            .map(|derived| derived.defaults().clone())
-            .unwrap_or_default();
+        let mut said = derived.defaults().clone();
         for (key, value) in row.message.clone() {
             said.insert(key, value);
         }

@@ -11,8 +11,6 @@ mod stepping;
 
 use crossterm::event::KeyEvent;
 
-use unjinja::ResponseTemplate;
-
 use super::keys::{self, Action};
 use super::layout::Pane;
 use super::loaded::TemplatePlace;
@@ -199,23 +197,18 @@ impl Workbench {
         let Some(candidate) = format.candidates.get(number) else {
             return;
         };
-        match ResponseTemplate::from_value(&candidate.template) {
-            Ok(template) => {
-                self.remember_verdicts();
-                self.template = template;
-                self.candidate = Some(number);
-                self.place = TemplatePlace::Derived;
-                self.adopted = None;
-                self.trouble = None;
-                self.judge();
-                self.replay_again();
-                self.notify(format!(
-                    "candidate {} is in use; `w` writes it to a file",
-                    number + 1
-                ));
-            }
-            Err(error) => self.warn(error.to_string()),
-        }
+        self.remember_verdicts();
+        self.template = candidate.template.clone();
+        self.candidate = Some(number);
+        self.place = TemplatePlace::Derived;
+        self.adopted = None;
+        self.trouble = None;
+        self.judge();
+        self.replay_again();
+        self.notify(format!(
+            "candidate {} is in use; `w` writes it to a file",
+            number + 1
+        ));
     }
 
     fn ask(&mut self, about: About, text: String) {

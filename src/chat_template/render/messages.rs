@@ -7,7 +7,7 @@ use super::RenderInput;
 use super::values::to_template;
 
 /// The names under which a message's reasoning may stand; the first is the one that templates read.
-const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+pub(crate) const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
 /// All variables of a rendering.
 pub(super) fn context(input: &RenderInput) -> minijinja::Value {

@@ -39,6 +39,7 @@ use minijinja::{AutoEscape, Environment};
 use crate::value::{Object, Value};
 
 pub use error::RenderError;
+pub(crate) use messages::REASONING_KEYS;
 
 /// What a template is rendered with.
 #[derive(Debug, Clone, Default)]

@@ -1,16 +1,17 @@
 //! What closes a call.
 
 use crate::analysis::markers::{self, is_distinctive};
-use crate::analysis::{CallBody, CallShape, slotted};
+use crate::analysis::{CallBody, CallShape, text_with_slots};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
-use super::opening::{json_head, opens_clearly};
-use super::{Drafter, push};
+use super::call_texts::{json_head, opens_clearly, split_close};
+use super::drafter::{Drafter, push_markers};
 
 impl Drafter<'_> {
+    /// Puts in what closes a call.
     pub(super) fn close_calls(&self, shape: &CallShape, field: &mut Object) {
-        let close = slotted(&shape.close);
+        let close = text_with_slots(&shape.close);
         let (close, _) = split_close(&close);
         let close = close.trim();
         let section = shape.section_close.trim();
@@ -19,22 +20,10 @@ impl Drafter<'_> {
         if is_distinctive(close) {
             closers.push(close.to_owned());
             if is_distinctive(section) {
-                push(&mut closers, section);
+                push_markers(&mut closers, section);
             }
         } else {
-            // What closes a call could as well stand in its arguments: what follows tells.
-            let both = match section {
-                "" => loose(close),
-                section => format!("{}\\s*{}", loose(close), loose(section)),
-            };
-            if is_distinctive(section) {
-                ahead.push(format!("{both}\\s*"));
-            } else if !close.is_empty() || !section.is_empty() {
-                let mut ends: Vec<String> = self.turn_ends().iter().map(|end| exact(end)).collect();
-                ends.push("\\Z".to_owned());
-                let end = any_of(&ends);
-                ahead.push(format!("{both}\\s*(?={end})"));
-            }
+            ahead.extend(self.unclear_close(close, section));
             ahead.extend(self.next_after(shape, close));
         }
         closers.extend(self.turn_ends());
@@ -42,32 +31,52 @@ impl Drafter<'_> {
             closers.extend(markers::markers(&shape.separator).map(str::to_owned));
         }
         if self.choices.next_call_closes {
-            let heads: Vec<String> = self.call_heads().iter().map(|head| exact(head)).collect();
-            if !heads.is_empty() {
-                let heads = any_of(&heads);
-                // What closes a call and separates it from the next goes along, if it is there.
-                let own = if is_distinctive(close) { "" } else { close };
-                let separator = shape.separator.trim();
-                let separator = if is_distinctive(separator) {
-                    ""
-                } else {
-                    separator
-                };
-                for parts in [[own, separator], [own, ""], ["", separator]] {
-                    let between: Vec<String> = parts
-                        .iter()
-                        .filter(|part| !part.is_empty())
-                        .map(|part| loose(part))
-                        .collect();
-                    if !between.is_empty() {
-                        ahead.push(format!("{}\\s*(?={heads})", between.join("\\s*")));
-                    }
-                }
-                ahead.push(format!("(?={heads})"));
-            }
+            ahead.extend(self.next_heads(shape, close));
         }
         let ahead = (!ahead.is_empty()).then(|| ahead.join("|"));
         self.close(field, &closers, ahead);
+    }
+
+    /// What closes a call and could as well stand in its arguments: what follows decides.
+    fn unclear_close(&self, close: &str, section: &str) -> Option<String> {
+        let both = match section {
+            "" => loose(close),
+            section => format!("{}\\s*{}", loose(close), loose(section)),
+        };
+        if is_distinctive(section) {
+            return Some(format!("{both}\\s*"));
+        }
+        if close.is_empty() && section.is_empty() {
+            return None;
+        }
+        let mut ends: Vec<String> = self.turn_ends().iter().map(|end| exact(end)).collect();
+        ends.push("\\Z".to_owned());
+        Some(format!("{both}\\s*(?={})", any_of(&ends)))
+    }
+
+    /// The places before the markers with which a next call begins. What closes a call and separates
+    /// it from the next goes along, if it is there.
+    fn next_heads(&self, shape: &CallShape, close: &str) -> Vec<String> {
+        let heads: Vec<String> = self.call_heads().iter().map(|head| exact(head)).collect();
+        if heads.is_empty() {
+            return Vec::new();
+        }
+        let heads = any_of(&heads);
+        let unclear = |text| if is_distinctive(text) { "" } else { text };
+        let (own, separator) = (unclear(close), unclear(shape.separator.trim()));
+        let mut places = Vec::new();
+        for parts in [[own, separator], [own, ""], ["", separator]] {
+            let between: Vec<String> = parts
+                .iter()
+                .filter(|part| !part.is_empty())
+                .map(|part| loose(part))
+                .collect();
+            if !between.is_empty() {
+                places.push(format!("{}\\s*(?={heads})", between.join("\\s*")));
+            }
+        }
+        places.push(format!("(?={heads})"));
+        places
     }
 
     /// What closes a call when another follows and nothing clear stands between.
@@ -76,7 +85,7 @@ impl Drafter<'_> {
         if !shape.several || is_clear || matches!(shape.body, CallBody::Array(..)) {
             return None;
         }
-        let mut head = self.opening(&shape.open, false);
+        let mut head = self.slots_pattern(&shape.open, false);
         if let CallBody::Object(keys, _) = &shape.body {
             head.push_str(&json_head(&shape.body, keys));
         }
@@ -95,15 +104,4 @@ impl Drafter<'_> {
             },
         )
     }
-}
-
-/// What closes a call, cut into its first marker and the rest.
-pub(super) fn split_close(close: &str) -> (&str, &str) {
-    let pieces = markers::pieces(close);
-    let first = pieces.iter().position(|piece| markers::is_marker(piece));
-    let Some(first) = first else {
-        return (close, "");
-    };
-    let length = pieces[..=first].iter().map(|piece| piece.len()).sum();
-    close.split_at(length)
 }

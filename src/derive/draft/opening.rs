@@ -1,72 +1,22 @@
-//! What opens a call.
+//! The expression that opens a call.
 
 use crate::analysis::markers::{self, is_distinctive};
-use crate::analysis::{CallBody, CallKeys, CallShape, Slot, dedup, slotted};
+use crate::analysis::{CallBody, CallShape, Slot, text_with_slots};
 use crate::derive::regex::{any_of, exact, loose, up_to, up_to_either};
 
-use super::Drafter;
-use super::closing::split_close;
+use super::call_texts::{json_head, lead, opens_clearly, split_at_id, split_close};
+use super::drafter::Drafter;
 
 impl Drafter<'_> {
-    /// The markers that tell that a call begins.
-    pub(super) fn call_heads(&self) -> Vec<String> {
-        let Some(shape) = &self.findings.calls else {
-            return Vec::new();
-        };
-        let mut heads = Vec::new();
-        let section = shape.section_open.trim();
-        if is_distinctive(section) {
-            heads.push(section.to_owned());
-        }
-        if let Some(Slot::Text(text)) = shape.open.first()
-            && is_distinctive(text)
-        {
-            let (lead, rest) = self.lead(shape);
-            heads.extend([lead, rest].map(|text| text.trim().to_owned()));
-        }
-        heads.retain(|head| !head.is_empty());
-        dedup(&mut heads);
-        heads
-    }
-
-    /// The text that opens a call, cut into the markers that may be left out, and the rest.
-    pub(super) fn lead<'s>(&self, shape: &'s CallShape) -> (&'s str, &'s str) {
-        let Some(Slot::Text(text)) = shape.open.first() else {
-            return ("", "");
-        };
-        if shape.open.len() == 1 {
-            return ("", text);
-        }
-        let pieces = markers::pieces(text);
-        let is_last = |piece: &&str| markers::is_marker(piece) || piece.starts_with('<');
-        let Some(last) = pieces.iter().rposition(is_last) else {
-            return ("", text);
-        };
-        let lead = &pieces[..last];
-        let bare = |piece: &&str| markers::is_marker(piece) || piece.trim().is_empty();
-        if !lead.iter().all(bare) {
-            return ("", text);
-        }
-        text.split_at(lead.iter().map(|piece| piece.len()).sum())
-    }
-
-    /// What opens a call, if it is the same text for all.
-    pub(super) fn literal_open(&self, shape: &CallShape) -> Option<String> {
-        match shape.open.as_slice() {
-            [Slot::Text(text)] if is_distinctive(text) => Some(text.trim().to_owned()),
-            _ => None,
-        }
-    }
-
     /// The expression that opens a call whose name stands in it, or that nothing clear opens.
     pub(super) fn open_pattern(&self, shape: &CallShape) -> String {
-        let (lead, rest) = self.lead(shape);
+        let (lead, rest) = lead(shape);
         let mut slots = shape.open.clone();
         if let Some(Slot::Text(text)) = slots.first_mut() {
             rest.clone_into(text);
         }
         let lead_is_skipped = !lead.is_empty();
-        let own = self.opening(&slots, true);
+        let own = self.slots_pattern(&slots, true);
         let first_text = match slots.first() {
             Some(Slot::Text(text)) => text.as_str(),
             _ => "",
@@ -103,7 +53,7 @@ impl Drafter<'_> {
     }
 
     /// The expression for slots in a row, with groups for name and id if they are to be captured.
-    pub(super) fn opening(&self, slots: &[Slot], named: bool) -> String {
+    pub(super) fn slots_pattern(&self, slots: &[Slot], named: bool) -> String {
         let last_name = slots.iter().rposition(|slot| *slot == Slot::Name);
         // Where calls are numbered, name and number make an id together.
         let numbered = named && self.options.ids && !slots.contains(&Slot::Id);
@@ -161,7 +111,7 @@ impl Drafter<'_> {
         match (next.is_empty(), shape.map(|shape| (&shape.body, shape))) {
             // The body follows at once; where there are no arguments, what closes the call.
             (true, Some((CallBody::Tagged(tagged), shape))) => {
-                up_to_either(&tagged.open, split_close(&slotted(&shape.close)).0)
+                up_to_either(&tagged.open, split_close(&text_with_slots(&shape.close)).0)
             }
             (true, _) => "[^\\s{<]".to_owned(),
             (false, _) => up_to(next),
@@ -188,7 +138,7 @@ impl Drafter<'_> {
         }
     }
 
-    /// The expression for calls that nothing clear opens: the first is told by what opens them
+    /// The expression for calls that nothing clear opens: the first is known by what opens them
     /// all, or by the start of the turn, and the next by standing behind it.
     fn chained(&self, shape: &CallShape, slots: &[Slot]) -> String {
         let section = shape.section_open.trim();
@@ -196,12 +146,12 @@ impl Drafter<'_> {
             (CallBody::Object(keys, _) | CallBody::Array(keys, _), _) => {
                 format!(
                     "{}(?={})",
-                    self.opening(slots, true),
+                    self.slots_pattern(slots, true),
                     json_head(&shape.body, keys)
                 )
             }
-            (CallBody::Arguments(_), _) => format!("{}(?=\\{{)", self.opening(slots, true)),
-            _ => self.opening(slots, true),
+            (CallBody::Arguments(_), _) => format!("{}(?=\\{{)", self.slots_pattern(slots, true)),
+            _ => self.slots_pattern(slots, true),
         };
         // Only what looks ahead for all of a call's keys may begin anywhere.
         let is_keyed = self.choices.split_objects
@@ -242,58 +192,4 @@ fn with_optional_lead(text: &str, own: String) -> String {
         Some(rest) => format!("(?:{lead})?{rest}"),
         None => own,
     }
-}
-
-/// What stands before a name, cut where the last marker ends: what follows it is the id's.
-fn split_at_id(text: &str) -> (&str, &str) {
-    let pieces = markers::pieces(text);
-    let own = |piece: &&str| !markers::is_marker(piece) && !piece.trim().is_empty();
-    let count = pieces.iter().rev().take_while(|piece| own(piece)).count();
-    let length: usize = pieces
-        .iter()
-        .rev()
-        .take(count)
-        .map(|piece| piece.len())
-        .sum();
-    text.split_at(text.len() - length)
-}
-
-/// Whether what opens a call can't be taken for anything else.
-pub(super) fn opens_clearly(shape: &CallShape) -> bool {
-    let mut texts = shape.open.iter().filter_map(|slot| match slot {
-        Slot::Text(text) => Some(text),
-        _ => None,
-    });
-    texts.any(|text| is_distinctive(text))
-}
-
-/// How a JSON object begins that is a call.
-pub(super) fn json_head(body: &CallBody, keys: &CallKeys) -> String {
-    let (CallBody::Object(_, dialect) | CallBody::Array(_, dialect)) = body else {
-        return String::new();
-    };
-    let quote = match (&dialect.string_delimiters, dialect.unquoted_keys) {
-        (_, true) => "",
-        (Some((open, _)), false) if open == "'" => "'",
-        _ => "\"",
-    };
-    let key = |key: &str| format!("{quote}{}{quote}\\s*:\\s*", exact(key));
-    let mut head = String::new();
-    if matches!(body, CallBody::Array(..)) {
-        head.push_str("\\[\\s*");
-    }
-    head.push_str("\\{\\s*");
-    let flat = keys.name.len() == 1 && keys.arguments.len() == 1;
-    match keys.all.as_slice() {
-        [first, second, ..] if flat && *first == keys.name[0] && !quote.is_empty() => {
-            head.push_str(&key(first));
-            head.push_str(&format!(
-                "{quote}[^{quote}]*{quote}\\s*,\\s*{}",
-                key(second)
-            ));
-        }
-        [first, ..] => head.push_str(&key(first)),
-        [] => {}
-    }
-    head
 }

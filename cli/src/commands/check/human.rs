@@ -3,7 +3,9 @@
 use crate::options::option_name;
 use crate::printable;
 use unjinja::Value;
-use unjinja::check::{CaseReport, Cut, Failure, MarkedText, Region, RegionKind, Report, Story};
+use unjinja::check::{
+    CaseReport, Cut, EventTrace, Failure, MarkedText, Region, RegionKind, Report,
+};
 
 use crate::commands::report::painted;
 
@@ -119,15 +121,15 @@ fn places_in(marked: &MarkedText, places: &[usize], terminal: bool) -> String {
 }
 
 /// What a text means as a whole, and in pieces.
-fn parting(whole: &Story, pieces: &Story, terminal: bool) -> String {
+fn parting(whole: &EventTrace, pieces: &EventTrace, terminal: bool) -> String {
     let changed = changes::of_values(&events_of(whole), &events_of(pieces), terminal);
     format!("whole (-) and in pieces (+):\n{changed}")
 }
 
-/// What a story comes to: what happened, and the message or the error.
-fn events_of(story: &Story) -> Value {
-    let mut lines = story.events_as_values();
-    lines.push(match &story.outcome {
+/// What a trace comes to: what happened, and the message or the error.
+fn events_of(trace: &EventTrace) -> Value {
+    let mut lines = trace.events_as_values();
+    lines.push(match &trace.outcome {
         Ok(message) => message.clone().into(),
         Err(error) => error.to_string().into(),
     });

@@ -97,7 +97,7 @@ fn failure(failure: &Failure) -> Object {
         } => {
             let places = places.iter().map(|&place| Value::from(place as i64));
             out.insert("places", Value::Array(places.collect()));
-            (Some(story(whole)), Some(story(pieces)))
+            (Some(trace(whole)), Some(trace(pieces)))
         }
         _ => (None, None),
     };
@@ -109,12 +109,12 @@ fn failure(failure: &Failure) -> Object {
     out
 }
 
-fn story(story: &unjinja::check::Story) -> Value {
+fn trace(trace: &unjinja::check::EventTrace) -> Value {
     let mut out = Object::new();
-    match &story.outcome {
+    match &trace.outcome {
         Ok(message) => out.insert("message", message.clone()),
         Err(error) => out.insert("error", error.to_string()),
     };
-    out.insert("events", Value::Array(story.events_as_values()));
+    out.insert("events", Value::Array(trace.events_as_values()));
     out.into()
 }

@@ -84,7 +84,7 @@ impl Workbench {
         let format = loaded.format.as_ref();
         let format = format.filter(|_| loaded.place == TemplatePlace::Derived)?;
         let mut candidates = format.candidates.iter();
-        candidates.position(|candidate| candidate.template == *self.template.as_value())
+        candidates.position(|candidate| candidate.template == self.template)
     }
 
     /// Puts the samples of files in the place of those that were there before.

@@ -159,7 +159,7 @@ fn list(workbench: &Workbench, width: u16) -> (Sheet, Vec<Option<usize>>) {
 fn scores(candidate: &Candidate) -> String {
     let kinds = [
         ("rendered", candidate.rendered),
-        ("made up", candidate.made_up),
+        ("made up", candidate.synthetic),
         ("damaged", candidate.damaged),
     ];
     let kinds = kinds.iter().filter(|(_, tally)| tally.total > 0);
@@ -191,12 +191,16 @@ fn evidence(workbench: &Workbench, all: &[&Evidence], width: u16) -> Sheet {
         return paper.finish();
     }
     for evidence in all {
-        let ((without, before), (with, after)) = (&evidence.without, &evidence.with);
-        let changes = difference::words(before, after);
+        let (without, with) = (&evidence.without, &evidence.with);
+        let changes = difference::words(&without.text, &with.text);
         let is_beside = width >= ROOM_FOR_BOTH;
         let half = if is_beside { width / 2 - 1 } else { width };
-        let first = rendering(workbench, without, &changes, half, |change| change.before);
-        let second = rendering(workbench, with, &changes, half, |change| change.after);
+        let first = rendering(workbench, &without.title, &changes, half, |change| {
+            change.before
+        });
+        let second = rendering(workbench, &with.title, &changes, half, |change| {
+            change.after
+        });
         match is_beside {
             true => sheet.lines.extend(side_by_side(
                 first.lines,
@@ -278,7 +282,7 @@ fn candidate(workbench: &Workbench, format: &Format, number: usize, width: u16) 
     let pretty = |value| json::write_styled(value, &json::Style::pretty(2)) + "\n";
     let (used, this) = (
         pretty(workbench.template.as_value()),
-        pretty(&candidate.template),
+        pretty(candidate.template.as_value()),
     );
     if used == this {
         paper.line("it is in use:", styles.good());

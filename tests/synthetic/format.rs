@@ -1,4 +1,4 @@
-//! What a format is, and making one up.
+//! What a format is, and generating one.
 
 use crate::random::{Bracket, Inventor, Pair, Random};
 

@@ -1,4 +1,4 @@
-//! Chat templates come from strangers: whatever is in them, deriving comes to an end.
+//! Adversarial chat templates: whatever is in them, deriving comes to an end.
 #![cfg(feature = "chat-template")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Texts made of the markers of two response templates.
+//! Synthetic texts, made of the markers of two response templates.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::json;
 use crate::response::{Delimiter, ResponseTemplate};
 use crate::value::{Object, Value};
 
-use super::compare::Text;
+use super::compare::SampleText;
 
 /// So many markers are combined in pairs at the most.
 const MAX_MARKERS: usize = 40;
@@ -34,66 +34,72 @@ const SPACES: [&str; 4] = ["", " ", "\n", "\t"];
 /// A call, which may stand between two markers while a third is tried.
 const CALL: &str = BODIES[1];
 
-impl Text {
-    /// Texts in which up to three markers follow each other, out of those of two templates, and
-    /// prompts that end with what either takes for the beginning of a message.
-    pub fn made_up(first: &ResponseTemplate, second: &ResponseTemplate) -> Vec<Text> {
-        let of_fields = |template: &ResponseTemplate| {
-            let fields = template.fields().iter();
-            let delimiters = fields.flat_map(|field| field.open().into_iter().chain(field.close()));
-            delimiters
-                .flat_map(Delimiter::examples)
-                .map(|example| example.text)
-                .collect()
-        };
-        let of_anchor = |template: &ResponseTemplate| {
-            let examples = template.start_anchor().examples().into_iter();
-            examples.map(|example| example.text).collect()
-        };
-        let markers = joined(of_fields(first), of_fields(second));
-        let anchors = joined(of_anchor(first), of_anchor(second));
-        let few = &markers[..markers.len().min(MAX_IN_THREES)];
+impl SampleText {
+    /// Synthetic texts, in which up to three markers of two templates follow each other, and prompts
+    /// that end with what either takes for the beginning of a message.
+    pub fn synthetic(first: &ResponseTemplate, second: &ResponseTemplate) -> Vec<SampleText> {
+        let markers = distinct(field_markers(first), field_markers(second));
+        let anchors = distinct(anchor_examples(first), anchor_examples(second));
         let mut bodies: Vec<String> = BODIES.map(str::to_owned).into();
-        bodies.extend(joined(wanted(first), wanted(second)));
-        let mut outputs = bodies.clone();
-        for a in &markers {
-            outputs.extend(bodies.iter().map(|body| format!("{body}{a}x")));
-            for space in SPACES {
-                outputs.extend([format!("w{a}{space}x"), format!("w{a}{space}")]);
-                outputs.push(format!("w{space}{a}x"));
-            }
-            for b in &markers {
-                outputs.extend(bodies.iter().map(|body| format!("{a}{body}{b}x")));
-                outputs.extend(SPACES.iter().map(|space| format!("w{a}w{b}{space}")));
-            }
-            for b in few {
-                outputs.extend(few.iter().map(|c| format!("{a}w{b}{CALL}{c}x")));
-            }
-        }
-        let alone = outputs.iter().map(|output| text("", output));
-        let mut texts: Vec<Text> = alone.collect();
+        bodies.extend(distinct(transform_inputs(first), transform_inputs(second)));
+        let mut texts: Vec<SampleText> = outputs(&markers, &bodies)
+            .iter()
+            .map(|output| text("", output))
+            .collect();
         for anchor in &anchors {
             texts.push(text(&format!("u{anchor}"), "w"));
             for a in &markers {
                 texts.push(text(&format!("u{anchor}"), &format!("{a}w")));
                 texts.push(text(&format!("u{anchor}{a}"), "w"));
-                texts.extend(
-                    markers
-                        .iter()
-                        .map(|b| text(&format!("{anchor}{a}"), &format!("w{b}x"))),
-                );
+                let prompt = format!("{anchor}{a}");
+                texts.extend(markers.iter().map(|b| text(&prompt, &format!("w{b}x"))));
             }
         }
         texts
     }
 }
 
-fn text(prefix: &str, output: &str) -> Text {
-    Text::new("made up of the markers of both", prefix, output)
+/// What the delimiters of a template's fields match.
+fn field_markers(template: &ResponseTemplate) -> Vec<String> {
+    let fields = template.fields().iter();
+    let delimiters = fields.flat_map(|field| field.open().into_iter().chain(field.close()));
+    let examples = delimiters.flat_map(Delimiter::examples);
+    examples.map(|example| example.text).collect()
+}
+
+/// What a template takes for the beginning of a message.
+fn anchor_examples(template: &ResponseTemplate) -> Vec<String> {
+    let examples = template.start_anchor().examples().into_iter();
+    examples.map(|example| example.text).collect()
+}
+
+/// Outputs of bodies alone, and with up to three markers around them.
+fn outputs(markers: &[String], bodies: &[String]) -> Vec<String> {
+    let few = &markers[..markers.len().min(MAX_IN_THREES)];
+    let mut outputs = bodies.to_vec();
+    for a in markers {
+        outputs.extend(bodies.iter().map(|body| format!("{body}{a}x")));
+        for space in SPACES {
+            outputs.extend([format!("w{a}{space}x"), format!("w{a}{space}")]);
+            outputs.push(format!("w{space}{a}x"));
+        }
+        for b in markers {
+            outputs.extend(bodies.iter().map(|body| format!("{a}{body}{b}x")));
+            outputs.extend(SPACES.iter().map(|space| format!("w{a}w{b}{space}")));
+        }
+        for b in few {
+            outputs.extend(few.iter().map(|c| format!("{a}w{b}{CALL}{c}x")));
+        }
+    }
+    outputs
+}
+
+fn text(prefix: &str, output: &str) -> SampleText {
+    SampleText::new("made up of the markers of both", prefix, output)
 }
 
 /// JSON that has what the transforms of a template ask for.
-fn wanted(template: &ResponseTemplate) -> Vec<String> {
+fn transform_inputs(template: &ResponseTemplate) -> Vec<String> {
     let fields = template.as_value().get("fields").and_then(Value::as_object);
     let bodies = fields
         .into_iter()
@@ -101,7 +107,7 @@ fn wanted(template: &ResponseTemplate) -> Vec<String> {
         .filter_map(|field| {
             let is_list = field.get("transform_each").and_then(Value::as_bool) == Some(true);
             let mut body = Object::new();
-            fill(&mut body, field.get("transform")?, is_list);
+            fill_placeholders(&mut body, field.get("transform")?, is_list);
             let body = Value::from(body);
             Some(json::write(&match is_list {
                 true => vec![body].into(),
@@ -112,12 +118,14 @@ fn wanted(template: &ResponseTemplate) -> Vec<String> {
 }
 
 /// Puts something wherever a placeholder of a transform looks for it.
-fn fill(body: &mut Object, transform: &Value, is_element: bool) {
+fn fill_placeholders(body: &mut Object, transform: &Value, is_element: bool) {
     match transform {
-        Value::Array(items) => items.iter().for_each(|item| fill(body, item, is_element)),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| fill_placeholders(body, item, is_element)),
         Value::Object(object) => object
             .values()
-            .for_each(|value| fill(body, value, is_element)),
+            .for_each(|value| fill_placeholders(body, value, is_element)),
         Value::String(text) => {
             let text = text.to_string_lossy();
             let name = text
@@ -128,7 +136,7 @@ fn fill(body: &mut Object, transform: &Value, is_element: bool) {
                 false => name.and_then(|name| name.strip_prefix("content.")),
             };
             if let Some(path) = path {
-                put(body, path);
+                put_at(body, path);
             }
         }
         _ => {}
@@ -136,7 +144,7 @@ fn fill(body: &mut Object, transform: &Value, is_element: bool) {
 }
 
 /// Puts a value at a path, the steps of which have dots between them.
-fn put(body: &mut Object, path: &str) {
+fn put_at(body: &mut Object, path: &str) {
     let Some((key, rest)) = path.split_once('.') else {
         // Arguments are an object, and a name that is one shows a difference as well.
         body.insert(path, Object::from_iter([("a", 1)]));
@@ -146,12 +154,12 @@ fn put(body: &mut Object, path: &str) {
         Some(Value::Object(inner)) => inner.clone(),
         _ => Object::new(),
     };
-    put(&mut inner, rest);
+    put_at(&mut inner, rest);
     body.insert(key, inner);
 }
 
 /// What two templates match, none twice: first what only one of them does.
-fn joined(first: Vec<String>, second: Vec<String>) -> Vec<String> {
+fn distinct(first: Vec<String>, second: Vec<String>) -> Vec<String> {
     let all: BTreeSet<&String> = first.iter().chain(&second).collect();
     let in_both = |text: &&String| first.contains(text) && second.contains(text);
     let (common, own): (Vec<&String>, Vec<&String>) = all.into_iter().partition(in_both);

@@ -1,17 +1,18 @@
-//! How the body of a call becomes a name and arguments.
+//! The field for calls, and how the body of a call becomes a name and arguments.
 
 use crate::analysis::{CallBody, CallKeys, Dialect, Slot, Tagged};
 use crate::derive::regex::{any_of, exact, loose, up_to};
 use crate::value::{Object, Value};
 
-use super::Drafter;
+use super::call_texts::literal_open;
+use super::drafter::Drafter;
 
 impl Drafter<'_> {
     /// The field for calls.
     pub(super) fn calls(&self) -> Option<Object> {
         let shape = self.findings.calls.as_ref()?;
         let mut field = Object::new();
-        match self.literal_open(shape) {
+        match literal_open(shape) {
             Some(open) => {
                 self.open(&mut field, &[open]);
             }
@@ -104,7 +105,7 @@ impl Drafter<'_> {
             _ => up_to(&tagged.between[0]),
         };
         let value = match tagged.close.is_empty() {
-            // Nothing but a separator tells where a value ends.
+            // Only a separator shows where a value ends.
             true => match tagged.separator.trim().chars().next() {
                 Some(stop) => format!("(?P<value>[^{}\\n]*)", exact(&stop.to_string())),
                 None => "(?P<value>[^\\n]*)".to_owned(),

@@ -7,10 +7,10 @@ use unjinja::{
     Tools, Value, derive, json, parse,
 };
 
+use crate::conversation::{Case, cases, messages, tools};
 use crate::format::{Format, Kept, make_up};
 use crate::jinja::chat_template;
 use crate::random::Random;
-use crate::talk::{Case, cases, messages, tools};
 
 /// What became of a format.
 #[derive(Debug, Clone)]
@@ -79,7 +79,7 @@ pub fn try_format(seed: u64, number: u64, format: Format) -> Outcome {
             return outcome;
         }
     };
-    outcome.derived = json::write(&derived.template);
+    outcome.derived = json::write(derived.template.as_value());
     let prepared = chat.prepare();
     let renderer = prepared
         .renderer()
@@ -168,27 +168,27 @@ fn differs(template: &ResponseTemplate, prompt: &str, output: &str, case: &Case)
         Ok(message) => message,
         Err(error) => return Some(error.to_string()),
     };
-    for (field, said) in [("thinking", case.thought), ("content", case.content)] {
+    for (field, expected) in [("thinking", case.thought), ("content", case.content)] {
         let found = message
             .get(field)
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let said = said.unwrap_or_default();
-        if found.trim() != said.trim() {
-            return Some(format!("{field} is {found:?}, not {said:?}"));
+        let expected = expected.unwrap_or_default();
+        if found.trim() != expected.trim() {
+            return Some(format!("{field} is {found:?}, not {expected:?}"));
         }
     }
     let found = message
         .get("tool_calls")
         .and_then(Value::as_array)
         .unwrap_or_default();
-    let said: Vec<(String, Value)> = case
+    let expected: Vec<(String, Value)> = case
         .calls
         .iter()
         .map(|(name, arguments)| ((*name).to_owned(), arguments.clone().into()))
         .collect();
     let found: Vec<(String, Value)> = found.iter().map(called).collect();
-    (found != said).then(|| format!("calls are {}, not {}", listed(&found), listed(&said)))
+    (found != expected).then(|| format!("calls are {}, not {}", listed(&found), listed(&expected)))
 }
 
 fn listed(calls: &[(String, Value)]) -> String {

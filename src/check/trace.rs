@@ -12,14 +12,14 @@ use super::cuts::pieces;
 /// It is the same however the text was cut, or the template is at fault.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Story {
+pub struct EventTrace {
     /// What happened.
     pub events: Vec<OwnedEvent>,
     /// The message, or why there is none.
     pub outcome: Result<Object, ParseError>,
 }
 
-impl Story {
+impl EventTrace {
     /// Reads a text that is cut at some places.
     pub(super) fn read(
         template: &ResponseTemplate,
@@ -27,7 +27,7 @@ impl Story {
         prefix: &str,
         output: &str,
         places: &[usize],
-    ) -> Story {
+    ) -> EventTrace {
         let options = ParserOptions {
             tools: tools.clone(),
             ..ParserOptions::default()
@@ -39,10 +39,10 @@ impl Story {
             prefix,
             pieces(output, places),
             &mut |event| {
-                tell(&mut events, &event);
+                put(&mut events, &event);
             },
         );
-        Story { events, outcome }
+        EventTrace { events, outcome }
     }
 
     /// The events as they are exchanged.
@@ -68,7 +68,8 @@ fn read<'t>(
     parser.finalize_with(on_event)
 }
 
-fn tell(events: &mut Vec<OwnedEvent>, event: &Event<'_>) {
+/// Adds an event; a chunk goes to the one before if it continues it.
+fn put(events: &mut Vec<OwnedEvent>, event: &Event<'_>) {
     if let Event::Chunk { field, text, dirty } = event
         && let Some(OwnedEvent::Chunk {
             field: last_field,

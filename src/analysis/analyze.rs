@@ -1,0 +1,145 @@
+//! The order in which all that findings hold is found out: each answer stands on those before.
+
+use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput};
+
+use super::call_probe::{CallProbe, probe_tools};
+use super::call_shape::CallShape;
+use super::calls::{self, CallSurroundings};
+use super::certainty::Certainty;
+use super::content;
+use super::evidence::{self, Evidence};
+use super::findings::Findings;
+use super::findings_value::{calls_value, reasoning_value};
+use super::hints;
+use super::markers;
+use super::reasoning::{self, ObservedReasoning};
+use super::sample_turns::SampleTurns;
+use super::turn::{self, TurnShape};
+use super::turn_headers::TurnHeaders;
+use super::turn_prober::TurnProber;
+
+impl Findings {
+    /// Asks a template. `base` holds what all renderings have in common: tokens, the time, and
+    /// variables; its messages and tools are not used.
+    ///
+    /// ```
+    /// use unjinja::{ChatTemplate, Findings, RenderInput};
+    ///
+    /// let template = ChatTemplate::from_jinja(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let found = Findings::of(&template, &RenderInput::default())?;
+    /// assert_eq!(found.turn.headers, ["<assistant>"]);
+    /// assert_eq!(found.turn.ends, ["<end>"]);
+    /// assert!(found.reasoning.is_none() && found.calls.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the template is not valid, or does not even render a question of the user.
+    pub fn of(template: &ChatTemplate, base: &RenderInput) -> Result<Findings, RenderError> {
+        let prepared = template.prepare();
+        Ok(analyze(template, &prepared, base)?.findings)
+    }
+
+    /// The findings, and the renderings that show them.
+    ///
+    /// # Errors
+    ///
+    /// As [`of`](Self::of).
+    pub fn with_evidence(
+        template: &ChatTemplate,
+        base: &RenderInput,
+    ) -> Result<(Findings, Vec<Evidence>), RenderError> {
+        let prepared = template.prepare();
+        let analysis = analyze(template, &prepared, base)?;
+        let evidence = evidence::collect(&analysis.prober, &analysis.findings);
+        Ok((analysis.findings, evidence))
+    }
+}
+
+/// Findings, and the template they were made of, ready to be asked more.
+pub(crate) struct Analysis<'t> {
+    pub(crate) prober: TurnProber<'t>,
+    pub(crate) headers: TurnHeaders,
+    pub(crate) findings: Findings,
+}
+
+/// Finds out how a model writes its turn.
+pub(crate) fn analyze<'t>(
+    template: &ChatTemplate,
+    prepared: &'t PreparedTemplate,
+    base: &RenderInput,
+) -> Result<Analysis<'t>, RenderError> {
+    let mut prober = TurnProber::new(template, prepared, base)?;
+    let mut turns = SampleTurns::new(&prober);
+    let mut calls_refused = None;
+    match CallProbe::find(&mut prober) {
+        Ok(call) => turns.call = call,
+        Err(refusal) => calls_refused = Some(refusal.message().to_owned()),
+    }
+    let renders_reasoning = turns.renders_reasoning(&mut prober);
+    let mut headers = TurnHeaders::of(&prober, &turns.all(), &turns.word);
+    let observed = ObservedReasoning::of(&prober, &headers, &turns, renders_reasoning);
+    let reasoning = reasoning::find(&prober, template, &mut headers, &observed, &turns);
+    // What holds a word of a probe has been misunderstood.
+    let reasoning = reasoning.filter(|shape| !prober.leaks(&reasoning_value(shape)));
+    let (mut content, after_content) =
+        content::find(&prober, &headers, &turns, reasoning.as_ref(), &observed);
+    let is_unseen = reasoning
+        .as_ref()
+        .is_some_and(|shape| shape.certainty != Certainty::Seen);
+    if is_unseen && let Some(described) = hints::reasoning(&prober) {
+        content.beside_reasoning.extend(described.others);
+    }
+    let surroundings = CallSurroundings {
+        headers: &headers,
+        after_content: &after_content,
+        reasoning_close: reasoning.as_ref().map(|shape| shape.close.as_str()),
+    };
+    let call = turns.call.take();
+    let (calls, not_understood) = call_shape(&mut prober, template, call, &surroundings);
+    let mut ends = turn::ends(&prober, &turns.plain, &turns.word, &content.close);
+    ends.extend(prober.eos_token().map(str::to_owned));
+    markers::dedup(&mut ends);
+    let findings = Findings {
+        turn: TurnShape {
+            headers: headers.headers(&prober),
+            ends,
+        },
+        prompt_remainders: headers.all_prompt_remainders(&prober),
+        reasoning,
+        content,
+        calls,
+        calls_refused: calls_refused.or(not_understood),
+    };
+    Ok(Analysis {
+        prober,
+        headers,
+        findings,
+    })
+}
+
+/// How calls are written, or why they are not understood.
+fn call_shape(
+    prober: &mut TurnProber<'_>,
+    template: &ChatTemplate,
+    call: Option<CallProbe>,
+    surroundings: &CallSurroundings<'_>,
+) -> (Option<CallShape>, Option<String>) {
+    let Some(call) = call else {
+        let tools = probe_tools(prober);
+        let hinted = hints::calls(prober, tools, &template.jinja, &template.special_tokens);
+        return (hinted, None);
+    };
+    let found = calls::find(prober, call, surroundings);
+    match found.filter(|shape| !prober.leaks(&calls_value(shape))) {
+        Some(shape) => (Some(shape), None),
+        None => (
+            None,
+            Some("calls are rendered, but not in a way that is understood".to_owned()),
+        ),
+    }
+}

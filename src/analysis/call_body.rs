@@ -1,0 +1,136 @@
+//! What a call consists of: a JSON object, tagged arguments, or a call as in Python.
+
+use std::ops::Range;
+
+use crate::json;
+use crate::value::Value;
+
+use super::arguments::{self, Quoting};
+use super::call_probe::CallWords;
+use super::call_renderings::{ArgumentSpan, CallRenderings};
+use super::call_shape::{CallBody, CallKeys, Dialect};
+use super::markers::{ID_SLOT, NAME_SLOT};
+
+/// The body of the call in the rendering of one call, and where it stands.
+pub(super) struct LocatedBody {
+    pub(super) body: CallBody,
+    pub(super) range: Range<usize>,
+}
+
+impl LocatedBody {
+    pub(super) fn find(renderings: &CallRenderings) -> Option<LocatedBody> {
+        let span = renderings.string_span()?;
+        let quoting = arguments::quoting(renderings, &span);
+        let quoted = quoting
+            .as_ref()
+            .and_then(|quoting| quoted_body(renderings, &span, quoting));
+        if quoted.is_some() {
+            return quoted;
+        }
+        // No object holds them: values stand between markers, be they raw or JSON.
+        let (tagged, range) = arguments::tagged(renderings, &span, quoting.as_ref())?;
+        Some(LocatedBody {
+            body: CallBody::Tagged(tagged),
+            range,
+        })
+    }
+}
+
+fn quoted_body(
+    renderings: &CallRenderings,
+    span: &ArgumentSpan,
+    quoting: &Quoting,
+) -> Option<LocatedBody> {
+    let text = renderings.one_call.as_str();
+    if quoting.is_python_call {
+        let end = span.value.end + quoting.close.len();
+        return Some(LocatedBody {
+            body: CallBody::Python,
+            range: span.key.start..end,
+        });
+    }
+    let arguments = quoting.object_range(text, span)?;
+    let dialect = Dialect {
+        unquoted_keys: !quoting.keys,
+        string_delimiters: (!matches!(quoting.open.as_str(), "\"" | "\\\""))
+            .then(|| (quoting.open.clone(), quoting.close.clone())),
+        python_literals: renderings.has_python_literals(),
+    };
+    for range in quoting.containers(text, &arguments) {
+        let container = &text[range.clone()];
+        let Some(keys) = call_keys(container, quoting, &renderings.words) else {
+            continue;
+        };
+        if !container.starts_with('[') {
+            let body = CallBody::Object(keys, dialect);
+            return Some(LocatedBody { body, range });
+        }
+        if calls_share_list(renderings, quoting) {
+            let body = CallBody::Array(keys, dialect);
+            return Some(LocatedBody { body, range });
+        }
+    }
+    Some(LocatedBody {
+        body: CallBody::Arguments(dialect),
+        range: arguments,
+    })
+}
+
+/// Whether two calls stand in one list, as far as two were rendered.
+fn calls_share_list(renderings: &CallRenderings, quoting: &Quoting) -> bool {
+    let Some(text) = renderings.two_calls.as_deref() else {
+        return true;
+    };
+    let first = renderings.first_argument(text);
+    let Some(range) = first.and_then(|first| quoting.object_range(text, &first)) else {
+        return false;
+    };
+    let second = renderings.words.values[1].as_str();
+    let mut containers = quoting.containers(text, &range).into_iter();
+    containers.any(|range| text[range.clone()].starts_with('[') && text[range].contains(second))
+}
+
+/// Where the parts of a call are in a JSON value, if it is a call or a list of them.
+fn call_keys(text: &str, quoting: &Quoting, words: &CallWords) -> Option<CallKeys> {
+    let value = json::read(&quoting.to_json(text)).ok()?;
+    let call = match &value {
+        Value::Array(calls) => calls.first()?,
+        call => call,
+    };
+    let entries = call.as_object()?;
+    let is = |slot: char| move |value: &Value| value.as_str().is_some_and(|s| s.contains(slot));
+    let arguments = |value: &Value| match value {
+        Value::Object(object) => object.contains_key(&words.keys[0]),
+        Value::String(text) => text.to_string_lossy().contains(words.keys[0].as_str()),
+        _ => false,
+    };
+    let arguments_path = path(call, &arguments)?;
+    let found = arguments_path
+        .iter()
+        .try_fold(call, |value, key| value.get(key))?;
+    Some(CallKeys {
+        name: path(call, &is(NAME_SLOT))?,
+        arguments_as_text: found.as_str().is_some(),
+        arguments: arguments_path,
+        id: path(call, &is(ID_SLOT)),
+        all: entries
+            .keys()
+            .map(|key| key.to_string_lossy().into_owned())
+            .collect(),
+    })
+}
+
+/// The keys that lead to the first value of a kind.
+fn path(value: &Value, is: &dyn Fn(&Value) -> bool) -> Option<Vec<String>> {
+    for (key, inner) in value.as_object()?.iter() {
+        let key = key.to_string_lossy().into_owned();
+        if is(inner) {
+            return Some(vec![key]);
+        }
+        if let Some(mut rest) = path(inner, is) {
+            rest.insert(0, key);
+            return Some(rest);
+        }
+    }
+    None
+}

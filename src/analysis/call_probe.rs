@@ -1,0 +1,121 @@
+//! The calls that a template is asked to write, the words in them, and the tools that they call.
+
+use crate::chat_template::RenderError;
+use crate::value::Value;
+
+use super::assistant_turn::{AssistantTurn, ToolCall};
+use super::probe::{object, tool};
+use super::turn_prober::{Situation, TurnProber};
+
+/// The words of the probes for calls.
+pub(super) struct CallWords {
+    pub(super) names: [String; 2],
+    pub(super) keys: [String; 2],
+    pub(super) values: [String; 2],
+    pub(super) number: i64,
+}
+
+impl CallWords {
+    fn new(prober: &TurnProber<'_>) -> CallWords {
+        let word = |meaning| prober.word(meaning);
+        CallWords {
+            names: [word("name"), word("other")],
+            keys: [word("key"), word("more")],
+            values: [word("value"), word("third")],
+            number: 918_273_645,
+        }
+    }
+
+    /// Tools for the calls of the probes.
+    fn tools(&self) -> Vec<Value> {
+        let tools = self.names.iter().map(|name| {
+            let mut tool = tool(name, "A tool for a probe", &self.keys[0]);
+            let properties = tool
+                .as_object_mut()
+                .and_then(|tool| tool.get_mut("function")?.as_object_mut())
+                .and_then(|function| function.get_mut("parameters")?.as_object_mut())
+                .and_then(|parameters| parameters.get_mut("properties")?.as_object_mut());
+            if let Some(properties) = properties {
+                let kind = object([
+                    ("type", "string".into()),
+                    ("description", "What else it is about".into()),
+                ]);
+                properties.insert(self.keys[1].as_str(), kind);
+            }
+            tool
+        });
+        tools.collect()
+    }
+
+    /// A call of one of the tools; each argument is the number of a key, and a value.
+    pub(super) fn call(&self, which: usize, arguments: &[(usize, Value)]) -> ToolCall {
+        let arguments = arguments.iter();
+        let pairs = arguments.map(|(key, value)| (self.keys[*key].clone(), value.clone()));
+        ToolCall::new(&self.names[which], pairs)
+    }
+
+    pub(super) fn string(&self, which: usize) -> Value {
+        self.values[which].as_str().into()
+    }
+}
+
+/// A turn with a call, which the template is known to write.
+pub(super) struct CallProbe {
+    pub(super) words: CallWords,
+    pub(super) one: AssistantTurn,
+}
+
+impl CallProbe {
+    /// Finds the input form in which the template writes calls, and keeps it. An error is the
+    /// template's refusal.
+    pub(super) fn find(prober: &mut TurnProber<'_>) -> Result<Option<CallProbe>, RenderError> {
+        let words = CallWords::new(prober);
+        prober.offer(words.tools());
+        let one = AssistantTurn::calls([words.call(0, &[(0, words.string(0))])]);
+        let must = [&words.names[0], &words.keys[0], &words.values[0]].map(String::as_str);
+        let mut found = prober.find_input_form(Situation::Question, &one, &must);
+        if !matches!(found, Ok(true)) {
+            // Tools may be more than the template can take, or nothing to it.
+            prober.offer(Vec::new());
+            if matches!(
+                prober.find_input_form(Situation::Question, &one, &must),
+                Ok(true)
+            ) {
+                found = Ok(true);
+            }
+        }
+        Ok(found?.then_some(CallProbe { words, one }))
+    }
+
+    /// A word of the call that stands as early in a text as any.
+    pub(super) fn first_word(&self, text: &str) -> &str {
+        let words = [
+            &self.words.names[0],
+            &self.words.keys[0],
+            &self.words.values[0],
+        ];
+        let found = words
+            .into_iter()
+            .min_by_key(|word| text.find(word.as_str()).unwrap_or(usize::MAX));
+        found.map_or("", String::as_str)
+    }
+}
+
+/// Tools that a template may describe.
+pub(crate) fn probe_tools(prober: &TurnProber<'_>) -> Vec<Value> {
+    CallWords::new(prober).tools()
+}
+
+/// Turns with calls to show to people: one call, a call of another tool, and two.
+pub(super) fn example_turns() -> [AssistantTurn; 3] {
+    let call = |name, key: &str, value: &str| ToolCall::new(name, [(key.to_owned(), value.into())]);
+    let (one, other) = (
+        call("first_tool", "key", "value"),
+        call("other_tool", "key", "value"),
+    );
+    [
+        AssistantTurn::calls([one.clone()]),
+        AssistantTurn::calls([other.clone()]),
+        AssistantTurn::calls([one, other]),
+    ]
+}

@@ -1,0 +1,142 @@
+//! What a template writes for the probes for calls, with slots in place of names and ids.
+
+use std::ops::Range;
+
+use crate::value::Value;
+
+use super::assistant_turn::AssistantTurn;
+use super::call_probe::{CallProbe, CallWords};
+use super::input_form::IdShape;
+use super::markers::{ID_SLOT, KEY_SLOT, NAME_SLOT};
+use super::turn_headers::TurnHeaders;
+use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+
+/// The renderings of probes for calls, from the end of the turn's header on, with slots in place
+/// of names and ids.
+pub(super) struct CallRenderings {
+    pub(super) words: CallWords,
+    /// One call with one string.
+    pub(super) one_call: String,
+    /// The same with a number.
+    number: Option<String>,
+    /// The same with a boolean.
+    boolean: Option<String>,
+    /// No arguments.
+    pub(super) no_arguments: Option<String>,
+    /// Two arguments.
+    pub(super) two_arguments: Option<String>,
+    /// Two calls.
+    pub(super) two_calls: Option<String>,
+}
+
+/// Where an argument stands.
+pub(super) struct ArgumentSpan {
+    pub(super) key: Range<usize>,
+    pub(super) value: Range<usize>,
+}
+
+impl ArgumentSpan {
+    pub(super) fn find(text: &str, key: &str, value: &str) -> Option<ArgumentSpan> {
+        let start = text.find(value)?;
+        let at = text[..start].rfind(key)?;
+        Some(ArgumentSpan {
+            key: at..at + key.len(),
+            value: start..start + value.len(),
+        })
+    }
+}
+
+impl CallRenderings {
+    pub(super) fn render(
+        prober: &TurnProber<'_>,
+        headers: &TurnHeaders,
+        probe: CallProbe,
+    ) -> Option<CallRenderings> {
+        let CallProbe { words, one } = probe;
+        let id_shape = prober.id_shape();
+        let render = |assistant: &AssistantTurn| {
+            let in_mode = |mode| {
+                let turn = prober.turn(Situation::Question, assistant, mode).ok()?;
+                let body = headers.body(turn.tail(), Situation::Question, mode);
+                Some(with_slots(body, &words, id_shape))
+            };
+            in_mode(ThinkingMode::Unset).or_else(|| in_mode(ThinkingMode::On))
+        };
+        let single = |arguments: &[(usize, Value)]| {
+            render(&AssistantTurn::calls([words.call(0, arguments)]))
+        };
+        let two = AssistantTurn::calls([
+            words.call(0, &[(0, words.string(0))]),
+            words.call(1, &[(1, words.string(1))]),
+        ]);
+        let holds_both = |text: &String| words.values.iter().all(|value| text.contains(value));
+        Some(CallRenderings {
+            one_call: render(&one)?,
+            number: single(&[(0, words.number.into())]),
+            boolean: single(&[(0, true.into())]),
+            no_arguments: single(&[]),
+            two_arguments: single(&[(0, words.string(0)), (1, words.string(1))]).filter(holds_both),
+            two_calls: render(&two).filter(holds_both),
+            words,
+        })
+    }
+
+    /// Where the argument of the one call stands.
+    pub(super) fn string_span(&self) -> Option<ArgumentSpan> {
+        self.first_argument(&self.one_call)
+    }
+
+    /// The call with a number, and where the number stands.
+    pub(super) fn number_span(&self) -> Option<(&str, ArgumentSpan)> {
+        let text = self.number.as_deref()?;
+        let number = self.words.number.to_string();
+        let span = ArgumentSpan::find(text, &self.words.keys[0], &number)?;
+        Some((text, span))
+    }
+
+    /// Where the argument stands that the first call has.
+    pub(super) fn first_argument(&self, text: &str) -> Option<ArgumentSpan> {
+        ArgumentSpan::find(text, &self.words.keys[0], &self.words.values[0])
+    }
+
+    /// Where the argument stands that the second call has, or that stands second in one.
+    pub(super) fn second_argument(&self, text: &str) -> Option<ArgumentSpan> {
+        ArgumentSpan::find(text, &self.words.keys[1], &self.words.values[1])
+    }
+
+    pub(super) fn has_python_literals(&self) -> bool {
+        let key = &self.words.keys[0];
+        let after_key = self
+            .boolean
+            .as_deref()
+            .and_then(|text| text.rsplit_once(key.as_str()));
+        after_key.is_some_and(|(_, after)| after.contains("True"))
+    }
+}
+
+/// The text with slots in place of names and ids of calls, and of keys that stand behind values.
+fn with_slots(text: &str, words: &CallWords, id_shape: IdShape) -> String {
+    let mut text = text.to_owned();
+    if id_shape != IdShape::Named {
+        for index in 0..2 {
+            text = text.replace(&id_shape.id("", index), &ID_SLOT.to_string());
+        }
+    }
+    for name in &words.names {
+        text = text.replace(name, &NAME_SLOT.to_string());
+    }
+    let [first, second] = &words.keys;
+    let number = words.number.to_string();
+    for (key, value) in [
+        (first, &words.values[0]),
+        (first, &number),
+        (second, &words.values[1]),
+    ] {
+        // What closes an argument may name it once more.
+        if let Some((before, after)) = text.split_once(value.as_str()) {
+            let after = after.replace(key, &KEY_SLOT.to_string());
+            text = format!("{before}{value}{after}");
+        }
+    }
+    text
+}

@@ -1,0 +1,148 @@
+//! The shape of a call: the parts that it has, and the texts around them.
+
+use super::certainty::Certainty;
+use super::markers::{ID_SLOT, INDEX_SLOT, KEY_SLOT, NAME_SLOT, is_slot};
+
+/// How a call of a tool is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallShape {
+    /// How sure it is.
+    pub certainty: Certainty,
+    /// What opens a turn's calls.
+    pub section_open: String,
+    /// What closes them.
+    pub section_close: String,
+    /// What stands between two calls.
+    pub separator: String,
+    /// What opens a call, up to its body.
+    pub open: Vec<Slot>,
+    /// What a call consists of.
+    pub body: CallBody,
+    /// What closes a call; some formats name it or its id there.
+    pub close: Vec<Slot>,
+    /// Whether a turn may hold several calls.
+    pub several: bool,
+}
+
+/// A part of what opens a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Slot {
+    /// The same text for all calls.
+    Text(String),
+    /// The name of the tool.
+    Name,
+    /// The id of the call.
+    Id,
+    /// The number of the call.
+    Index,
+    /// The key of an argument.
+    Key,
+}
+
+/// What a call consists of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CallBody {
+    /// A JSON object with the name and the arguments in it.
+    Object(CallKeys, Dialect),
+    /// One JSON array for all calls of a turn.
+    Array(CallKeys, Dialect),
+    /// A JSON object with the arguments; the name stands in what opens the call.
+    Arguments(Dialect),
+    /// Each argument in markers.
+    Tagged(Tagged),
+    /// Arguments as a Python call has them.
+    Python,
+}
+
+/// Where in a JSON object the parts of a call are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallKeys {
+    /// The keys that lead to the name.
+    pub name: Vec<String>,
+    /// The keys that lead to the arguments.
+    pub arguments: Vec<String>,
+    /// The keys that lead to the id.
+    pub id: Option<Vec<String>>,
+    /// All keys of the object, in their order.
+    pub all: Vec<String>,
+    /// Whether the arguments are a string that holds JSON.
+    pub arguments_as_text: bool,
+}
+
+/// How far JSON is from being JSON.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Dialect {
+    /// Whether keys go without quotes.
+    pub unquoted_keys: bool,
+    /// What stands around strings in place of quotes.
+    pub string_delimiters: Option<(String, String)>,
+    /// Whether literals are Python's.
+    pub python_literals: bool,
+}
+
+impl Dialect {
+    /// Whether it is JSON after all.
+    pub fn is_json(&self) -> bool {
+        *self == Dialect::default()
+    }
+}
+
+/// Arguments that stand raw between markers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tagged {
+    /// What stands before a key.
+    pub open: String,
+    /// What stands between key and value: one text, or several where it shows the value's type.
+    pub between: Vec<String>,
+    /// What stands after a value; some formats name the key there once more.
+    pub close: Vec<Slot>,
+    /// What stands between two arguments.
+    pub separator: String,
+    /// Whether all values are JSON, texts too.
+    pub json_values: bool,
+}
+
+/// Slots as a text, in which characters for private use stand for what is not text.
+pub(crate) fn text_with_slots(slots: &[Slot]) -> String {
+    let mut text = String::new();
+    for slot in slots {
+        match slot {
+            Slot::Text(part) => text.push_str(part),
+            Slot::Name => text.push(NAME_SLOT),
+            Slot::Id => text.push(ID_SLOT),
+            Slot::Index => text.push(INDEX_SLOT),
+            Slot::Key => text.push(KEY_SLOT),
+        }
+    }
+    text
+}
+
+/// The slots of a text in which characters for private use stand for them, as [`text_with_slots`]
+/// writes it.
+pub(super) fn slots_in(text: &str) -> Vec<Slot> {
+    let mut slots = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(is_slot) {
+        if at > 0 {
+            slots.push(Slot::Text(rest[..at].to_owned()));
+        }
+        let slot = rest[at..].chars().next().unwrap_or(NAME_SLOT);
+        slots.push(match slot {
+            ID_SLOT => Slot::Id,
+            INDEX_SLOT => Slot::Index,
+            KEY_SLOT => Slot::Key,
+            _ => Slot::Name,
+        });
+        rest = &rest[at + slot.len_utf8()..];
+    }
+    if !rest.is_empty() {
+        slots.push(Slot::Text(rest.to_owned()));
+    }
+    slots
+}

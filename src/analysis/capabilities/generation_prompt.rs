@@ -1,0 +1,83 @@
+//! What a prompt writes of the assistant's turn, and what it does about thinking.
+
+use crate::analysis::probe::{Probe, Prober, message, with};
+use crate::chat_template::REASONING_KEYS;
+use crate::value::Value;
+
+/// Whether a prompt begins the model's thinking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Thinking {
+    /// The model has to begin it, if it thinks.
+    LeftToTheModel,
+    /// The prompt opens it: the output begins amid the thinking.
+    Opened,
+    /// The prompt opens it and closes it again: the model is not to think.
+    Closed,
+}
+
+impl Thinking {
+    /// A name for programs.
+    pub fn key(self) -> &'static str {
+        match self {
+            Thinking::LeftToTheModel => "left to the model",
+            Thinking::Opened => "opened",
+            Thinking::Closed => "opened and closed",
+        }
+    }
+}
+
+/// What a prompt writes of the assistant's turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GenerationPrompt {
+    /// What `add_generation_prompt` adds.
+    pub text: String,
+    /// What it does about thinking; `None` if the template renders no reasoning to compare with.
+    pub thinking: Option<Thinking>,
+}
+
+/// What a prompt of the template writes of the assistant's turn.
+pub(super) fn find(prober: &Prober<'_>) -> Option<GenerationPrompt> {
+    let asked = message("user", &prober.word("asked"));
+    let open = prober.render(&Probe::of([asked.clone()])).ok()?;
+    let prompt = prober.render(&Probe::of([asked.clone()]).prompt()).ok()?;
+    let common = common_prefix(&open, &prompt);
+    Some(GenerationPrompt {
+        text: prompt[common..].to_owned(),
+        thinking: thinking(prober, &asked, &prompt),
+    })
+}
+
+fn common_prefix(a: &str, b: &str) -> usize {
+    let mut length = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    while !b.is_char_boundary(length) {
+        length -= 1;
+    }
+    length
+}
+
+/// What a prompt does about thinking, judged by what stands before a thought and after it in a turn
+/// that is written out.
+fn thinking(prober: &Prober<'_>, asked: &Value, prompt: &str) -> Option<Thinking> {
+    let (thought, content) = (prober.word("thought"), prober.word("content"));
+    let plain = message("assistant", &content);
+    let thinking = with(plain, REASONING_KEYS[0], thought.as_str());
+    let written = prober.render(&Probe::of([asked.clone(), thinking])).ok()?;
+    let start = written.find(&thought)?;
+    let end = start + thought.len();
+    let closing = written[end..]
+        .find(&content)
+        .map(|at| &written[end..end + at])?;
+    let before = &written[..start];
+    let shared = common_prefix(before, prompt);
+    let (opening, extra) = (before[shared..].trim(), prompt[shared..].trim());
+    if opening.is_empty() {
+        // All that stands before the thought stands in the prompt already.
+        return Some(match extra.is_empty() || !extra.contains(closing.trim()) {
+            true => Thinking::Opened,
+            false => Thinking::Closed,
+        });
+    }
+    Some(Thinking::LeftToTheModel)
+}

@@ -1,0 +1,343 @@
+//! The questions that a chat template is asked: each a conversation, and the words that have to
+//! come out of it.
+
+use crate::analysis::probe::{Probe, Prober, call, message, object, result, tool, with};
+use crate::chat_template::REASONING_KEYS;
+use crate::json;
+use crate::value::Value;
+
+use super::answer::{Answer, Outcome, Topic};
+
+/// The questions that a template is asked. Each is asked in several ways, of which the best counts:
+/// templates disagree on what they take.
+pub(super) struct Questions<'p, 't> {
+    prober: &'p Prober<'t>,
+}
+
+/// IdShape of calls as various models have them; some templates insist on one shape.
+const ID_SHAPES: [fn(&str) -> String; 2] = [
+    |word| format!("call_{word}"),
+    // Nine letters and digits.
+    |word| format!("{word:a<9}").chars().take(9).collect(),
+];
+
+impl<'p, 't> Questions<'p, 't> {
+    pub(super) fn new(prober: &'p Prober<'t>) -> Self {
+        Questions { prober }
+    }
+
+    pub(super) fn ask_all(&self) -> Vec<Answer> {
+        vec![
+            self.system_message(),
+            self.tools(),
+            self.tool_calls(),
+            self.parallel_calls(),
+            self.content_beside_calls(),
+            self.tool_results(),
+            self.call_ids(),
+            self.arguments(Topic::ArgumentsAsObject, |object| object),
+            self.arguments(Topic::ArgumentsAsText, |object| json::write(&object).into()),
+            self.reasoning(Topic::ReasoningInLastTurn),
+            self.reasoning(Topic::ReasoningInPastTurns),
+            self.reasoning(Topic::ReasoningBesideCalls),
+            self.content_parts(),
+            self.user_turns_in_a_row(),
+        ]
+    }
+
+    /// Renders the probes one after the other until in one of them all words come out.
+    fn best(&self, probes: impl IntoIterator<Item = Probe>, words: &[&str]) -> (Outcome, String) {
+        let mut best = (Outcome::Dropped, String::new());
+        let mut rendered = false;
+        for probe in probes {
+            match self.prober.render(&probe) {
+                Ok(text) if words.iter().all(|word| text.contains(word)) => {
+                    return (Outcome::Rendered, text);
+                }
+                Ok(text) => {
+                    best = (Outcome::Dropped, text);
+                    rendered = true;
+                }
+                Err(error) if !rendered => {
+                    best = (Outcome::Refused(error.message().to_owned()), String::new());
+                }
+                Err(_) => {}
+            }
+        }
+        best
+    }
+
+    fn answer(&self, topic: Topic, probes: Vec<Probe>, words: &[&str]) -> Answer {
+        Answer {
+            topic,
+            outcome: self.best(probes, words).0,
+            note: None,
+        }
+    }
+
+    fn word(&self, meaning: &str) -> String {
+        self.prober.word(meaning)
+    }
+
+    fn question(&self) -> Value {
+        message("user", &self.word("question"))
+    }
+
+    fn system_message(&self) -> Answer {
+        let (word, asked) = (self.word("system"), self.word("asked"));
+        let user = message("user", &asked);
+        let probe = Probe::of([message("system", &word), user.clone()]).prompt();
+        let (outcome, text) = self.best([probe], &[&word]);
+        let alone = self.prober.render(&Probe::of([user]).prompt());
+        let note = match (&outcome, alone) {
+            (Outcome::Rendered, Ok(alone)) => placement(&text, &alone, &word, &asked),
+            _ => None,
+        };
+        Answer {
+            topic: Topic::SystemMessage,
+            outcome,
+            note: note.map(str::to_owned),
+        }
+    }
+
+    fn tools(&self) -> Answer {
+        let (name, about) = (self.word("tool"), self.word("about"));
+        let offered = tool(&name, &about, &self.word("parameter"));
+        let probe = Probe::of([self.question()]).tools([offered]).prompt();
+        self.answer(Topic::Tools, vec![probe], &[&name, &about])
+    }
+
+    /// Conversations with calls: for each shape of ids, with the answer of the tool and without.
+    fn with_calls(
+        &self,
+        names: &[&str],
+        turn: impl Fn(Vec<Value>) -> Value,
+        arguments: impl Fn(Value) -> Value,
+    ) -> Vec<Probe> {
+        let mut probes = Vec::new();
+        for shape in ID_SHAPES {
+            let id = |name: &str| shape(&format!("{name}id"));
+            let calls = names.iter().map(|name| {
+                let given = object([("key", format!("{name}value").into())]);
+                call(&id(name), name, arguments(given))
+            });
+            let asked = [self.question(), turn(calls.collect())];
+            let answers = names.iter().map(|name| result(&id(name), name, "done"));
+            let tools = names.iter().map(|name| tool(name, "A tool", "key"));
+            let tools: Vec<Value> = tools.collect();
+            let answered = Probe::of(asked.clone().into_iter().chain(answers));
+            probes.push(answered.tools(tools.clone()).prompt());
+            probes.push(Probe::of(asked).tools(tools));
+        }
+        probes
+    }
+
+    fn tool_calls(&self) -> Answer {
+        let name = self.word("tool");
+        let turn = |calls| with(message("assistant", ""), "tool_calls", calls);
+        let mut probes = self.with_calls(&[&name], turn, |object| object);
+        probes.extend(self.with_calls(&[&name], turn, |object| json::write(&object).into()));
+        self.answer(Topic::ToolCalls, probes, &[&format!("{name}value")])
+    }
+
+    fn parallel_calls(&self) -> Answer {
+        let (first, second) = (self.word("first"), self.word("second"));
+        let turn = |calls| with(message("assistant", ""), "tool_calls", calls);
+        let names = [first.as_str(), &second];
+        let mut probes = self.with_calls(&names, turn, |object| object);
+        probes.extend(self.with_calls(&names, turn, |object| json::write(&object).into()));
+        let values = [format!("{first}value"), format!("{second}value")];
+        self.answer(Topic::ParallelCalls, probes, &[&values[0], &values[1]])
+    }
+
+    fn content_beside_calls(&self) -> Answer {
+        let (name, content) = (self.word("tool"), self.word("content"));
+        let turn = |calls| with(message("assistant", &content), "tool_calls", calls);
+        let mut probes = self.with_calls(&[&name], turn, |object| object);
+        probes.extend(self.with_calls(&[&name], turn, |object| json::write(&object).into()));
+        let value = format!("{name}value");
+        self.answer(Topic::ContentBesideCalls, probes, &[&content, &value])
+    }
+
+    fn tool_results(&self) -> Answer {
+        let (name, answer) = (self.word("tool"), self.word("answer"));
+        let probes = ID_SHAPES.map(|shape| {
+            let id = shape(&name);
+            let calls = vec![call(&id, &name, object([("key", "value".into())]))];
+            let turn = with(message("assistant", ""), "tool_calls", calls);
+            Probe::of([self.question(), turn, result(&id, &name, &answer)])
+                .tools([tool(&name, "A tool", "key")])
+                .prompt()
+        });
+        self.answer(Topic::ToolResults, probes.into(), &[&answer])
+    }
+
+    fn call_ids(&self) -> Answer {
+        let name = self.word("t");
+        let turn = |calls| with(message("assistant", ""), "tool_calls", calls);
+        let mut outcome = Outcome::Dropped;
+        for (index, shape) in ID_SHAPES.into_iter().enumerate() {
+            let id = shape(&format!("{name}id"));
+            let probes = self.with_calls(&[&name], turn, |object| object);
+            let of_shape = probes.into_iter().skip(2 * index).take(2);
+            match self.best(of_shape, &[&id]).0 {
+                Outcome::Rendered => {
+                    outcome = Outcome::Rendered;
+                    break;
+                }
+                Outcome::Dropped => {}
+                refused if index == 0 => outcome = refused,
+                _ => {}
+            }
+        }
+        Answer {
+            topic: Topic::CallIds,
+            outcome,
+            note: None,
+        }
+    }
+
+    fn arguments(&self, topic: Topic, form: impl Fn(Value) -> Value) -> Answer {
+        let name = self.word("tool");
+        let turn = |calls| with(message("assistant", ""), "tool_calls", calls);
+        let probes = self.with_calls(&[&name], turn, form);
+        let value = format!("{name}value");
+        let (outcome, text) = self.best(probes, &[&value]);
+        let escaped = outcome == Outcome::Rendered && text.contains("\\\"key\\\"");
+        Answer {
+            topic,
+            outcome,
+            note: escaped.then(|| "quoted a second time, as a string within JSON".to_owned()),
+        }
+    }
+
+    fn reasoning(&self, topic: Topic) -> Answer {
+        let word = self.word("thought");
+        let places: Vec<&str> = ReasoningPlace::all()
+            .filter(|place| {
+                let probes = self.with_reasoning(topic, *place, &word);
+                let probes = probes.into_iter().map(Probe::without_aliases);
+                let (outcome, text) = self.best(probes, &[&word]);
+                outcome == Outcome::Rendered && !prints_parts(&text, "thinking")
+            })
+            .map(ReasoningPlace::name)
+            .collect();
+        let most_common = ReasoningPlace::Key(REASONING_KEYS[0]);
+        let probes = self.with_reasoning(topic, most_common, &word);
+        let (mut outcome, _) = self.best(probes, &[&word]);
+        if !places.is_empty() {
+            outcome = Outcome::Rendered;
+        }
+        let note = (!places.is_empty()).then(|| format!("as `{}`", places.join("`, `")));
+        Answer {
+            topic,
+            outcome,
+            note,
+        }
+    }
+
+    fn with_reasoning(&self, topic: Topic, place: ReasoningPlace, thought: &str) -> Vec<Probe> {
+        let turn = place.message(thought, &self.word("content"));
+        match topic {
+            Topic::ReasoningInPastTurns => {
+                let later = [self.question(), turn, self.question()];
+                vec![Probe::of(later).prompt()]
+            }
+            Topic::ReasoningBesideCalls => {
+                let name = self.word("tool");
+                let calling = |calls: Vec<Value>| with(turn.clone(), "tool_calls", calls);
+                self.with_calls(&[&name], calling, |object| object)
+            }
+            _ => vec![Probe::of([self.question(), turn])],
+        }
+    }
+
+    fn content_parts(&self) -> Answer {
+        let word = self.word("part");
+        let part = object([("type", "text".into()), ("text", word.as_str().into())]);
+        let user = with(message("user", ""), "content", vec![part]);
+        let (outcome, text) = self.best([Probe::of([user]).prompt()], &[&word]);
+        let printed = prints_parts(&text, "text");
+        Answer {
+            topic: Topic::ContentParts,
+            note: (outcome == Outcome::Rendered && printed)
+                .then(|| "the list is printed as it is, not its text".to_owned()),
+            outcome,
+        }
+    }
+
+    fn user_turns_in_a_row(&self) -> Answer {
+        let (first, second) = (self.word("first"), self.word("second"));
+        let turns = [message("user", &first), message("user", &second)];
+        let probe = Probe::of(turns).prompt();
+        self.answer(Topic::UserTurnsInARow, vec![probe], &[&first, &second])
+    }
+}
+
+/// Where reasoning may stand in a message.
+#[derive(Clone, Copy)]
+enum ReasoningPlace {
+    /// Under a key of the message.
+    Key(&'static str),
+    /// In a part of the content.
+    Part,
+}
+
+impl ReasoningPlace {
+    fn all() -> impl Iterator<Item = ReasoningPlace> {
+        let keys = REASONING_KEYS.into_iter().map(ReasoningPlace::Key);
+        keys.chain([ReasoningPlace::Part])
+    }
+
+    /// The place in words.
+    fn name(self) -> &'static str {
+        match self {
+            ReasoningPlace::Key(key) => key,
+            ReasoningPlace::Part => "content: thinking",
+        }
+    }
+
+    /// A message with a thought there, and with content.
+    fn message(self, thought: &str, content: &str) -> Value {
+        match self {
+            ReasoningPlace::Key(key) => with(message("assistant", content), key, thought),
+            ReasoningPlace::Part => {
+                let thinking = object([("type", "thinking".into()), ("thinking", thought.into())]);
+                let text = object([("type", "text".into()), ("text", content.into())]);
+                with(message("assistant", ""), "content", vec![thinking, text])
+            }
+        }
+    }
+}
+
+/// Whether a list of parts is printed as it is: then its words come out, but nobody meant that.
+fn prints_parts(text: &str, kind: &str) -> bool {
+    let printed = [format!("'type': '{kind}'"), format!("\"type\": \"{kind}\"")];
+    printed.iter().any(|printed| text.contains(printed))
+}
+
+/// Where the system's word comes out, compared to a rendering without it.
+fn placement(text: &str, alone: &str, word: &str, asked: &str) -> Option<&'static str> {
+    let system = text.find(word)?;
+    let user = text.find(asked)?;
+    if system > user {
+        return Some("after the user's message");
+    }
+    let head = &alone[..alone.find(asked)?];
+    let between = &text[system + word.len()..user];
+    // If what stands right before the user's message stands there without a system, too, the
+    // user's turn begins after the system's message.
+    let shared = common_suffix(head, between);
+    Some(match between[between.len() - shared..].trim().is_empty() {
+        true => "within the user's turn",
+        false => "before the user's turn",
+    })
+}
+
+fn common_suffix(a: &str, b: &str) -> usize {
+    let pairs = a.chars().rev().zip(b.chars().rev());
+    pairs
+        .take_while(|(a, b)| a == b)
+        .map(|(a, _)| a.len_utf8())
+        .sum()
+}

@@ -1,0 +1,33 @@
+//! How sure a finding is.
+
+use std::fmt;
+
+/// How sure a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Certainty {
+    /// Only instructions or the names of special tokens hint at it.
+    Guessed,
+    /// It is never rendered, but prompts begin it, or the template takes it out of what it
+    /// is given.
+    Inferred,
+    /// It was seen in renderings.
+    Seen,
+}
+
+impl Certainty {
+    /// A name for programs.
+    pub fn key(self) -> &'static str {
+        match self {
+            Certainty::Guessed => "guessed",
+            Certainty::Inferred => "inferred",
+            Certainty::Seen => "seen",
+        }
+    }
+}
+
+impl fmt::Display for Certainty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key())
+    }
+}

@@ -1,0 +1,30 @@
+//! What opens, closes and separates the calls of a turn, or the arguments of a call.
+
+/// The texts around each of several parts that follow each other.
+#[derive(Default)]
+pub(super) struct Delimiters {
+    pub(super) open: String,
+    pub(super) close: String,
+    pub(super) separator: String,
+}
+
+impl Delimiters {
+    /// Nothing stands around the parts, and this between them.
+    pub(super) fn separator(text: &str) -> Delimiters {
+        Delimiters {
+            separator: text.to_owned(),
+            ..Delimiters::default()
+        }
+    }
+
+    /// Splits what stands between two parts into what closes the first, what separates them, and
+    /// what opens the second. How long the first and the last are is given in bytes.
+    pub(super) fn split(between: &str, close: usize, open: usize) -> Delimiters {
+        let start = between.len() - open;
+        Delimiters {
+            open: between[start..].to_owned(),
+            close: between[..close].to_owned(),
+            separator: between[close..start].to_owned(),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Findings as JSON, for programs.
+
+use crate::value::{Object, Value};
+
+use super::call_shape::{CallBody, CallShape, Slot};
+use super::findings::Findings;
+use super::probe::object;
+use super::reasoning::ReasoningShape;
+
+impl Findings {
+    /// All of it for programs.
+    pub fn to_value(&self) -> Value {
+        let texts = |texts: &[String]| -> Value {
+            texts
+                .iter()
+                .map(|text| Value::from(text.as_str()))
+                .collect::<Vec<_>>()
+                .into()
+        };
+        let turn = object([
+            ("headers", texts(&self.turn.headers)),
+            ("ends", texts(&self.turn.ends)),
+            ("prompts", texts(&self.prompt_remainders)),
+        ]);
+        let content = object([
+            ("open", optional(self.content.open.as_deref())),
+            ("close", texts(&self.content.close)),
+            ("beside_reasoning", texts(&self.content.beside_reasoning)),
+        ]);
+        let reasoning = self.reasoning.as_ref().map(reasoning_value);
+        let calls = self.calls.as_ref().map(calls_value);
+        object([
+            ("turn", turn),
+            ("reasoning", reasoning.unwrap_or_default()),
+            ("content", content),
+            ("calls", calls.unwrap_or_default()),
+            ("calls_refused", optional(self.calls_refused.as_deref())),
+        ])
+    }
+}
+
+fn optional(text: Option<&str>) -> Value {
+    text.map_or(Value::Null, Value::from)
+}
+
+fn slots_value(slots: &[Slot]) -> Value {
+    let values = slots.iter().map(|slot| match slot {
+        Slot::Text(text) => object([("text", text.as_str().into())]),
+        Slot::Name => object([("slot", "name".into())]),
+        Slot::Id => object([("slot", "id".into())]),
+        Slot::Index => object([("slot", "index".into())]),
+        Slot::Key => object([("slot", "key".into())]),
+    });
+    values.collect::<Vec<Value>>().into()
+}
+
+pub(super) fn reasoning_value(shape: &ReasoningShape) -> Value {
+    object([
+        ("certainty", shape.certainty.key().into()),
+        (
+            "keys",
+            shape
+                .keys
+                .iter()
+                .map(|key| Value::from(key.as_str()))
+                .collect::<Vec<_>>()
+                .into(),
+        ),
+        ("open", optional(shape.open.as_deref())),
+        ("close", shape.close.as_str().into()),
+        ("cut_from_content", shape.cut_from_content.into()),
+        ("in_last_turn", shape.in_last_turn.into()),
+        ("in_past_turns", shape.in_past_turns.into()),
+        ("beside_calls", shape.beside_calls.into()),
+        ("opened_by_prompt", shape.opened_by_prompt.into()),
+        ("closed_by_prompt", shape.closed_by_prompt.into()),
+    ])
+}
+
+pub(super) fn calls_value(shape: &CallShape) -> Value {
+    object([
+        ("certainty", shape.certainty.key().into()),
+        ("section_open", shape.section_open.as_str().into()),
+        ("section_close", shape.section_close.as_str().into()),
+        ("separator", shape.separator.as_str().into()),
+        ("open", slots_value(&shape.open)),
+        ("body", body_value(&shape.body)),
+        ("close", slots_value(&shape.close)),
+        ("several", shape.several.into()),
+    ])
+}
+
+fn body_value(body: &CallBody) -> Value {
+    let mut out = Object::new();
+    let (kind, keys, dialect) = match body {
+        CallBody::Object(keys, dialect) => ("object", Some(keys), Some(dialect)),
+        CallBody::Array(keys, dialect) => ("array", Some(keys), Some(dialect)),
+        CallBody::Arguments(dialect) => ("arguments", None, Some(dialect)),
+        CallBody::Tagged(_) => ("tagged", None, None),
+        CallBody::Python => ("python", None, None),
+    };
+    out.insert("kind", kind);
+    if let Some(keys) = keys {
+        out.insert("name", keys.name.join("."));
+        out.insert("arguments", keys.arguments.join("."));
+        out.insert(
+            "id",
+            optional(keys.id.as_ref().map(|id| id.join(".")).as_deref()),
+        );
+        out.insert("arguments_as_text", keys.arguments_as_text);
+    }
+    if let Some(dialect) = dialect {
+        out.insert("unquoted_keys", dialect.unquoted_keys);
+        out.insert("python_literals", dialect.python_literals);
+        let delimiters = dialect.string_delimiters.as_ref().map(|(open, close)| {
+            Value::from(vec![Value::from(open.as_str()), close.as_str().into()])
+        });
+        out.insert("string_delimiters", delimiters.unwrap_or_default());
+    }
+    if let CallBody::Tagged(tagged) = body {
+        out.insert("open", tagged.open.as_str());
+        let between = tagged.between.iter().map(|text| Value::from(text.as_str()));
+        out.insert("between", between.collect::<Vec<_>>());
+        out.insert("close", slots_value(&tagged.close));
+        out.insert("separator", tagged.separator.as_str());
+        out.insert("json_values", tagged.json_values);
+    }
+    out.into()
+}

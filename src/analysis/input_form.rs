@@ -1,0 +1,176 @@
+//! The forms in which a template may want to be given a message of the assistant.
+
+use crate::json;
+use crate::value::{Object, Value};
+
+use super::assistant_turn::{AssistantTurn, ToolCall};
+use super::probe::{call, object, with};
+
+/// How a message without content says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EmptyContent {
+    EmptyText,
+    Null,
+    Absent,
+}
+
+/// How reasoning is given to a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReasoningForm {
+    /// Beside the content, under all the names that templates read.
+    Field,
+    /// As a part of the content, with its text under `thinking`.
+    Part,
+}
+
+/// The shape of the ids of calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum IdShape {
+    /// Nine letters and digits.
+    Nine,
+    /// With a prefix, as most services have them.
+    Prefixed,
+    /// `functions.NAME:INDEX`.
+    Named,
+}
+
+impl IdShape {
+    pub(super) fn id(self, name: &str, index: usize) -> String {
+        match self {
+            IdShape::Nine => format!("zqid{:05}", 70_001 + index),
+            IdShape::Prefixed => format!("call_zqid{:05}", 70_001 + index),
+            IdShape::Named => format!("functions.{name}:{index}"),
+        }
+    }
+}
+
+/// The form in which a template takes messages of the assistant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct InputForm {
+    pub(super) empty_content: EmptyContent,
+    pub(super) arguments_as_text: bool,
+    pub(super) id_shape: IdShape,
+    /// Whether calls come out only when they have been answered.
+    pub(super) needs_answers: bool,
+    pub(super) reasoning: ReasoningForm,
+}
+
+impl Default for InputForm {
+    fn default() -> Self {
+        InputForm {
+            empty_content: EmptyContent::EmptyText,
+            arguments_as_text: false,
+            id_shape: IdShape::Nine,
+            needs_answers: false,
+            reasoning: ReasoningForm::Field,
+        }
+    }
+}
+
+impl InputForm {
+    /// The forms to be tried for a turn, the most common first. What the turn has no use for stays
+    /// as it is.
+    pub(super) fn alternatives(self, turn: &AssistantTurn) -> Vec<InputForm> {
+        let reasoning = match turn.reasoning {
+            Some(_) => vec![ReasoningForm::Field, ReasoningForm::Part],
+            None => vec![self.reasoning],
+        };
+        let empty_content = match turn.content {
+            Some(_) => vec![self.empty_content],
+            None => vec![
+                EmptyContent::EmptyText,
+                EmptyContent::Null,
+                EmptyContent::Absent,
+            ],
+        };
+        let (id_shapes, texts, answers) = match turn.calls.is_empty() {
+            true => (
+                vec![self.id_shape],
+                vec![self.arguments_as_text],
+                vec![self.needs_answers],
+            ),
+            false => (
+                vec![IdShape::Nine, IdShape::Prefixed, IdShape::Named],
+                vec![false, true],
+                vec![false, true],
+            ),
+        };
+        let mut forms = Vec::new();
+        for &needs_answers in &answers {
+            for &id_shape in &id_shapes {
+                for &arguments_as_text in &texts {
+                    for &empty_content in &empty_content {
+                        forms.extend(reasoning.iter().map(|&reasoning| InputForm {
+                            empty_content,
+                            arguments_as_text,
+                            id_shape,
+                            needs_answers,
+                            reasoning,
+                        }));
+                    }
+                }
+            }
+        }
+        forms
+    }
+
+    /// The turn as a message in this form. The note goes along with reasoning that is a part of the
+    /// content: a template that knows nothing of parts prints it with all the rest.
+    pub(super) fn message(&self, turn: &AssistantTurn, note: &str) -> Value {
+        let mut message = Object::new();
+        message.insert("role", "assistant");
+        match (&turn.content, self.empty_content) {
+            (Some(content), _) => {
+                message.insert("content", content.as_str());
+            }
+            (None, EmptyContent::EmptyText) => {
+                message.insert("content", "");
+            }
+            (None, EmptyContent::Null) => {
+                message.insert("content", Value::Null);
+            }
+            (None, EmptyContent::Absent) => {}
+        }
+        let mut message = Value::from(message);
+        if let Some(reasoning) = &turn.reasoning {
+            message = match self.reasoning {
+                // The renderer adds the other names that templates read, as the transformers
+                // library does; this one is not among those that it adds.
+                ReasoningForm::Field => with(message, "reasoning", reasoning.as_str()),
+                ReasoningForm::Part => {
+                    let parts = content_parts(reasoning, turn.content.as_deref(), note);
+                    with(message, "content", parts)
+                }
+            };
+        }
+        if !turn.calls.is_empty() {
+            let calls = turn.calls.iter().enumerate();
+            let calls: Vec<Value> = calls
+                .map(|(index, tool_call)| self.call(tool_call, index))
+                .collect();
+            message = with(message, "tool_calls", calls);
+        }
+        message
+    }
+
+    fn call(&self, tool_call: &ToolCall, index: usize) -> Value {
+        let arguments = Value::from(tool_call.arguments.clone());
+        let arguments = match self.arguments_as_text {
+            true => json::write(&arguments).into(),
+            false => arguments,
+        };
+        let id = self.id_shape.id(&tool_call.name, index);
+        call(&id, &tool_call.name, arguments)
+    }
+}
+
+/// Content as a list of parts, of which the first is reasoning with a note.
+fn content_parts(reasoning: &str, content: Option<&str>, note: &str) -> Vec<Value> {
+    let mut parts = vec![object([
+        ("type", "thinking".into()),
+        ("thinking", reasoning.into()),
+        ("note", note.into()),
+    ])];
+    parts.extend(content.map(|text| object([("type", "text".into()), ("text", text.into())])));
+    parts
+}

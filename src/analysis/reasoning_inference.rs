@@ -1,0 +1,127 @@
+//! The markers of reasoning that is never rendered.
+
+use super::assistant_turn::AssistantTurn;
+use super::markers::{self, is_pair, mirrored};
+use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+
+/// How many different markers of a template are looked at.
+const MAX_MARKERS: usize = 300;
+
+/// What opens and closes reasoning.
+pub(super) struct ReasoningMarkers {
+    pub(super) open: Option<String>,
+    pub(super) close: String,
+}
+
+/// Infers the markers from what a prompt opens, or from what the template cuts out of the content
+/// of past turns. `remainders` is what prompts write of the turn after its header.
+pub(super) fn infer(
+    prober: &TurnProber<'_>,
+    template_source: &str,
+    remainders: &[String],
+) -> Option<ReasoningMarkers> {
+    if let Some(pair) = remainders.iter().find_map(|rest| pair_in(rest)) {
+        return Some(pair);
+    }
+    let mut known: Vec<&str> = markers::markers(template_source).collect();
+    known.sort_unstable();
+    known.dedup();
+    known.truncate(MAX_MARKERS);
+    let last_marker = |rest: &String| markers::markers(rest).last().map(str::to_owned);
+    if let Some(marker) = remainders.iter().find_map(last_marker) {
+        return with_counterpart(prober, &marker, &known);
+    }
+    let mut words = remainders.iter().map(|rest| rest.trim());
+    if let Some(open) = words.find(|rest| !rest.is_empty()) {
+        // The prompt opens it with words; which words close it shows when content holds them.
+        let close = quoted(template_source)
+            .into_iter()
+            .find(|text| *text != open && cuts_off(prober, text))?;
+        return Some(ReasoningMarkers {
+            open: Some(open.to_owned()),
+            close: close.to_owned(),
+        });
+    }
+    known
+        .iter()
+        .find_map(|close| cut_marker(prober, close, &known))
+}
+
+/// Two markers of a text, of which the second closes what the first opens.
+fn pair_in(rest: &str) -> Option<ReasoningMarkers> {
+    let found: Vec<&str> = markers::markers(rest).take(MAX_MARKERS).collect();
+    found.iter().enumerate().find_map(|(at, open)| {
+        let close = found[at + 1..].iter().find(|close| is_pair(open, close))?;
+        Some(ReasoningMarkers {
+            open: Some((*open).to_owned()),
+            close: (*close).to_owned(),
+        })
+    })
+}
+
+/// The marker with which a prompt ends, and the one that belongs to it.
+fn with_counterpart(
+    prober: &TurnProber<'_>,
+    marker: &str,
+    known: &[&str],
+) -> Option<ReasoningMarkers> {
+    if markers::says_end(marker) {
+        let open = known.iter().find(|other| is_pair(other, marker));
+        return Some(ReasoningMarkers {
+            open: open.map(|open| (*open).to_owned()),
+            close: marker.to_owned(),
+        });
+    }
+    let named = known.iter().find(|close| is_pair(marker, close));
+    let closes = |close: &&&str| markers::says_end(close) && cuts_off(prober, close);
+    let close = named.or_else(|| known.iter().find(closes));
+    let close = close.map(|close| (*close).to_owned());
+    Some(ReasoningMarkers {
+        open: Some(marker.to_owned()),
+        close: close.or_else(|| mirrored(marker))?,
+    })
+}
+
+/// The marker up to which the template cuts content off, and the one that belongs to it.
+fn cut_marker(prober: &TurnProber<'_>, close: &str, known: &[&str]) -> Option<ReasoningMarkers> {
+    if !markers::says_end(close) || !cuts_off(prober, close) {
+        return None;
+    }
+    let open = known.iter().find(|open| is_pair(open, close));
+    let open = open.map_or_else(|| close.replacen('/', "", 1), |open| (*open).to_owned());
+    Some(ReasoningMarkers {
+        open: Some(open),
+        close: close.to_owned(),
+    })
+}
+
+/// The texts that stand in quotes in the source of a template.
+fn quoted(source: &str) -> Vec<&str> {
+    let mut texts: Vec<&str> = Vec::new();
+    for quote in ['\'', '"'] {
+        let parts = source
+            .split('\n')
+            .flat_map(|line| line.split(quote).skip(1).step_by(2));
+        texts.extend(parts.map(|text| {
+            text.trim()
+                .trim_end_matches("\\n")
+                .trim_start_matches("\\n")
+        }));
+    }
+    texts.retain(|text| text.len() > 2);
+    texts.sort_unstable();
+    texts.dedup();
+    texts
+}
+
+/// Whether a template drops what stands before a marker in the content of a past turn, and only
+/// because of the marker.
+pub(super) fn cuts_off(prober: &TurnProber<'_>, marker: &str) -> bool {
+    let (before, after) = (prober.word("before"), prober.word("after"));
+    let keeps = |between: &str, word: &str| {
+        let assistant = AssistantTurn::content(&format!("{before}{between}{after}"));
+        let turn = prober.past_turn(Situation::Question, &assistant, ThinkingMode::Unset);
+        turn.is_ok_and(|turn| turn.tail().contains(word))
+    };
+    keeps(marker, &after) && !keeps(marker, &before) && keeps(" ", &before)
+}

@@ -1,0 +1,56 @@
+//! The turns that findings are made from.
+
+use super::assistant_turn::AssistantTurn;
+use super::call_probe::CallProbe;
+use super::turn_prober::{Situation, TurnProber};
+
+/// The turns that findings are made from, and the words in them.
+pub(super) struct SampleTurns {
+    /// The word that is all the text.
+    pub(super) word: String,
+    /// The word that is all the reasoning.
+    pub(super) thought: String,
+    /// The text.
+    pub(super) plain: AssistantTurn,
+    /// Reasoning and the text.
+    pub(super) thoughtful: AssistantTurn,
+    /// A call, if the template is known to write calls.
+    pub(super) call: Option<CallProbe>,
+}
+
+impl SampleTurns {
+    pub(super) fn new(prober: &TurnProber<'_>) -> SampleTurns {
+        let (word, thought) = (prober.word("content"), prober.word("thought"));
+        let plain = AssistantTurn::content(&word);
+        SampleTurns {
+            thoughtful: plain.clone().with_reasoning(&thought),
+            plain,
+            word,
+            thought,
+            call: None,
+        }
+    }
+
+    /// All of them, of which the first is the text alone.
+    pub(super) fn all(&self) -> Vec<AssistantTurn> {
+        let mut turns = vec![self.plain.clone(), self.thoughtful.clone()];
+        if let Some(call) = &self.call {
+            turns.push(call.one.clone());
+            turns.push(self.thoughtful_call(call));
+        }
+        turns
+    }
+
+    /// Reasoning and a call.
+    pub(super) fn thoughtful_call(&self, call: &CallProbe) -> AssistantTurn {
+        call.one.clone().with_reasoning(&self.thought)
+    }
+
+    /// Finds the input form in which reasoning and text are both rendered, and says whether there
+    /// is one.
+    pub(super) fn renders_reasoning(&self, prober: &mut TurnProber<'_>) -> bool {
+        let words = [self.thought.as_str(), &self.word];
+        let found = prober.find_input_form(Situation::Question, &self.thoughtful, &words);
+        matches!(found, Ok(true))
+    }
+}

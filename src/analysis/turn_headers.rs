@@ -1,0 +1,209 @@
+//! What stands between a message and the turn of the assistant that follows it.
+
+use super::assistant_turn::AssistantTurn;
+use super::markers::{self, common_prefix, shared_end};
+use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+
+/// What stands between the message before a turn and the turn, in a situation and a mode.
+#[derive(Debug, Clone)]
+struct TurnHeader {
+    situation: Situation,
+    mode: ThinkingMode,
+    /// In a conversation that goes on with the turn.
+    in_conversation: String,
+    /// In a prompt. Some templates say more there.
+    in_prompt: String,
+}
+
+/// What stands before the turn in all situations that the template can render.
+#[derive(Debug, Clone)]
+pub(crate) struct TurnHeaders(Vec<TurnHeader>);
+
+impl TurnHeaders {
+    /// Finds what the prompt and the turns of a situation have in common. The first of the turns is
+    /// one of text alone, which is the word.
+    pub(crate) fn of(prober: &TurnProber<'_>, turns: &[AssistantTurn], word: &str) -> TurnHeaders {
+        let mut headers = Vec::new();
+        for situation in Situation::ALL {
+            let modes = ThinkingMode::ALL.iter();
+            let mut found: Vec<TurnHeader> = modes
+                .filter_map(|&mode| TurnHeader::of(prober, turns, word, situation, mode))
+                .collect();
+            cut_to_shortest(&mut found);
+            headers.extend(found);
+        }
+        TurnHeaders(headers)
+    }
+
+    /// What stands before a turn in a situation and a mode.
+    pub(crate) fn header(&self, situation: Situation, mode: ThinkingMode) -> &str {
+        let in_situation = || self.0.iter().filter(|header| header.situation == situation);
+        let exact = in_situation().find(|header| header.mode == mode);
+        let found = exact.or_else(|| in_situation().next());
+        found.map_or("", |header| header.in_conversation.as_str())
+    }
+
+    /// The turn itself, out of all that follows the message before it.
+    pub(crate) fn body<'a>(
+        &self,
+        tail: &'a str,
+        situation: Situation,
+        mode: ThinkingMode,
+    ) -> &'a str {
+        &tail[common_prefix(self.header(situation, mode), tail)..]
+    }
+
+    /// Whether prompts say more before a turn than conversations do.
+    pub(crate) fn differ(&self, situation: Situation, mode: ThinkingMode) -> bool {
+        let mut in_situation = self.0.iter().filter(|header| header.situation == situation);
+        in_situation.any(|header| header.mode == mode && header.in_conversation != header.in_prompt)
+    }
+
+    /// Takes what opens reasoning out of what stands before turns.
+    pub(crate) fn shorten(&mut self, open: &str) {
+        for header in &mut self.0 {
+            for header in [&mut header.in_conversation, &mut header.in_prompt] {
+                if let Some(at) = header.rfind(open) {
+                    header.truncate(at);
+                }
+            }
+        }
+    }
+
+    /// What prompts write of the turn after its header.
+    pub(crate) fn prompt_remainders(
+        &self,
+        prober: &TurnProber<'_>,
+        situations: &[Situation],
+    ) -> Vec<String> {
+        let mut remainders = Vec::new();
+        for header in self
+            .0
+            .iter()
+            .filter(|header| situations.contains(&header.situation))
+        {
+            let Ok(prompt) = prober.prompt(header.situation, header.mode) else {
+                continue;
+            };
+            let rest = prompt.tail().strip_prefix(header.in_prompt.as_str());
+            remainders.extend(rest.map(str::to_owned));
+        }
+        remainders.sort_unstable();
+        remainders.dedup();
+        remainders
+    }
+
+    pub(crate) fn all_prompt_remainders(&self, prober: &TurnProber<'_>) -> Vec<String> {
+        self.prompt_remainders(prober, &Situation::ALL)
+    }
+
+    /// The shortest texts after which a turn begins, in all situations.
+    pub(crate) fn headers(&self, prober: &TurnProber<'_>) -> Vec<String> {
+        let mut headers: Vec<String> = Vec::new();
+        for header in &self.0 {
+            let header = own_header(prober, header);
+            if !header.is_empty() && !headers.contains(&header) {
+                headers.push(header);
+            }
+        }
+        // One that ends like another says no more than that.
+        let all = headers.clone();
+        headers.retain(|header| {
+            let shorter = |other: &String| other != header && header.ends_with(other.as_str());
+            !all.iter().any(shorter)
+        });
+        headers
+    }
+}
+
+impl TurnHeader {
+    fn of(
+        prober: &TurnProber<'_>,
+        turns: &[AssistantTurn],
+        word: &str,
+        situation: Situation,
+        mode: ThinkingMode,
+    ) -> Option<TurnHeader> {
+        let prompt = prober.prompt(situation, mode).ok()?;
+        let mut header = prompt.tail().to_owned();
+        // After a tool's answer some templates begin one kind of turn and go on with another: the
+        // text says where the turn begins.
+        let turns = match situation {
+            Situation::AfterTool => &turns[..1],
+            Situation::Question | Situation::SecondQuestion => turns,
+        };
+        let rendered = turns.iter();
+        let rendered: Vec<_> = rendered
+            .map(|assistant| prober.turn(situation, assistant, mode).ok())
+            .collect();
+        for turn in rendered.iter().flatten() {
+            header.truncate(common_prefix(&header, turn.tail()));
+        }
+        let same = |header: String| TurnHeader {
+            situation,
+            mode,
+            in_prompt: header.clone(),
+            in_conversation: header,
+        };
+        // A prompt that says something else before the turn has only the end in common.
+        let text = rendered
+            .first()?
+            .as_ref()
+            .and_then(|turn| turn.tail().split_once(word));
+        let Some((ahead, _)) = text else {
+            return Some(same(header));
+        };
+        let end = shared_end(ahead, prompt.tail());
+        let begins_alike = prompt.tail().len() - header.len() <= end.len();
+        if begins_alike || markers::markers(end).next().is_none() {
+            return Some(same(header));
+        }
+        Some(TurnHeader {
+            situation,
+            mode,
+            in_conversation: ahead.to_owned(),
+            in_prompt: prompt.tail().to_owned(),
+        })
+    }
+}
+
+/// Cuts the headers of one situation to what they have in common: where thinking is off, all turns
+/// may begin with reasoning that is closed at once.
+fn cut_to_shortest(headers: &mut [TurnHeader]) {
+    let shortest = headers.iter().map(|header| header.in_conversation.as_str());
+    let Some(shortest) = shortest
+        .min_by_key(|header| header.len())
+        .map(str::to_owned)
+    else {
+        return;
+    };
+    if shortest.trim().is_empty() {
+        return;
+    }
+    for header in headers {
+        for header in [&mut header.in_conversation, &mut header.in_prompt] {
+            if let Some(at) = header.rfind(&shortest) {
+                header.truncate(at + shortest.len());
+            }
+        }
+    }
+}
+
+/// The part of what stands before a turn that belongs to the turn and not to the message before.
+fn own_header(prober: &TurnProber<'_>, header: &TurnHeader) -> String {
+    let before = prober
+        .no_prompt(header.situation, header.mode)
+        .map(|turn| turn.tail().to_owned())
+        .unwrap_or_default();
+    let header = header.in_prompt.as_str();
+    let own = header.strip_prefix(before.as_str());
+    if let Some(own) = own.filter(|own| !own.trim().is_empty() && own.len() < header.len()) {
+        return own.trim_start().to_owned();
+    }
+    // The turn begins where the message before it ends: with the last marker.
+    let pieces = markers::pieces(header);
+    match pieces.iter().rposition(|piece| markers::is_marker(piece)) {
+        Some(last) => pieces[last..].concat(),
+        None => header.trim_start().to_owned(),
+    }
+}

@@ -1,0 +1,343 @@
+//! Asking for a turn of the assistant in every form that a template may want to be asked in.
+
+use crate::chat_template::{
+    ChatTemplate, PreparedTemplate, REASONING_KEYS, RenderError, RenderInput,
+};
+use crate::json;
+use crate::value::Value;
+
+use super::assistant_turn::{AssistantTurn, ToolCall};
+use super::input_form::{IdShape, InputForm, ReasoningForm};
+use super::probe::{Probe, Prober, message, result, with};
+use super::variables;
+
+/// How long a turn may be to be worth looking at, in bytes: those of probes are a few words.
+const MAX_TURN: usize = 1 << 14;
+
+/// What comes before the assistant's turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Situation {
+    /// A question.
+    Question,
+    /// A question, a call, and what the tool answered.
+    AfterTool,
+    /// A question, an answer, and another question.
+    SecondQuestion,
+}
+
+impl Situation {
+    pub(crate) const ALL: [Situation; 3] = [
+        Situation::Question,
+        Situation::SecondQuestion,
+        Situation::AfterTool,
+    ];
+}
+
+/// Which way the variables are set that switch thinking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ThinkingMode {
+    Unset,
+    On,
+    Off,
+}
+
+impl ThinkingMode {
+    pub(crate) const ALL: [ThinkingMode; 3] =
+        [ThinkingMode::Unset, ThinkingMode::On, ThinkingMode::Off];
+}
+
+/// The assistant's turn as a template writes it.
+#[derive(Debug, Clone)]
+pub(crate) struct RenderedTurn {
+    text: String,
+    /// Where what comes before the turn ends: the last word of the message before it.
+    pub(crate) start: usize,
+    /// Where the tool's answer begins, if one had to be given.
+    end: usize,
+}
+
+impl RenderedTurn {
+    /// The whole rendering, up to the tool's answer if one had to be given.
+    pub(crate) fn text(&self) -> &str {
+        &self.text[..self.end]
+    }
+
+    /// All that follows the message before the turn.
+    pub(crate) fn tail(&self) -> &str {
+        &self.text[self.start..self.end]
+    }
+
+    /// The turn without the message that follows it, which begins with a word.
+    fn cut_before(mut self, word: &str) -> RenderedTurn {
+        if let Some(end) = self.tail().find(word) {
+            self.end = self.start + end;
+        }
+        self
+    }
+}
+
+/// Renders turns of the assistant.
+pub(crate) struct TurnProber<'t> {
+    prober: Prober<'t>,
+    input_form: InputForm,
+    /// The variables that switch thinking.
+    switches: Vec<String>,
+    tools: Vec<Value>,
+    words: SituationWords,
+}
+
+/// The words of the messages around the turn.
+struct SituationWords {
+    first: String,
+    answer: String,
+    question: String,
+    tool: String,
+    value: String,
+    result: String,
+    /// The word of the message that follows the turn.
+    done: String,
+    note: String,
+}
+
+impl SituationWords {
+    fn new(prober: &Prober<'_>) -> SituationWords {
+        let word = |meaning| prober.word(meaning);
+        SituationWords {
+            first: word("first"),
+            answer: word("answer"),
+            question: word("question"),
+            tool: word("tool"),
+            value: word("value"),
+            result: word("result"),
+            done: word("done"),
+            note: word("note"),
+        }
+    }
+}
+
+impl<'t> TurnProber<'t> {
+    /// Finds out how the template is to be asked a question at all.
+    pub(crate) fn new(
+        template: &ChatTemplate,
+        prepared: &'t PreparedTemplate,
+        base: &RenderInput,
+    ) -> Result<TurnProber<'t>, RenderError> {
+        let mut prober = Prober::new(template, prepared.renderer()?, base);
+        prober.try_question()?;
+        let asked = Probe::of([message("user", &prober.word("asked"))]).prompt();
+        let changes_prompt = |name: &str| {
+            let with = |value: bool| prober.render(&asked.clone().variable(name, value)).ok();
+            matches!((with(true), with(false)), (Some(on), Some(off)) if on != off)
+        };
+        let switches = variables::find(&prober, prepared.variables())
+            .into_iter()
+            // Some don't show at the end of a prompt, but in its instructions.
+            .filter(|v| v.switch.is_some() || (v.name.contains("think") && changes_prompt(&v.name)))
+            .map(|variable| variable.name)
+            .collect();
+        let words = SituationWords::new(&prober);
+        Ok(TurnProber {
+            prober,
+            input_form: InputForm::default(),
+            switches,
+            tools: Vec::new(),
+            words,
+        })
+    }
+
+    /// A word that occurs nowhere else.
+    pub(crate) fn word(&self, meaning: &str) -> String {
+        self.prober.word(meaning)
+    }
+
+    /// The token that ends a turn, if the template or the input names one.
+    pub(super) fn eos_token(&self) -> Option<&str> {
+        self.prober.eos_token()
+    }
+
+    /// Whether words of probes have got into a finding.
+    pub(crate) fn leaks(&self, finding: &Value) -> bool {
+        json::write(finding).contains(self.prober.stem())
+    }
+
+    pub(super) fn id_shape(&self) -> IdShape {
+        self.input_form.id_shape
+    }
+
+    /// Offers these tools from now on.
+    pub(crate) fn offer(&mut self, tools: Vec<Value>) {
+        self.tools = tools;
+    }
+
+    /// Looks for the input form in which all words of a turn come out, and keeps it. Gives the
+    /// first refusal back if no form is rendered.
+    pub(crate) fn find_input_form(
+        &mut self,
+        situation: Situation,
+        assistant: &AssistantTurn,
+        words: &[&str],
+    ) -> Result<bool, RenderError> {
+        let mut refusal = None;
+        let mut rendered = false;
+        for form in self.input_form.alternatives(assistant) {
+            let former = std::mem::replace(&mut self.input_form, form);
+            match self.turn(situation, assistant, ThinkingMode::On) {
+                Ok(turn) if self.holds(&turn, words) => return Ok(true),
+                Ok(_) => rendered = true,
+                Err(error) => {
+                    refusal.get_or_insert(error);
+                }
+            }
+            self.input_form = former;
+        }
+        match refusal {
+            Some(error) if !rendered => Err(error),
+            _ => Ok(false),
+        }
+    }
+
+    fn holds(&self, turn: &RenderedTurn, words: &[&str]) -> bool {
+        let tail = turn.tail();
+        words.iter().all(|word| tail.contains(word)) && !tail.contains(&self.words.note)
+    }
+
+    /// The prompt for a turn, and where what comes before the turn ends.
+    pub(crate) fn prompt(
+        &self,
+        situation: Situation,
+        mode: ThinkingMode,
+    ) -> Result<RenderedTurn, RenderError> {
+        let probe = self.probe(self.before(situation), mode).prompt();
+        self.rendered(&probe, situation)
+    }
+
+    /// The conversation before the turn, without the beginning of an answer.
+    pub(crate) fn no_prompt(
+        &self,
+        situation: Situation,
+        mode: ThinkingMode,
+    ) -> Result<RenderedTurn, RenderError> {
+        let probe = self.probe(self.before(situation), mode);
+        self.rendered(&probe, situation)
+    }
+
+    /// A conversation that ends with the assistant's turn.
+    pub(crate) fn turn(
+        &self,
+        situation: Situation,
+        assistant: &AssistantTurn,
+        mode: ThinkingMode,
+    ) -> Result<RenderedTurn, RenderError> {
+        let mut messages = self.before(situation);
+        messages.push(self.message(assistant));
+        let answered = self.input_form.needs_answers && !assistant.calls.is_empty();
+        if answered {
+            for (index, tool_call) in assistant.calls.iter().enumerate() {
+                let id = self.id_shape().id(&tool_call.name, index);
+                messages.push(result(&id, &tool_call.name, &self.words.done));
+            }
+        }
+        let turn = self.rendered(&self.probe(messages, mode), situation)?;
+        Ok(match answered {
+            true => turn.cut_before(&self.words.done),
+            false => turn,
+        })
+    }
+
+    /// A conversation in which the assistant's turn is followed by another question.
+    pub(crate) fn past_turn(
+        &self,
+        situation: Situation,
+        assistant: &AssistantTurn,
+        mode: ThinkingMode,
+    ) -> Result<RenderedTurn, RenderError> {
+        let mut messages = self.before(situation);
+        messages.push(self.message(assistant));
+        messages.push(message("user", &self.words.done));
+        let turn = self.rendered(&self.probe(messages, mode), situation)?;
+        Ok(turn.cut_before(&self.words.done))
+    }
+
+    /// Under which names the template reads reasoning, when it gets only one of them at a time.
+    pub(crate) fn reasoning_keys(&self, assistant: &AssistantTurn, thought: &str) -> Vec<String> {
+        if self.input_form.reasoning == ReasoningForm::Part {
+            return vec!["content".to_owned()];
+        }
+        let mut bare = assistant.clone();
+        bare.reasoning = None;
+        let reads = |key: &&str| {
+            let mut messages = self.before(Situation::Question);
+            messages.push(with(self.message(&bare), key, thought));
+            let probe = self.probe(messages, ThinkingMode::On).without_aliases();
+            self.prober
+                .render(&probe)
+                .is_ok_and(|text| text.contains(thought))
+        };
+        let keys = REASONING_KEYS.into_iter();
+        keys.filter(reads).map(str::to_owned).collect()
+    }
+
+    fn rendered(&self, probe: &Probe, situation: Situation) -> Result<RenderedTurn, RenderError> {
+        let text = self.prober.render(probe)?;
+        let word = match situation {
+            Situation::AfterTool => &self.words.result,
+            Situation::Question | Situation::SecondQuestion => &self.words.question,
+        };
+        let start = text.rfind(word).map_or(text.len(), |at| at + word.len());
+        if text.len() - start > MAX_TURN {
+            return Err(RenderError::given_up(format!(
+                "a turn of a few words is written with more than {MAX_TURN} bytes"
+            )));
+        }
+        Ok(RenderedTurn {
+            end: text.len(),
+            text,
+            start,
+        })
+    }
+
+    fn probe(&self, messages: Vec<Value>, mode: ThinkingMode) -> Probe {
+        let mut probe = Probe::of(messages);
+        if !self.tools.is_empty() {
+            probe = probe.tools(self.tools.iter().cloned());
+        }
+        let value = match mode {
+            ThinkingMode::Unset => return probe,
+            ThinkingMode::On => true,
+            ThinkingMode::Off => false,
+        };
+        for name in &self.switches {
+            probe = probe.variable(name, value);
+        }
+        probe
+    }
+
+    /// The messages before the turn.
+    fn before(&self, situation: Situation) -> Vec<Value> {
+        let words = &self.words;
+        let question = message("user", &words.question);
+        match situation {
+            Situation::Question => vec![question],
+            Situation::SecondQuestion => vec![
+                message("user", &words.first),
+                message("assistant", &words.answer),
+                question,
+            ],
+            Situation::AfterTool => {
+                let key = String::from("key");
+                let tool_call = ToolCall::new(&words.tool, [(key, words.value.as_str().into())]);
+                let id = self.id_shape().id(&tool_call.name, 0);
+                vec![
+                    question,
+                    self.message(&AssistantTurn::calls([tool_call])),
+                    result(&id, &words.tool, &words.result),
+                ]
+            }
+        }
+    }
+
+    /// The message in the form in which this template takes it.
+    fn message(&self, assistant: &AssistantTurn) -> Value {
+        self.input_form.message(assistant, &self.words.note)
+    }
+}

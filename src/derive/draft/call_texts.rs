@@ -1,0 +1,117 @@
+//! The texts around a call, and what can be taken for one of them.
+
+use crate::analysis::markers::{self, dedup, is_distinctive};
+use crate::analysis::{CallBody, CallKeys, CallShape, Slot};
+use crate::derive::regex::exact;
+
+/// The markers with which a call begins.
+pub(super) fn call_heads(shape: &CallShape) -> Vec<String> {
+    let mut heads = Vec::new();
+    let section = shape.section_open.trim();
+    if is_distinctive(section) {
+        heads.push(section.to_owned());
+    }
+    if let Some(Slot::Text(text)) = shape.open.first()
+        && is_distinctive(text)
+    {
+        let (lead, rest) = lead(shape);
+        heads.extend([lead, rest].map(|text| text.trim().to_owned()));
+    }
+    heads.retain(|head| !head.is_empty());
+    dedup(&mut heads);
+    heads
+}
+
+/// The text that opens a call, cut into the markers that may be left out, and the rest.
+pub(super) fn lead(shape: &CallShape) -> (&str, &str) {
+    let Some(Slot::Text(text)) = shape.open.first() else {
+        return ("", "");
+    };
+    if shape.open.len() == 1 {
+        return ("", text);
+    }
+    let pieces = markers::pieces(text);
+    let is_last = |piece: &&str| markers::is_marker(piece) || piece.starts_with('<');
+    let Some(last) = pieces.iter().rposition(is_last) else {
+        return ("", text);
+    };
+    let lead = &pieces[..last];
+    let bare = |piece: &&str| markers::is_marker(piece) || piece.trim().is_empty();
+    if !lead.iter().all(bare) {
+        return ("", text);
+    }
+    text.split_at(lead.iter().map(|piece| piece.len()).sum())
+}
+
+/// What opens a call, if it is the same text for all.
+pub(super) fn literal_open(shape: &CallShape) -> Option<String> {
+    match shape.open.as_slice() {
+        [Slot::Text(text)] if is_distinctive(text) => Some(text.trim().to_owned()),
+        _ => None,
+    }
+}
+
+/// What stands before a name, cut where the last marker ends: what follows it is the id's.
+pub(super) fn split_at_id(text: &str) -> (&str, &str) {
+    let pieces = markers::pieces(text);
+    let own = |piece: &&str| !markers::is_marker(piece) && !piece.trim().is_empty();
+    let count = pieces.iter().rev().take_while(|piece| own(piece)).count();
+    let length: usize = pieces
+        .iter()
+        .rev()
+        .take(count)
+        .map(|piece| piece.len())
+        .sum();
+    text.split_at(text.len() - length)
+}
+
+/// Whether what opens a call can't be taken for anything else.
+pub(super) fn opens_clearly(shape: &CallShape) -> bool {
+    let mut texts = shape.open.iter().filter_map(|slot| match slot {
+        Slot::Text(text) => Some(text),
+        _ => None,
+    });
+    texts.any(|text| is_distinctive(text))
+}
+
+/// What closes a call, cut into its first marker and the rest.
+pub(super) fn split_close(close: &str) -> (&str, &str) {
+    let pieces = markers::pieces(close);
+    let first = pieces.iter().position(|piece| markers::is_marker(piece));
+    let Some(first) = first else {
+        return (close, "");
+    };
+    let length = pieces[..=first].iter().map(|piece| piece.len()).sum();
+    close.split_at(length)
+}
+
+/// How a JSON object begins that is a call.
+pub(super) fn json_head(body: &CallBody, keys: &CallKeys) -> String {
+    let (CallBody::Object(_, dialect) | CallBody::Array(_, dialect)) = body else {
+        return String::new();
+    };
+    let quote = match (&dialect.string_delimiters, dialect.unquoted_keys) {
+        (_, true) => "",
+        (Some((open, _)), false) if open == "'" => "'",
+        _ => "\"",
+    };
+    let key = |key: &str| format!("{quote}{}{quote}\\s*:\\s*", exact(key));
+    let mut head = String::new();
+    if matches!(body, CallBody::Array(..)) {
+        head.push_str("\\[\\s*");
+    }
+    head.push_str("\\{\\s*");
+    let flat = keys.name.len() == 1 && keys.arguments.len() == 1;
+    match keys.all.as_slice() {
+        [first, second, ..] if flat && *first == keys.name[0] && !quote.is_empty() => {
+            head.push_str(&key(first));
+            head.push_str(&format!(
+                "{quote}[^{quote}]*{quote}\\s*,\\s*{}",
+                key(second)
+            ));
+        }
+        [first, ..] => head.push_str(&key(first)),
+        [] => {}
+    }
+    head
+}

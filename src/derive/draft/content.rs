@@ -1,0 +1,152 @@
+//! The field for content.
+
+use crate::analysis::markers::{self, dedup, is_distinctive};
+use crate::analysis::{Slot, text_with_slots};
+use crate::derive::choices::{ContentPlace, ThinkingOpen};
+use crate::derive::regex::{any_of, exact, loose};
+use crate::value::Object;
+
+use super::call_texts::{lead, literal_open, split_close};
+use super::drafter::{Drafter, push_markers};
+
+impl Drafter<'_> {
+    /// The field for content.
+    pub(super) fn content(&self) -> Object {
+        let mut field = Object::new();
+        let shape = &self.findings.content;
+        if let (ContentPlace::Marked, Some(open)) = (self.choices.content, &shape.open) {
+            if is_distinctive(open) {
+                let mut opens = vec![open.trim().to_owned()];
+                opens.extend(self.sibling_openers(open.trim()));
+                self.open(&mut field, &opens);
+            } else {
+                field.insert(
+                    "open_pattern",
+                    format!("{}{}", self.part_start(), exact(open)),
+                );
+            }
+            let mut closers = shape.close.clone();
+            closers.extend(self.turn_ends());
+            let ahead = self
+                .choices
+                .calls_close_content
+                .then(|| self.calls_ahead())
+                .flatten();
+            self.close(&mut field, &closers, ahead);
+        } else {
+            let skipped = self.skipped();
+            let broken: Vec<String> = skipped
+                .iter()
+                .flat_map(|marker| self.broken(marker))
+                .collect();
+            let broken = (!broken.is_empty()).then(|| format!("{}\\s*", any_of(&broken)));
+            self.close(&mut field, &skipped, broken);
+        }
+        field
+    }
+
+    /// Where a part of the turn may begin that nothing clear opens: at its start, or after what
+    /// separates parts.
+    fn part_start(&self) -> String {
+        let separator = self
+            .findings
+            .calls
+            .as_ref()
+            .map_or("", |shape| shape.separator.as_str());
+        match is_distinctive(separator) {
+            true => format!("(?:\\A\\s*|{})", loose(separator)),
+            false => "\\A\\s*".to_owned(),
+        }
+    }
+
+    /// The place before a call.
+    fn calls_ahead(&self) -> Option<String> {
+        let shape = self.findings.calls.as_ref()?;
+        let heads: Vec<String> = match self.call_heads() {
+            heads if heads.is_empty() && is_distinctive(&shape.separator) => {
+                vec![exact(shape.separator.trim())]
+            }
+            heads => heads.iter().map(|head| exact(head)).collect(),
+        };
+        (!heads.is_empty()).then(|| format!("(?={})", any_of(&heads)))
+    }
+
+    /// Other texts that open content as well: where a marker names what follows, and calls name
+    /// something that is neither content nor reasoning.
+    fn sibling_openers(&self, open: &str) -> Vec<String> {
+        let pieces = markers::pieces(open);
+        let (Some(calls), [marker, word, rest @ ..]) = (&self.findings.calls, pieces.as_slice())
+        else {
+            return Vec::new();
+        };
+        if !markers::is_marker(marker)
+            || !word.chars().all(char::is_alphanumeric)
+            || rest.is_empty()
+        {
+            return Vec::new();
+        }
+        let mut sibling_openers = Vec::new();
+        for slot in &calls.open {
+            let Slot::Text(text) = slot else { continue };
+            let pieces = markers::pieces(text);
+            for pair in pieces.windows(2) {
+                let other = pair[1];
+                if pair[0] == *marker && other != *word && other.chars().all(char::is_alphanumeric)
+                {
+                    sibling_openers.push(format!("{marker}{other}{}", rest.concat()));
+                }
+            }
+        }
+        let thinking = self
+            .findings
+            .reasoning
+            .as_ref()
+            .and_then(|shape| shape.open.as_deref());
+        sibling_openers.retain(|opener| thinking.map(str::trim) != Some(opener.as_str()));
+        sibling_openers
+    }
+
+    /// The markers that stand between fields and belong to none. What is nothing else ends with
+    /// each of them, and they are dropped.
+    fn skipped(&self) -> Vec<String> {
+        let findings = self.findings;
+        let mut skipped = self.turn_ends();
+        // A header of mere words may as well stand in what a model says.
+        let headers = findings.turn.headers.iter();
+        for header in headers.filter(|header| !markers::is_wordy(header)) {
+            push_markers(&mut skipped, header);
+        }
+        if let Some(shape) = &findings.reasoning {
+            if !markers::is_wordy(&shape.close) {
+                push_markers(&mut skipped, &shape.close);
+            }
+            if self.choices.thinking_open != ThinkingOpen::Marker {
+                push_markers(&mut skipped, shape.open.as_deref().unwrap_or_default());
+            }
+        }
+        let content = &findings.content;
+        for marker in content
+            .open
+            .iter()
+            .chain(&content.close)
+            .chain(&content.beside_reasoning)
+        {
+            push_markers(&mut skipped, marker);
+        }
+        if let Some(shape) = &findings.calls {
+            for text in [&shape.section_open, &shape.section_close, &shape.separator] {
+                push_markers(&mut skipped, text);
+            }
+            push_markers(&mut skipped, lead(shape).0);
+            let close = text_with_slots(&shape.close);
+            // Also the first, which has closed a call when it comes: some models write it twice.
+            let (first, rest) = split_close(&close);
+            push_markers(&mut skipped, first);
+            push_markers(&mut skipped, rest);
+        }
+        dedup(&mut skipped);
+        let opens = findings.calls.as_ref().and_then(literal_open);
+        skipped.retain(|marker| opens.as_deref() != Some(marker.as_str()));
+        skipped
+    }
+}

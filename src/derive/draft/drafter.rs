@@ -1,0 +1,136 @@
+//! What all fields of a draft are written with.
+
+use crate::analysis::Findings;
+use crate::analysis::markers::{self, dedup, is_distinctive};
+use crate::derive::choices::{Choices, ContentPlace};
+use crate::derive::options::DeriveOptions;
+use crate::derive::regex::{any_of, exact, loose};
+use crate::derive::sample::CutMarker;
+use crate::value::{Object, Value};
+
+use super::call_texts::call_heads;
+
+/// Writes the fields of a draft.
+pub(super) struct Drafter<'a> {
+    pub(super) findings: &'a Findings,
+    /// The markers of which a prompt may have taken the beginning.
+    pub(super) cut_markers: &'a [CutMarker],
+    pub(super) choices: &'a Choices,
+    pub(super) options: &'a DeriveOptions,
+}
+
+impl Drafter<'_> {
+    /// Puts in what opens a region: a literal, or an expression if some prompt may have taken the
+    /// beginning of it.
+    pub(super) fn open(&self, field: &mut Object, markers: &[String]) {
+        let broken: Vec<String> = markers
+            .iter()
+            .flat_map(|marker| self.broken(marker))
+            .collect();
+        if broken.is_empty() {
+            field.insert("open", literals(markers));
+            return;
+        }
+        let mut all: Vec<String> = markers.iter().map(|marker| exact(marker)).collect();
+        all.extend(broken);
+        field.insert("open_pattern", any_of(&all));
+    }
+
+    /// Puts in what closes a region: literals where they do, a pattern where white space has to go
+    /// with them or something is to be looked for ahead.
+    pub(super) fn close(&self, field: &mut Object, closers: &[String], ahead: Option<String>) {
+        let mut closers = closers.to_vec();
+        dedup(&mut closers);
+        let has_slots = closers
+            .iter()
+            .any(|closer| closer.contains(markers::is_slot));
+        if self.choices.content == ContentPlace::Marked && ahead.is_none() && !has_slots {
+            if !closers.is_empty() {
+                field.insert("close", literals(&closers));
+            }
+            return;
+        }
+        let space = match self.choices.content {
+            ContentPlace::Leftover => "\\s*",
+            ContentPlace::Marked => "",
+        };
+        let mut alternatives = Vec::new();
+        if !closers.is_empty() {
+            let loose: Vec<String> = longest_first(&closers).iter().map(|c| loose(c)).collect();
+            alternatives.push(format!("{}{space}", any_of(&loose)));
+        }
+        alternatives.extend(ahead);
+        if !alternatives.is_empty() {
+            field.insert("close_pattern", alternatives.join("|"));
+        }
+    }
+
+    pub(super) fn turn_ends(&self) -> Vec<String> {
+        let ends = self
+            .findings
+            .turn
+            .ends
+            .iter()
+            .map(|end| end.trim().to_owned());
+        ends.filter(|end| end.chars().count() > 1).collect()
+    }
+
+    /// The markers with which a call begins, if there are calls.
+    pub(super) fn call_heads(&self) -> Vec<String> {
+        let calls = self.findings.calls.as_ref();
+        calls.map(call_heads).unwrap_or_default()
+    }
+
+    /// What may be left of a marker where a prompt ends like it begins, as expressions: it is only
+    /// known at the start of the turn, and where reasoning has just been closed.
+    pub(super) fn broken(&self, marker: &str) -> Vec<String> {
+        if !self.choices.broken_markers {
+            return Vec::new();
+        }
+        let close = self
+            .findings
+            .reasoning
+            .as_ref()
+            .map(|shape| exact(shape.close.trim()));
+        let behind = match close {
+            Some(close) => format!("(?<=(?:\\A|{close})\\s*)"),
+            None => "(?<=\\A\\s*)".to_owned(),
+        };
+        let cut = self.cut_markers.iter();
+        let rests = cut.filter_map(|cut| {
+            let after = marker.strip_prefix(cut.whole.as_str())?;
+            Some(format!(
+                "{behind}{}",
+                loose(&format!("{}{after}", cut.rest))
+            ))
+        });
+        rests.collect()
+    }
+}
+
+/// Adds the markers of a text, or the text itself if it is not markers alone, unless it could as
+/// well be prose or JSON.
+pub(super) fn push_markers(into: &mut Vec<String>, text: &str) {
+    let units = markers::units(text)
+        .into_iter()
+        .filter(|unit| is_distinctive(unit));
+    into.extend(units.map(str::to_owned));
+}
+
+pub(super) fn texts(texts: &[String]) -> Vec<Value> {
+    texts.iter().map(|text| text.as_str().into()).collect()
+}
+
+/// One literal as itself, several as a list.
+fn literals(literals: &[String]) -> Value {
+    match literals {
+        [one] => one.as_str().into(),
+        several => texts(several).into(),
+    }
+}
+
+fn longest_first(texts: &[String]) -> Vec<String> {
+    let mut sorted = texts.to_vec();
+    sorted.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    sorted
+}

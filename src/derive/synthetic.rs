@@ -1,0 +1,78 @@
+//! Texts with reasoning and calls that the chat template never writes, put together from findings.
+
+use crate::analysis::assistant_turn::AssistantTurn;
+use crate::analysis::{CallBody, CallShape, Certainty, Findings, Slot, text_with_slots};
+use crate::json;
+use crate::value::Object;
+
+use super::conversations::{ANSWER, THOUGHT, tide_call};
+use super::sample::{Origin, Sample};
+
+/// Puts texts together with reasoning and calls, if the chat template never writes such.
+pub(super) fn samples(findings: &Findings, rendered: &[Sample]) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    let answer = rendered
+        .iter()
+        .find(|sample| sample.intended == AssistantTurn::content(ANSWER));
+    let Some(answer) = answer.filter(|sample| sample.origin == Origin::Rendered) else {
+        return samples;
+    };
+    let mut put = |name, before: &str, turn: AssistantTurn| {
+        let output = match turn.content {
+            Some(_) => format!("{before}{}", answer.output),
+            None => answer.output.replacen(ANSWER, before, 1),
+        };
+        samples.push(Sample {
+            name,
+            output,
+            written: turn.clone(),
+            intended: turn,
+            origin: Origin::Synthetic,
+            ..answer.clone()
+        });
+    };
+    let thinks = rendered
+        .iter()
+        .any(|sample| sample.written.reasoning.is_some());
+    if let Some(shape) = findings.reasoning.as_ref().filter(|_| !thinks)
+        && let Some(open) = &shape.open
+    {
+        let thought = format!("{open}\n{THOUGHT}\n{}\n\n", shape.close);
+        if !answer.prefix.ends_with(&thought) {
+            let turn = AssistantTurn::content(ANSWER).with_reasoning(THOUGHT);
+            put("a thought and an answer, made up", &thought, turn);
+        }
+    }
+    if let Some(call) = findings.calls.as_ref().and_then(unseen_call) {
+        let turn = AssistantTurn::calls([tide_call()]);
+        put("a call, made up", &call, turn);
+    }
+    samples
+}
+
+/// A call as findings have it, if it was never seen.
+fn unseen_call(shape: &CallShape) -> Option<String> {
+    let (keys, list) = match &shape.body {
+        CallBody::Object(keys, _) => (keys, false),
+        CallBody::Array(keys, _) => (keys, true),
+        _ => return None,
+    };
+    if shape.certainty == Certainty::Seen {
+        return None;
+    }
+    let tide = tide_call();
+    let mut call = Object::new();
+    call.insert(keys.name.first()?.as_str(), tide.name);
+    call.insert(keys.arguments.first()?.as_str(), tide.arguments);
+    let call = json::write(&call.into());
+    let call = if list { format!("[{call}]") } else { call };
+    let open: String = shape
+        .open
+        .iter()
+        .filter_map(|slot| match slot {
+            Slot::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    Some(format!("{open}\n{call}\n{}", text_with_slots(&shape.close)))
+}
