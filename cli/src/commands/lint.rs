@@ -12,7 +12,7 @@ use unjinja::{
 };
 
 use super::input::TemplateDocument;
-use super::source::{SourceOptions, tell_left_out};
+use super::source::{SourceOptions, report_left_out};
 use super::{Failure, github};
 
 /// Say what will hurt about a response template, before it does
@@ -319,7 +319,7 @@ fn beside(args: &Args, path: &Path) -> Option<ChatTemplate> {
     match Findings::of(&template, &args.options.base()) {
         Ok(_) => Some(template),
         Err(error) => {
-            tell_left_out(&error);
+            report_left_out(&error);
             None
         }
     }

@@ -74,7 +74,7 @@ impl SourceOptions {
         match self.with_load_options(|options| ChatTemplate::beside(path, options)) {
             Ok(template) => template.map(|template| self.with_tokens(template)),
             Err(error) => {
-                tell_left_out(&error.explain(option_name));
+                report_left_out(&error.explain(option_name));
                 None
             }
         }
@@ -137,7 +137,7 @@ impl SourceOptions {
 }
 
 /// Tells why the chat template that stands beside a response template is not made use of.
-pub(crate) fn tell_left_out(error: &dyn fmt::Display) {
+pub(crate) fn report_left_out(error: &dyn fmt::Display) {
     super::print_error(format_args!(
         "warning: the chat template that is there is left out: {error}\n"
     ));
