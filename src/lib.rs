@@ -91,8 +91,8 @@ pub use derive::{
 pub use lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, UnknownLint, lint};
 pub use printable::printable;
 pub use response::{
-    Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, OpeningMatch, Outlook,
-    OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,
+    Capture, Content, ContentError, Delimiter, Event, Fault, Field, OnMalformed, OpeningMatch,
+    Outlook, OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,
     TemplateError, Tools, WatchedDelimiter, parse,
 };
 pub use value::{Number, Object, Text, Value};

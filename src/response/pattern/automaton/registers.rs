@@ -31,38 +31,45 @@ impl Registers {
         self.rows[row as usize * slots]
     }
 
-    /// Replaces all rows by those that threads of the next state have.
+    /// Replaces all rows by those that the threads of the next state have.
+    #[inline]
     pub(super) fn update(&mut self, sources: &[Source], slots: usize, position: usize) {
-        let mut next = std::mem::take(&mut self.spare);
-        next.clear();
+        self.spare.clear();
         for &source in sources {
-            self.copy_row(&mut next, source, slots, position);
+            copy_row(&mut self.spare, &self.rows, slots, source, position);
         }
-        self.spare = std::mem::replace(&mut self.rows, next);
+        std::mem::swap(&mut self.spare, &mut self.rows);
     }
 
-    /// Adds a row to others.
+    /// Copies a row out, in place of what was there.
     #[inline]
-    pub(super) fn copy_row(
+    pub(super) fn copy_to(
         &self,
         to: &mut Vec<usize>,
         source: Source,
         slots: usize,
         position: usize,
     ) {
-        let row = to.len();
-        if source.row == FRESH {
-            to.push(position);
-            to.resize(row + slots, UNSET);
-        } else {
-            let first = source.row as usize * slots;
-            to.extend_from_slice(&self.rows[first..first + slots]);
-        }
-        let mut sets = source.sets;
-        while sets != 0 {
-            to[row + sets.trailing_zeros() as usize] = position;
-            sets &= sets - 1;
-        }
+        to.clear();
+        copy_row(to, &self.rows, slots, source, position);
+    }
+}
+
+/// Adds a row to others.
+#[inline]
+fn copy_row(to: &mut Vec<usize>, from: &[usize], slots: usize, source: Source, position: usize) {
+    let row = to.len();
+    if source.row == FRESH {
+        to.push(position);
+        to.resize(row + slots, UNSET);
+    } else {
+        let first = source.row as usize * slots;
+        to.extend_from_slice(&from[first..first + slots]);
+    }
+    let mut sets = source.sets;
+    while sets != 0 {
+        to[row + sets.trailing_zeros() as usize] = position;
+        sets &= sets - 1;
     }
 }
 

@@ -174,9 +174,8 @@ impl Scanner {
     fn make_move(&mut self, slots: usize, number: usize, position: usize) -> bool {
         let step = self.cache.step_of(number);
         if let Some(source) = step.found {
-            self.found_row.clear();
             self.registers
-                .copy_row(&mut self.found_row, source, slots, position);
+                .copy_to(&mut self.found_row, source, slots, position);
             self.found = Some((self.found_row[0], position));
         }
         self.registers.update(&step.rows, slots, position);
@@ -227,9 +226,8 @@ impl Scanner {
                 // A group that ends before a final newline is taken to end there: its registers
                 // were set when the newline was read.
                 let slots = automaton.program.slots;
-                self.found_row.clear();
                 self.registers
-                    .copy_row(&mut self.found_row, source, slots, self.at);
+                    .copy_to(&mut self.found_row, source, slots, self.at);
             }
         }
         &self.found_row[1..]
