@@ -87,8 +87,8 @@ pub use lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, U
 #[cfg(feature = "chat-template")]
 pub use remedy::Remedy;
 pub use response::{
-    Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, OpeningMatch, Outlook,
-    OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,
+    Capture, Content, ContentError, Delimiter, Event, Fault, Field, OnMalformed, OpeningMatch,
+    Outlook, OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,
     TemplateError, Tools, WatchedDelimiter, parse,
 };
 pub use value::{JsonString, Number, Object, Value, object};

@@ -1,7 +1,7 @@
 //! However an output is cut into chunks, it means the same.
 //!
 //! Some delimiters can't keep that promise, because they go by what a chunk's end shows; a
-//! template's `Delimiter::is_steady` tells which. For all the others it is held to here.
+//! template's `Delimiter::is_chunk_dependent` says which. For all the others it is held to here.
 
 use std::path::Path;
 
@@ -117,12 +117,14 @@ fn check_chunks(events: &[OwnedEvent], text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn is_steady(template: &ResponseTemplate) -> bool {
+fn is_chunk_independent(template: &ResponseTemplate) -> bool {
     let delimiters = template
         .fields()
         .iter()
         .flat_map(|field| field.open().into_iter().chain(field.close()));
-    delimiters.into_iter().all(|d| d.is_steady() == Some(true))
+    delimiters
+        .into_iter()
+        .all(|d| d.is_chunk_dependent() == Some(false))
 }
 
 /// A text in pieces of lengths that a seed determines.
@@ -167,7 +169,7 @@ fn check_cuts(
     for chunks in cuts {
         let story = tell(template, prefix, &chunks, options.clone());
         check_chunks(&story.events, &since_anchor).or_else(|why| unfinished(&story, why))?;
-        if is_steady(template) && story.joined() != whole.joined() {
+        if is_chunk_independent(template) && story.joined() != whole.joined() {
             return Err(format!(
                 "{chunks:?}\n  in pieces: {:?}\n  whole: {:?}",
                 story.joined(),
@@ -218,7 +220,7 @@ fn recorded_outputs_mean_the_same_however_they_are_cut() {
                 .and_then(Value::as_str)
                 .unwrap_or_default();
             let tools = case.get("tools").map_or(Tools::none(), Tools::from_value);
-            if is_steady(&template) {
+            if is_chunk_independent(&template) {
                 steady += 1;
             } else {
                 others += 1;
@@ -392,7 +394,7 @@ proptest! {
         aware in any::<bool>(),
     ) {
         let template = ResponseTemplate::from_json(&template).expect("the template loads");
-        prop_assert!(is_steady(&template));
+        prop_assert!(is_chunk_independent(&template));
         let options = options(&Tools::none())
             .on_malformed(if goes_on { OnMalformed::Event } else { OnMalformed::Fail })
             .body_aware_close(aware);
@@ -402,22 +404,22 @@ proptest! {
 
 #[test]
 fn delimiters_that_go_by_a_chunks_end_are_told_apart() {
-    for (pattern, steady) in [
-        (r"</think>\s*", Some(true)),
-        (r"call:\w+\{?", Some(true)),
-        (r"<a+>|<b>", Some(true)),
-        (r"\bGO\b", Some(true)),
-        (r"\Z", Some(true)),
+    for (pattern, dependent) in [
+        (r"</think>\s*", Some(false)),
+        (r"call:\w+\{?", Some(false)),
+        (r"<a+>|<b>", Some(false)),
+        (r"\bGO\b", Some(false)),
+        (r"\Z", Some(false)),
         // Takes `)` out of `)]`, though more might follow.
-        (r"\)(?:\]<end>)?", Some(false)),
+        (r"\)(?:\]<end>)?", Some(true)),
         // Every chunk's end is an end, and hides that `<en` may grow.
-        (r"<end>|$", Some(false)),
-        (r"<end>|\Z", Some(false)),
+        (r"<end>|$", Some(true)),
+        (r"<end>|\Z", Some(true)),
         // `c` hides that `abc` may grow.
-        (r"abcd|c", Some(false)),
-        (r"end$", Some(false)),
+        (r"abcd|c", Some(true)),
+        (r"end$", Some(true)),
         // A shorter literal is taken although a longer one may still grow.
-        (r"<aa>|<a>|<a", Some(false)),
+        (r"<aa>|<a>|<a", Some(true)),
         (r"a(?=b)", None),
         (r"a++b", None),
     ] {
@@ -428,8 +430,8 @@ fn delimiters_that_go_by_a_chunks_end_are_told_apart() {
         let template = ResponseTemplate::from_json(&template).expect("the template loads");
         let close = template.field("x").and_then(|field| field.close());
         assert_eq!(
-            close.and_then(|close| close.is_steady()),
-            steady,
+            close.and_then(|close| close.is_chunk_dependent()),
+            dependent,
             "{pattern}"
         );
     }

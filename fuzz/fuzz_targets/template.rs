@@ -36,7 +36,7 @@ fn check_template(text: &str, template: &ResponseTemplate) {
             delimiter.pattern().is_some(),
         );
         assert!(matches!(spelled, (true, false) | (false, true)));
-        delimiter.is_steady();
+        delimiter.is_chunk_dependent();
     }
     // Whether this can be parsed does not matter, but that both templates agree does.
     let read = |template| parse(template, "", OUTPUT, ParserOptions::default());

@@ -179,7 +179,7 @@ impl<'a> Trials<'a> {
         let costs = delimiters.flatten().filter_map(|delimiter| {
             let pattern = delimiter.pattern()?;
             let cost = known.get(pattern).copied().unwrap_or_else(|| {
-                let cost = if delimiter.is_steady() == Some(true) {
+                let cost = if delimiter.is_chunk_dependent() == Some(false) {
                     1
                 } else {
                     10

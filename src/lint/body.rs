@@ -42,7 +42,8 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
 fn value_of(content: &Content) -> &'static str {
     match content.parser {
         Parser::Json(_) => "a string",
-        _ => "a value",
+        Parser::Text | Parser::Int | Parser::Float | Parser::Bool => "a value",
+        Parser::XmlInline(_) | Parser::KvLines(_) => "a value",
     }
 }
 
@@ -53,7 +54,9 @@ fn remedy(content: &Content) -> &'static str {
              writes before it, or read with `body_aware_close` where the engine has that"
         }
         Parser::KvLines(_) => "let it begin with what ends a line",
-        _ => "let it begin with what ends a value, which a value can't hold",
+        Parser::XmlInline(_) | Parser::Text | Parser::Int | Parser::Float | Parser::Bool => {
+            "let it begin with what ends a value, which a value can't hold"
+        }
     }
 }
 

@@ -85,11 +85,11 @@ fn explodes(site: &Site<'_>, ways: &mut usize, complaints: &mut Complaints) {
 
 fn depends_on_chunks(subject: &Subject<'_>, watch: &Watch, complaints: &mut Complaints) {
     let delimiter = subject.inner().delimiter(watch);
-    let is_fickle = match (delimiter.is_steady(), delimiter.pattern()) {
-        (None, Some(pattern)) => Pattern::has_fickle_branch(pattern),
-        (steady, _) => steady == Some(false),
+    let is_chunk_dependent = match (delimiter.is_chunk_dependent(), delimiter.pattern()) {
+        (None, Some(pattern)) => Pattern::has_chunk_dependent_branch(pattern),
+        (dependent, _) => dependent == Some(true),
     };
-    if is_fickle {
+    if is_chunk_dependent {
         complaints.add(
             Lint::DependsOnChunks,
             subject.delimiter_pointer(watch),

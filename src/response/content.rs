@@ -1,53 +1,102 @@
-//! The seven parsers that turn a region's text into a value.
+//! The parsers that turn a region's text into a value.
+//!
+//! [`CONTENT_PARSERS`] lists them. Whoever adds one writes an entry there and a variant of [`Parser`],
+//! and the compiler shows every place that has to know what the new one does.
 
 mod json;
 mod kv_lines;
 mod xml_inline;
 
 use crate::number;
-use crate::value::{Number, Value};
+use crate::value::{Number, Object, Value};
 use crate::white_space;
+
+use super::ContentError;
+use super::allowance::{Allowance, Exhausted};
+use super::template::Loader;
 
 pub(crate) use json::JsonArgs;
 pub(crate) use kv_lines::KvLinesArgs;
 pub(crate) use xml_inline::XmlInlineArgs;
 
-/// The names of the parsers.
-pub(crate) const PARSER_NAMES: &[&str] = &[
-    "text",
-    "int",
-    "float",
-    "bool",
-    "json",
-    "xml-inline",
-    "kv-lines",
+/// What is known of a content parser.
+#[derive(Debug)]
+pub(crate) struct ContentParser {
+    pub(crate) name: &'static str,
+    /// The `content_args` that have an effect on it.
+    pub(crate) arguments: &'static [&'static str],
+    /// Whether each chunk of a text is already a part of its value.
+    streams: bool,
+    /// Reads its arguments, which stand at a place of the document; `None` if it can't do with them.
+    pub(super) load: fn(&mut Loader, &Object, &str) -> Option<Parser>,
+}
+
+/// All content parsers. How each parses stands in [`Content::parse`].
+pub(crate) static CONTENT_PARSERS: [ContentParser; 7] = [
+    ContentParser {
+        name: "text",
+        arguments: &["strip"],
+        streams: true,
+        load: |_, _, _| Some(Parser::Text),
+    },
+    ContentParser {
+        name: "int",
+        arguments: &["strip"],
+        streams: true,
+        load: |_, _, _| Some(Parser::Int),
+    },
+    ContentParser {
+        name: "float",
+        arguments: &["strip"],
+        streams: true,
+        load: |_, _, _| Some(Parser::Float),
+    },
+    ContentParser {
+        name: "bool",
+        arguments: &["strip"],
+        streams: true,
+        load: |_, _, _| Some(Parser::Bool),
+    },
+    ContentParser {
+        name: "json",
+        arguments: &["unquoted_keys", "string_delims", "allow_non_json", "strip"],
+        streams: false,
+        load: |loader, args, place| Some(Parser::Json(loader.json_args(args, place))),
+    },
+    ContentParser {
+        name: "xml-inline",
+        arguments: &["tag_pattern", "value_parser", "merge_duplicates"],
+        streams: false,
+        load: |loader, args, place| {
+            let tags = loader.xml_inline_args(args, place)?;
+            Some(Parser::XmlInline(Box::new(tags)))
+        },
+    },
+    ContentParser {
+        name: "kv-lines",
+        arguments: &["line_sep", "kv_sep", "strip", "value_parser"],
+        streams: false,
+        load: |loader, args, place| Some(Parser::KvLines(loader.kv_lines_args(args, place))),
+    },
 ];
 
-/// The `content_args` that have an effect on each parser.
-pub(crate) const ARGUMENT_NAMES: &[(&str, &[&str])] = &[
-    ("text", &["strip"]),
-    ("int", &["strip"]),
-    ("float", &["strip"]),
-    ("bool", &["strip"]),
-    (
-        "json",
-        &["unquoted_keys", "string_delims", "allow_non_json", "strip"],
-    ),
-    (
-        "xml-inline",
-        &["tag_pattern", "value_parser", "merge_duplicates"],
-    ),
-    ("kv-lines", &["line_sep", "kv_sep", "strip", "value_parser"]),
-];
+impl ContentParser {
+    /// The parser of this name.
+    pub(crate) fn named(name: &str) -> Option<&'static ContentParser> {
+        CONTENT_PARSERS.iter().find(|parser| parser.name == name)
+    }
+}
 
 /// How the text of a region becomes a value.
 #[derive(Debug)]
 pub struct Content {
+    pub(crate) kind: &'static ContentParser,
     pub(crate) parser: Parser,
     /// Whether white space around a text, a line, a key or a value is taken off.
     pub(crate) strip: bool,
 }
 
+/// A content parser with its arguments.
 #[derive(Debug)]
 pub(crate) enum Parser {
     Text,
@@ -62,30 +111,20 @@ pub(crate) enum Parser {
 impl Content {
     /// The parser's name, as templates write it.
     pub fn name(&self) -> &'static str {
-        match self.parser {
-            Parser::Text => "text",
-            Parser::Int => "int",
-            Parser::Float => "float",
-            Parser::Bool => "bool",
-            Parser::Json(_) => "json",
-            Parser::XmlInline(_) => "xml-inline",
-            Parser::KvLines(_) => "kv-lines",
-        }
+        self.kind.name
     }
 
     /// Whether each chunk of the text is already a part of the value.
     pub fn streams(&self) -> bool {
-        matches!(
-            self.parser,
-            Parser::Text | Parser::Int | Parser::Float | Parser::Bool
-        )
+        self.kind.streams
     }
 
     /// The markers that stand for quotes in its JSON; `None` if it is not JSON that it reads.
     pub(crate) fn string_delims(&self) -> Option<&[(String, String)]> {
         match &self.parser {
             Parser::Json(args) => Some(&args.string_delims),
-            _ => None,
+            Parser::Text | Parser::Int | Parser::Float | Parser::Bool => None,
+            Parser::XmlInline(_) | Parser::KvLines(_) => None,
         }
     }
 
@@ -99,13 +138,16 @@ impl Content {
     /// assert_eq!(content.map(|content| content.parse(" 42 ")), Some(Ok(Value::from(42))));
     /// # Ok::<(), unjinja::TemplateError>(())
     /// ```
-    pub fn parse(&self, text: &str) -> Result<Value, String> {
-        self.parse_within(text, &mut Work::new(text))
+    pub fn parse(&self, text: &str) -> Result<Value, ContentError> {
+        self.parse_within(text, &mut Allowance::new(text.len()))
     }
 
-    /// The same, as a part of the work on a region.
-    fn parse_within(&self, text: &str, work: &mut Work) -> Result<Value, String> {
-        work.spend(text)?;
+    /// The same, as a part of the work on a region or a value.
+    fn parse_within(&self, text: &str, allowance: &mut Allowance) -> Result<Value, ContentError> {
+        // A text takes its time even if it is empty.
+        allowance.spend(16 + text.len()).map_err(|Exhausted| {
+            ContentError::new("its value parsers go over the same text too often")
+        })?;
         match &self.parser {
             Parser::Text => Ok(self.stripped(text).into()),
             Parser::Int => number::read_int(self.stripped(text))
@@ -119,13 +161,13 @@ impl Content {
                 Ok((text == "1" || text.eq_ignore_ascii_case("true")).into())
             }
             Parser::Json(args) => args.parse(text, self),
-            Parser::XmlInline(args) => args.parse(text, work),
-            Parser::KvLines(args) => args.parse(text, self, work),
+            Parser::XmlInline(args) => args.parse(text, allowance),
+            Parser::KvLines(args) => args.parse(text, self, allowance),
         }
     }
 
-    /// The same for a text that is not needed afterwards: where it is the value, it is not copied.
-    pub(crate) fn parse_owned(&self, text: &mut String) -> Result<Value, String> {
+    /// The same for a text that is not needed afterwards: if it is the value, it is not copied.
+    pub(crate) fn parse_owned(&self, text: &mut String) -> Result<Value, ContentError> {
         let Parser::Text = self.parser else {
             return self.parse(text);
         };
@@ -153,39 +195,20 @@ impl Content {
     }
 }
 
-/// How much text may be parsed for one region: parsers of values stand in each other, and each may
-/// be given the same text again and again.
-struct Work {
-    left: usize,
-}
-
-impl Work {
-    fn new(text: &str) -> Work {
-        Work {
-            left: (1 << 20) + 64 * text.len(),
-        }
-    }
-
-    fn spend(&mut self, text: &str) -> Result<(), String> {
-        // A text takes its time even if it is empty.
-        match self.left.checked_sub(16 + text.len()) {
-            Some(left) => self.left = left,
-            None => return Err("its value parsers go over the same text too often".into()),
-        }
-        Ok(())
-    }
-}
-
 /// Parses a value with the parser given for values, or leaves it as it is.
-fn parse_value(parser: Option<&Content>, raw: &str, work: &mut Work) -> Result<Value, String> {
+fn parse_value(
+    parser: Option<&Content>,
+    raw: &str,
+    allowance: &mut Allowance,
+) -> Result<Value, ContentError> {
     match parser {
-        Some(parser) => parser.parse_within(raw, work),
+        Some(parser) => parser.parse_within(raw, allowance),
         None => Ok(raw.into()),
     }
 }
 
-fn not_a(what: &str, text: &str) -> String {
-    format!("{} is not {what}", excerpt(text))
+fn not_a(what: &str, text: &str) -> ContentError {
+    ContentError::new(format!("{} is not {what}", excerpt(text)))
 }
 
 /// The beginning of a text, quoted, for messages.

@@ -58,11 +58,11 @@ impl Delimiter {
         self.pattern.groups()
     }
 
-    /// Whether it is found in the same places however a text is cut into chunks.
+    /// Whether the places where it is found depend on how a text is cut into chunks.
     ///
-    /// Some patterns can't be: `a(?:bc)?` takes the `a` when a chunk ends after `ab`, though a `c`
+    /// For some patterns they do: `a(?:bc)?` takes the `a` when a chunk ends after `ab`, though a `c`
     /// might follow; and `<end>|$` takes the end of any chunk for the end of the text, so that
-    /// `<end>` is never found when it comes in pieces. `None` says that it can't be told, because
+    /// `<end>` is never found when it comes in pieces. `None` says that this is not known, because
     /// the pattern looks around or is too large.
     ///
     /// ```
@@ -72,11 +72,11 @@ impl Delimiter {
     ///     r#"{"start_anchor": "A:", "fields": {"content": {"close_pattern": "<end>|$"}}}"#,
     /// )?;
     /// let close = template.field("content").and_then(|field| field.close());
-    /// assert_eq!(close.and_then(|close| close.is_steady()), Some(false));
+    /// assert_eq!(close.and_then(|close| close.is_chunk_dependent()), Some(true));
     /// # Ok::<(), unjinja::TemplateError>(())
     /// ```
-    pub fn is_steady(&self) -> Option<bool> {
-        self.pattern.is_steady()
+    pub fn is_chunk_dependent(&self) -> Option<bool> {
+        self.pattern.is_chunk_dependent()
     }
 
     pub(crate) fn compiled(&self) -> &Pattern {

@@ -62,13 +62,28 @@ pub enum ParseError {
 pub enum RegionError {
     /// The content parser could not read it.
     #[error("{0}")]
-    Content(String),
+    Content(ContentError),
     /// The transform could not be filled in.
     #[error("{0}")]
     Transform(String),
     /// The message can't take the value.
     #[error("{0}")]
     Store(String),
+}
+
+/// A text is not what a content parser reads.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct ContentError {
+    message: String,
+}
+
+impl ContentError {
+    pub(crate) fn new(message: impl Into<String>) -> ContentError {
+        ContentError {
+            message: message.into(),
+        }
+    }
 }
 
 fn list(fields: &[String]) -> String {

@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows of chat templates, of files, or of terminals.
 
+mod allowance;
 mod content;
 mod delimiter;
 mod error;
@@ -19,7 +20,7 @@ mod watch;
 
 pub use content::Content;
 pub use delimiter::Delimiter;
-pub use error::{ParseError, RegionError};
+pub use error::{ContentError, ParseError, RegionError};
 pub use event::{Capture, Event, OpeningMatch, OwnedEvent};
 pub use parser::{OnMalformed, Outlook, ParserOptions, ResponseParser, WatchedDelimiter, parse};
 pub use template::{Fault, Field, ResponseTemplate, TemplateError};

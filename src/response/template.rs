@@ -16,6 +16,7 @@ use super::transform::Transform;
 use super::watch::Watch;
 
 pub use fault::{Fault, TemplateError};
+pub(super) use load::Loader;
 
 /// A response template: how a model's output is divided into the fields of a message.
 ///

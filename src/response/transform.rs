@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use crate::value::{JsonString, Object, Value};
 
+use super::allowance::{Allowance, Exhausted};
 use super::event::Capture;
 use super::pattern::Pattern;
 
@@ -34,42 +35,8 @@ pub(crate) struct Scope<'s> {
     pub(crate) content: Option<Value>,
     /// The element, when it does.
     pub(crate) element: Option<Object>,
-    /// How much may still be copied: a transform can ask for the same text again and again.
-    pub(crate) allowance: &'s mut Allowance,
-}
-
-/// How much transforms may copy for one region.
-#[derive(Debug)]
-pub(crate) struct Allowance {
-    left: usize,
-}
-
-impl Allowance {
-    /// The allowance of a region with a text of so many bytes.
-    pub(crate) fn new(bytes: usize) -> Allowance {
-        Allowance {
-            left: (1 << 20) + 64 * bytes,
-        }
-    }
-
-    fn copy(&mut self, value: &Value) -> Result<Value, String> {
-        self.spend(weight(value))?;
-        Ok(value.clone())
-    }
-
-    fn spend(&mut self, bytes: usize) -> Result<(), String> {
-        match self.left.checked_sub(bytes) {
-            Some(left) => self.left = left,
-            None => {
-                return Err(
-                    "the transform repeats so much that its value would be many times \
-                            as long as the text: use each placeholder once"
-                        .into(),
-                );
-            }
-        }
-        Ok(())
-    }
+    /// How much may still be copied.
+    pub(super) allowance: &'s mut Allowance,
 }
 
 /// About how many bytes a value takes.
@@ -122,7 +89,10 @@ impl Transform {
 
     fn fill(&self, scope: &mut Scope<'_>, spend: bool) -> Result<Value, String> {
         Ok(match self {
-            Transform::Literal(value) => scope.allowance.copy(value)?,
+            Transform::Literal(value) => {
+                scope.spend(weight(value))?;
+                value.clone()
+            }
             Transform::Placeholder(root, keys) => scope.look_up(root, keys, spend)?,
             Transform::Object(entries) => {
                 let mut object = Object::new();
@@ -194,6 +164,15 @@ fn read_string(text: &JsonString, place: &[String], mixed: &mut Vec<MixedString>
 }
 
 impl Scope<'_> {
+    /// Counts bytes that are copied.
+    fn spend(&mut self, bytes: usize) -> Result<(), String> {
+        self.allowance.spend(bytes).map_err(|Exhausted| {
+            "the transform repeats so much that its value would be many times \
+             as long as the text: use each placeholder once"
+                .to_owned()
+        })
+    }
+
     fn look_up(&mut self, root: &str, keys: &[String], spend: bool) -> Result<Value, String> {
         let path = || {
             let mut path = root.to_owned();
@@ -213,7 +192,7 @@ impl Scope<'_> {
         let mut found = match &mut value {
             Root::Text(text) => {
                 let text = text.to_string();
-                self.allowance.spend(text.len())?;
+                self.spend(text.len())?;
                 return text_has_no_keys(&text, keys, &path());
             }
             Root::Value(value) => &mut **value,
@@ -237,7 +216,7 @@ impl Scope<'_> {
             return Ok(std::mem::take(found));
         }
         let copied = found.clone();
-        self.allowance.spend(weight(&copied))?;
+        self.spend(weight(&copied))?;
         Ok(copied)
     }
 

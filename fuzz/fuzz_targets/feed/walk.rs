@@ -215,7 +215,7 @@ impl<'a> Walk<'a> {
             ParseError::TooCostly { field, position } => {
                 let field = self.field(field);
                 let mut delimiters = field.open().into_iter().chain(field.close());
-                assert!(delimiters.any(|delimiter| delimiter.is_steady().is_none()));
+                assert!(delimiters.any(|delimiter| delimiter.is_chunk_dependent().is_none()));
                 assert!(*position <= self.text.len());
             }
             other => panic!("{:#?}: {other}", self.case),

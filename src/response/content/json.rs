@@ -7,7 +7,7 @@ use crate::json;
 use crate::response::pattern::{Pattern, TooCostly};
 use crate::value::Value;
 
-use super::{Content, excerpt};
+use super::{Content, ContentError, excerpt};
 
 /// Stand around the number of a string that has been taken out of the text.
 const TAKEN_OUT: (char, char) = ('\u{1}', '\u{2}');
@@ -28,7 +28,7 @@ pub(crate) struct JsonArgs {
 }
 
 impl JsonArgs {
-    pub(super) fn parse(&self, text: &str, content: &Content) -> Result<Value, String> {
+    pub(super) fn parse(&self, text: &str, content: &Content) -> Result<Value, ContentError> {
         let plain = !self.unquoted_keys && self.string_delims.is_empty();
         let result = if plain {
             json::read(text)
@@ -40,7 +40,10 @@ impl JsonArgs {
             Err(error) if self.allow_non_json && error.is_syntax() => {
                 Ok(content.stripped(text).into())
             }
-            Err(error) => Err(format!("this is not JSON: {error}, in {}", excerpt(text))),
+            Err(error) => Err(ContentError::new(format!(
+                "this is not JSON: {error}, in {}",
+                excerpt(text)
+            ))),
         }
     }
 
@@ -48,13 +51,12 @@ impl JsonArgs {
     ///
     /// Strings between markers are taken out first, so that the search for keys can't disturb
     /// them, and put back quoted.
-    fn to_json(&self, text: &str) -> Result<String, String> {
+    fn to_json(&self, text: &str) -> Result<String, ContentError> {
         let reserved = [TAKEN_OUT.0, TAKEN_OUT.1];
         if !self.string_delims.is_empty() && text.contains(reserved) {
-            return Err(
-                "the text contains U+0001 or U+0002, which can't be told from strings taken out"
-                    .into(),
-            );
+            return Err(ContentError::new(
+                "the text contains U+0001 or U+0002, which can't be told from strings taken out",
+            ));
         }
         let mut strings = Vec::new();
         let mut working = text.to_owned();
@@ -89,7 +91,7 @@ fn take_out(text: &str, open: &str, close: &str, strings: &mut Vec<String>) -> S
     out
 }
 
-fn quote_keys(text: &str) -> Result<String, String> {
+fn quote_keys(text: &str) -> Result<String, ContentError> {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let mut copied = 0;
     let searched = UNQUOTED_KEY.for_each_match(text, |found| {
@@ -102,7 +104,9 @@ fn quote_keys(text: &str) -> Result<String, String> {
         }
         ControlFlow::Continue(())
     });
-    searched.map_err(|TooCostly| "the search for unquoted keys takes too many steps".to_owned())?;
+    searched.map_err(|TooCostly| {
+        ContentError::new("the search for unquoted keys takes too many steps")
+    })?;
     out.push_str(&text[copied..]);
     Ok(out)
 }

@@ -2,7 +2,7 @@
 
 use crate::value::{Object, Value};
 
-use super::{Content, Work, parse_value};
+use super::{Allowance, Content, ContentError, parse_value};
 
 /// The arguments of the `kv-lines` parser.
 #[derive(Debug)]
@@ -17,14 +17,14 @@ impl KvLinesArgs {
         &self,
         text: &str,
         content: &Content,
-        work: &mut Work,
-    ) -> Result<Value, String> {
+        allowance: &mut Allowance,
+    ) -> Result<Value, ContentError> {
         let mut object = Object::new();
         for line in text.split(self.line_sep.as_str()) {
             let line = content.stripped(line);
             if let Some((key, value)) = line.split_once(self.kv_sep.as_str()) {
                 let value = content.stripped(value);
-                let value = parse_value(self.value_parser.as_deref(), value, work)?;
+                let value = parse_value(self.value_parser.as_deref(), value, allowance)?;
                 object.insert(content.stripped(key), value);
             }
         }

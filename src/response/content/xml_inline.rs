@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use crate::response::pattern::{Match, Pattern};
+use crate::response::pattern::{Match, Pattern, TooCostly};
 use crate::value::{Object, Value};
 
-use super::{Content, Work, parse_value};
+use super::{Allowance, Content, ContentError, parse_value};
 
 /// The arguments of the `xml-inline` parser.
 #[derive(Debug)]
@@ -19,18 +19,24 @@ pub(crate) struct XmlInlineArgs {
 }
 
 impl XmlInlineArgs {
-    pub(super) fn parse(&self, text: &str, work: &mut Work) -> Result<Value, String> {
+    pub(super) fn parse(
+        &self,
+        text: &str,
+        allowance: &mut Allowance,
+    ) -> Result<Value, ContentError> {
         let mut object = Object::new();
         let mut result = Ok(());
         self.pattern
             .for_each_match(text, |found| {
-                result = self.add(&mut object, text, found, work);
+                result = self.add(&mut object, text, found, allowance);
                 match result {
                     Ok(()) => ControlFlow::Continue(()),
                     Err(_) => ControlFlow::Break(()),
                 }
             })
-            .map_err(|_| "`tag_pattern` takes too many steps on this text".to_owned())?;
+            .map_err(|TooCostly| {
+                ContentError::new("`tag_pattern` takes too many steps on this text")
+            })?;
         result.map(|()| object.into())
     }
 
@@ -39,20 +45,22 @@ impl XmlInlineArgs {
         object: &mut Object,
         text: &str,
         found: Match<'_>,
-        work: &mut Work,
-    ) -> Result<(), String> {
+        allowance: &mut Allowance,
+    ) -> Result<(), ContentError> {
         let key = found
             .group(self.key)
-            .ok_or("`tag_pattern` matched without its group `key`")?;
+            .ok_or_else(|| ContentError::new("`tag_pattern` matched without its group `key`"))?;
         let key = &text[key];
         let parser = self.value_parser.as_deref();
         let value = match self.value.map(|group| found.group(group)) {
-            None => parse_value(parser, "", work)?,
-            Some(Some(range)) => parse_value(parser, &text[range], work)?,
+            None => parse_value(parser, "", allowance)?,
+            Some(Some(range)) => parse_value(parser, &text[range], allowance)?,
             // What did not take part has no text, and goes as it is where no text is needed.
             Some(None) if parser.is_none_or(Content::passes_on) => Value::Null,
             Some(None) => {
-                return Err("`tag_pattern` matched without its group `value`".into());
+                return Err(ContentError::new(
+                    "`tag_pattern` matched without its group `value`",
+                ));
             }
         };
         match object.get_mut(key).filter(|_| self.merge_duplicates) {

@@ -1,12 +1,13 @@
 //! The region that is open, and what its text means.
 
 use crate::response::RegionError;
+use crate::response::allowance::Allowance;
 use crate::response::event::Capture;
 use crate::response::guard::StringGuard;
 use crate::response::message::check_place;
 use crate::response::template::Field;
 use crate::response::tools::Tools;
-use crate::response::transform::{Allowance, Scope, Transform};
+use crate::response::transform::{Scope, Transform};
 use crate::value::{Object, Value};
 
 /// A region that is open.

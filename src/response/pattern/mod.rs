@@ -9,6 +9,7 @@ mod alphabet;
 mod ambiguity;
 mod automaton;
 mod backtrack;
+mod chunk_dependence;
 #[cfg(feature = "chat-template")]
 mod examples;
 #[cfg(feature = "chat-template")]
@@ -18,7 +19,6 @@ mod prefilter;
 mod program;
 #[cfg(feature = "chat-template")]
 mod reach;
-mod steadiness;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -159,19 +159,23 @@ impl Pattern {
         }
     }
 
-    /// Whether it finds the same however a text is cut into chunks; `None` if that can't be told.
-    pub(crate) fn is_steady(&self) -> Option<bool> {
+    /// Whether what it finds depends on how a text is cut into chunks; `None` if it looks around or has
+    /// too many states to say.
+    pub(crate) fn is_chunk_dependent(&self) -> Option<bool> {
         match &self.engine {
-            Engine::Automaton(automaton) => steadiness::is_steady(&automaton.program),
+            Engine::Automaton(automaton) => {
+                chunk_dependence::is_chunk_dependent(&automaton.program)
+            }
             Engine::Backtracking(..) => None,
         }
     }
 
-    /// Whether an alternative of a pattern is found elsewhere when a text is cut into chunks, for
-    /// patterns of which as a whole it can't be told whether they are.
+    /// Whether what an alternative of a pattern finds depends on chunks, for patterns that are as a
+    /// whole too hard to judge.
     #[cfg(feature = "chat-template")]
-    pub(crate) fn has_fickle_branch(pattern: &str) -> bool {
-        syntax::parse(pattern).is_ok_and(|syntax| steadiness::has_fickle_branch(&syntax))
+    pub(crate) fn has_chunk_dependent_branch(pattern: &str) -> bool {
+        syntax::parse(pattern)
+            .is_ok_and(|syntax| chunk_dependence::has_chunk_dependent_branch(&syntax))
     }
 
     #[cfg(feature = "chat-template")]

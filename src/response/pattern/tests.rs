@@ -484,10 +484,10 @@ fn an_automaton_that_has_outgrown_its_cache_still_finds_the_right_thing() {
     let mut state = cache.intern(program, Key::idle(program.before(None)));
     let mut emptied = false;
     for c in body.chars() {
-        let known = cache.states.len();
+        let known = cache.states();
         let (_, step) = cache.step(program, state, program.alphabet.class_of(c));
         state = cache.target(step);
-        emptied |= cache.states.len() < known;
+        emptied |= cache.states() < known;
     }
     assert!(emptied, "the text does not fill the cache");
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::json;
 use crate::response::content::{
-    ARGUMENT_NAMES, Content, JsonArgs, KvLinesArgs, PARSER_NAMES, Parser, XmlInlineArgs,
+    CONTENT_PARSERS, Content, ContentParser, JsonArgs, KvLinesArgs, XmlInlineArgs,
 };
 use crate::response::delimiter::Delimiter;
 use crate::response::pattern::{Pattern, PatternError};
@@ -120,7 +120,7 @@ fn only(fault: Fault) -> TemplateError {
 
 /// Reads a template piece by piece, and collects all that is wrong with it.
 #[derive(Default)]
-struct Loader {
+pub(in crate::response) struct Loader {
     faults: Vec<Finding>,
     /// Whether there are more than are reported.
     has_more: bool,
@@ -611,35 +611,28 @@ impl Loader {
                 return None;
             }
         };
-        let parser = match name {
-            "text" => Parser::Text,
-            "int" => Parser::Int,
-            "float" => Parser::Float,
-            "bool" => Parser::Bool,
-            "json" => Parser::Json(self.json_args(args, place)),
-            "xml-inline" => Parser::XmlInline(Box::new(self.xml_inline_args(args, place)?)),
-            "kv-lines" => Parser::KvLines(self.kv_lines_args(args, place)),
-            _ => {
-                self.fault_with(
-                    name_place,
-                    format!("there is no content parser `{name}`"),
-                    Some(did_you_mean(name, PARSER_NAMES)),
-                );
-                return None;
-            }
+        let Some(kind) = ContentParser::named(name) else {
+            self.fault_with(
+                name_place,
+                format!("there is no content parser `{name}`"),
+                Some(did_you_mean(
+                    name,
+                    &CONTENT_PARSERS.each_ref().map(|p| p.name),
+                )),
+            );
+            return None;
         };
-        self.warn_of_unused(args, place, name);
+        let parser = (kind.load)(self, args, place)?;
+        self.warn_of_unused(args, place, kind);
         Some(Content {
+            kind,
             parser,
             strip: self.flag(args, place, "strip", true),
         })
     }
 
-    fn warn_of_unused(&mut self, args: &Object, pointer: &str, parser: &str) {
-        let known = ARGUMENT_NAMES
-            .iter()
-            .find(|(name, _)| *name == parser)
-            .map_or(&[][..], |(_, arguments)| arguments);
+    fn warn_of_unused(&mut self, args: &Object, pointer: &str, parser: &ContentParser) {
+        let known = parser.arguments;
         for key in args.keys() {
             let key = key.to_string_lossy();
             if !known.contains(&&*key) {
@@ -650,7 +643,7 @@ impl Loader {
                     fault: Fault {
                         pointer: below(pointer, &key),
                         position: None,
-                        message: format!("`{key}` has no effect on `{parser}`"),
+                        message: format!("`{key}` has no effect on `{}`", parser.name),
                         remedy: Some(did_you_mean(&key, known)),
                     },
                     at_key: true,
@@ -659,7 +652,7 @@ impl Loader {
         }
     }
 
-    fn json_args(&mut self, args: &Object, pointer: &str) -> JsonArgs {
+    pub(in crate::response) fn json_args(&mut self, args: &Object, pointer: &str) -> JsonArgs {
         JsonArgs {
             unquoted_keys: self.flag(args, pointer, "unquoted_keys", false),
             allow_non_json: self.flag(args, pointer, "allow_non_json", false),
@@ -697,7 +690,11 @@ impl Loader {
         delims
     }
 
-    fn xml_inline_args(&mut self, args: &Object, pointer: &str) -> Option<XmlInlineArgs> {
+    pub(in crate::response) fn xml_inline_args(
+        &mut self,
+        args: &Object,
+        pointer: &str,
+    ) -> Option<XmlInlineArgs> {
         let merge_duplicates = self.flag(args, pointer, "merge_duplicates", false);
         let value_parser = self.value_parser(args, pointer);
         let place = below(pointer, "tag_pattern");
@@ -732,7 +729,11 @@ impl Loader {
         })
     }
 
-    fn kv_lines_args(&mut self, args: &Object, pointer: &str) -> KvLinesArgs {
+    pub(in crate::response) fn kv_lines_args(
+        &mut self,
+        args: &Object,
+        pointer: &str,
+    ) -> KvLinesArgs {
         KvLinesArgs {
             line_sep: self.separator(args, pointer, "line_sep", "\n"),
             kv_sep: self.separator(args, pointer, "kv_sep", ":"),
@@ -782,9 +783,9 @@ impl Loader {
 
 /// Where an unknown key belongs, or what it may have been meant to be.
 fn remedy_for(key: &str, known: &[&str]) -> String {
-    let is_argument = ARGUMENT_NAMES
+    let is_argument = CONTENT_PARSERS
         .iter()
-        .any(|(_, arguments)| arguments.contains(&key));
+        .any(|parser| parser.arguments.contains(&key));
     if is_argument && known.contains(&"content_args") {
         return "it belongs into `content_args`".into();
     }

@@ -1,4 +1,4 @@
-//! Telling whether a pattern finds the same however a text is cut into chunks.
+//! Whether what a pattern finds depends on how a text is cut into chunks.
 //!
 //! A chunk's end makes a pattern commit itself where the rest of the text might have changed its
 //! mind: `a(?:bc)?` takes `a` out of `ab` although a `c` may follow, and `x|$` takes every end for
@@ -19,8 +19,8 @@ const MAX_VISITS: usize = 10_000;
 /// A state, and which of its threads began at the same position: equal numbers did.
 type Visit = (StateId, Vec<u16>);
 
-/// Whether the pattern is steady; `None` if it is too large to tell.
-pub(super) fn is_steady(program: &Program) -> Option<bool> {
+/// Whether what the pattern finds depends on chunks; `None` if it has too many states to say.
+pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
     let mut cache = Cache::default();
     let mut known: HashSet<Visit> = HashSet::new();
     let mut waiting: Vec<Visit> = Vec::new();
@@ -37,25 +37,25 @@ pub(super) fn is_steady(program: &Program) -> Option<bool> {
             continue;
         }
         let (state, starts) = visit;
-        if is_fickle(&mut cache, program, state, &starts) {
-            return Some(false);
+        if forgets_the_best(&mut cache, program, state, &starts) {
+            return Some(true);
         }
         for class in 0..program.alphabet.len() {
             if known.len() >= MAX_VISITS || cache.is_full() {
                 return None;
             }
-            let (_, step) = cache.step(program, state, class as Class);
-            let next = cache.target(step);
-            let rows = cache.states[next as usize].key.rows();
-            waiting.push((next, renumbered(&cache.origins(step, rows), &starts)));
+            let (_, transition) = cache.step(program, state, class as Class);
+            let next = cache.target(transition);
+            let rows = cache.key(next).rows();
+            waiting.push((next, renumbered(&cache.origins(transition, rows), &starts)));
         }
     }
-    Some(true)
+    Some(false)
 }
 
-/// Whether an alternative of a pattern is not steady by itself, where the whole is too hard to tell.
+/// Whether this holds for an alternative of a pattern by itself, where the whole is too hard to judge.
 #[cfg(feature = "chat-template")]
-pub(super) fn has_fickle_branch(syntax: &Syntax) -> bool {
+pub(super) fn has_chunk_dependent_branch(syntax: &Syntax) -> bool {
     let of = |node: &Node| Syntax {
         node: node.clone(),
         groups: syntax.groups.clone(),
@@ -63,12 +63,14 @@ pub(super) fn has_fickle_branch(syntax: &Syntax) -> bool {
         constructs: Vec::new(),
     };
     match &syntax.node {
-        Node::Alternation(nodes) => nodes.iter().any(|node| has_fickle_branch(&of(node))),
-        Node::Group { node, .. } => has_fickle_branch(&of(node)),
+        Node::Alternation(nodes) => nodes
+            .iter()
+            .any(|node| has_chunk_dependent_branch(&of(node))),
+        Node::Group { node, .. } => has_chunk_dependent_branch(&of(node)),
         _ => {
             let program = Program::new(syntax);
             let program = program.ok().filter(|program| !program.needs_backtracking);
-            program.is_some_and(|program| is_steady(&program) == Some(false))
+            program.is_some_and(|program| is_chunk_dependent(&program) == Some(true))
         }
     }
 }
@@ -90,14 +92,14 @@ fn renumbered(origins: &[u16], starts: &[u16]) -> Vec<u16> {
         .collect()
 }
 
-/// Whether what is said at the end of a chunk in this state leaves out a better thread.
-fn is_fickle(cache: &mut Cache, program: &Program, state: StateId, starts: &[u16]) -> bool {
+/// Whether what is reported at the end of a chunk in this state passes over a better thread.
+fn forgets_the_best(cache: &mut Cache, program: &Program, state: StateId, starts: &[u16]) -> bool {
     let AtEnd { found, best, .. } = cache.at_end(program, state);
-    let key = &cache.states[state as usize].key;
+    let key = cache.key(state);
     let (threads, first_row) = key.at_end();
     let start = |row: u16| starts.get(row as usize).copied();
     let best_start = best.and_then(start);
-    // The earliest thread has to have its say.
+    // The earliest thread has to decide.
     if !threads.is_empty() && best_start != start(first_row as u16) {
         return true;
     }

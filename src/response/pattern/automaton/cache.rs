@@ -1,0 +1,243 @@
+//! The states and transitions that have been worked out so far.
+
+use std::collections::HashMap;
+
+use crate::response::pattern::Window;
+use crate::response::pattern::alphabet::Class;
+use crate::response::pattern::program::{After, Before, Program};
+
+use super::state::{AtEnd, Key, MATCHED, Source, StateId};
+use super::threads::Threads;
+use super::transition::{Move, Step, Transition};
+
+/// A cache that holds this many states forgets them all and builds anew what is still needed.
+const MAX_STATES: usize = 4_096;
+/// The same for the bytes that they take.
+const MAX_SIZE: usize = 8 << 20;
+
+/// The states known so far.
+#[derive(Debug, Default)]
+pub(in crate::response::pattern) struct Cache {
+    states: Vec<State>,
+    index: HashMap<Key, StateId>,
+    /// The idle states, by what stands before them.
+    idle: [Option<StateId>; 8],
+    /// For each state, one transition for each class of characters.
+    table: Vec<Transition>,
+    moves: Vec<Move>,
+    /// About how many bytes the states and the moves take.
+    size: usize,
+    threads: Threads,
+}
+
+#[derive(Debug)]
+struct State {
+    key: Key,
+    at_end: Option<AtEnd>,
+}
+
+impl Cache {
+    /// A cache that knows but one state, as the one with the number `state` of another.
+    pub(super) fn with_state_of(other: &Cache, state: StateId) -> Cache {
+        let mut cache = Cache::default();
+        // A search that has never begun is in no state.
+        if let Some(State { key, .. }) = other.states.get(state as usize) {
+            let stride = other.table.len() / other.states.len();
+            cache.add(key.clone(), stride);
+        }
+        cache
+    }
+
+    pub(in crate::response::pattern) fn key(&self, state: StateId) -> &Key {
+        &self.states[state as usize].key
+    }
+
+    /// The transition from a state, given how many classes there are.
+    #[inline(always)]
+    pub(super) fn transition(&self, state: StateId, class: Class, stride: usize) -> Transition {
+        self.table[state as usize * stride + class as usize]
+    }
+
+    /// A move by its number.
+    #[inline(always)]
+    pub(super) fn step_of(&self, number: usize) -> &Move {
+        &self.moves[number]
+    }
+
+    /// How much work has been done since this was last asked.
+    pub(super) fn take_work(&mut self) -> u64 {
+        self.threads.take_work()
+    }
+
+    /// The state in which a search begins, or goes on where nothing is under way.
+    pub(super) fn idle(
+        &mut self,
+        program: &Program,
+        window: &Window<'_>,
+        position: usize,
+    ) -> StateId {
+        let before = match program.looks.at_characters() {
+            true => program.before(window.char_before(position)),
+            false => Before::default(),
+        };
+        match self.idle[before.number()] {
+            Some(state) => state,
+            None => self.intern(program, Key::idle(before)),
+        }
+    }
+
+    /// The number of a state, which is added if it is new.
+    pub(in crate::response::pattern) fn intern(&mut self, program: &Program, key: Key) -> StateId {
+        if let Some(&id) = self.index.get(&key) {
+            return id;
+        }
+        self.add(key, program.alphabet.len())
+    }
+
+    /// Adds a state, with unknown transitions for so many classes of characters.
+    fn add(&mut self, key: Key, stride: usize) -> StateId {
+        let id = self.states.len() as StateId;
+        self.size += size_of::<Transition>() * stride + 2 * (size_of::<State>() + 4 * key.rows());
+        self.table
+            .resize(self.table.len() + stride, Transition::UNKNOWN);
+        self.index.insert(key.clone(), id);
+        if key.is_idle() && !key.not_empty {
+            self.idle[key.before.number()] = Some(id);
+        }
+        self.states.push(State { key, at_end: None });
+        id
+    }
+
+    /// How many states are known.
+    pub(in crate::response::pattern) fn states(&self) -> usize {
+        self.states.len()
+    }
+
+    pub(in crate::response::pattern) fn is_full(&self) -> bool {
+        self.states() >= MAX_STATES || self.size >= MAX_SIZE
+    }
+
+    fn forget_states(&mut self) {
+        self.states.clear();
+        self.index.clear();
+        self.idle = [None; 8];
+        self.table.clear();
+        self.moves.clear();
+        self.size = 0;
+    }
+
+    /// Works out a transition. Returns it with the state's number, which changes when a full cache
+    /// had to be emptied.
+    pub(in crate::response::pattern) fn step(
+        &mut self,
+        program: &Program,
+        state: StateId,
+        class: Class,
+    ) -> (StateId, Transition) {
+        let key = self.key(state).clone();
+        let mut state = state;
+        if self.is_full() {
+            self.forget_states();
+            state = self.intern(program, key.clone());
+        }
+        let (next, sources, found) = self.next_key(program, &key, class);
+        // Each thread is written down, compared and kept, several times over.
+        self.threads.add_work(8 * sources.len() as u64);
+        let pause = next.is_idle() || next.is_dead();
+        let next = self.intern(program, next);
+        let mut rows = sources.iter().enumerate();
+        let stays = rows.all(|(row, s)| s.row as usize == row && s.sets == 0);
+        let transition = if stays && found.is_none() && !pause {
+            Transition::to(next)
+        } else {
+            self.add_move(Move {
+                next,
+                rows: sources.into(),
+                found,
+                pause,
+            })
+        };
+        self.table[state as usize * program.alphabet.len() + class as usize] = transition;
+        (state, transition)
+    }
+
+    /// The state after a character of the class, where the registers of its threads come from, and
+    /// the registers of a match that ends before the character.
+    fn next_key(
+        &mut self,
+        program: &Program,
+        key: &Key,
+        class: Class,
+    ) -> (Key, Vec<Source>, Option<Source>) {
+        let mut sources = Vec::new();
+        let mut threads = Vec::new();
+        let walker = &mut self.threads;
+        walker.follow(program, &key.threads, 0, key, After::Class(class));
+        let found = walker.take(program, class, &mut threads, &mut sources);
+        let mut if_final = Vec::new();
+        if program.looks.final_newline && program.is_newline(class) {
+            walker.follow(program, &key.threads, 0, key, After::FinalNewline);
+            let rows = sources.len();
+            if let Some(source) = walker.take(program, class, &mut if_final, &mut sources) {
+                if_final.push(MATCHED);
+                sources.push(source);
+            }
+            if if_final == threads {
+                if_final.clear();
+                sources.truncate(rows);
+            }
+        }
+        let next = Key {
+            threads: threads.into(),
+            if_final: if_final.into(),
+            before: program.after_class(class),
+            found: key.found || found.is_some(),
+            not_empty: false,
+        };
+        (next, sources, found)
+    }
+
+    fn add_move(&mut self, step: Move) -> Transition {
+        self.size += size_of::<Move>() + size_of::<Source>() * step.rows.len();
+        self.moves.push(step);
+        Transition::with_move(self.moves.len() - 1)
+    }
+
+    /// What holds if the text ends in a state.
+    pub(in crate::response::pattern) fn at_end(
+        &mut self,
+        program: &Program,
+        state: StateId,
+    ) -> AtEnd {
+        if let Some(at_end) = self.states[state as usize].at_end {
+            return at_end;
+        }
+        let key = self.key(state).clone();
+        let (threads, first_row) = key.at_end();
+        self.threads
+            .follow(program, threads, first_row, &key, After::End);
+        let at_end = self.threads.at_end(program);
+        self.states[state as usize].at_end = Some(at_end);
+        at_end
+    }
+
+    /// What a transition does with the threads: for each in the next state, the row it comes from.
+    pub(in crate::response::pattern) fn origins(
+        &self,
+        transition: Transition,
+        next_rows: usize,
+    ) -> Vec<u16> {
+        match transition.step() {
+            Step::To(_) => (0..next_rows as u16).collect(),
+            Step::Move(number) => self.moves[number].rows.iter().map(|s| s.row).collect(),
+        }
+    }
+
+    /// The state that a transition leads to.
+    pub(in crate::response::pattern) fn target(&self, transition: Transition) -> StateId {
+        match transition.step() {
+            Step::To(state) => state,
+            Step::Move(number) => self.moves[number].next,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The states of the automaton.
+
+use crate::response::pattern::program::{Before, Pc};
+
+/// As a thread of [`Key::if_final`]: it has matched before the newline that was read last.
+pub(super) const MATCHED: Pc = Pc::MAX;
+
+/// As the row that a thread's registers come from: the thread begins at the current position.
+pub(in crate::response::pattern) const FRESH: u16 = u16::MAX;
+
+/// The number of a state.
+pub(in crate::response::pattern) type StateId = u32;
+
+/// What distinguishes a state from the others.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(in crate::response::pattern) struct Key {
+    /// Threads that have taken at least one character, best first.
+    pub(in crate::response::pattern) threads: Box<[Pc]>,
+    /// Threads that live only if the text ends here, because they took the newline just read for
+    /// the last character; where there are any, they stand for all threads at the end.
+    pub(super) if_final: Box<[Pc]>,
+    pub(super) before: Before,
+    /// A match has been found: no new thread begins, and those that are left would be better.
+    pub(in crate::response::pattern) found: bool,
+    /// A match may not be empty here.
+    pub(super) not_empty: bool,
+}
+
+impl Key {
+    /// A state in which no match is under way.
+    pub(in crate::response::pattern) fn idle(before: Before) -> Key {
+        Key {
+            threads: Box::default(),
+            if_final: Box::default(),
+            before,
+            found: false,
+            not_empty: false,
+        }
+    }
+
+    /// Whether no match is under way, and none has been found.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.found && self.rows() == 0
+    }
+
+    /// Whether a match has been found that nothing can better.
+    pub(super) fn is_dead(&self) -> bool {
+        self.found && self.rows() == 0
+    }
+
+    /// How many threads there are in both lists: each has a row of registers.
+    pub(in crate::response::pattern) fn rows(&self) -> usize {
+        self.threads.len() + self.if_final.len()
+    }
+
+    /// The threads that count if the text ends here, and the row of registers of the first.
+    pub(in crate::response::pattern) fn at_end(&self) -> (&[Pc], usize) {
+        if self.if_final.is_empty() {
+            (&self.threads, 0)
+        } else {
+            (&self.if_final, self.threads.len())
+        }
+    }
+}
+
+/// What holds if the text ends in a state.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::response::pattern) struct AtEnd {
+    /// The match, by the registers of its thread and its end.
+    pub(in crate::response::pattern) found: Option<(Source, MatchEnd)>,
+    /// The row of the best thread that wants more text.
+    pub(super) live: Option<u16>,
+    /// The row of the best thread, whether it matches or wants more text.
+    pub(in crate::response::pattern) best: Option<u16>,
+}
+
+/// Where a match ends that holds if the text ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::response::pattern) enum MatchEnd {
+    /// At the end of the text.
+    Here,
+    /// Before the newline that ends it.
+    BeforeNewline,
+}
+
+impl MatchEnd {
+    pub(super) fn position(self, at: usize) -> usize {
+        match self {
+            MatchEnd::Here => at,
+            MatchEnd::BeforeNewline => at - 1,
+        }
+    }
+}
+
+/// Where a row of registers comes from, and which of them take the current position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::response::pattern) struct Source {
+    /// The row of the same thread before, or [`FRESH`].
+    pub(in crate::response::pattern) row: u16,
+    /// One bit for each register that takes the position.
+    pub(super) sets: u64,
+}
+
+impl Source {
+    /// A row as it was.
+    pub(super) fn row(row: u16) -> Source {
+        Source { row, sets: 0 }
+    }
+}
