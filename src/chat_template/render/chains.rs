@@ -46,7 +46,7 @@ fn longest(source: &str, config: &TemplateConfig) -> usize {
             Ok((Token::Comma | Token::VariableEnd | Token::BlockEnd, _)) => length = 0,
             Ok((Token::Ident("elif"), _)) => branches += 1,
             Ok(_) => length += 1,
-            // This is told when the template is compiled.
+            // This is an error when the template is compiled.
             Err(_) => break,
         }
         longest = longest.max(length).max(branches);
