@@ -19,11 +19,11 @@ const FUNCTION: &str = "__generation";
 const MARKS: [char; 2] = ['\u{fdd0}', '\u{fdd1}'];
 
 /// The template with its tags rewritten, if it has any.
-pub(super) fn rewrite(source: &str, syntax: &SyntaxConfig) -> Option<String> {
+pub(super) fn rewrite(jinja: &str, syntax: &SyntaxConfig) -> Option<String> {
     let mut rewritten = String::new();
     let mut copied = 0;
     let mut after_block_start = false;
-    for token in tokenize(source, false, syntax.clone()) {
+    for token in tokenize(jinja, false, syntax.clone()) {
         // What can't be tokenized is an error when the template is compiled.
         let (token, span) = token.ok()?;
         let replacement = match token {
@@ -32,13 +32,13 @@ pub(super) fn rewrite(source: &str, syntax: &SyntaxConfig) -> Option<String> {
             _ => None,
         };
         if let Some(replacement) = replacement {
-            rewritten.push_str(&source[copied..span.start_offset as usize]);
+            rewritten.push_str(&jinja[copied..span.start_offset as usize]);
             rewritten.push_str(&replacement);
             copied = span.end_offset as usize;
         }
         after_block_start = matches!(token, Token::BlockStart);
     }
-    (copied > 0).then(|| rewritten + &source[copied..])
+    (copied > 0).then(|| rewritten + &jinja[copied..])
 }
 
 /// The marks of one rendering.

@@ -68,17 +68,17 @@ pub struct PreparedTemplate {
 }
 
 impl PreparedTemplate {
-    pub(crate) fn new(source: &str) -> PreparedTemplate {
+    pub(crate) fn new(jinja: &str) -> PreparedTemplate {
         // Jinja has one kind of line end.
-        let source = source.replace("\r\n", "\n").replace('\r', "\n");
-        let rewritten = generation::rewrite(&source, &syntax());
+        let jinja = jinja.replace("\r\n", "\n").replace('\r', "\n");
+        let rewritten = generation::rewrite(&jinja, &syntax());
         match rewritten {
             Some(text) => PreparedTemplate {
                 text,
-                original: Some(source),
+                original: Some(jinja),
             },
             None => PreparedTemplate {
-                text: source,
+                text: jinja,
                 original: None,
             },
         }
