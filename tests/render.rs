@@ -1,4 +1,4 @@
-//! What templates render to, told by the rows in `tests/render/*.json`.
+//! What templates render to, by the rows in `tests/render/*.json`.
 //!
 //! A row has a `template`, maybe `variables`, and the `text` that comes of it or `"error": true`.
 //! What rows expect is what the transformers library does, except in `differences.json`, where

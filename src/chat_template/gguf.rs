@@ -5,12 +5,12 @@
 //! is the type of its items, their number, and the items. Little endian, unless the version says
 //! otherwise.
 
+mod reader;
+
 use std::collections::HashSet;
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek};
 use std::path::Path;
-
-mod reader;
 
 use super::error::{GgufFault, LoadError};
 use super::extras::Extras;
@@ -36,6 +36,7 @@ const CONTROL: u64 = 3;
 const MAX_KEY: u64 = u16::MAX as u64;
 /// Tokens are far shorter.
 const MAX_TOKEN: u64 = 64 << 10;
+
 pub(super) fn load(
     mut file: File,
     metadata: &Metadata,
@@ -119,8 +120,8 @@ struct TokenTypes {
 }
 
 impl Model {
-    fn read<R: Read + Seek>(source: R, length: u64) -> Result<(Self, Reader<R>), ReadFailure> {
-        let mut reader = Reader::new(source, length);
+    fn read<R: Read + Seek>(file: R, length: u64) -> Result<(Self, Reader<R>), ReadFailure> {
+        let mut reader = Reader::new(file, length);
         let entries = reader.header()?;
         let mut model = Self::default();
         for _ in 0..entries {

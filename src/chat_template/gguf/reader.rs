@@ -62,7 +62,7 @@ impl Kind {
 
 /// Reads numbers and texts one after the other, and never past the end.
 pub(super) struct Reader<R: Read + Seek> {
-    source: BufReader<R>,
+    input: BufReader<R>,
     pub(super) position: u64,
     length: u64,
     is_big_endian: bool,
@@ -73,9 +73,9 @@ pub(super) struct Reader<R: Read + Seek> {
 }
 
 impl<R: Read + Seek> Reader<R> {
-    pub(super) fn new(source: R, length: u64) -> Self {
+    pub(super) fn new(input: R, length: u64) -> Self {
         Self {
-            source: BufReader::with_capacity(64 << 10, source),
+            input: BufReader::with_capacity(64 << 10, input),
             position: 0,
             length,
             is_big_endian: false,
@@ -127,7 +127,7 @@ impl<R: Read + Seek> Reader<R> {
     fn bytes<const N: usize>(&mut self) -> Result<[u8; N], ReadFailure> {
         self.need(N as u64)?;
         let mut bytes = [0; N];
-        self.source.read_exact(&mut bytes)?;
+        self.input.read_exact(&mut bytes)?;
         self.position += N as u64;
         Ok(bytes)
     }
@@ -180,7 +180,7 @@ impl<R: Read + Seek> Reader<R> {
         limit(place, length, most, what)?;
         let start = self.position;
         let mut bytes = Vec::new();
-        let read = self.source.by_ref().take(length).read_to_end(&mut bytes)?;
+        let read = self.input.by_ref().take(length).read_to_end(&mut bytes)?;
         self.position += read as u64;
         if read as u64 != length {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
@@ -205,7 +205,7 @@ impl<R: Read + Seek> Reader<R> {
     fn skip(&mut self, length: u64) -> Result<(), ReadFailure> {
         self.need(length)?;
         let step = i64::try_from(length).map_err(io::Error::other)?;
-        self.source.seek_relative(step)?;
+        self.input.seek_relative(step)?;
         self.position += length;
         Ok(())
     }
@@ -216,7 +216,7 @@ impl<R: Read + Seek> Reader<R> {
     }
 
     pub(super) fn go_to(&mut self, position: u64) -> Result<(), ReadFailure> {
-        self.source.seek(SeekFrom::Start(position))?;
+        self.input.seek(SeekFrom::Start(position))?;
         self.position = position;
         Ok(())
     }

@@ -24,7 +24,7 @@ impl Arguments {
         })
     }
 
-    /// The arguments of a filter, which minijinja has told apart.
+    /// The arguments of a filter, which minijinja has sorted by how they are given.
     pub(super) fn of_filter(positional: Rest<Value>, named: Kwargs) -> Arguments {
         Arguments {
             positional: positional.0,

@@ -1,4 +1,4 @@
-//! What a template may spend: strangers write them.
+//! What a template may spend, since anybody may have written it.
 //!
 //! minijinja counts instructions. What a single instruction may do (to join, to repeat, to
 //! replace) is bounded by the bytes that it makes, and what neither catches by the clock.

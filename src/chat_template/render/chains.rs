@@ -16,11 +16,11 @@ const STACK: usize = 256 << 20;
 /// Compiles a template.
 pub(super) fn compiled<'t>(
     name: &'t str,
-    source: &'t str,
+    jinja: &'t str,
     config: &TemplateConfig,
 ) -> Result<CompiledTemplate<'t>, Error> {
-    let compile = || CompiledTemplate::new(name, source, config);
-    match longest(source, config) {
+    let compile = || CompiledTemplate::new(name, jinja, config);
+    match longest(jinja, config) {
         0..=SHORT => compile(),
         length if length <= MAX_LENGTH => std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().stack_size(STACK);
@@ -38,15 +38,15 @@ fn invalid(detail: &'static str) -> Error {
 }
 
 /// How many tokens the longest chain has, at most.
-fn longest(source: &str, config: &TemplateConfig) -> usize {
+fn longest(jinja: &str, config: &TemplateConfig) -> usize {
     let (mut longest, mut length, mut branches) = (0, 0, 0);
-    for token in tokenize(source, false, config.syntax_config.clone()) {
+    for token in tokenize(jinja, false, config.syntax_config.clone()) {
         match token {
             // A chain ends where a tag or an item of a list does.
             Ok((Token::Comma | Token::VariableEnd | Token::BlockEnd, _)) => length = 0,
             Ok((Token::Ident("elif"), _)) => branches += 1,
             Ok(_) => length += 1,
-            // This is told when the template is compiled.
+            // This is an error when the template is compiled.
             Err(_) => break,
         }
         longest = longest.max(length).max(branches);

@@ -7,8 +7,8 @@ use indexmap::IndexMap;
 use minijinja::value::{Object, ObjectRepr, from_args};
 use minijinja::{Error, State, Value};
 
-use super::values::check_key;
-use super::{budget, globals};
+use super::kinds::check_key;
+use super::{budget, items};
 
 /// The methods that the sandbox of the reference lets templates see.
 pub(super) const METHODS: [&str; 5] = ["items", "keys", "values", "get", "copy"];
@@ -84,7 +84,18 @@ pub(super) fn call_method(
             // A mapping never changes, so it is as good as its copy.
             Ok(Some(map.clone()))
         }
-        "fromkeys" => globals::from_keys(args).map(Some),
+        "fromkeys" => from_keys(args).map(Some),
         _ => Ok(None),
     }
+}
+
+/// `dict.fromkeys`
+pub(super) fn from_keys(args: &[Value]) -> Result<Value, Error> {
+    let (keys, value) = from_args::<(Value, Option<Value>)>(args)?;
+    let value = value.unwrap_or_else(|| Value::from(()));
+    let pair = |key: Value| check_key(&key).map(|()| (key, value.clone()));
+    let pairs = items::items(&keys)?.map(pair);
+    let pairs = pairs.collect::<Result<Vec<_>, Error>>()?;
+    budget::spend(pairs.len() * 2 * size_of::<Value>())?;
+    Ok(Value::from_pairs(pairs))
 }

@@ -34,7 +34,7 @@ impl RenderError {
     /// `original` is the template before it was rewritten, line by line, if it was.
     pub(super) fn new(
         error: &minijinja::Error,
-        source: &str,
+        jinja: &str,
         original: Option<&str>,
     ) -> RenderError {
         let mut message = match (error.detail(), error.kind()) {
@@ -63,8 +63,8 @@ impl RenderError {
             line: error.line(),
             excerpt: error
                 .range()
-                .filter(|range| is_as_written(source, original, range.start))
-                .and_then(|range| excerpt(source, range.start, range.end)),
+                .filter(|range| is_as_written(jinja, original, range.start))
+                .and_then(|range| excerpt(jinja, range.start, range.end)),
         }
     }
 
@@ -129,21 +129,21 @@ pub(super) fn invalid(detail: impl Into<Cow<'static, str>>) -> minijinja::Error 
 pub(super) const RAISED: &str = "\u{0}";
 
 /// Whether the line of a place is the same in the original: otherwise it would not be recognized.
-fn is_as_written(source: &str, original: Option<&str>, place: usize) -> bool {
-    let (Some(before), Some(original)) = (source.get(..place), original) else {
+fn is_as_written(jinja: &str, original: Option<&str>, place: usize) -> bool {
+    let (Some(before), Some(original)) = (jinja.get(..place), original) else {
         return true;
     };
     let line = before.matches('\n').count();
-    source.split('\n').nth(line) == original.split('\n').nth(line)
+    jinja.split('\n').nth(line) == original.split('\n').nth(line)
 }
 
-fn excerpt(source: &str, start: usize, end: usize) -> Option<(String, usize, usize)> {
-    let before = source.get(..start)?;
+fn excerpt(jinja: &str, start: usize, end: usize) -> Option<(String, usize, usize)> {
+    let before = jinja.get(..start)?;
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let rest = &source[line_start..];
+    let rest = &jinja[line_start..];
     let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
-    let column = source[line_start..start].chars().count();
-    let width = source.get(start..end.min(line_start + line.len()).max(start))?;
+    let column = jinja[line_start..start].chars().count();
+    let width = jinja.get(start..end.min(line_start + line.len()).max(start))?;
     let width = width.chars().count().max(1);
     let skipped = column.saturating_sub(CONTEXT);
     let shown: String = line.chars().skip(skipped).take(2 * CONTEXT).collect();

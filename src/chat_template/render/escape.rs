@@ -35,8 +35,8 @@ pub(super) fn escape(text: &str) -> Cow<'_, str> {
 }
 
 /// Makes a result as safe as the text that it came from: a string, or a list of strings.
-pub(super) fn as_safe_as(source: &Value, result: Value) -> Value {
-    if !source.is_safe() {
+pub(super) fn as_safe_as(original: &Value, result: Value) -> Value {
+    if !original.is_safe() {
         return result;
     }
     if let Some(text) = result.as_str() {
@@ -44,7 +44,7 @@ pub(super) fn as_safe_as(source: &Value, result: Value) -> Value {
     }
     match result.try_iter() {
         Ok(items) if result.as_object().is_some() && !result.is_tuple() => {
-            items.map(|item| as_safe_as(source, item)).collect()
+            items.map(|item| as_safe_as(original, item)).collect()
         }
         _ => result,
     }

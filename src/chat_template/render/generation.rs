@@ -4,14 +4,13 @@
 //! rewritten as a `{% call %}` of a function, which puts marks around the enclosed text; they are
 //! taken out again when all is rendered, since only then it is known where the text stands.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use minijinja::machinery::{Token, tokenize};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, State, Value};
-
-use super::Rendering;
 
 /// The function that the tag becomes.
 const FUNCTION: &str = "__generation";
@@ -20,12 +19,12 @@ const FUNCTION: &str = "__generation";
 const MARKS: [char; 2] = ['\u{fdd0}', '\u{fdd1}'];
 
 /// The template with its tags rewritten, if it has any.
-pub(super) fn rewrite(source: &str, syntax: &SyntaxConfig) -> Option<String> {
+pub(super) fn rewrite(jinja: &str, syntax: &SyntaxConfig) -> Option<String> {
     let mut rewritten = String::new();
     let mut copied = 0;
     let mut after_block_start = false;
-    for token in tokenize(source, false, syntax.clone()) {
-        // What can't be tokenized is told when the template is compiled.
+    for token in tokenize(jinja, false, syntax.clone()) {
+        // What can't be tokenized is an error when the template is compiled.
         let (token, span) = token.ok()?;
         let replacement = match token {
             Token::Ident("generation") if after_block_start => Some(format!("call {FUNCTION}()")),
@@ -33,13 +32,13 @@ pub(super) fn rewrite(source: &str, syntax: &SyntaxConfig) -> Option<String> {
             _ => None,
         };
         if let Some(replacement) = replacement {
-            rewritten.push_str(&source[copied..span.start_offset as usize]);
+            rewritten.push_str(&jinja[copied..span.start_offset as usize]);
             rewritten.push_str(&replacement);
             copied = span.end_offset as usize;
         }
         after_block_start = matches!(token, Token::BlockStart);
     }
-    (copied > 0).then(|| rewritten + &source[copied..])
+    (copied > 0).then(|| rewritten + &jinja[copied..])
 }
 
 /// The marks of one rendering.
@@ -63,12 +62,9 @@ impl Marks {
     }
 
     /// The text without marks, and where they stood, in characters.
-    pub(super) fn take_out(self, marked: String) -> Rendering {
+    pub(super) fn take_out(self, marked: String) -> (String, Vec<Range<usize>>) {
         if self.used.load(Ordering::Relaxed) == 0 {
-            return Rendering {
-                text: marked,
-                generated: Vec::new(),
-            };
+            return (marked, Vec::new());
         }
         let mut text = String::with_capacity(marked.len());
         let mut generated = Vec::new();
@@ -84,6 +80,6 @@ impl Marks {
                 position += 1;
             }
         }
-        Rendering { text, generated }
+        (text, generated)
     }
 }

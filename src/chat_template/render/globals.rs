@@ -7,8 +7,8 @@ use minijinja::value::{Kwargs, Object, ObjectRepr, Rest, from_args};
 use minijinja::{Environment, Error, ErrorKind, State, Value};
 
 use super::error::invalid;
-use super::values::check_key;
-use super::{budget, python};
+use super::kinds::check_key;
+use super::{budget, dicts, items, printing};
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_global("dict", Value::from_object(Dict));
@@ -44,7 +44,7 @@ impl Object for Dict {
         args: &[Value],
     ) -> Result<Value, Error> {
         match method {
-            "fromkeys" => from_keys(args),
+            "fromkeys" => dicts::from_keys(args),
             _ => Err(Error::from(ErrorKind::UnknownMethod)),
         }
     }
@@ -62,24 +62,13 @@ fn pairs_of(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
         return Err(invalid("none is no mapping"));
     }
     let pair = |item: Value| {
-        let both: Vec<Value> = python::items(&item)?.collect();
+        let both: Vec<Value> = items::items(&item)?.collect();
         match <[Value; 2]>::try_from(both) {
             Ok([key, value]) => check_key(&key).map(|()| (key, value)),
             Err(_) => Err(invalid("a mapping is made of pairs")),
         }
     };
-    python::items(value)?.map(pair).collect()
-}
-
-/// `dict.fromkeys`
-pub(super) fn from_keys(args: &[Value]) -> Result<Value, Error> {
-    let (keys, value) = from_args::<(Value, Option<Value>)>(args)?;
-    let value = value.unwrap_or_else(|| Value::from(()));
-    let pair = |key: Value| check_key(&key).map(|()| (key, value.clone()));
-    let pairs = python::items(&keys)?.map(pair);
-    let pairs = pairs.collect::<Result<Vec<_>, Error>>()?;
-    budget::spend(pairs.len() * 2 * size_of::<Value>())?;
-    Ok(Value::from_pairs(pairs))
+    items::items(value)?.map(pair).collect()
 }
 
 /// What `dict` and `namespace` are given: at most one mapping or list of pairs, and names.
@@ -115,7 +104,7 @@ pub(super) fn refuse_private() -> Result<(), Error> {
 }
 
 fn raise(message: &Value) -> Result<Value, Error> {
-    let message = python::str(message);
+    let message = printing::str(message);
     Err(invalid(format!("{}{message}", super::error::RAISED)))
 }
 

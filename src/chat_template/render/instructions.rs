@@ -156,7 +156,7 @@ fn assigned_in_macros<'s>(all: &Instructions<'s>) -> HashMap<u32, Vec<Instructio
         let Instruction::BuildMacro(_, start, _) = instruction else {
             continue;
         };
-        // The closure is taken just before the arguments are told.
+        // The closure is taken just before the arguments are named.
         let closure = (0..index)
             .rev()
             .find(|&at| matches!(all.get(at), Some(Instruction::GetClosure)));

@@ -1,14 +1,20 @@
 //! Rendering chat templates as the transformers library does.
 //!
 //! minijinja parses and runs the templates. What Python does otherwise is supplied here, each in
-//! one place: [`instructions`] replaces those that mean more in Python, [`ordering`] and
-//! [`slices`] say what they do, [`lists`] makes lists that can grow, [`filters`], [`globals`] and
-//! [`strings`] have the filters, tests, functions and methods, [`generation`] the one tag of its
-//! own, and [`budget`] and [`chains`] see to it that strangers' templates come to an end.
+//! one place. From the bottom up, each using only those before it:
+//!
+//! - [`budget`] and [`chains`] see to it that any template comes to an end;
+//! - [`characters`], [`kinds`] and [`items`] say what values are, and [`printing`] how they print;
+//! - [`ordering`], [`slices`], [`percent`] and [`operators`] calculate with them;
+//! - [`strings`], [`dicts`] and [`lists`] have their [`methods`];
+//! - [`filters`] and [`globals`] have the filters, tests and functions;
+//! - [`generation`] has the one tag of its own, and [`instructions`] replaces those of minijinja's
+//!   instructions that mean more in Python.
 
 mod arguments;
 mod budget;
 mod chains;
+mod characters;
 mod dicts;
 mod error;
 mod escape;
@@ -16,13 +22,17 @@ mod filters;
 mod generation;
 mod generators;
 mod globals;
+mod groups;
+mod input;
 mod instructions;
+mod items;
+mod kinds;
 mod lists;
-mod messages;
+mod methods;
 mod operators;
 mod ordering;
 mod percent;
-mod python;
+mod printing;
 mod slices;
 mod strings;
 mod time;
@@ -31,34 +41,13 @@ mod values;
 use std::ops::Range;
 use std::sync::Arc;
 
-use jiff::civil::DateTime;
 use minijinja::machinery::{CompiledTemplate, TemplateConfig, make_string_output};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment};
 
-use crate::value::{Object, Value};
-
 pub use error::RenderError;
-pub(crate) use messages::REASONING_KEYS;
-
-/// What a template is rendered with.
-#[derive(Debug, Clone, Default)]
-pub struct RenderInput {
-    /// The conversation.
-    pub messages: Value,
-    /// The tools that are offered: a list, or null.
-    pub tools: Value,
-    /// Whether the prompt is to end with the beginning of the assistant's turn.
-    pub add_generation_prompt: bool,
-    /// Further variables of the template. They win over those of the same name.
-    pub variables: Object,
-    /// The text that begins a prompt, if the model has one.
-    pub bos_token: Option<String>,
-    /// The text that ends a turn or a document, if the model has one.
-    pub eos_token: Option<String>,
-    /// What the template takes for the current time; without it, it is asked of the system.
-    pub now: Option<DateTime>,
-}
+pub(crate) use input::REASONING_KEYS;
+pub use input::RenderInput;
 
 /// What a template has written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,17 +69,17 @@ pub struct PreparedTemplate {
 }
 
 impl PreparedTemplate {
-    pub(crate) fn new(source: &str) -> PreparedTemplate {
+    pub(crate) fn new(jinja: &str) -> PreparedTemplate {
         // Jinja has one kind of line end.
-        let source = source.replace("\r\n", "\n").replace('\r', "\n");
-        let rewritten = generation::rewrite(&source, &syntax());
+        let jinja = jinja.replace("\r\n", "\n").replace('\r', "\n");
+        let rewritten = generation::rewrite(&jinja, &syntax());
         match rewritten {
             Some(text) => PreparedTemplate {
                 text,
-                original: Some(source),
+                original: Some(jinja),
             },
             None => PreparedTemplate {
-                text: source,
+                text: jinja,
                 original: None,
             },
         }
@@ -100,7 +89,7 @@ impl PreparedTemplate {
         RenderError::new(error, &self.text, self.original.as_deref())
     }
 
-    /// Whether the template has `{% generation %}`, and so tells what of a conversation a model
+    /// Whether the template has `{% generation %}`, and so says what of a conversation a model
     /// would write.
     pub fn marks_generation(&self) -> bool {
         self.original.is_some()
@@ -182,8 +171,8 @@ impl<'t> Renderer<'t> {
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         environment.set_recursion_limit(budget::MAX_RECURSION);
         environment.set_fuel(Some(budget::MAX_STEPS));
-        environment.set_formatter(python::format);
-        environment.set_unknown_method_callback(python::call_method);
+        environment.set_formatter(printing::format);
+        environment.set_unknown_method_callback(methods::call);
         filters::add_to(&mut environment);
         globals::add_to(&mut environment);
         instructions::replace(&mut compiled, &mut environment);
@@ -203,12 +192,15 @@ impl<'t> Renderer<'t> {
             .prepared
             .marks_generation()
             .then(|| generation::Marks::add_to(&mut environment));
-        let root = messages::context(input);
+        let root = input::context(input);
         let mut text = String::new();
         self.run(&environment, root, &mut text)
             .map_err(|error| self.prepared.error(&error))?;
         Ok(match marks {
-            Some(marks) => marks.take_out(text),
+            Some(marks) => {
+                let (text, generated) = marks.take_out(text);
+                Rendering { text, generated }
+            }
             None => Rendering {
                 text,
                 generated: Vec::new(),

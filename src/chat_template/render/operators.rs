@@ -3,7 +3,8 @@
 use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, Value};
 
-use super::{budget, escape, ordering, percent, python, values};
+use super::kinds::{check_key, is_a, type_name};
+use super::{budget, escape, ordering, percent, printing};
 
 fn unsupported(operator: &str, left: &Value, right: &Value) -> Error {
     for operand in [left, right] {
@@ -16,8 +17,8 @@ fn unsupported(operator: &str, left: &Value, right: &Value) -> Error {
         ErrorKind::InvalidOperation,
         format!(
             "`{operator}` can't take {} and {}",
-            python::type_name(left),
-            python::type_name(right)
+            type_name(left),
+            type_name(right)
         ),
     )
 }
@@ -54,8 +55,8 @@ pub(super) fn add(left: &Value, right: &Value) -> Result<Value, Error> {
 }
 
 pub(super) fn concat(left: &Value, right: &Value) -> Result<Value, Error> {
-    let mut text = python::str(left);
-    let right = python::str(right);
+    let mut text = printing::str(left);
+    let right = printing::str(right);
     budget::spend(text.len() + right.len())?;
     text.push_str(&right);
     Ok(Value::from(text))
@@ -169,7 +170,7 @@ pub(super) fn negate(value: &Value) -> Result<Value, Error> {
         Some(Operands::Floats(_, n)) => Ok(Value::from(-n)),
         None => Err(Error::new(
             ErrorKind::InvalidOperation,
-            format!("{} can't be negated", python::type_name(value)),
+            format!("{} can't be negated", type_name(value)),
         )),
     }
 }
@@ -188,8 +189,8 @@ pub(super) fn contained(item: &Value, container: &Value) -> Result<bool, Error> 
         return Ok(text.contains(part));
     }
     match container.kind() {
-        ValueKind::Map if !python::is_a(container, "Namespace") => {
-            values::check_key(item)?;
+        ValueKind::Map if !is_a(container, "Namespace") => {
+            check_key(item)?;
             let found = container.as_object().and_then(|map| map.get_value(item));
             Ok(found.is_some())
         }
@@ -203,7 +204,7 @@ pub(super) fn contained(item: &Value, container: &Value) -> Result<bool, Error> 
         }
         _ => Err(Error::new(
             ErrorKind::InvalidOperation,
-            format!("nothing can be in {}", python::type_name(container)),
+            format!("nothing can be in {}", type_name(container)),
         )),
     }
 }

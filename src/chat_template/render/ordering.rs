@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, Value};
 
-use super::{budget, python};
+use super::budget;
+use super::kinds::type_name;
 
 /// How deeply lists are compared that contain others.
 const MAX_DEPTH: usize = 100;
@@ -71,7 +72,7 @@ fn unordered(left: &Value, right: &Value) -> Error {
         true => ErrorKind::UndefinedError,
         false => ErrorKind::InvalidOperation,
     };
-    let (left, right) = (python::type_name(left), python::type_name(right));
+    let (left, right) = (type_name(left), type_name(right));
     Error::new(kind, format!("there is no order of {left} and {right}"))
 }
 

@@ -4,7 +4,7 @@ use minijinja::value::ValueKind;
 use minijinja::{Error, Value};
 
 use super::error::invalid;
-use super::{budget, python};
+use super::{budget, printing};
 
 /// `template % values`
 pub(super) fn format(template: &str, values: &Value) -> Result<Value, Error> {
@@ -117,7 +117,7 @@ impl Spec {
             spec.given[1] = text.next_if_eq(&'*').is_some();
             spec.precision = Some(number(text)?.unwrap_or(0));
         }
-        // These tell of sizes in C, and nothing in Python.
+        // These stand for sizes in C, and for nothing in Python.
         let _ = text.next_if(|c| "hlL".contains(*c));
         spec.kind = text
             .next()
@@ -160,9 +160,9 @@ impl Spec {
             None => text,
         };
         let text = match self.kind {
-            's' => cut(python::str(&value)),
-            'r' => cut(python::repr(&value)),
-            'a' => cut(python::ascii(&value)),
+            's' => cut(printing::str(&value)),
+            'r' => cut(printing::repr(&value)),
+            'a' => cut(printing::ascii(&value)),
             'c' => character(&value)?,
             'd' | 'i' | 'u' | 'x' | 'X' | 'o' => self.signed(&self.integer(&value)?),
             'f' | 'F' | 'e' | 'E' | 'g' | 'G' => self.signed(&self.float(&value)?),

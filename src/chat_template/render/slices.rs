@@ -5,7 +5,8 @@ use minijinja::{Error, Value};
 
 use super::error::invalid;
 use super::generators::Generator;
-use super::{budget, python};
+use super::kinds::type_name;
+use super::{budget, escape};
 
 /// A part of a string, a list or a tuple.
 pub(super) fn slice(
@@ -20,7 +21,7 @@ pub(super) fn slice(
         budget::spend(characters.len() * size_of::<char>())?;
         let part = places(bounds, characters.len())?;
         let part: String = part.map(|index| characters[index]).collect();
-        return Ok(super::escape::as_safe_as(value, Value::from(part)));
+        return Ok(escape::as_safe_as(value, Value::from(part)));
     }
     if value.kind() != ValueKind::Seq {
         return no_part(value);
@@ -38,7 +39,7 @@ pub(super) fn slice(
 /// What has no parts: numbers and mappings give undefined, as they do for items they don't have.
 fn no_part(value: &Value) -> Result<Value, Error> {
     if value.is_undefined() || Generator::is(value) {
-        let what = python::type_name(value);
+        let what = type_name(value);
         return Err(invalid(format!("{what} can't be sliced")));
     }
     Ok(Value::UNDEFINED)

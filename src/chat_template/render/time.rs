@@ -9,7 +9,7 @@ use super::arguments::Arguments;
 use super::budget;
 use super::error::invalid;
 
-/// Adds the function that tells the current time, or the one that stands for it.
+/// Adds the function that returns the current time, or the one that stands for it.
 pub(super) fn add_to(environment: &mut Environment<'_>, now: Option<DateTime>) {
     environment.add_function("strftime_now", move |args: Rest<Value>, named: Kwargs| {
         let args = Arguments::of_filter(args, named);

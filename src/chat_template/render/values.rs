@@ -5,6 +5,8 @@ use minijinja::{Error, ErrorKind};
 
 use crate::value::{JsonString, Number, Object, Value};
 
+use super::kinds::{is_a, type_name};
+
 /// How deeply values may nest that are turned into JSON: templates can build them without end.
 const MAX_DEPTH: usize = 500;
 
@@ -31,22 +33,6 @@ pub(super) fn to_template(value: &Value) -> minijinja::Value {
     }
 }
 
-/// Sees to it that a value may be a key: lists and mappings may not.
-pub(super) fn check_key(key: &minijinja::Value) -> Result<(), Error> {
-    let is_key = match key.kind() {
-        ValueKind::Map => false,
-        ValueKind::Seq => key.is_tuple(),
-        _ => true,
-    };
-    match is_key {
-        true => Ok(()),
-        false => Err(Error::new(
-            ErrorKind::InvalidOperation,
-            format!("{} can't be a key", super::python::type_name(key)),
-        )),
-    }
-}
-
 /// minijinja's value as ours; what JSON has no form for is an error.
 pub(super) fn from_template(value: &minijinja::Value) -> Result<Value, Error> {
     convert(value, 0)
@@ -70,7 +56,7 @@ fn convert(value: &minijinja::Value, depth: usize) -> Result<Value, Error> {
             let items = value.try_iter()?.map(|item| convert(&item, depth + 1));
             Ok(items.collect::<Result<Vec<Value>, Error>>()?.into())
         }
-        ValueKind::Map if !super::python::is_a(value, "Namespace") => {
+        ValueKind::Map if !is_a(value, "Namespace") => {
             let mut object = Object::new();
             for key in value.try_iter()? {
                 let item = convert(&value.get_item(&key)?, depth + 1)?;
@@ -80,10 +66,7 @@ fn convert(value: &minijinja::Value, depth: usize) -> Result<Value, Error> {
         }
         _ => Err(Error::new(
             ErrorKind::BadSerialization,
-            format!(
-                "{} can't be written as JSON",
-                super::python::type_name(value)
-            ),
+            format!("{} can't be written as JSON", type_name(value)),
         )),
     }
 }

@@ -6,15 +6,15 @@ use minijinja::value::{Kwargs, Rest, ValueKind};
 use minijinja::{Environment, Error, Value};
 
 use crate::chat_template::render::arguments::Arguments;
-use crate::chat_template::render::{budget, escape, python};
-
-use super::invalid;
+use crate::chat_template::render::characters::is_space;
+use crate::chat_template::render::error::invalid;
+use crate::chat_template::render::{budget, escape, items, printing};
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter("escape", escaped);
     environment.add_filter("e", escaped);
     environment.add_filter("forceescape", |value: &Value| {
-        safe_html(&python::str(value))
+        safe_html(&printing::str(value))
     });
     environment.add_filter("striptags", strip_tags);
     environment.add_filter("urlencode", url_encode);
@@ -24,7 +24,7 @@ pub(super) fn add_to(environment: &mut Environment<'_>) {
 fn escaped(value: &Value) -> Result<Value, Error> {
     match value.is_safe() {
         true => Ok(value.clone()),
-        false => safe_html(&python::str(value)),
+        false => safe_html(&printing::str(value)),
     }
 }
 
@@ -36,11 +36,12 @@ fn safe_html(text: &str) -> Result<Value, Error> {
 
 /// The text without comments and tags, with its white space made single.
 fn strip_tags(value: &Value) -> Result<String, Error> {
-    let text = python::str(value);
+    let text = printing::str(value);
     budget::spend(text.len())?;
     let text = without(&text, "<!--", "-->");
     let text = without(&text, "<", ">");
-    let words: Vec<&str> = text.split_whitespace().collect();
+    let words = text.split(is_space).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.collect();
     let text = words.join(" ");
     let entities = [
         ("&lt;", "<"),
@@ -89,7 +90,7 @@ fn url_encode(value: &Value) -> Result<String, Error> {
         ValueKind::Seq | ValueKind::Map | ValueKind::Iterable
     );
     if !is_list {
-        let text = python::str(value);
+        let text = printing::str(value);
         budget::spend(text.len().saturating_mul(3))?;
         return Ok(quoted(&text, b"/", "%20"));
     }
@@ -97,12 +98,12 @@ fn url_encode(value: &Value) -> Result<String, Error> {
     for item in value.try_iter()? {
         let both = match value.kind() {
             ValueKind::Map => vec![item.clone(), value.get_item(&item)?],
-            _ => python::items(&item)?.collect(),
+            _ => items::items(&item)?.collect(),
         };
         let [key, item] = both.as_slice() else {
             return Err(invalid("`urlencode` takes pairs"));
         };
-        let (key, item) = (python::str(key), python::str(item));
+        let (key, item) = (printing::str(key), printing::str(item));
         budget::spend((key.len() + item.len()).saturating_mul(3))?;
         parts.push(format!(
             "{}={}",
@@ -128,11 +129,11 @@ fn xml_attributes(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Val
         if item.is_none() || item.is_undefined() {
             continue;
         }
-        let name = python::str(&key);
+        let name = printing::str(&key);
         if name.contains(|c: char| c.is_whitespace() || "/>=".contains(c)) {
             return Err(invalid(format!("`{name}` is no name of an attribute")));
         }
-        let text = python::str(&item);
+        let text = printing::str(&item);
         let piece = format!(
             "{}=\"{}\"",
             escape::escape(&name),

@@ -4,11 +4,10 @@ use minijinja::value::{Kwargs, Rest};
 use minijinja::{Environment, Error, Value};
 
 use crate::chat_template::render::arguments::Arguments;
+use crate::chat_template::render::error::invalid;
 use crate::chat_template::render::values::{from_template, to_template};
-use crate::chat_template::render::{budget, python};
+use crate::chat_template::render::{budget, printing};
 use crate::json::{self, Style};
-
-use super::invalid;
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter("tojson", to_json);
@@ -32,8 +31,8 @@ fn to_json(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Err
         let [item, key] = both.as_slice() else {
             return Err(invalid("`separators` takes two strings"));
         };
-        style.item_separator = python::str(item).into();
-        style.key_separator = python::str(key).into();
+        style.item_separator = printing::str(item).into();
+        style.key_separator = printing::str(key).into();
     }
     args.check(4)?;
     let text = json::write_styled(&from_template(value)?, &style);
@@ -50,7 +49,7 @@ fn json_indent(args: &Arguments) -> Result<Option<usize>, Error> {
         .get(1, "indent")?
         .filter(|indent| indent.as_str().is_some())
     {
-        let spaces = python::str(&spaces);
+        let spaces = printing::str(&spaces);
         return match spaces.bytes().all(|byte| byte == b' ') {
             true => Ok(Some(spaces.len())),
             false => Err(invalid("JSON is indented by spaces only")),

@@ -1,17 +1,19 @@
 //! Filters of lists and mappings.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use minijinja::value::{Enumerator, Kwargs, Object, ObjectRepr, Rest, Tuple, ValueKind};
+use minijinja::value::{Kwargs, ObjectRepr, Rest, Tuple, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, Value};
 
 use crate::chat_template::render::arguments::Arguments;
+use crate::chat_template::render::error::invalid;
 use crate::chat_template::render::generators::Generator;
-use crate::chat_template::render::values::check_key;
-use crate::chat_template::render::{budget, operators, ordering, python};
+use crate::chat_template::render::groups::Group;
+use crate::chat_template::render::items;
+use crate::chat_template::render::kinds::{check_key, type_name};
+use crate::chat_template::render::{budget, operators, ordering, printing};
 
-use super::{attribute, folded, invalid};
+use super::keys::{attribute, folded};
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter("join", join);
@@ -39,7 +41,7 @@ pub(super) fn add_to(environment: &mut Environment<'_>) {
 
 /// All items, paid for.
 fn collected(value: &Value) -> Result<Vec<Value>, Error> {
-    let items: Vec<Value> = python::items(value)?.collect();
+    let items: Vec<Value> = items::items(value)?.collect();
     budget::spend(items.len().saturating_mul(size_of::<Value>()))?;
     Ok(items)
 }
@@ -47,16 +49,16 @@ fn collected(value: &Value) -> Result<Vec<Value>, Error> {
 fn join(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error> {
     let args = Arguments::of_filter(args, named);
     let separator = args.given(0, "d")?;
-    let separator = separator.map_or_else(String::new, |d| python::str(&d));
+    let separator = separator.map_or_else(String::new, |d| printing::str(&d));
     let path = args.get(1, "attribute")?;
     args.check(2)?;
     let mut out = String::new();
-    for (index, item) in python::items(value)?.enumerate() {
+    for (index, item) in items::items(value)?.enumerate() {
         let item = match &path {
             Some(path) => attribute(&item, path)?,
             None => item,
         };
-        let text = python::str(&item);
+        let text = printing::str(&item);
         budget::spend(text.len() + separator.len())?;
         if index > 0 {
             out.push_str(&separator);
@@ -73,7 +75,7 @@ fn length(value: &Value) -> Result<usize, Error> {
     value
         .len()
         .filter(|_| !Generator::is(value))
-        .ok_or_else(|| invalid(format!("{} has no length", python::type_name(value))))
+        .ok_or_else(|| invalid(format!("{} has no length", type_name(value))))
 }
 
 fn list(value: &Value) -> Result<Value, Error> {
@@ -81,14 +83,14 @@ fn list(value: &Value) -> Result<Value, Error> {
 }
 
 fn first(value: &Value) -> Result<Value, Error> {
-    Ok(python::items(value)?.next().unwrap_or(Value::UNDEFINED))
+    Ok(items::items(value)?.next().unwrap_or(Value::UNDEFINED))
 }
 
 fn last(value: &Value) -> Result<Value, Error> {
     if Generator::is(value) {
         return Err(invalid("what has no end at hand has no last item"));
     }
-    Ok(python::items(value)?.last().unwrap_or(Value::UNDEFINED))
+    Ok(items::items(value)?.last().unwrap_or(Value::UNDEFINED))
 }
 
 fn reverse(value: &Value) -> Result<Value, Error> {
@@ -122,7 +124,7 @@ fn pairs(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
         .as_object()
         .filter(|map| map.repr() == ObjectRepr::Map);
     let Some(pairs) = map.and_then(|map| map.try_iter_pairs()) else {
-        let what = python::type_name(value);
+        let what = type_name(value);
         return Err(invalid(format!("{what} is no mapping")));
     };
     let pairs: Vec<(Value, Value)> = pairs.collect();
@@ -172,31 +174,6 @@ fn dict_sort(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, E
     });
     let sorted = ordering::sorted(keyed.collect::<Result<_, Error>>()?, reverse)?;
     Ok(sorted.into_iter().map(|(_, pair)| pair).collect())
-}
-
-/// What `groupby` makes: a pair whose halves have names.
-#[derive(Debug)]
-pub(in crate::chat_template::render) struct Group {
-    grouper: Value,
-    list: Value,
-}
-
-impl Object for Group {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Seq
-    }
-
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        match (key.as_str(), key.as_usize()) {
-            (Some("grouper"), _) | (_, Some(0)) => Some(self.grouper.clone()),
-            (Some("list"), _) | (_, Some(1)) => Some(self.list.clone()),
-            _ => None,
-        }
-    }
-
-    fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Seq(2)
-    }
 }
 
 fn group_by(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error> {
@@ -271,7 +248,7 @@ fn sum(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error> 
     if start.as_str().is_some() {
         return Err(invalid("strings can't be summed up"));
     }
-    python::items(value)?.try_fold(start, |sum, item| match &path {
+    items::items(value)?.try_fold(start, |sum, item| match &path {
         Some(path) => operators::add(&sum, &attribute(&item, path)?),
         None => operators::add(&sum, &item),
     })
@@ -282,7 +259,7 @@ fn extreme(value: &Value, args: Arguments, largest: bool) -> Result<Value, Error
     let path = args.get(1, "attribute")?;
     args.check(2)?;
     let mut best: Option<(Value, Value)> = None;
-    for item in python::items(value)? {
+    for item in items::items(value)? {
         let found = match &path {
             Some(path) => attribute(&item, path)?,
             None => item.clone(),

@@ -3,9 +3,10 @@
 use minijinja::value::{Kwargs, Rest};
 use minijinja::{Environment, Error, State, Value};
 
-use crate::chat_template::render::{budget, python};
+use crate::chat_template::render::error::invalid;
+use crate::chat_template::render::{budget, items};
 
-use super::{attribute, invalid};
+use super::keys::attribute;
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter("map", map);
@@ -18,7 +19,7 @@ fn map(
     args: Rest<Value>,
     named: Kwargs,
 ) -> Result<Value, Error> {
-    let items: Vec<Value> = python::items(value)?.collect();
+    let items: Vec<Value> = items::items(value)?.collect();
     budget::spend(items.len().saturating_mul(size_of::<Value>()))?;
     let Some((filter, rest)) = args.split_first() else {
         return attributes(items, &named);

@@ -2,6 +2,7 @@
 
 mod html;
 mod json;
+mod keys;
 mod lists;
 mod map;
 mod numbers;
@@ -12,11 +13,7 @@ mod text;
 use minijinja::value::{Kwargs, Rest, ValueKind};
 use minijinja::{Environment, Error, Value};
 
-pub(super) use lists::Group;
-
 use super::arguments::Arguments;
-use super::error::invalid;
-use super::{budget, python};
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
     html::add_to(environment);
@@ -51,40 +48,4 @@ fn attr(value: &Value, name: &str) -> Result<Value, Error> {
         ValueKind::Map | ValueKind::Undefined => Ok(Value::UNDEFINED),
         _ => value.get_attr(name),
     }
-}
-
-/// What an argument such as `attribute="a.b"` or `attribute=0` finds in an item.
-fn attribute(item: &Value, path: &Value) -> Result<Value, Error> {
-    let Some(path) = path.as_str() else {
-        return item.get_item(path);
-    };
-    let mut found = item.clone();
-    for part in path.split('.') {
-        found = match part.parse::<u32>() {
-            Ok(index) => found.get_item(&Value::from(index))?,
-            Err(_) => found.get_attr(part)?,
-        };
-    }
-    Ok(found)
-}
-
-/// Strings without regard to case, unless it matters.
-fn folded(value: Value, case_sensitive: bool) -> Result<Value, Error> {
-    match value.as_str() {
-        Some(text) if !case_sensitive => {
-            budget::spend(text.len())?;
-            Ok(Value::from(text.to_lowercase()))
-        }
-        _ => Ok(value),
-    }
-}
-
-fn needs_text<'v>(value: &'v Value, filter: &str) -> Result<&'v str, Error> {
-    let what = || {
-        format!(
-            "`{filter}` takes a string, not {}",
-            python::type_name(value)
-        )
-    };
-    value.as_str().ok_or_else(|| invalid(what()))
 }

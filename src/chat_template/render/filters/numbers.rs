@@ -4,9 +4,9 @@ use minijinja::value::{Kwargs, Rest, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, Value};
 
 use crate::chat_template::render::arguments::Arguments;
-use crate::chat_template::render::{budget, python};
-
-use super::invalid;
+use crate::chat_template::render::budget;
+use crate::chat_template::render::error::invalid;
+use crate::chat_template::render::kinds::type_name;
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter("int", int);
@@ -126,7 +126,7 @@ fn abs(value: &Value) -> Result<Value, Error> {
     }
     match f64::try_from(value.clone()) {
         Ok(number) => Ok(Value::from(number.abs())),
-        Err(_) => Err(invalid(format!("{} has no size", python::type_name(value)))),
+        Err(_) => Err(invalid(format!("{} has no size", type_name(value)))),
     }
 }
 

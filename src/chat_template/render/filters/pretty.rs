@@ -3,7 +3,7 @@
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, Value};
 
-use crate::chat_template::render::{budget, ordering, python};
+use crate::chat_template::render::{budget, ordering, printing};
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter("pprint", |value: &Value| {
@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 50;
 /// A value that begins in this column, and has so much behind it on its last line.
 fn pretty(value: &Value, column: usize, behind: usize, depth: usize) -> Result<String, Error> {
     let value = &in_order(value, depth)?;
-    let line = python::repr(value);
+    let line = printing::repr(value);
     budget::spend(line.len())?;
     if depth > MAX_DEPTH || column + line.chars().count() + behind <= WIDTH {
         return Ok(line);
@@ -47,7 +47,7 @@ fn pretty(value: &Value, column: usize, behind: usize, depth: usize) -> Result<S
         let mut start = column + 1;
         let mut shown = item.clone();
         if is_map {
-            let key = python::repr(item) + ": ";
+            let key = printing::repr(item) + ": ";
             start += key.chars().count();
             out.push_str(&key);
             shown = value.get_item(item)?;

@@ -3,16 +3,16 @@
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, Value};
 
+use crate::chat_template::render::error::invalid;
 use crate::chat_template::render::generators::Generator;
-use crate::chat_template::render::{ordering, python};
-
-use super::invalid;
+use crate::chat_template::render::kinds::{is_a, type_name};
+use crate::chat_template::render::ordering;
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_test("sequence", is_sequence);
     environment.add_test("iterable", is_iterable);
     environment.add_test("mapping", |value: &Value| {
-        value.kind() == ValueKind::Map && !python::is_a(value, "Namespace")
+        value.kind() == ValueKind::Map && !is_a(value, "Namespace")
     });
     environment.add_test("callable", is_callable);
     environment.add_test("odd", |value: &Value| {
@@ -67,7 +67,7 @@ fn is_iterable(value: &Value) -> bool {
 /// Functions and macros are; and undefined values, whose call is what fails.
 fn is_callable(value: &Value) -> bool {
     let is_function = matches!(value.kind(), ValueKind::Plain | ValueKind::Undefined);
-    is_function && !Generator::is(value) || python::is_a(value, "Macro")
+    is_function && !Generator::is(value) || is_a(value, "Macro")
 }
 
 /// The remainder of a division, for whole numbers.
@@ -84,7 +84,7 @@ fn remainder(value: &Value, divisor: i128) -> Result<i128, Error> {
     }
     i128::try_from(value.clone())
         .map(|number| number.rem_euclid(divisor))
-        .map_err(|_| invalid(format!("{} has no remainder", python::type_name(value))))
+        .map_err(|_| invalid(format!("{} has no remainder", type_name(value))))
 }
 
 fn is_divisible_by(value: &Value, divisor: &Value) -> Result<bool, Error> {

@@ -4,13 +4,13 @@ use minijinja::value::{Kwargs, Rest, Tuple};
 use minijinja::{Environment, Error, Value};
 
 use crate::chat_template::render::arguments::Arguments;
-use crate::chat_template::render::{budget, escape, percent, python, strings};
-
-use super::{invalid, needs_text};
+use crate::chat_template::render::error::invalid;
+use crate::chat_template::render::kinds::type_name;
+use crate::chat_template::render::{budget, escape, percent, printing, strings};
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter("string", |value: &Value| {
-        escape::as_safe_as(value, Value::from(python::str(value)))
+        escape::as_safe_as(value, Value::from(printing::str(value)))
     });
     environment.add_filter("trim", trim);
     environment.add_filter("replace", replace);
@@ -26,7 +26,7 @@ fn trim(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error>
     let args = Arguments::of_filter(args, named);
     let characters: Vec<Value> = args.get(0, "chars")?.into_iter().collect();
     args.check(1)?;
-    let trimmed = strings::trim(&python::str(value), &characters, true, true)?;
+    let trimmed = strings::trim(&printing::str(value), &characters, true, true)?;
     Ok(escape::as_safe_as(value, trimmed))
 }
 
@@ -35,13 +35,17 @@ fn replace(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Err
     let (old, new) = (args.needed(0, "old")?, args.needed(1, "new")?);
     let count = args.integer(2, "count")?;
     args.check(3)?;
-    let (text, old, new) = (python::str(value), python::str(&old), python::str(&new));
+    let (text, old, new) = (
+        printing::str(value),
+        printing::str(&old),
+        printing::str(&new),
+    );
     strings::replaced(&text, &old, &new, count)
 }
 
 /// `"%s" | format(…)`, where what is formatted may also be named.
 fn format(template: &Value, values: Rest<Value>, named: Kwargs) -> Result<Value, Error> {
-    let template = python::str(template);
+    let template = printing::str(template);
     let names: Vec<&str> = named.args().collect();
     if names.is_empty() {
         return percent::format(&template, &Value::from(Tuple::from(values.0)));
@@ -61,12 +65,12 @@ fn center(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Erro
     let args = Arguments::of_filter(args, named);
     let width = args.integer(0, "width")?.unwrap_or(80);
     args.check(1)?;
-    let centered = strings::call_method(&python::str(value), "center", &[Value::from(width)])?;
+    let centered = strings::call_method(&printing::str(value), "center", &[Value::from(width)])?;
     Ok(escape::as_safe_as(value, centered.unwrap_or_default()))
 }
 
 fn capitalize(value: &Value) -> Result<Value, Error> {
-    let text = python::str(value);
+    let text = printing::str(value);
     budget::spend(text.len())?;
     Ok(escape::as_safe_as(
         value,
@@ -80,7 +84,7 @@ const MAX_INDENT: i64 = 1_000;
 fn indent(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error> {
     let args = Arguments::of_filter(args, named);
     let indentation = match args.get(0, "width")? {
-        Some(width) if width.as_str().is_some() => python::str(&width),
+        Some(width) if width.as_str().is_some() => printing::str(&width),
         _ => match args.integer(0, "width")?.unwrap_or(4) {
             count @ ..=MAX_INDENT => " ".repeat(count.max(0) as usize),
             _ => return Err(invalid(format!("`indent` takes up to {MAX_INDENT} spaces"))),
@@ -116,7 +120,7 @@ fn indent(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Erro
 }
 
 fn word_count(value: &Value) -> Result<usize, Error> {
-    let text = python::str(value);
+    let text = printing::str(value);
     budget::spend(text.len())?;
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     Ok(text
@@ -151,4 +155,9 @@ fn truncate(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Er
             .map_or(kept.as_str(), |(words, _)| words),
     };
     Ok(Value::from([kept, &end].concat()))
+}
+
+fn needs_text<'v>(value: &'v Value, filter: &str) -> Result<&'v str, Error> {
+    let what = || format!("`{filter}` takes a string, not {}", type_name(value));
+    value.as_str().ok_or_else(|| invalid(what()))
 }

@@ -1,10 +1,45 @@
 //! What a template is given: the messages as the transformers library passes them, and the
 //! variables beside them.
 
+use jiff::civil::DateTime;
+
 use crate::value::{Object, Value};
 
-use super::RenderInput;
 use super::values::to_template;
+
+/// What a template is rendered with.
+///
+/// Name what you give, and take the rest from [`RenderInput::default`]; so your code goes on to work
+/// when there is more that can be given.
+///
+/// ```
+/// use unjinja::{RenderInput, json};
+///
+/// let input = RenderInput {
+///     messages: json::read(r#"[{"role": "user", "content": "Hi"}]"#)?,
+///     add_generation_prompt: true,
+///     ..RenderInput::default()
+/// };
+/// assert!(input.tools.is_null());
+/// # Ok::<(), unjinja::json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RenderInput {
+    /// The conversation.
+    pub messages: Value,
+    /// The tools that are offered: a list, or null.
+    pub tools: Value,
+    /// Whether the prompt is to end with the beginning of the assistant's turn.
+    pub add_generation_prompt: bool,
+    /// Further variables of the template. They win over those of the same name.
+    pub variables: Object,
+    /// The text that begins a prompt, if the model has one.
+    pub bos_token: Option<String>,
+    /// The text that ends a turn or a document, if the model has one.
+    pub eos_token: Option<String>,
+    /// What the template takes for the current time; without it, it is asked of the system.
+    pub now: Option<DateTime>,
+}
 
 /// The names under which a message's reasoning may stand; the first is the one that templates read.
 pub(crate) const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];

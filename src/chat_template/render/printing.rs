@@ -1,12 +1,13 @@
-//! Values as Python prints and names them, and the methods they have there.
+//! Values as Python prints them: `str`, `repr` and `ascii`.
 
 use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, Output, State, Value};
 
 use crate::number;
 
-use super::filters::Group;
-use super::{budget, dicts, escape, lists, strings};
+use super::budget;
+use super::characters::is_printable;
+use super::groups::Group;
 
 /// How deeply values are printed that contain others.
 const MAX_DEPTH: usize = 200;
@@ -124,7 +125,7 @@ fn push_quoted(out: &mut String, text: &str) {
                 out.push('\\');
                 out.push(c);
             }
-            c if strings::is_printable(c) => out.push(c),
+            c if is_printable(c) => out.push(c),
             c => out.push_str(&match u32::from(c) {
                 code @ ..=0xff => format!("\\x{code:02x}"),
                 code @ ..=0xffff => format!("\\u{code:04x}"),
@@ -169,71 +170,4 @@ pub(super) fn ascii(value: &Value) -> String {
         }
     }
     out
-}
-
-/// Whether a value is one of minijinja's own objects, which it does not name in public.
-pub(super) fn is_a(value: &Value, kind: &str) -> bool {
-    let object = value.as_object();
-    object.is_some_and(|object| object.type_name().rsplit("::").next() == Some(kind))
-}
-
-/// What a value is called in messages.
-pub(super) fn type_name(value: &Value) -> &'static str {
-    match value.kind() {
-        ValueKind::Undefined => "an undefined value",
-        ValueKind::None => "none",
-        ValueKind::Bool => "a truth value",
-        ValueKind::Number => "a number",
-        ValueKind::String => "a string",
-        ValueKind::Seq if value.is_tuple() => "a tuple",
-        ValueKind::Seq | ValueKind::Iterable => "a list",
-        ValueKind::Map => "a mapping",
-        _ => "an object",
-    }
-}
-
-/// Calls a method that a value has in Python.
-pub(super) fn call_method(
-    state: &mut State<'_, '_>,
-    value: &Value,
-    method: &str,
-    args: &[Value],
-) -> Result<Value, Error> {
-    budget::tick()?;
-    if let Some(text) = value.as_str().filter(|_| value.kind() == ValueKind::String)
-        && let Some(result) = strings::call_method(text, method, args)?
-    {
-        return Ok(escape::as_safe_as(value, result));
-    }
-    let other = match value.kind() {
-        ValueKind::Bytes => strings::call_bytes_method(value, method, args)?,
-        ValueKind::Map => dicts::call_method(value, method, args)?,
-        ValueKind::Seq => lists::call_method(value, method, args)?,
-        _ => None,
-    };
-    if let Some(result) = other {
-        return Ok(result);
-    }
-    if method == "format" {
-        strings::check_format(value, args)?;
-    }
-    let contrib = minijinja_contrib::pycompat::unknown_method_callback;
-    Ok(escape::as_safe_as(
-        value,
-        contrib(state, value, method, args)?,
-    ))
-}
-
-/// What Python iterates: the characters of a string, too, but not none.
-pub(super) fn items(value: &Value) -> Result<Box<dyn Iterator<Item = Value>>, Error> {
-    if let Some(text) = value.as_str() {
-        budget::spend(text.len().saturating_mul(size_of::<Value>()))?;
-        let characters: Vec<Value> = text.chars().map(|c| Value::from(c.to_string())).collect();
-        return Ok(Box::new(characters.into_iter()));
-    }
-    if value.is_none() {
-        let detail = "none can't be iterated";
-        return Err(Error::new(ErrorKind::InvalidOperation, detail));
-    }
-    Ok(Box::new(value.try_iter()?))
 }
