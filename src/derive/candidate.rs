@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::response::ResponseTemplate;
 use crate::value::Value;
 
-use super::choices::{Choices, QUESTIONS};
+use super::choices::{Choices, OPEN_CHOICES};
 use super::score::{KINDS, Score, Tally};
 use super::search::{Chosen, MAX_TRYING, Search};
 
@@ -108,9 +108,9 @@ fn distinct(
 /// chosen.
 fn nearest(search: &Search<'_>, choices: &Choices, value: &Value, chosen: &Choices) -> Choices {
     let mut nearest = choices.clone();
-    for question in &QUESTIONS {
+    for choice in &OPEN_CHOICES {
         let mut nearer = nearest.clone();
-        (question.adopt)(&mut nearer, chosen);
+        (choice.adopt)(&mut nearer, chosen);
         if nearer != nearest && search.draft(&nearer) == *value {
             nearest = nearer;
         }

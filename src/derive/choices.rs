@@ -20,7 +20,7 @@ pub(super) struct Choices {
     /// Whether the first of several markers that open a call may be left out.
     pub(super) optional_lead: bool,
     /// Whether markers are also known without their beginnings, which a prompt may have taken.
-    pub(super) broken_markers: bool,
+    pub(super) cut_markers: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -59,8 +59,8 @@ pub(super) enum ContentPlace {
 impl Choices {
     /// What a draft with these choices does otherwise than one with others.
     pub(super) fn differences(&self, other: &Choices) -> Vec<&'static str> {
-        let questions = QUESTIONS.iter();
-        let answers = questions.map(|question| ((question.says)(self), (question.says)(other)));
+        let choices = OPEN_CHOICES.iter();
+        let answers = choices.map(|choice| ((choice.describe)(self), (choice.describe)(other)));
         answers
             .filter(|(own, other)| own != other)
             .map(|(own, _)| own)
@@ -69,25 +69,25 @@ impl Choices {
 }
 
 /// One thing that is to be chosen.
-pub(super) struct Question {
+pub(super) struct OpenChoice {
     /// What a draft does in which this is chosen so. No two choices are described alike.
-    says: fn(&Choices) -> &'static str,
+    describe: fn(&Choices) -> &'static str,
     /// Chooses this as others do.
     pub(super) adopt: fn(&mut Choices, &Choices),
 }
 
 /// All that is to be chosen.
-pub(super) const QUESTIONS: [Question; 10] = [
-    Question {
-        says: |choices| match choices.thinking_open {
+pub(super) const OPEN_CHOICES: [OpenChoice; 10] = [
+    OpenChoice {
+        describe: |choices| match choices.thinking_open {
             ThinkingOpen::Marker => "a marker opens reasoning, whether or not it is closed later",
             ThinkingOpen::MarkerIfClosed => "a marker opens reasoning only if it is closed later",
             ThinkingOpen::StartIfClosed => "the turn begins with reasoning if it is closed later",
         },
         adopt: |choices, other| choices.thinking_open = other.thinking_open,
     },
-    Question {
-        says: |choices| match choices.thinking_end {
+    OpenChoice {
+        describe: |choices| match choices.thinking_end {
             ThinkingEnd::Marker => "only its marker closes reasoning",
             ThinkingEnd::OrTurn => "the end of the turn closes reasoning, and calls do not",
             ThinkingEnd::OrCall => "a call closes reasoning, even if its marker does so later",
@@ -95,61 +95,61 @@ pub(super) const QUESTIONS: [Question; 10] = [
         },
         adopt: |choices, other| choices.thinking_end = other.thinking_end,
     },
-    Question {
-        says: |choices| match choices.content {
+    OpenChoice {
+        describe: |choices| match choices.content {
             ContentPlace::Leftover => "text is whatever is nothing else",
             ContentPlace::Marked => "text stands between its markers only",
         },
         adopt: |choices, other| choices.content = other.content,
     },
-    Question {
-        says: |choices| match choices.calls_close_content {
+    OpenChoice {
+        describe: |choices| match choices.calls_close_content {
             true => "a call closes a text that is never closed",
             false => "a call does not close a text",
         },
         adopt: |choices, other| choices.calls_close_content = other.calls_close_content,
     },
-    Question {
-        says: |choices| match choices.next_call_closes {
+    OpenChoice {
+        describe: |choices| match choices.next_call_closes {
             true => "the next call closes one that is never closed",
             false => "the next call does not close one that is never closed",
         },
         adopt: |choices, other| choices.next_call_closes = other.next_call_closes,
     },
-    Question {
-        says: |choices| match choices.calls_anywhere {
+    OpenChoice {
+        describe: |choices| match choices.calls_anywhere {
             true => "calls may begin within a text",
             false => "calls can't begin within a text",
         },
         adopt: |choices, other| choices.calls_anywhere = other.calls_anywhere,
     },
-    Question {
-        says: |choices| match choices.split_objects {
+    OpenChoice {
+        describe: |choices| match choices.split_objects {
             true => "a call's name and its arguments are read one by one",
             false => "a call is read as one JSON object",
         },
         adopt: |choices, other| choices.split_objects = other.split_objects,
     },
-    Question {
-        says: |choices| match choices.loose_header {
+    OpenChoice {
+        describe: |choices| match choices.loose_header {
             true => "anything may stand between a call's name and its arguments",
             false => "only what the format writes stands between a call's name and its arguments",
         },
         adopt: |choices, other| choices.loose_header = other.loose_header,
     },
-    Question {
-        says: |choices| match choices.optional_lead {
+    OpenChoice {
+        describe: |choices| match choices.optional_lead {
             true => "the first marker of a call may be left out",
             false => "the first marker of a call has to be there",
         },
         adopt: |choices, other| choices.optional_lead = other.optional_lead,
     },
-    Question {
-        says: |choices| match choices.broken_markers {
+    OpenChoice {
+        describe: |choices| match choices.cut_markers {
             true => "markers are also known without their beginnings",
             false => "markers are known only as a whole",
         },
-        adopt: |choices, other| choices.broken_markers = other.broken_markers,
+        adopt: |choices, other| choices.cut_markers = other.cut_markers,
     },
 ];
 
@@ -169,7 +169,7 @@ mod tests {
             calls_close_content: true,
             loose_header: true,
             optional_lead: true,
-            broken_markers: true,
+            cut_markers: true,
         }
     }
 
@@ -177,10 +177,10 @@ mod tests {
     fn all_that_is_chosen_is_described_and_can_be_adopted() {
         let (plain, opposite) = (Choices::default(), opposite());
         assert_eq!(plain.differences(&plain), Vec::<&str>::new());
-        assert_eq!(opposite.differences(&plain).len(), QUESTIONS.len());
+        assert_eq!(opposite.differences(&plain).len(), OPEN_CHOICES.len());
         let mut adopting = plain.clone();
-        for (at, question) in QUESTIONS.iter().enumerate() {
-            (question.adopt)(&mut adopting, &opposite);
+        for (at, choice) in OPEN_CHOICES.iter().enumerate() {
+            (choice.adopt)(&mut adopting, &opposite);
             assert_eq!(adopting.differences(&plain).len(), at + 1);
             assert_eq!(
                 adopting.differences(&plain)[at],

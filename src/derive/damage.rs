@@ -255,11 +255,11 @@ impl Damager<'_> {
             Some(Slot::Text(text)) => text.trim(),
             _ => "",
         };
-        let heads = [shape.section_open.trim(), first];
-        let heads = heads
+        let openers = [shape.section_open.trim(), first];
+        let openers = openers
             .into_iter()
             .filter(|head| markers::markers(head).next().is_some());
-        heads.filter_map(|head| output.find(head)).min()
+        openers.filter_map(|head| output.find(head)).min()
     }
 
     /// What stands between a name and the arguments is shortened to its last marker.

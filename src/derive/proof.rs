@@ -5,7 +5,7 @@ use crate::value::Object;
 
 use super::damage::Damaged;
 use super::sample::{Origin, Samples};
-use super::trial::Reader;
+use super::trial::TrialReader;
 
 /// What a response template makes of a rendering.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,7 +75,7 @@ pub struct DamageRow {
 
 /// What a template makes of the chat template's own renderings.
 pub(super) fn rows(template: &ResponseTemplate, field: &str, samples: &Samples) -> Vec<Row> {
-    let reader = Reader::new(field, &samples.tools);
+    let reader = TrialReader::new(field, &samples.tools);
     let rendered = samples
         .all
         .iter()
@@ -106,7 +106,7 @@ pub(super) fn damaged_texts(
     samples: &Samples,
     damaged: &[Damaged],
 ) -> Vec<DamagedText> {
-    let reader = Reader::new(field, &samples.tools);
+    let reader = TrialReader::new(field, &samples.tools);
     let texts = damaged.iter().map(|text| {
         let difference = reader.difference(template, &text.prefilled, &text.output, &text.expected);
         DamagedText {

@@ -49,12 +49,12 @@ pub(super) fn any_of(alternatives: &[String]) -> String {
 }
 
 /// A character that is no white space, and not the one that the text after it begins with.
-pub(super) fn up_to(next: &str) -> String {
-    up_to_either(next, "")
+pub(super) fn char_until(next: &str) -> String {
+    char_until_either(next, "")
 }
 
 /// The same with two texts, either of which may follow.
-pub(super) fn up_to_either(next: &str, other: &str) -> String {
+pub(super) fn char_until_either(next: &str, other: &str) -> String {
     let mut class = String::from("[^\\s");
     let mut seen = Vec::new();
     for text in [next, other] {

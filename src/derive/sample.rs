@@ -338,14 +338,14 @@ fn written(intended: &AssistantTurn, output: &str) -> AssistantTurn {
         calls: intended
             .calls
             .iter()
-            .filter(|call| is_called(call, output))
+            .filter(|call| is_written(call, output))
             .cloned()
             .collect(),
     }
 }
 
 /// Whether a call's name and all words of its arguments are in a text.
-fn is_called(call: &ToolCall, output: &str) -> bool {
+fn is_written(call: &ToolCall, output: &str) -> bool {
     let mut words = vec![call.name.clone()];
     for (key, value) in call.arguments.iter() {
         words.push(key.to_string_lossy().into_owned());

@@ -10,7 +10,7 @@ use crate::response::ResponseTemplate;
 
 use super::material::Material;
 use super::sample::Origin;
-use super::trial::Reader;
+use super::trial::TrialReader;
 
 /// How many kinds of texts there are: those that the chat template wrote, those that were cut or
 /// are synthetic, and damaged ones. A text of one kind counts more than all of the next.
@@ -78,7 +78,7 @@ impl<'a> Trial<'a> {
 /// The texts that drafts are tried on.
 pub(super) struct Trials<'a> {
     material: &'a Material,
-    reader: Reader<'a>,
+    reader: TrialReader<'a>,
     /// Each text once, those that count more first.
     distinct: Vec<Trial<'a>>,
     /// How many of these there are of each kind.
@@ -100,7 +100,7 @@ impl<'a> Trials<'a> {
         }
         Trials {
             material,
-            reader: Reader::new(reasoning_field, &material.samples.tools),
+            reader: TrialReader::new(reasoning_field, &material.samples.tools),
             distinct,
             totals,
             pattern_costs: RefCell::default(),

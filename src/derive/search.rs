@@ -144,7 +144,7 @@ impl<'a> Search<'a> {
             }
             add(&|choices| choices.loose_header = !choices.loose_header);
             add(&|choices| choices.optional_lead = !choices.optional_lead);
-            add(&|choices| choices.broken_markers = !choices.broken_markers);
+            add(&|choices| choices.cut_markers = !choices.cut_markers);
         }
         all
     }

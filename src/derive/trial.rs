@@ -6,14 +6,14 @@ use crate::response::{ParserOptions, ResponseTemplate, Tools, parse};
 use crate::value::{Object, Value};
 
 /// Reads texts with response templates, and compares what comes of them with what was meant.
-pub(super) struct Reader<'a> {
+pub(super) struct TrialReader<'a> {
     reasoning_field: &'a str,
     tools: &'a Tools,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(reasoning_field: &'a str, tools: &'a Tools) -> Reader<'a> {
-        Reader {
+impl<'a> TrialReader<'a> {
+    pub(super) fn new(reasoning_field: &'a str, tools: &'a Tools) -> TrialReader<'a> {
+        TrialReader {
             reasoning_field,
             tools,
         }

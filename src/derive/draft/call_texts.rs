@@ -5,25 +5,25 @@ use crate::analysis::{CallBody, CallKeys, CallShape, Slot};
 use crate::derive::regex::exact;
 
 /// The markers with which a call begins.
-pub(super) fn call_heads(shape: &CallShape) -> Vec<String> {
-    let mut heads = Vec::new();
+pub(super) fn call_openers(shape: &CallShape) -> Vec<String> {
+    let mut openers = Vec::new();
     let section = shape.section_open.trim();
     if is_distinctive(section) {
-        heads.push(section.to_owned());
+        openers.push(section.to_owned());
     }
     if let Some(Slot::Text(text)) = shape.open.first()
         && is_distinctive(text)
     {
-        let (lead, rest) = lead(shape);
-        heads.extend([lead, rest].map(|text| text.trim().to_owned()));
+        let (lead, rest) = split_lead(shape);
+        openers.extend([lead, rest].map(|text| text.trim().to_owned()));
     }
-    heads.retain(|head| !head.is_empty());
-    dedup(&mut heads);
-    heads
+    openers.retain(|head| !head.is_empty());
+    dedup(&mut openers);
+    openers
 }
 
 /// The text that opens a call, cut into the markers that may be left out, and the rest.
-pub(super) fn lead(shape: &CallShape) -> (&str, &str) {
+pub(super) fn split_lead(shape: &CallShape) -> (&str, &str) {
     let Some(Slot::Text(text)) = shape.open.first() else {
         return ("", "");
     };
@@ -86,7 +86,7 @@ pub(super) fn split_close(close: &str) -> (&str, &str) {
 }
 
 /// How a JSON object begins that is a call.
-pub(super) fn json_head(body: &CallBody, keys: &CallKeys) -> String {
+pub(super) fn json_call_start(body: &CallBody, keys: &CallKeys) -> String {
     let (CallBody::Object(_, dialect) | CallBody::Array(_, dialect)) = body else {
         return String::new();
     };

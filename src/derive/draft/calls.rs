@@ -1,7 +1,7 @@
 //! The field for calls, and how the body of a call becomes a name and arguments.
 
 use crate::analysis::{CallBody, CallKeys, Dialect, Slot, Tagged};
-use crate::derive::regex::{any_of, exact, loose, up_to};
+use crate::derive::regex::{any_of, char_until, exact, loose};
 use crate::value::{Object, Value};
 
 use super::call_texts::literal_open;
@@ -102,7 +102,7 @@ impl Drafter<'_> {
         let key = match tagged.between[0].chars().next() {
             // Between quotes a key may have white space in it.
             Some(quote @ ('"' | '\'')) => format!("[^{quote}]"),
-            _ => up_to(&tagged.between[0]),
+            _ => char_until(&tagged.between[0]),
         };
         let value = match tagged.close.is_empty() {
             // Only a separator shows where a value ends.

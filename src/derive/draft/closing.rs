@@ -5,7 +5,7 @@ use crate::analysis::{CallBody, CallShape, text_with_slots};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
-use super::call_texts::{json_head, opens_clearly, split_close};
+use super::call_texts::{json_call_start, opens_clearly, split_close};
 use super::drafter::{Drafter, push_markers};
 
 impl Drafter<'_> {
@@ -31,7 +31,7 @@ impl Drafter<'_> {
             closers.extend(markers::markers(&shape.separator).map(str::to_owned));
         }
         if self.choices.next_call_closes {
-            ahead.extend(self.next_heads(shape, close));
+            ahead.extend(self.next_openers(shape, close));
         }
         let ahead = (!ahead.is_empty()).then(|| ahead.join("|"));
         self.close(field, &closers, ahead);
@@ -56,12 +56,12 @@ impl Drafter<'_> {
 
     /// The places before the markers with which a next call begins. What closes a call and separates
     /// it from the next goes along, if it is there.
-    fn next_heads(&self, shape: &CallShape, close: &str) -> Vec<String> {
-        let heads: Vec<String> = self.call_heads().iter().map(|head| exact(head)).collect();
-        if heads.is_empty() {
+    fn next_openers(&self, shape: &CallShape, close: &str) -> Vec<String> {
+        let openers: Vec<String> = self.call_openers().iter().map(|head| exact(head)).collect();
+        if openers.is_empty() {
             return Vec::new();
         }
-        let heads = any_of(&heads);
+        let openers = any_of(&openers);
         let unclear = |text| if is_distinctive(text) { "" } else { text };
         let (own, separator) = (unclear(close), unclear(shape.separator.trim()));
         let mut places = Vec::new();
@@ -72,10 +72,10 @@ impl Drafter<'_> {
                 .map(|part| loose(part))
                 .collect();
             if !between.is_empty() {
-                places.push(format!("{}\\s*(?={heads})", between.join("\\s*")));
+                places.push(format!("{}\\s*(?={openers})", between.join("\\s*")));
             }
         }
-        places.push(format!("(?={heads})"));
+        places.push(format!("(?={openers})"));
         places
     }
 
@@ -87,7 +87,7 @@ impl Drafter<'_> {
         }
         let mut head = self.slots_pattern(&shape.open, false);
         if let CallBody::Object(keys, _) = &shape.body {
-            head.push_str(&json_head(&shape.body, keys));
+            head.push_str(&json_call_start(&shape.body, keys));
         }
         let behind = match close.is_empty() {
             true => "(?<=[}\\])])".to_owned(),

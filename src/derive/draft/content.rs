@@ -6,7 +6,7 @@ use crate::derive::choices::{ContentPlace, ThinkingOpen};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
-use super::call_texts::{lead, literal_open, split_close};
+use super::call_texts::{literal_open, split_close, split_lead};
 use super::drafter::{Drafter, push_markers};
 
 impl Drafter<'_> {
@@ -35,12 +35,12 @@ impl Drafter<'_> {
             self.close(&mut field, &closers, ahead);
         } else {
             let skipped = self.skipped();
-            let broken: Vec<String> = skipped
+            let rests: Vec<String> = skipped
                 .iter()
-                .flat_map(|marker| self.broken(marker))
+                .flat_map(|marker| self.cut_rests(marker))
                 .collect();
-            let broken = (!broken.is_empty()).then(|| format!("{}\\s*", any_of(&broken)));
-            self.close(&mut field, &skipped, broken);
+            let rests = (!rests.is_empty()).then(|| format!("{}\\s*", any_of(&rests)));
+            self.close(&mut field, &skipped, rests);
         }
         field
     }
@@ -62,13 +62,13 @@ impl Drafter<'_> {
     /// The place before a call.
     fn calls_ahead(&self) -> Option<String> {
         let shape = self.findings.calls.as_ref()?;
-        let heads: Vec<String> = match self.call_heads() {
-            heads if heads.is_empty() && is_distinctive(&shape.separator) => {
+        let openers: Vec<String> = match self.call_openers() {
+            openers if openers.is_empty() && is_distinctive(&shape.separator) => {
                 vec![exact(shape.separator.trim())]
             }
-            heads => heads.iter().map(|head| exact(head)).collect(),
+            openers => openers.iter().map(|head| exact(head)).collect(),
         };
-        (!heads.is_empty()).then(|| format!("(?={})", any_of(&heads)))
+        (!openers.is_empty()).then(|| format!("(?={})", any_of(&openers)))
     }
 
     /// Other texts that open content as well: where a marker names what follows, and calls name
@@ -137,7 +137,7 @@ impl Drafter<'_> {
             for text in [&shape.section_open, &shape.section_close, &shape.separator] {
                 push_markers(&mut skipped, text);
             }
-            push_markers(&mut skipped, lead(shape).0);
+            push_markers(&mut skipped, split_lead(shape).0);
             let close = text_with_slots(&shape.close);
             // Also the first, which has closed a call when it comes: some models write it twice.
             let (first, rest) = split_close(&close);

@@ -8,7 +8,7 @@ use crate::derive::regex::{any_of, exact, loose};
 use crate::derive::sample::CutMarker;
 use crate::value::{Object, Value};
 
-use super::call_texts::call_heads;
+use super::call_texts::call_openers;
 
 /// Writes the fields of a draft.
 pub(super) struct Drafter<'a> {
@@ -23,16 +23,16 @@ impl Drafter<'_> {
     /// Puts in what opens a region: a literal, or an expression if some prompt may have taken the
     /// beginning of it.
     pub(super) fn open(&self, field: &mut Object, markers: &[String]) {
-        let broken: Vec<String> = markers
+        let rests: Vec<String> = markers
             .iter()
-            .flat_map(|marker| self.broken(marker))
+            .flat_map(|marker| self.cut_rests(marker))
             .collect();
-        if broken.is_empty() {
+        if rests.is_empty() {
             field.insert("open", literals(markers));
             return;
         }
         let mut all: Vec<String> = markers.iter().map(|marker| exact(marker)).collect();
-        all.extend(broken);
+        all.extend(rests);
         field.insert("open_pattern", any_of(&all));
     }
 
@@ -76,15 +76,15 @@ impl Drafter<'_> {
     }
 
     /// The markers with which a call begins, if there are calls.
-    pub(super) fn call_heads(&self) -> Vec<String> {
+    pub(super) fn call_openers(&self) -> Vec<String> {
         let calls = self.findings.calls.as_ref();
-        calls.map(call_heads).unwrap_or_default()
+        calls.map(call_openers).unwrap_or_default()
     }
 
     /// What may be left of a marker where a prompt ends like it begins, as expressions: it is only
     /// known at the start of the turn, and where reasoning has just been closed.
-    pub(super) fn broken(&self, marker: &str) -> Vec<String> {
-        if !self.choices.broken_markers {
+    pub(super) fn cut_rests(&self, marker: &str) -> Vec<String> {
+        if !self.choices.cut_markers {
             return Vec::new();
         }
         let close = self

@@ -2,15 +2,15 @@
 
 use crate::analysis::markers::{self, is_distinctive};
 use crate::analysis::{CallBody, CallShape, Slot, text_with_slots};
-use crate::derive::regex::{any_of, exact, loose, up_to, up_to_either};
+use crate::derive::regex::{any_of, char_until, char_until_either, exact, loose};
 
-use super::call_texts::{json_head, lead, opens_clearly, split_at_id, split_close};
+use super::call_texts::{json_call_start, opens_clearly, split_at_id, split_close, split_lead};
 use super::drafter::Drafter;
 
 impl Drafter<'_> {
     /// The expression that opens a call whose name stands in it, or that nothing clear opens.
     pub(super) fn open_pattern(&self, shape: &CallShape) -> String {
-        let (lead, rest) = lead(shape);
+        let (lead, rest) = split_lead(shape);
         let mut slots = shape.open.clone();
         if let Some(Slot::Text(text)) = slots.first_mut() {
             rest.clone_into(text);
@@ -23,7 +23,7 @@ impl Drafter<'_> {
         };
         let own = match first_text.is_empty() {
             true => own,
-            false => self.broken_start(first_text, &own),
+            false => self.with_cut_start(first_text, &own),
         };
         if lead_is_skipped || opens_clearly(shape) {
             return match self.choices.optional_lead {
@@ -35,13 +35,13 @@ impl Drafter<'_> {
     }
 
     /// The expression, which begins with a marker, also without what a prompt may have taken of it.
-    fn broken_start(&self, first: &str, own: &str) -> String {
+    fn with_cut_start(&self, first: &str, own: &str) -> String {
         let first = first.trim_start();
         let marker = markers::pieces(first)
             .into_iter()
             .next()
             .unwrap_or_default();
-        let rests = self.broken(marker);
+        let rests = self.cut_rests(marker);
         match own.strip_prefix(loose(marker).as_str()) {
             Some(rest) if !rests.is_empty() => {
                 let mut starts = vec![exact(marker)];
@@ -87,12 +87,12 @@ impl Drafter<'_> {
                 }
                 Slot::Name => out.push_str(&format!("{}+", self.name_class(next))),
                 Slot::Id if self.options.ids && named => {
-                    out.push_str(&format!("(?P<id>{}*)", up_to(next)));
+                    out.push_str(&format!("(?P<id>{}*)", char_until(next)));
                 }
-                Slot::Id => out.push_str(&format!("{}*", up_to(next))),
+                Slot::Id => out.push_str(&format!("{}*", char_until(next))),
                 Slot::Index if Some(at) == number => out.push_str("\\d+)"),
                 Slot::Index => out.push_str("\\d+"),
-                Slot::Key => out.push_str(&format!("{}+", up_to(next))),
+                Slot::Key => out.push_str(&format!("{}+", char_until(next))),
             }
         }
         out
@@ -111,10 +111,10 @@ impl Drafter<'_> {
         match (next.is_empty(), shape.map(|shape| (&shape.body, shape))) {
             // The body follows at once; where there are no arguments, what closes the call.
             (true, Some((CallBody::Tagged(tagged), shape))) => {
-                up_to_either(&tagged.open, split_close(&text_with_slots(&shape.close)).0)
+                char_until_either(&tagged.open, split_close(&text_with_slots(&shape.close)).0)
             }
             (true, _) => "[^\\s{<]".to_owned(),
-            (false, _) => up_to(next),
+            (false, _) => char_until(next),
         }
     }
 
@@ -147,7 +147,7 @@ impl Drafter<'_> {
                 format!(
                     "{}(?={})",
                     self.slots_pattern(slots, true),
-                    json_head(&shape.body, keys)
+                    json_call_start(&shape.body, keys)
                 )
             }
             (CallBody::Arguments(_), _) => format!("{}(?=\\{{)", self.slots_pattern(slots, true)),

@@ -34,15 +34,15 @@ impl Drafter<'_> {
         }
         let ahead = match self.choices.thinking_end {
             ThinkingEnd::Marker | ThinkingEnd::OrTurn => Vec::new(),
-            ThinkingEnd::OrCall | ThinkingEnd::OrCallUnlessClosed => self.call_heads(),
+            ThinkingEnd::OrCall | ThinkingEnd::OrCallUnlessClosed => self.call_openers(),
         };
         let ahead = (!ahead.is_empty()).then(|| {
-            let heads: Vec<String> = ahead.iter().map(|head| exact(head)).collect();
+            let openers: Vec<String> = ahead.iter().map(|head| exact(head)).collect();
             match self.choices.thinking_end {
                 ThinkingEnd::OrCallUnlessClosed => {
-                    format!("(?={}(?!.*?{}))", any_of(&heads), exact(close))
+                    format!("(?={}(?!.*?{}))", any_of(&openers), exact(close))
                 }
-                _ => format!("(?={})", any_of(&heads)),
+                _ => format!("(?={})", any_of(&openers)),
             }
         });
         self.close(&mut field, &closers, ahead);
