@@ -6,9 +6,9 @@ use minijinja::value::{Kwargs, Rest, ValueKind};
 use minijinja::{Environment, Error, Value};
 
 use crate::chat_template::render::arguments::Arguments;
-use crate::chat_template::render::characters::is_space;
 use crate::chat_template::render::error::invalid;
 use crate::chat_template::render::{budget, escape, items, printing};
+use crate::white_space::is_space;
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter("escape", escaped);
