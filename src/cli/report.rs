@@ -135,7 +135,7 @@ fn refused(derivation: &Derivation) -> Vec<(String, String)> {
         derivation
             .refused
             .iter()
-            .map(|refused| (one_line(&refused.reason), refused.name.clone())),
+            .map(|refused| (one_line(refused.error.message()), refused.name.clone())),
     )
 }
 

@@ -200,11 +200,12 @@ pub fn derive(template: &ChatTemplate, options: &DeriveOptions) -> Result<Deriva
 fn gather(template: &ChatTemplate, options: &DeriveOptions) -> Result<Material, DeriveError> {
     check_field(&options.reasoning_field)?;
     let material = Material::gather(template, &options.base)?;
-    let samples = &material.samples;
-    match samples.have_written_turn() {
-        true => Ok(material),
-        false => Err(DeriveError::NoTurn(samples.refusal().map(str::to_owned))),
+    if material.samples.have_written_turn() {
+        return Ok(material);
     }
+    let refusal = material.samples.refusal();
+    let why = refusal.map(|error| error.message().to_owned());
+    Err(DeriveError::NoTurn(why))
 }
 
 /// Refuses a field for reasoning that is taken by something else.

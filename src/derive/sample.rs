@@ -71,8 +71,8 @@ pub(super) struct CutMarker {
 pub struct RefusedConversation {
     /// What the conversation is about.
     pub name: String,
-    /// Why it is refused, in the template's words.
-    pub reason: String,
+    /// Why it is refused.
+    pub error: RenderError,
 }
 
 /// The samples of a template, and the tools that they call.
@@ -91,8 +91,8 @@ impl Samples {
     }
 
     /// Why it has refused the first conversation that it refused.
-    pub(super) fn refusal(&self) -> Option<&str> {
-        self.refused.first().map(|refused| refused.reason.as_str())
+    pub(super) fn refusal(&self) -> Option<&RenderError> {
+        self.refused.first().map(|refused| &refused.error)
     }
 }
 
@@ -175,7 +175,7 @@ impl Sampler<'_, '_> {
         if let (Some(error), true) = (refusal, samples.all.len() == before) {
             samples.refused.push(RefusedConversation {
                 name: self.conversation.name.to_owned(),
-                reason: error.message().to_owned(),
+                error,
             });
         }
     }
