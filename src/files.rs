@@ -7,7 +7,7 @@ use std::process;
 
 use thiserror::Error;
 
-use crate::json::line_column;
+use crate::position::Position;
 
 /// Links that lead to links are followed this far, as Linux does.
 const MAX_LINKS: usize = 40;
@@ -40,12 +40,10 @@ pub enum ReadFault {
         limit: u64,
     },
     /// It is not UTF-8.
-    #[error("byte {offset} is not valid UTF-8: save the text as UTF-8")]
+    #[error("byte {} is not valid UTF-8: save the text as UTF-8", position.offset)]
     NotUtf8 {
-        /// The first byte that is wrong, counted from 0.
-        offset: u64,
-        /// Its line and column, both from 1.
-        position: (usize, usize),
+        /// The first byte that is wrong.
+        position: Position,
     },
 }
 
@@ -112,11 +110,9 @@ pub fn read_all(source: impl Read, limit: u64) -> Result<String, ReadFault> {
         return Err(ReadFault::TooLarge { limit });
     }
     String::from_utf8(bytes).map_err(|error| {
-        let offset = error.utf8_error().valid_up_to();
-        let before = String::from_utf8_lossy(&error.as_bytes()[..offset]);
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         ReadFault::NotUtf8 {
-            offset: offset as u64,
-            position: line_column(&before, offset),
+            position: Position::START.after(valid),
         }
     })
 }
@@ -254,7 +250,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.is_renamed {
-            // Whatever went wrong before is the error to be told.
+            // Whatever went wrong before is the error to report.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -304,16 +300,10 @@ mod tests {
             assert_eq!(read.as_deref().map_err(String::as_str), expected);
         }
         let fault = read_all(&b"a\n\xc3\xa9\xff"[..], 9);
-        assert!(
-            matches!(
-                fault,
-                Err(ReadFault::NotUtf8 {
-                    position: (2, 2),
-                    ..
-                })
-            ),
-            "{fault:?}"
-        );
+        let Err(ReadFault::NotUtf8 { position }) = fault else {
+            panic!("{fault:?}");
+        };
+        assert_eq!(position.line_column(), (2, 2));
         let missing = folder().path().join("none");
         let error = read_text(&missing, 9)
             .expect_err("is not there")
@@ -353,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_written_is_told_with_a_remedy() {
+    fn what_can_not_be_written_is_refused_with_a_remedy() {
         let folder = folder();
         let message = refusal(folder.path());
         assert_eq!(message, "it is a folder: choose another place");

@@ -55,6 +55,7 @@ mod chat_template;
 pub mod check;
 #[cfg(feature = "chat-template")]
 mod derive;
+mod diagnostic;
 #[cfg(feature = "check")]
 pub mod difference;
 #[cfg(feature = "chat-template")]
@@ -63,9 +64,11 @@ pub mod json;
 #[cfg(feature = "chat-template")]
 mod lint;
 mod number;
+mod position;
 mod printable;
 mod response;
 mod spelling;
+mod tree;
 #[cfg(feature = "tui")]
 pub mod tui;
 mod value;
@@ -86,12 +89,14 @@ pub use derive::{
     Candidate, DamageRow, DamagedText, Derivation, DeriveError, DeriveOptions, Recovery, Row,
     Tally, derive,
 };
+pub use diagnostic::Diagnostic;
 #[cfg(feature = "chat-template")]
 pub use lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, UnknownLint, lint};
+pub use position::Position;
 pub use printable::printable;
 pub use response::{
-    Awaited, Capture, Content, Delimiter, Event, Fault, Field, OnMalformed, Opening, Outlook,
-    OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,
-    TemplateError, Tools, parse,
+    Awaited, Capture, Content, Delimiter, Event, Field, OnMalformed, Opening, Outlook, OwnedEvent,
+    ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate, TemplateError, Tools,
+    parse,
 };
 pub use value::{JsonString, Number, Object, Value, object};

@@ -226,7 +226,10 @@ fn read_limited(name: &str, source: impl Read) -> Result<String, LoadError> {
     read_all(source, MAX_TEXT).map_err(|fault| match fault {
         ReadFault::System(error) => LoadError::Read { name, error },
         ReadFault::TooLarge { limit } => LoadError::TooLarge { name, limit },
-        ReadFault::NotUtf8 { offset, .. } => LoadError::NotUtf8 { name, offset },
+        ReadFault::NotUtf8 { position } => LoadError::NotUtf8 {
+            name,
+            offset: position.offset as u64,
+        },
     })
 }
 

@@ -22,7 +22,7 @@ pub use delimiter::Delimiter;
 pub use error::{ParseError, RegionError};
 pub use event::{Capture, Event, Opening, OwnedEvent};
 pub use parser::{Awaited, OnMalformed, Outlook, ParserOptions, ResponseParser, parse};
-pub use template::{Fault, Field, ResponseTemplate, TemplateError};
+pub use template::{Field, ResponseTemplate, TemplateError};
 pub use tools::Tools;
 
 #[cfg(feature = "chat-template")]

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::check::{Case, Expected, Fixture, FixtureError, free_name, is_fixture};
 use crate::files::read_text;
 use crate::{
-    ChatTemplate, Derivation, DeriveOptions, Fault, Findings, LoadOptions, ParserOptions, Recovery,
-    ResponseTemplate, Row, Source, TemplateError, Tools, Value, json, parse,
+    ChatTemplate, Derivation, DeriveOptions, Diagnostic, Findings, LoadOptions, ParserOptions,
+    Position, Recovery, ResponseTemplate, Row, Source, TemplateError, Tools, Value, json, parse,
 };
 
 use super::loaded::{Format, Loaded, TemplatePlace, Trouble};
@@ -273,8 +273,7 @@ fn message(row: &Row, derived: Option<&ResponseTemplate>, tools: &Tools) -> crat
 /// Reads a response template out of a file, which may be a configuration.
 pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, Trouble> {
     let text = read_text(path, MAX_FILE).map_err(Trouble::plain)?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    ResponseTemplate::from_config(text).map_err(|error| of_template(path, error))
+    ResponseTemplate::from_config(&text).map_err(|error| of_template(path, error))
 }
 
 impl Trouble {
@@ -286,8 +285,9 @@ impl Trouble {
         }
     }
 
-    fn at(path: &Path, faults: &[Fault], message: String) -> Trouble {
+    fn at(path: &Path, faults: &[Diagnostic], message: String) -> Trouble {
         let position = faults.iter().find_map(|fault| fault.position);
+        let position = position.map(Position::line_column);
         Trouble {
             message,
             place: position.map(|position| (path.to_owned(), position)),
