@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use insta::assert_snapshot;
-use unjinja::check::{Text, compare};
+use unjinja::check::{ComparisonInput, compare};
 use unjinja::{ResponseTemplate, Value, json};
 
 /// What a run printed and told, and its exit code.
@@ -411,9 +411,9 @@ fn a_changed_close_is_found_out_in_every_template_of_the_gallery() {
         content.insert("close_pattern", close);
         let first = ResponseTemplate::from_json(&text).expect("a template");
         let second = ResponseTemplate::from_value(&changed).expect("a template");
-        let texts = Text::made_up(&first, &second);
-        let parting = compare(&first, &second, &texts).smallest;
-        assert!(parting.is_some(), "{}", path.display());
+        let texts = ComparisonInput::synthetic(&first, &second);
+        let divergence = compare(&first, &second, &texts).smallest;
+        assert!(divergence.is_some(), "{}", path.display());
         count += 1;
     }
     assert!(count >= 25, "only {count} were changed");

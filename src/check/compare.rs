@@ -7,13 +7,13 @@ use crate::value::Object;
 use super::fixture::Fixture;
 use super::shrink::smallest;
 
-/// Of so many texts on which two templates part, the smallest part is looked for.
+/// So many of the diverging texts are shrunk to find the smallest one.
 const MAX_SHRUNK: usize = 12;
 
 /// A text that two templates are to read.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Text {
+pub struct ComparisonInput {
     /// Where it comes from, for people.
     pub origin: String,
     /// The prompt.
@@ -29,17 +29,17 @@ pub struct Text {
 #[non_exhaustive]
 pub struct Comparison {
     /// The texts that they do not read alike.
-    pub parted: Vec<Text>,
+    pub diverging: Vec<ComparisonInput>,
     /// The smallest text, a part of one of these, that they do not read alike.
-    pub smallest: Option<Parting>,
+    pub smallest: Option<Divergence>,
 }
 
 /// A text that two response templates do not read alike.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Parting {
+pub struct Divergence {
     /// The text.
-    pub text: Text,
+    pub input: ComparisonInput,
     /// What the first makes of it.
     pub first: Result<Object, ParseError>,
     /// What the second makes of it.
@@ -47,31 +47,39 @@ pub struct Parting {
 }
 
 /// Lets two response templates read the same texts, and looks for the smallest one on which they
-/// part. They read a text alike if they make the same message of it, or can't parse it both.
+/// diverge. They read a text alike if they make the same message of it, or can't parse it both.
 ///
 /// ```
 /// use unjinja::ResponseTemplate;
-/// use unjinja::check::{Text, compare};
+/// use unjinja::check::{ComparisonInput, compare};
 ///
 /// let template = |close: &str| ResponseTemplate::from_json(&format!(
 ///     r#"{{"start_anchor": "<bot>", "fields": {{"content": {{"close": "{close}"}}}}}}"#));
-/// let texts = [Text::new("by hand", "", "A long text.<end>And more of it.")];
+/// let texts = [ComparisonInput::new("by hand", "", "A long text.<end>And more of it.")];
 /// let comparison = compare(&template("<end>")?, &template("</s>")?, &texts);
-/// let smallest = comparison.smallest.expect("they part");
-/// assert_eq!(smallest.text.output, "<end>");
+/// let smallest = comparison.smallest.expect("they diverge");
+/// assert_eq!(smallest.input.output, "<end>");
 /// # Ok::<(), unjinja::TemplateError>(())
 /// ```
-pub fn compare(first: &ResponseTemplate, second: &ResponseTemplate, texts: &[Text]) -> Comparison {
+pub fn compare(
+    first: &ResponseTemplate,
+    second: &ResponseTemplate,
+    texts: &[ComparisonInput],
+) -> Comparison {
     let pair = Pair { first, second };
-    let part = |text: &&Text| pair.parts_on(&text.prefix, &text.output, &text.tools);
-    let mut parted: Vec<Text> = texts.iter().filter(part).cloned().collect();
-    parted.sort_by_key(|text| text.prefix.len() + text.output.len());
-    let shrunk = parted.iter().take(MAX_SHRUNK).map(|text| pair.shrunk(text));
+    let differs =
+        |text: &&ComparisonInput| pair.differs_on(&text.prefix, &text.output, &text.tools);
+    let mut diverging: Vec<ComparisonInput> = texts.iter().filter(differs).cloned().collect();
+    diverging.sort_by_key(|text| text.prefix.len() + text.output.len());
+    let shrunk = diverging
+        .iter()
+        .take(MAX_SHRUNK)
+        .map(|text| pair.shrunk(text));
     let smallest =
         shrunk.min_by_key(|text| (text.output.len() + text.prefix.len(), text.prefix.len()));
     Comparison {
-        smallest: smallest.map(|text| pair.parting(text)),
-        parted,
+        smallest: smallest.map(|text| pair.divergence(text)),
+        diverging,
     }
 }
 
@@ -96,7 +104,7 @@ impl Pair<'_> {
         })
     }
 
-    fn parts_on(&self, prefix: &str, output: &str, tools: &Tools) -> bool {
+    fn differs_on(&self, prefix: &str, output: &str, tools: &Tools) -> bool {
         match self.outcomes(prefix, output, tools) {
             [Ok(first), Ok(second)] => !first.total_eq(&second),
             [Err(_), Err(_)] => false,
@@ -105,11 +113,11 @@ impl Pair<'_> {
     }
 
     /// The text without whatever does not matter, the prompt first.
-    fn shrunk(&self, text: &Text) -> Text {
+    fn shrunk(&self, text: &ComparisonInput) -> ComparisonInput {
         let mut text = text.clone();
         let prefix: Vec<char> = text.prefix.chars().collect();
         let prefix = smallest(&prefix, |prefix| {
-            self.parts_on(
+            self.differs_on(
                 &prefix.iter().collect::<String>(),
                 &text.output,
                 &text.tools,
@@ -118,7 +126,7 @@ impl Pair<'_> {
         text.prefix = prefix.into_iter().collect();
         let output: Vec<char> = text.output.chars().collect();
         let output = smallest(&output, |output| {
-            self.parts_on(
+            self.differs_on(
                 &text.prefix,
                 &output.iter().collect::<String>(),
                 &text.tools,
@@ -128,20 +136,20 @@ impl Pair<'_> {
         text
     }
 
-    fn parting(&self, text: Text) -> Parting {
+    fn divergence(&self, text: ComparisonInput) -> Divergence {
         let [first, second] = self.outcomes(&text.prefix, &text.output, &text.tools);
-        Parting {
-            text,
+        Divergence {
+            input: text,
             first,
             second,
         }
     }
 }
 
-impl Text {
+impl ComparisonInput {
     /// A text without tools.
-    pub fn new(origin: &str, prefix: &str, output: &str) -> Text {
-        Text {
+    pub fn new(origin: &str, prefix: &str, output: &str) -> ComparisonInput {
+        ComparisonInput {
             origin: origin.to_owned(),
             prefix: prefix.to_owned(),
             output: output.to_owned(),
@@ -150,9 +158,9 @@ impl Text {
     }
 
     /// The texts of a fixture's cases.
-    pub fn of_fixture(fixture: &Fixture) -> Vec<Text> {
+    pub fn of_fixture(fixture: &Fixture) -> Vec<ComparisonInput> {
         let cases = fixture.cases().iter();
-        let texts = cases.map(|case| Text {
+        let texts = cases.map(|case| ComparisonInput {
             origin: format!("in {}: {}", fixture.path().display(), case.name),
             prefix: case.prefix.clone(),
             output: case.output.clone(),
@@ -162,11 +170,11 @@ impl Text {
     }
 
     /// What a chat template renders, and what models do to it.
-    pub fn of_derivation(derivation: &Derivation) -> Vec<Text> {
+    pub fn of_derivation(derivation: &Derivation) -> Vec<ComparisonInput> {
         let tools = Tools::from_value(&derivation.tools);
-        let text = |origin: &str, prefix: &str, output: &str| Text {
+        let text = |origin: &str, prefix: &str, output: &str| ComparisonInput {
             tools: tools.clone(),
-            ..Text::new(origin, prefix, output)
+            ..ComparisonInput::new(origin, prefix, output)
         };
         let rendered = derivation.proof.iter();
         let rendered = rendered.map(|row| {

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use unjinja::check::{Comparison, Fixture, Parting, Text, compare, find};
+use unjinja::check::{Comparison, ComparisonInput, Divergence, Fixture, compare, find};
 use unjinja::{
     ChatTemplate, DeriveOptions, LoadOptions, Object, ParseError, Source, Value, derive, json,
     printable,
@@ -61,7 +61,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let first = input::read_template(&args.first)?;
     let second = input::read_template(&args.second)?;
-    let mut texts = Text::made_up(&first, &second);
+    let mut texts = ComparisonInput::synthetic(&first, &second);
     texts.extend(of_fixtures(&args.fixtures)?);
     texts.extend(rendered(args)?);
     let comparison = compare(&first, &second, &texts);
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn of_fixtures(paths: &[PathBuf]) -> Result<Vec<Text>, Failure> {
+fn of_fixtures(paths: &[PathBuf]) -> Result<Vec<ComparisonInput>, Failure> {
     let found = find(paths);
     if found.is_empty() && !paths.is_empty() {
         return Err(Failure::Input(
@@ -88,17 +88,17 @@ fn of_fixtures(paths: &[PathBuf]) -> Result<Vec<Text>, Failure> {
     let mut texts = Vec::new();
     for path in found {
         let fixture = Fixture::load(&path).map_err(|e| Failure::Input(e.to_string()))?;
-        texts.extend(Text::of_fixture(&fixture));
+        texts.extend(ComparisonInput::of_fixture(&fixture));
     }
     Ok(texts)
 }
 
 /// What the chat template renders, if there is one.
-fn rendered(args: &Args) -> Result<Vec<Text>, Failure> {
+fn rendered(args: &Args) -> Result<Vec<ComparisonInput>, Failure> {
     let options = LoadOptions::default();
     let texts = |template: &ChatTemplate| {
         let derivation = derive(template, &DeriveOptions::default());
-        derivation.map(|derivation| Text::of_derivation(&derivation))
+        derivation.map(|derivation| ComparisonInput::of_derivation(&derivation))
     };
     if let Some(source) = &args.chat_template {
         let loaded = Source::parse(source).and_then(|source| ChatTemplate::load(&source, &options));
@@ -119,20 +119,20 @@ fn rendered(args: &Args) -> Result<Vec<Text>, Failure> {
 }
 
 fn human(args: &Args, comparison: &Comparison, count: usize, terminal: bool) -> String {
-    let Some(parting) = &comparison.smallest else {
+    let Some(divergence) = &comparison.smallest else {
         return format!("they read all of {count} texts alike; others they may not\n");
     };
-    let parted = comparison.parted.len();
-    let mut out = format!("they part on {parted} of {count} texts\n\n");
-    let origin = printable(&parting.text.origin);
+    let diverging = comparison.diverging.len();
+    let mut out = format!("they part on {diverging} of {count} texts\n\n");
+    let origin = printable(&divergence.input.origin);
     out.push_str(&format!(
         "the smallest text on which they do, out of one that is {origin}\n"
     ));
-    if !parting.text.prefix.is_empty() {
-        out.push_str(&format!("the prompt   {:?}\n", parting.text.prefix));
+    if !divergence.input.prefix.is_empty() {
+        out.push_str(&format!("the prompt   {:?}\n", divergence.input.prefix));
     }
-    out.push_str(&format!("the output   {:?}\n", parting.text.output));
-    let (first, second) = (outcome(&parting.first), outcome(&parting.second));
+    out.push_str(&format!("the output   {:?}\n", divergence.input.output));
+    let (first, second) = (outcome(&divergence.first), outcome(&divergence.second));
     let files = format!(
         "--- {}\n+++ {}\n",
         args.first.display(),
@@ -153,7 +153,7 @@ fn outcome(outcome: &Result<Object, ParseError>) -> String {
 fn as_json(comparison: &Comparison, count: usize) -> String {
     let mut out = Object::new();
     out.insert("texts", count);
-    out.insert("parted", comparison.parted.len());
+    out.insert("parted", comparison.diverging.len());
     out.insert(
         "smallest",
         comparison
@@ -164,12 +164,12 @@ fn as_json(comparison: &Comparison, count: usize) -> String {
     json::write_styled(&out.into(), &json::Style::pretty(2)) + "\n"
 }
 
-fn smallest(parting: &Parting) -> Object {
+fn smallest(divergence: &Divergence) -> Object {
     let mut out = Object::new();
-    out.insert("origin", parting.text.origin.as_str());
-    out.insert("prefix", parting.text.prefix.as_str());
-    out.insert("output", parting.text.output.as_str());
-    for (name, outcome) in [("first", &parting.first), ("second", &parting.second)] {
+    out.insert("origin", divergence.input.origin.as_str());
+    out.insert("prefix", divergence.input.prefix.as_str());
+    out.insert("output", divergence.input.output.as_str());
+    for (name, outcome) in [("first", &divergence.first), ("second", &divergence.second)] {
         let mut side = Object::new();
         match outcome {
             Ok(message) => side.insert("message", message.clone()),

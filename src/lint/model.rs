@@ -1,4 +1,4 @@
-//! What a chat template tells of the model whose outputs are read.
+//! What a chat template shows of the model whose outputs are read.
 
 use crate::analysis::asking::{Asking, Mode, Scene};
 use crate::analysis::{Analysis, analyze, tools, with_tokens};

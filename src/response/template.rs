@@ -109,7 +109,7 @@ impl ResponseTemplate {
     }
 
     /// Where a response template stands in a JSON document: the JSON pointer. What is no JSON is
-    /// taken for a template, so that reading it tells what is wrong.
+    /// taken for a template, so that reading it reports what is wrong.
     ///
     /// ```
     /// use unjinja::ResponseTemplate;

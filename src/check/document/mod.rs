@@ -1,6 +1,6 @@
 //! Files of YAML or JSON, of which it is known where everything stands.
 //!
-//! People write fixtures, so what is wrong with one has to be told with its line, and what is
+//! People write fixtures, so what is wrong with one has to be reported with its line, and what is
 //! changed in one must leave the rest of it as it is.
 
 mod edit;

@@ -6,7 +6,7 @@ use crate::json;
 use crate::response::{Delimiter, ResponseTemplate};
 use crate::value::{Object, Value};
 
-use super::compare::Text;
+use super::compare::ComparisonInput;
 
 /// So many markers are combined in pairs at the most.
 const MAX_MARKERS: usize = 40;
@@ -34,10 +34,10 @@ const SPACES: [&str; 4] = ["", " ", "\n", "\t"];
 /// A call, which may stand between two markers while a third is tried.
 const CALL: &str = BODIES[1];
 
-impl Text {
+impl ComparisonInput {
     /// Texts in which up to three markers follow each other, out of those of two templates, and
     /// prompts that end with what either takes for the beginning of a message.
-    pub fn made_up(first: &ResponseTemplate, second: &ResponseTemplate) -> Vec<Text> {
+    pub fn synthetic(first: &ResponseTemplate, second: &ResponseTemplate) -> Vec<ComparisonInput> {
         let of_fields = |template: &ResponseTemplate| {
             let fields = template.fields().iter();
             let delimiters = fields.flat_map(|field| field.open().into_iter().chain(field.close()));
@@ -71,7 +71,7 @@ impl Text {
             }
         }
         let alone = outputs.iter().map(|output| text("", output));
-        let mut texts: Vec<Text> = alone.collect();
+        let mut texts: Vec<ComparisonInput> = alone.collect();
         for anchor in &anchors {
             texts.push(text(&format!("u{anchor}"), "w"));
             for a in &markers {
@@ -88,8 +88,8 @@ impl Text {
     }
 }
 
-fn text(prefix: &str, output: &str) -> Text {
-    Text::new("made up of the markers of both", prefix, output)
+fn text(prefix: &str, output: &str) -> ComparisonInput {
+    ComparisonInput::new("made up of the markers of both", prefix, output)
 }
 
 /// JSON that has what the transforms of a template ask for.
