@@ -119,6 +119,24 @@ fn what_is_no_document_is_refused_with_its_place() {
         ),
         (
             Language::Json,
+            "{\"a\": {\"x\": 1,\n\"x\": 2}, \"a\": 1}",
+            (2, 1),
+            "the key `x` stands here twice",
+        ),
+        (
+            Language::Json,
+            "{\"a\": 1,\n\"a\": [{\"x\": 1, \"x\": 2}]}",
+            (2, 1),
+            "the key `a` stands here twice",
+        ),
+        (
+            Language::Json,
+            "{\"a\": 1,\n\"a\": 2 3}",
+            (2, 8),
+            "this is not JSON: expected `,` or `}`",
+        ),
+        (
+            Language::Json,
             "{\"a\" 1}",
             (1, 6),
             "this is not JSON: expected `:`",
