@@ -31,7 +31,7 @@ pub struct ReadError {
 #[non_exhaustive]
 pub enum ReadFault {
     /// The system refuses it.
-    #[error("{0}")]
+    #[error(transparent)]
     System(#[from] io::Error),
     /// It is larger than it may be.
     #[error("the file is larger than {}", size(*limit))]
@@ -125,7 +125,6 @@ pub struct WriteError {
     /// The file.
     pub path: PathBuf,
     /// What the system says.
-    #[source]
     pub error: io::Error,
 }
 

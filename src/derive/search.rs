@@ -128,7 +128,7 @@ impl<'a> Search<'a> {
                 }
             }
             let Some((choices, score)) = &best else {
-                let plainest = ResponseTemplate::from_value(&self.draft(&Choices::default()));
+                let plainest = ResponseTemplate::from_value(self.draft(&Choices::default()));
                 return Err(plainest.map_or_else(|error| error.to_string(), |_| String::new()));
             };
             if before == Some(*score) {

@@ -16,18 +16,19 @@ const MAX_VALUE_PARSERS: usize = 16;
 impl Loader {
     pub(super) fn content(&mut self, object: &Object, pointer: &str) -> Option<Content> {
         let place = below(pointer, "content");
-        let name = match object.get("content") {
-            None => "text",
-            Some(value) => match value.as_str() {
-                Some(name) => name,
-                None => {
-                    self.expected(&place, "the name of a content parser", value);
-                    return None;
-                }
-            },
-        };
+        let name = self.parser_name(object.get("content"), &place)?;
         let args = object.get("content_args");
         self.parser(name, &place, args, &below(pointer, "content_args"))
+    }
+
+    fn parser_name<'v>(&mut self, value: Option<&'v Value>, place: &str) -> Option<&'v str> {
+        let Some(value) = value else {
+            return Some("text");
+        };
+        if value.as_str().is_none() {
+            self.expected(place, "the name of a content parser", value);
+        }
+        value.as_str()
     }
 
     /// Reads a content parser with its arguments.
@@ -200,16 +201,7 @@ impl Loader {
             return None;
         };
         let name_place = below(&place, "name");
-        let name = match object.get("name") {
-            None => "text",
-            Some(value) => match value.as_str() {
-                Some(name) => name,
-                None => {
-                    self.expected(&name_place, "the name of a content parser", value);
-                    return None;
-                }
-            },
-        };
+        let name = self.parser_name(object.get("name"), &name_place)?;
         let args_place = below(&place, "args");
         let content = self.parser(name, &name_place, object.get("args"), &args_place)?;
         Some(Box::new(content))
