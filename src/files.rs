@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::json::line_column;
+use crate::position::Position;
 
 /// A file that can't be read.
 #[derive(Debug, Error)]
@@ -24,7 +24,7 @@ pub struct ReadError {
 #[non_exhaustive]
 pub enum ReadFault {
     /// The system refuses it.
-    #[error("{0}")]
+    #[error(transparent)]
     System(#[from] io::Error),
     /// It is larger than it may be.
     #[error("the file is larger than {}", size(*limit))]
@@ -33,12 +33,10 @@ pub enum ReadFault {
         limit: u64,
     },
     /// It is not UTF-8.
-    #[error("byte {offset} is not valid UTF-8: save the text as UTF-8")]
+    #[error("byte {} is not valid UTF-8: save the text as UTF-8", position.offset)]
     NotUtf8 {
-        /// The first byte that is wrong, counted from 0.
-        offset: u64,
-        /// Its line and column, both from 1.
-        position: (usize, usize),
+        /// The first byte that is wrong.
+        position: Position,
     },
 }
 
@@ -105,11 +103,9 @@ pub fn read_all(source: impl Read, limit: u64) -> Result<String, ReadFault> {
         return Err(ReadFault::TooLarge { limit });
     }
     String::from_utf8(bytes).map_err(|error| {
-        let offset = error.utf8_error().valid_up_to();
-        let before = String::from_utf8_lossy(&error.as_bytes()[..offset]);
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         ReadFault::NotUtf8 {
-            offset: offset as u64,
-            position: line_column(&before, offset),
+            position: Position::START.after(valid),
         }
     })
 }
@@ -139,8 +135,11 @@ mod tests {
             matches!(
                 fault,
                 Err(ReadFault::NotUtf8 {
-                    position: (2, 2),
-                    ..
+                    position: Position {
+                        line: 2,
+                        column: 2,
+                        ..
+                    },
                 })
             ),
             "{fault:?}"

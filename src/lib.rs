@@ -53,16 +53,19 @@ mod chat_template;
 pub mod check;
 #[cfg(feature = "chat-template")]
 pub mod derive;
+mod diagnostic;
 #[cfg(feature = "chat-template")]
 pub mod files;
 pub mod json;
 #[cfg(feature = "chat-template")]
 mod lint;
 mod number;
+mod position;
 #[cfg(feature = "chat-template")]
 mod remedy;
 mod response;
 mod spelling;
+mod tree;
 mod value;
 mod white_space;
 
@@ -82,13 +85,15 @@ pub use derive::{
     Candidate, DamageRow, DamagedText, Derivation, DeriveError, DeriveOptions, Recovery,
     RefusedConversation, Row, Tally, derive,
 };
+pub use diagnostic::Diagnostic;
 #[cfg(feature = "chat-template")]
 pub use lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, UnknownLint, lint};
+pub use position::Position;
 #[cfg(feature = "chat-template")]
 pub use remedy::Remedy;
 pub use response::{
-    Capture, Content, ContentError, Delimiter, Event, Fault, Field, OnMalformed, OpeningMatch,
-    Outlook, OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,
+    Capture, Content, ContentError, Delimiter, Event, Field, OnMalformed, OpeningMatch, Outlook,
+    OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,
     TemplateError, Tools, WatchedDelimiter, parse,
 };
 pub use value::{JsonString, Number, Object, Value, object};

@@ -9,8 +9,8 @@
 use std::path::Path;
 
 use unjinja::{
-    Event, Object, OnMalformed, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools,
-    Value, json,
+    Event, Object, OnMalformed, ParseError, ParserOptions, Position, ResponseParser,
+    ResponseTemplate, Tools, Value, json,
 };
 
 const INPUTS: &[&str] = &[
@@ -163,7 +163,7 @@ fn input(case: &Object) -> Result<Input<'_>, String> {
 fn run(case: &Object) -> Result<Object, String> {
     let input = input(case)?;
     let mut actual = Object::new();
-    let faults = |faults: &[unjinja::Fault]| -> Value {
+    let faults = |faults: &[unjinja::Diagnostic]| -> Value {
         let faults = faults.iter().map(|fault| Value::from(fault.to_string()));
         faults.collect::<Vec<Value>>().into()
     };
@@ -323,7 +323,12 @@ fn faults_and_warnings_tell_their_place_in_the_document() {
     let places: Vec<_> = error
         .faults
         .iter()
-        .map(|fault| (fault.position, fault.pointer.as_str()))
+        .map(|fault| {
+            (
+                fault.position.map(Position::line_column),
+                fault.pointer.as_str(),
+            )
+        })
         .collect();
     assert_eq!(
         places,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use insta::assert_snapshot;
 use tempfile::TempDir;
 use unjinja::check::{EventTrace, Failure, Fixture, Options, Report, check, find};
-use unjinja::json;
+use unjinja::{Position, json};
 
 const TEMPLATE: &str =
     "response_template: {start_anchor: <bot>, fields: {content: {close: <end>}}}\n";
@@ -54,7 +54,7 @@ fn refusal(path: &Path) -> String {
 fn faults(report: &Report) -> Vec<String> {
     let unreadable = report.unreadable().map(ToString::to_string);
     let failures = report.cases().flat_map(|(file, case)| {
-        let place = format!("{}:{}", name(&file.path), case.position.0);
+        let place = format!("{}:{}", name(&file.path), case.position.line);
         let told = move |f: &Failure| format!("{place}: {}: {}", f.key(), f.headline());
         case.failures.iter().map(told)
     });
@@ -89,7 +89,10 @@ fn line_ends_and_byte_order_marks_make_no_difference() {
     }
     let places = |path: &Path| {
         let fixture = Fixture::load(path).expect("it is a fixture");
-        let places = fixture.cases().iter().map(|case| case.position);
+        let places = fixture
+            .cases()
+            .iter()
+            .map(|case| case.position.line_column());
         places.collect::<Vec<_>>()
     };
     for path in fixtures("right") {
@@ -219,7 +222,10 @@ fn of_very_many_faults_the_first_are_told() {
         panic!("it is not refused");
     };
     assert_eq!(error.faults.len(), 51);
-    assert_eq!(error.faults[49].position, Some((50, 1)));
+    assert_eq!(
+        error.faults[49].position.map(Position::line_column),
+        Some((50, 1))
+    );
     assert_eq!(
         error.faults[50].to_string(),
         "there are more faults: mend these first"
@@ -241,7 +247,7 @@ fn very_many_cases_may_stand_on_one_line() {
         .map(|case| case.chars().count() + 1)
         .sum();
     assert_eq!(
-        fixture.cases()[99_999].position,
+        fixture.cases()[99_999].position.line_column(),
         (2, "cases: [".len() + before + 1)
     );
 }

@@ -15,7 +15,7 @@ mod templates;
 use std::path::Path;
 
 use jsonschema::Validator;
-use unjinja::{Fault, Value, json};
+use unjinja::{Diagnostic, Value, json};
 
 const TEMPLATES: &str = include_str!("../schema/response-template.schema.json");
 const FIXTURES: &str = include_str!("../schema/fixture.schema.json");
@@ -53,7 +53,7 @@ impl Rule {
     }
 
     /// Asserts that the schema keeps to the rule on a value in which the loader finds these faults.
-    fn assert(&self, value: &Value, faults: &[Fault]) {
+    fn assert(&self, value: &Value, faults: &[Diagnostic]) {
         let Some(instance) = foreign(value) else {
             panic!("{value} can't be UTF-8");
         };
@@ -66,7 +66,7 @@ impl Rule {
         }
     }
 
-    fn is_beyond_schemas(&self, fault: &Fault) -> bool {
+    fn is_beyond_schemas(&self, fault: &Diagnostic) -> bool {
         let says = |phrase: &&str| fault.message.contains(phrase);
         self.beyond_schemas.iter().any(says)
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use insta::assert_snapshot;
-use unjinja::check::{SampleText, compare};
+use unjinja::check::{ComparisonInput, compare};
 use unjinja::{ResponseTemplate, Value, json};
 
 use root::root;
@@ -410,9 +410,9 @@ fn a_changed_close_is_found_out_in_every_template_of_the_gallery() {
         content.insert("close_pattern", close);
         let first = ResponseTemplate::from_json(&text).expect("a template");
         let second = ResponseTemplate::from_value(&changed).expect("a template");
-        let texts = SampleText::synthetic(&first, &second);
-        let parting = compare(&first, &second, &texts).smallest;
-        assert!(parting.is_some(), "{}", path.display());
+        let texts = ComparisonInput::synthetic(&first, &second);
+        let divergence = compare(&first, &second, &texts).smallest;
+        assert!(divergence.is_some(), "{}", path.display());
         count += 1;
     }
     assert!(count >= 25, "only {count} were changed");

@@ -252,7 +252,7 @@ fn bear_with(template: &Value) {
     let complaints = lint(&template, &options).expect("there is no chat template to be rendered");
     assert!(began.elapsed() < PATIENCE, "{text}");
     for complaint in complaints {
-        assert!(complaint.position.is_some(), "{complaint}");
+        assert!(complaint.diagnostic.position.is_some(), "{complaint}");
     }
 }
 

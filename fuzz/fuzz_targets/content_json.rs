@@ -118,8 +118,8 @@ impl Dialect {
 fn check_error(text: &str, error: &json::Error) {
     assert!(error.offset() <= text.len());
     assert!(!error.to_string().is_empty());
-    let place = json::line_column(text, error.offset());
-    assert_eq!(place, (error.line(), error.column()), "{text:?}");
+    let position = json::Position::at(text, error.offset());
+    assert_eq!(position, error.position(), "{text:?}");
 }
 
 /// The beginning of a document is known to be one.

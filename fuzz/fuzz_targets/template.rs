@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use unjinja::{Delimiter, ParserOptions, ResponseTemplate, TemplateError, json, parse};
+use unjinja::{Delimiter, ParserOptions, Position, ResponseTemplate, TemplateError, json, parse};
 use unjinja_fuzz::same;
 
 /// What every template gets to read.
@@ -73,8 +73,8 @@ fn check_error(text: &str, error: TemplateError) {
     assert!(error.in_file("x.json").to_string().starts_with("x.json:"));
 }
 
-fn check_position(text: &str, position: Option<(usize, usize)>) {
-    if let Some((line, column)) = position {
+fn check_position(text: &str, position: Option<Position>) {
+    if let Some(Position { line, column, .. }) = position {
         let lines: Vec<&str> = text.split('\n').collect();
         assert!((1..=lines.len()).contains(&line), "{text}: line {line}");
         let length = lines[line - 1].chars().count();

@@ -31,7 +31,10 @@ pub(super) fn read_limited(name: &str, source: impl Read) -> Result<String, Load
     read_all(source, MAX_TEXT).map_err(|fault| match fault {
         ReadFault::System(error) => LoadError::Read { name, error },
         ReadFault::TooLarge { limit } => LoadError::TooLarge { name, limit },
-        ReadFault::NotUtf8 { offset, .. } => LoadError::NotUtf8 { name, offset },
+        ReadFault::NotUtf8 { position } => LoadError::NotUtf8 {
+            name,
+            offset: position.offset as u64,
+        },
     })
 }
 

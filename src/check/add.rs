@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::iter;
 
-use crate::response::{Fault, Tools};
+use crate::diagnostic::Diagnostic;
+use crate::response::Tools;
 use crate::value::{Object, Value};
 
-use super::files::fault;
 use super::fixture::{Case, Fixture, FixtureError};
 
 impl Fixture {
@@ -46,10 +46,7 @@ impl Fixture {
     /// If a case has this name already, if the case expects both a message and an error, or if there
     /// is no place for it, such as where the cases stand for others that are written elsewhere.
     pub fn with_case(&self, case: &Case) -> Result<String, FixtureError> {
-        let fail = |fault| FixtureError {
-            path: self.path().to_owned(),
-            faults: vec![fault],
-        };
+        let fail = |fault| FixtureError::new(self.path(), vec![fault]);
         if let Some(fault) = self.objection(case) {
             return Err(fail(fault));
         }
@@ -79,22 +76,23 @@ impl Fixture {
     }
 
     /// What would be wrong with the fixture if it had the case as well.
-    fn objection(&self, case: &Case) -> Option<Fault> {
+    fn objection(&self, case: &Case) -> Option<Diagnostic> {
         if let Some(other) = self.cases().iter().find(|other| other.name == case.name) {
-            let remedy = format!("call this one `{}`", self.free_name(&case.name));
             let message = format!("there is a case called `{}` already", case.name);
-            return Some(fault(Some(other.position), message, Some(remedy)));
+            let fault = Diagnostic::new(message)
+                .at_position(other.position)
+                .with_remedy(format!("call this one `{}`", self.free_name(&case.name)));
+            return Some(fault);
         }
         let expected = &case.expected;
         (expected.message.is_some() && expected.error.is_some()).then(|| {
-            let message = "a case expects a `message` or an `error`, and not both";
-            fault(None, message, Some("keep one of them".into()))
+            Diagnostic::new("a case expects a `message` or an `error`, and not both")
+                .with_remedy("keep one of them")
         })
     }
 
     /// Why a case can't be written behind the others.
-    fn no_place(&self, entry: &Value) -> Fault {
-        let position = Some(self.document.position_of("/cases"));
+    fn no_place(&self, entry: &Value) -> Diagnostic {
         let (message, remedy) = match self.document.can_hold(entry) {
             true => (
                 "no case can be written behind the last one without changing another",
@@ -106,7 +104,9 @@ impl Fixture {
                 "put it into a fixture of JSON",
             ),
         };
-        fault(position, message, Some(remedy.into()))
+        Diagnostic::new(message)
+            .at_position(self.document.position_of("/cases"))
+            .with_remedy(remedy)
     }
 }
 
@@ -134,7 +134,7 @@ pub(super) fn entry(case: &Case, common: &Tools) -> Object {
     entry.insert("output", case.output.as_str());
     // A fixture refuses a list in which there is no tool.
     let list = |tools: &Tools| match tools.names().next() {
-        Some(_) => Value::from(tools.as_list().to_vec()),
+        Some(_) => tools.as_value().clone(),
         None => Value::Array(Vec::new()),
     };
     let tools = list(&case.tools);
@@ -229,7 +229,7 @@ mod tests {
                 ..case("new", "{}")
             };
             let entry = entry(&new, there.tools());
-            let expected = expected.map(|tools| Value::from(tools.as_list().to_vec()));
+            let expected = expected.map(|tools| tools.as_value().clone());
             assert_eq!(entry.get("tools"), expected.as_ref(), "{file}");
             let text = there.with_case(&new).expect("there is a place");
             assert_eq!(
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_added_is_told_with_a_remedy() {
+    fn what_can_not_be_added_is_refused_with_a_remedy() {
         let head = "response_template: {start_anchor: <bot>, fields: {content: {close: <end>}}}\n";
         let a_case = "cases:\n  - {name: a, output: x}\n";
         let variables = "variables: {cases: &c [{name: a, output: x}]}\ncases: *c\n";

@@ -7,13 +7,13 @@ use crate::value::Object;
 use super::fixture::Fixture;
 use super::shrink::smallest;
 
-/// Of so many texts on which two templates diverge, the smallest part is looked for.
+/// So many of the diverging texts are shrunk to find the smallest one.
 const MAX_SHRUNK: usize = 12;
 
 /// A text that two templates are to read.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct SampleText {
+pub struct ComparisonInput {
     /// Where it comes from, for people.
     pub origin: String,
     /// The prompt.
@@ -29,7 +29,7 @@ pub struct SampleText {
 #[non_exhaustive]
 pub struct Comparison {
     /// The texts that they do not read alike.
-    pub diverging: Vec<SampleText>,
+    pub diverging: Vec<ComparisonInput>,
     /// The smallest text, a part of one of these, that they do not read alike.
     pub smallest: Option<Divergence>,
 }
@@ -39,7 +39,7 @@ pub struct Comparison {
 #[non_exhaustive]
 pub struct Divergence {
     /// The text.
-    pub text: SampleText,
+    pub input: ComparisonInput,
     /// What the first makes of it.
     pub first: Result<Object, ParseError>,
     /// What the second makes of it.
@@ -51,24 +51,25 @@ pub struct Divergence {
 ///
 /// ```
 /// use unjinja::ResponseTemplate;
-/// use unjinja::check::{SampleText, compare};
+/// use unjinja::check::{ComparisonInput, compare};
 ///
 /// let template = |close: &str| ResponseTemplate::from_json(&format!(
 ///     r#"{{"start_anchor": "<bot>", "fields": {{"content": {{"close": "{close}"}}}}}}"#));
-/// let texts = [SampleText::new("by hand", "", "A long text.<end>And more of it.")];
+/// let texts = [ComparisonInput::new("by hand", "", "A long text.<end>And more of it.")];
 /// let comparison = compare(&template("<end>")?, &template("</s>")?, &texts);
 /// let smallest = comparison.smallest.expect("they diverge");
-/// assert_eq!(smallest.text.output, "<end>");
+/// assert_eq!(smallest.input.output, "<end>");
 /// # Ok::<(), unjinja::TemplateError>(())
 /// ```
 pub fn compare(
     first: &ResponseTemplate,
     second: &ResponseTemplate,
-    texts: &[SampleText],
+    texts: &[ComparisonInput],
 ) -> Comparison {
     let pair = Pair { first, second };
-    let diverges = |text: &&SampleText| pair.diverge_on(&text.prefix, &text.output, &text.tools);
-    let mut diverging: Vec<SampleText> = texts.iter().filter(diverges).cloned().collect();
+    let differs =
+        |text: &&ComparisonInput| pair.differs_on(&text.prefix, &text.output, &text.tools);
+    let mut diverging: Vec<ComparisonInput> = texts.iter().filter(differs).cloned().collect();
     diverging.sort_by_key(|text| text.prefix.len() + text.output.len());
     let shrunk = diverging
         .iter()
@@ -103,7 +104,7 @@ impl Pair<'_> {
         })
     }
 
-    fn diverge_on(&self, prefix: &str, output: &str, tools: &Tools) -> bool {
+    fn differs_on(&self, prefix: &str, output: &str, tools: &Tools) -> bool {
         match self.outcomes(prefix, output, tools) {
             [Ok(first), Ok(second)] => !first.total_eq(&second),
             [Err(_), Err(_)] => false,
@@ -112,11 +113,11 @@ impl Pair<'_> {
     }
 
     /// The text without whatever does not matter, the prompt first.
-    fn shrunk(&self, text: &SampleText) -> SampleText {
+    fn shrunk(&self, text: &ComparisonInput) -> ComparisonInput {
         let mut text = text.clone();
         let prefix: Vec<char> = text.prefix.chars().collect();
         let prefix = smallest(&prefix, |prefix| {
-            self.diverge_on(
+            self.differs_on(
                 &prefix.iter().collect::<String>(),
                 &text.output,
                 &text.tools,
@@ -125,7 +126,7 @@ impl Pair<'_> {
         text.prefix = prefix.into_iter().collect();
         let output: Vec<char> = text.output.chars().collect();
         let output = smallest(&output, |output| {
-            self.diverge_on(
+            self.differs_on(
                 &text.prefix,
                 &output.iter().collect::<String>(),
                 &text.tools,
@@ -135,20 +136,20 @@ impl Pair<'_> {
         text
     }
 
-    fn divergence(&self, text: SampleText) -> Divergence {
+    fn divergence(&self, text: ComparisonInput) -> Divergence {
         let [first, second] = self.outcomes(&text.prefix, &text.output, &text.tools);
         Divergence {
-            text,
+            input: text,
             first,
             second,
         }
     }
 }
 
-impl SampleText {
+impl ComparisonInput {
     /// A text without tools.
-    pub fn new(origin: &str, prefix: &str, output: &str) -> SampleText {
-        SampleText {
+    pub fn new(origin: &str, prefix: &str, output: &str) -> ComparisonInput {
+        ComparisonInput {
             origin: origin.to_owned(),
             prefix: prefix.to_owned(),
             output: output.to_owned(),
@@ -157,9 +158,9 @@ impl SampleText {
     }
 
     /// The texts of a fixture's cases.
-    pub fn of_fixture(fixture: &Fixture) -> Vec<SampleText> {
+    pub fn of_fixture(fixture: &Fixture) -> Vec<ComparisonInput> {
         let cases = fixture.cases().iter();
-        let texts = cases.map(|case| SampleText {
+        let texts = cases.map(|case| ComparisonInput {
             origin: format!("in {}: {}", fixture.path().display(), case.name),
             prefix: case.prefix.clone(),
             output: case.output.clone(),
@@ -169,10 +170,10 @@ impl SampleText {
     }
 
     /// What a chat template renders, and what models do to it.
-    pub fn of_derivation(derivation: &Derivation) -> Vec<SampleText> {
-        let text = |origin: &str, prefix: &str, output: &str| SampleText {
+    pub fn of_derivation(derivation: &Derivation) -> Vec<ComparisonInput> {
+        let text = |origin: &str, prefix: &str, output: &str| ComparisonInput {
             tools: derivation.tools.clone(),
-            ..SampleText::new(origin, prefix, output)
+            ..ComparisonInput::new(origin, prefix, output)
         };
         let rendered = derivation.proof.iter();
         let rendered = rendered.map(|row| {

@@ -5,8 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::diagnostic::Diagnostic;
 use crate::files::{self, ReadFault};
-use crate::response::Fault;
 
 /// Files may be this large. Fixtures are written by hand, and their places are kept in memory.
 const MAX_FILE: u64 = 32 << 20;
@@ -17,44 +17,28 @@ const MAX_DEPTH: usize = 64;
 /// How the names of fixtures end.
 const ENDINGS: [&str; 3] = [".fixture.yaml", ".fixture.yml", ".fixture.json"];
 
-/// What the error of the system says, for people.
-fn refused(error: &io::Error) -> Fault {
-    let remedy = match error.kind() {
-        io::ErrorKind::NotFound => {
-            Some("look at the path; in a fixture, it begins at the fixture's folder".into())
-        }
-        _ => None,
-    };
-    fault(None, format!("can't be read: {error}"), remedy)
-}
-
-pub(super) fn fault(
-    position: Option<(usize, usize)>,
-    message: impl Into<String>,
-    remedy: Option<String>,
-) -> Fault {
-    Fault {
-        pointer: String::new(),
-        position,
-        message: message.into(),
-        remedy,
-    }
-}
-
 /// Reads a file of text.
-pub(super) fn read_text(path: &Path) -> Result<String, Fault> {
+pub(super) fn read_text(path: &Path) -> Result<String, Diagnostic> {
     files::read_text(path, MAX_FILE).map_err(|error| match error.fault {
         ReadFault::System(error) => refused(&error),
         ReadFault::TooLarge { .. } => {
-            let remedy = "divide it into several";
-            fault(None, error.fault.to_string(), Some(remedy.into()))
+            Diagnostic::new(error.fault.to_string()).with_remedy("divide it into several")
         }
-        ReadFault::NotUtf8 { position, .. } => fault(
-            Some(position),
-            "the file is not valid UTF-8",
-            Some("save it as UTF-8".into()),
-        ),
+        ReadFault::NotUtf8 { position } => Diagnostic::new("the file is not valid UTF-8")
+            .at_position(position)
+            .with_remedy("save it as UTF-8"),
     })
+}
+
+/// What the error of the system means, for people.
+fn refused(error: &io::Error) -> Diagnostic {
+    let fault = Diagnostic::new(format!("can't be read: {error}"));
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            fault.with_remedy("look at the path; in a fixture, it begins at the fixture's folder")
+        }
+        _ => fault,
+    }
 }
 
 /// Whether a file is a fixture by its name, so that it is found in a folder.
@@ -72,8 +56,8 @@ pub fn is_fixture(path: &Path) -> bool {
 }
 
 /// The fixtures among some paths and below them, in order and none twice. A file that is named
-/// counts whatever its name is. What can't be searched comes along as it is, so that reading it
-/// tells why.
+/// counts whatever its name is. What can't be searched comes along as it is: reading it is an error
+/// that says why.
 pub fn find(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in paths {
@@ -97,7 +81,7 @@ fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        // In the current folder, paths are told without a dot before them.
+        // In the current folder, paths are written without a dot before them.
         let path = match folder == Path::new(".") {
             true => PathBuf::from(&*name),
             false => entry.path(),

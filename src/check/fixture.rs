@@ -5,7 +5,9 @@ mod load;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::response::{Fault, ResponseTemplate, Tools};
+use crate::diagnostic::{Diagnostic, write_lines};
+use crate::position::Position;
+use crate::response::{ResponseTemplate, Tools};
 use crate::value::{Object, Value};
 
 use super::document::Document;
@@ -29,7 +31,7 @@ use super::document::Document;
 /// ")?;
 /// let fixture = Fixture::load(&path)?;
 /// assert_eq!(fixture.cases()[0].name, "a greeting");
-/// assert_eq!(fixture.cases()[0].position, (7, 5));
+/// assert_eq!(fixture.cases()[0].position.line_column(), (7, 5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -49,11 +51,10 @@ pub struct Fixture {
 pub struct Case {
     /// What it is called. No other case of its file is called so.
     pub name: String,
-    /// Line and column, both from 1, where it stands in the file; the first ones if it stands in
-    /// none.
-    pub position: (usize, usize),
-    /// Line and column of each key by which it says what it expects.
-    pub expectations: Vec<(&'static str, (usize, usize))>,
+    /// Where it stands in its file; the start if it stands in none.
+    pub position: Position,
+    /// Where each key stands under which something is expected.
+    pub expectations: Vec<(&'static str, Position)>,
     /// The prompt.
     pub prefix: String,
     /// What the model writes.
@@ -77,7 +78,7 @@ pub struct Expected {
 }
 
 impl Case {
-    /// A case that stands in no file; [`check`](Self::check) tells whether it is right.
+    /// A case that stands in no file; [`check`](Self::check) finds out whether it is right.
     pub fn new(
         name: impl Into<String>,
         prefix: impl Into<String>,
@@ -87,7 +88,7 @@ impl Case {
     ) -> Case {
         Case {
             name: name.into(),
-            position: (1, 1),
+            position: Position::START,
             expectations: Vec::new(),
             prefix: prefix.into(),
             output: output.into(),
@@ -110,12 +111,9 @@ impl Fixture {
     /// # Errors
     ///
     /// If the file can't be read, or is no fixture, or names what can't be read. All that is wrong
-    /// is told at once.
+    /// is reported at once.
     pub fn load(path: &Path) -> Result<Fixture, FixtureError> {
-        load::load(path).map_err(|faults| FixtureError {
-            path: path.to_owned(),
-            faults,
-        })
+        load::load(path).map_err(|faults| FixtureError::new(path, faults))
     }
 
     /// Reads a fixture that is at hand as text, as one would that stands at this path.
@@ -124,10 +122,7 @@ impl Fixture {
     ///
     /// As for [`load`](Self::load).
     pub fn parse(path: &Path, text: String) -> Result<Fixture, FixtureError> {
-        load::parse(path, text).map_err(|faults| FixtureError {
-            path: path.to_owned(),
-            faults,
-        })
+        load::parse(path, text).map_err(|faults| FixtureError::new(path, faults))
     }
 
     /// Where it stands.
@@ -187,17 +182,21 @@ pub struct FixtureError {
     /// The file.
     pub path: PathBuf,
     /// All that is wrong with it, at least one fault.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<Diagnostic>,
+}
+
+impl FixtureError {
+    pub(super) fn new(path: &Path, faults: Vec<Diagnostic>) -> FixtureError {
+        FixtureError {
+            path: path.to_owned(),
+            faults,
+        }
+    }
 }
 
 impl fmt::Display for FixtureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, fault) in self.faults.iter().enumerate() {
-            let line_break = if index > 0 { "\n" } else { "" };
-            let space = if fault.position.is_some() { "" } else { " " };
-            write!(f, "{line_break}{}:{space}{fault}", self.path.display())?;
-        }
-        Ok(())
+        write_lines(f, &self.faults, Some(&self.path.display()))
     }
 }
 

@@ -37,7 +37,7 @@ mod update;
 
 pub use add::free_name;
 pub use case::Failure;
-pub use compare::{Comparison, Divergence, SampleText, compare};
+pub use compare::{Comparison, ComparisonInput, Divergence, compare};
 pub use cuts::Cut;
 pub use files::{find, is_fixture};
 pub use first::FirstFixture;

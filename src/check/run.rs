@@ -6,6 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::position::Position;
+
 use super::case::Failure;
 use super::fixture::{Fixture, FixtureError};
 use super::regions::{MarkedText, regions};
@@ -78,10 +80,10 @@ pub struct FileReport {
 pub struct CaseReport {
     /// Its name.
     pub name: String,
-    /// Line and column in its file, both from 1.
-    pub position: (usize, usize),
-    /// Line and column of each key by which it says what it expects.
-    pub expectations: Vec<(&'static str, (usize, usize))>,
+    /// Where it stands in its file.
+    pub position: Position,
+    /// Where each key stands under which something is expected.
+    pub expectations: Vec<(&'static str, Position)>,
     /// All that is wrong with it.
     pub failures: Vec<Failure>,
     /// Where something is wrong: the text, region by region.
@@ -115,9 +117,8 @@ fn cases_of(file: &FileReport) -> &[CaseReport] {
 }
 
 impl CaseReport {
-    /// Line and column of what a failure is about: of the expectation that is not met, or of the
-    /// case.
-    pub fn position_of(&self, failure: &Failure) -> (usize, usize) {
+    /// Where that stands which a failure is about: the expectation that is not met, or the case.
+    pub fn position_of(&self, failure: &Failure) -> Position {
         let keys: &[&str] = match failure {
             Failure::Events { .. } => &["events"],
             Failure::Message { .. } | Failure::NotParsed(_) => &["message", "events"],

@@ -1,12 +1,15 @@
 //! `unjinja.toml`: what a repository wants to have checked.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::json::line_column;
+use crate::diagnostic::{Diagnostic, write_lines};
+use crate::position::Position;
 use crate::spelling::did_you_mean;
 
 /// The name of the file.
@@ -33,31 +36,29 @@ pub struct Settings {
     pub paths: Vec<PathBuf>,
     /// What random cuts go by.
     pub seed: Option<u64>,
-    /// Lints that are not to be told.
+    /// Lints that are not to be reported.
     pub allow: Vec<String>,
     /// Lints that are errors.
     pub deny: Vec<String>,
 }
 
 /// Why settings can't be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}:{}{message}", path.display(), place(*position))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SettingsError {
     /// The file.
     pub path: PathBuf,
-    /// Line and column, both from 1, where the fault has a place.
-    pub position: Option<(usize, usize)>,
-    /// What is wrong.
-    pub message: String,
+    /// What is wrong with it.
+    pub faults: Vec<Diagnostic>,
 }
 
-fn place(position: Option<(usize, usize)>) -> String {
-    match position {
-        Some((line, column)) => format!("{line}:{column}: "),
-        None => " ".into(),
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_lines(f, &self.faults, Some(&self.path.display()))
     }
 }
+
+impl std::error::Error for SettingsError {}
 
 impl Settings {
     /// The settings in the file of a folder, or of the nearest one above it that has one.
@@ -80,93 +81,95 @@ impl Settings {
     pub fn find(folder: &Path) -> Result<Option<Settings>, SettingsError> {
         for folder in folder.ancestors() {
             let path = folder.join(NAME);
-            let fail = |position, message| SettingsError {
+            let fail = |fault| SettingsError {
                 path: path.clone(),
-                position,
-                message,
+                faults: vec![fault],
             };
             let text = match fs::read_to_string(&path) {
                 Ok(text) => text,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(fail(None, format!("can't be read: {error}"))),
+                Err(error) => {
+                    return Err(fail(Diagnostic::new(format!("can't be read: {error}"))));
+                }
             };
-            let settings = read(&text, folder);
-            return settings.map(Some).map_err(|(offset, message)| {
-                let position = offset.map(|offset| line_column(&text, offset));
-                fail(position, message)
-            });
+            return Reader {
+                text: &text,
+                folder,
+            }
+            .settings()
+            .map(Some)
+            .map_err(fail);
         }
         Ok(None)
     }
 }
 
-/// What is wrong, and the offset of its place.
-type Fault = (Option<usize>, String);
+/// Reads the text of a file that stands in a folder.
+struct Reader<'t> {
+    text: &'t str,
+    folder: &'t Path,
+}
 
-fn read(text: &str, folder: &Path) -> Result<Settings, Fault> {
-    let root = DeTable::parse(text).map_err(|error| {
-        let offset = error.span().map(|span| span.start);
-        (offset, format!("this is not TOML: {}", error.message()))
-    })?;
-    let mut settings = Settings::default();
-    let names = TABLES.map(|(name, _)| name);
-    for (name, value) in root.get_ref() {
-        let known = TABLES
-            .iter()
-            .find(|(known, _)| *known == name.get_ref().as_ref());
-        let Some((table, keys)) = known else {
-            return Err(unknown(name.span().start, name.get_ref(), &names));
-        };
-        let DeValue::Table(entries) = value.get_ref() else {
-            return Err((
-                Some(value.span().start),
-                format!("`{table}` is a table: write `[{table}]`"),
-            ));
-        };
-        for (key, value) in entries {
-            let at = value.span().start;
-            match (*table, key.get_ref().as_ref()) {
-                ("check", "paths") => {
-                    let paths = texts(at, value.get_ref())?;
-                    settings.paths = paths.iter().map(|path| folder.join(path)).collect();
+impl Reader<'_> {
+    fn settings(&self) -> Result<Settings, Diagnostic> {
+        let root = DeTable::parse(self.text).map_err(|error| {
+            let position = error.span().map(|span| Position::at(self.text, span.start));
+            Diagnostic::new(format!("this is not TOML: {}", error.message())).at_position(position)
+        })?;
+        let mut settings = Settings::default();
+        for (name, value) in root.get_ref() {
+            let mut tables = TABLES.iter();
+            let Some((table, keys)) = tables.find(|(known, _)| known == name.get_ref()) else {
+                return Err(self.unknown(name, &TABLES.map(|(name, _)| name)));
+            };
+            let DeValue::Table(entries) = value.get_ref() else {
+                let message = format!("`{table}` is a table: write `[{table}]`");
+                return Err(self.fault(value, message));
+            };
+            for (key, value) in entries {
+                match (*table, key.get_ref().as_ref()) {
+                    ("check", "paths") => {
+                        let paths = self.texts(value)?;
+                        settings.paths = paths.iter().map(|path| self.folder.join(path)).collect();
+                    }
+                    ("check", "seed") => settings.seed = Some(self.seed(value)?),
+                    ("lint", "allow") => settings.allow = self.texts(value)?,
+                    ("lint", "deny") => settings.deny = self.texts(value)?,
+                    _ => return Err(self.unknown(key, keys)),
                 }
-                ("check", "seed") => settings.seed = Some(seed(at, value.get_ref())?),
-                ("lint", "allow") => settings.allow = texts(at, value.get_ref())?,
-                ("lint", "deny") => settings.deny = texts(at, value.get_ref())?,
-                (_, other) => return Err(unknown(key.span().start, other, keys)),
             }
         }
+        Ok(settings)
     }
-    Ok(settings)
-}
 
-fn unknown(offset: usize, key: &str, known: &[&str]) -> Fault {
-    let message = format!("unknown key `{key}`: {}", did_you_mean(key, known));
-    (Some(offset), message)
-}
+    fn texts(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Diagnostic> {
+        let DeValue::Array(items) = value.get_ref() else {
+            return Err(self.fault(value, "expected a list of texts"));
+        };
+        let text = |item: &Spanned<DeValue<'_>>| match item.get_ref() {
+            DeValue::String(text) => Ok(text.to_string()),
+            _ => Err(self.fault(item, "expected a text")),
+        };
+        items.iter().map(text).collect()
+    }
 
-fn texts(at: usize, value: &DeValue<'_>) -> Result<Vec<String>, Fault> {
-    let DeValue::Array(items) = value else {
-        return Err((Some(at), "expected a list of texts".into()));
-    };
-    let text = |item: &toml::Spanned<DeValue<'_>>| match item.get_ref() {
-        DeValue::String(text) => Ok(text.to_string()),
-        _ => Err((Some(item.span().start), "expected a text".into())),
-    };
-    items.iter().map(text).collect()
-}
+    fn seed(&self, value: &Spanned<DeValue<'_>>) -> Result<u64, Diagnostic> {
+        let number = match value.get_ref() {
+            DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
+            _ => None,
+        };
+        number.ok_or_else(|| self.fault(value, "expected a whole number that is not negative"))
+    }
 
-fn seed(at: usize, value: &DeValue<'_>) -> Result<u64, Fault> {
-    let number = match value {
-        DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
-        _ => None,
-    };
-    number.ok_or_else(|| {
-        (
-            Some(at),
-            "expected a whole number that is not negative".into(),
-        )
-    })
+    fn unknown(&self, key: &Spanned<impl AsRef<str>>, known: &[&str]) -> Diagnostic {
+        let name = key.get_ref().as_ref();
+        self.fault(key, format!("unknown key `{name}`"))
+            .with_remedy(did_you_mean(name, known))
+    }
+
+    fn fault<T>(&self, place: &Spanned<T>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(message).at_position(Position::at(self.text, place.span().start))
+    }
 }
 
 #[cfg(test)]
@@ -174,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn what_is_wrong_is_reported_with_its_place() {
         for (text, expected) in [
             (
                 "[chekc]\n",

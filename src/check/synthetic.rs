@@ -6,7 +6,7 @@ use crate::json;
 use crate::response::{Delimiter, ResponseTemplate};
 use crate::value::{Object, Value};
 
-use super::compare::SampleText;
+use super::compare::ComparisonInput;
 
 /// So many markers are combined in pairs at the most.
 const MAX_MARKERS: usize = 40;
@@ -34,15 +34,15 @@ const SPACES: [&str; 4] = ["", " ", "\n", "\t"];
 /// A call, which may stand between two markers while a third is tried.
 const CALL: &str = BODIES[1];
 
-impl SampleText {
+impl ComparisonInput {
     /// Synthetic texts, in which up to three markers of two templates follow each other, and prompts
     /// that end with what either takes for the beginning of a message.
-    pub fn synthetic(first: &ResponseTemplate, second: &ResponseTemplate) -> Vec<SampleText> {
+    pub fn synthetic(first: &ResponseTemplate, second: &ResponseTemplate) -> Vec<ComparisonInput> {
         let markers = distinct(field_markers(first), field_markers(second));
         let anchors = distinct(anchor_examples(first), anchor_examples(second));
         let mut bodies: Vec<String> = BODIES.map(str::to_owned).into();
         bodies.extend(distinct(transform_inputs(first), transform_inputs(second)));
-        let mut texts: Vec<SampleText> = outputs(&markers, &bodies)
+        let mut texts: Vec<ComparisonInput> = outputs(&markers, &bodies)
             .iter()
             .map(|output| text("", output))
             .collect();
@@ -94,8 +94,8 @@ fn outputs(markers: &[String], bodies: &[String]) -> Vec<String> {
     outputs
 }
 
-fn text(prefix: &str, output: &str) -> SampleText {
-    SampleText::new("made up of the markers of both", prefix, output)
+fn text(prefix: &str, output: &str) -> ComparisonInput {
+    ComparisonInput::new("made up of the markers of both", prefix, output)
 }
 
 /// JSON that has what the transforms of a template ask for.

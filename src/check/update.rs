@@ -1,5 +1,6 @@
 //! Making what comes out the expectation.
 
+use crate::position::Position;
 use crate::response::{ParseError, ResponseTemplate};
 use crate::value::{Object, Value};
 
@@ -28,8 +29,8 @@ pub struct Update {
 pub struct Updated {
     /// The case's name.
     pub case: String,
-    /// Line and column of the case, both from 1.
-    pub position: (usize, usize),
+    /// Where the case stands in its file.
+    pub position: Position,
     /// What is expected otherwise: `message`, `events` or `error`.
     pub key: &'static str,
     /// What was expected, if anything was: under another key, where a message becomes an error or
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_expected_is_told_under_the_key_that_goes() {
+    fn what_was_expected_is_reported_under_the_key_that_goes() {
         let update = updated(
             "response_template: {start_anchor: <bot>, fields: {content: {close: <end>}}}\n\
              cases: [{name: a, output: x, error: no}]\n",

@@ -7,13 +7,14 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use crate::value::{JsonString, Object, Value};
+use crate::tree::{Content, Entry};
+use crate::value::{Object, Value};
 
-use super::reader::Reader;
-use super::{Error, ErrorKind, Position, Style, read, write, write_into, write_str, write_styled};
-
-/// Some editors begin files with it.
-const BYTE_ORDER_MARK: char = '\u{feff}';
+use super::tree::{TreeLimits, read_tree};
+use super::{
+    Error, ErrorKind, Position, Style, read, split_byte_order_mark, write, write_into, write_str,
+    write_styled,
+};
 
 /// What starts a new line: `\r\n` is both of them.
 const LINE_BREAKS: [char; 2] = ['\n', '\r'];
@@ -53,7 +54,7 @@ const LINE_BREAKS: [char; 2] = ['\n', '\r'];
 /// the value in it.
 pub fn set_key(text: &str, key: &str, value: &Value) -> Result<String, EditError> {
     let document = Document::read(text)?;
-    let named = |member: &&Member| member.name == *key;
+    let named = |member: &&Entry| member.key == *key;
     let edited = match document.members.iter().rfind(named) {
         Some(member) => document.with_value(member, value),
         None => document.with_member(key, value),
@@ -79,7 +80,7 @@ pub fn set_key(text: &str, key: &str, value: &Value) -> Result<String, EditError
 ///
 /// If the text is not JSON or no object.
 pub fn get_key(text: &str, key: &str) -> Result<Option<Value>, EditError> {
-    let (mark, text) = split_mark(text);
+    let (mark, text) = split_byte_order_mark(text);
     let mut object = read_object(mark, text)?;
     Ok(object.get_mut(key).map(std::mem::take))
 }
@@ -125,41 +126,37 @@ struct Document<'a> {
     /// Whether characters outside of ASCII are escaped: there are some, and
     /// none of them stands there as it is.
     is_ascii: bool,
-    members: Vec<Member>,
+    members: Vec<Entry>,
     /// Where the text inside of the braces stands.
     inside: Range<usize>,
 }
 
-struct Member {
-    name: JsonString,
-    /// With its quotes.
-    key: Range<usize>,
-    value: Range<usize>,
-}
-
 impl<'a> Document<'a> {
     fn read(text: &'a str) -> Result<Self, EditError> {
-        let (mark, text) = split_mark(text);
-        // Reading it first lets the rest of this trust what it sees.
+        let (mark, text) = split_byte_order_mark(text);
         let object = read_object(mark, text)?;
-        let mut reader = Reader::new(text.as_bytes(), Some(text));
-        reader.skip_space();
-        reader.take(b'{');
-        let start = reader.at;
-        let members = members(&mut reader).map_err(EditError::NotJson)?;
+        let limits = TreeLimits {
+            depth: 1,
+            nodes: usize::MAX,
+        };
+        let (root, _) = read_tree(text, limits).map_err(EditError::NotJson)?;
+        let members = match root.content {
+            Content::Map(map) => map.into_entries(),
+            _ => Vec::new(), // it was an object a moment ago
+        };
         Ok(Self {
             mark,
             text,
             is_ascii: text.is_ascii() && !write(&object.into()).is_ascii(),
             members,
-            inside: start..reader.at,
+            inside: root.span.start + 1..root.span.end - 1,
         })
     }
 
-    fn with_value(&self, member: &Member, value: &Value) -> String {
-        let mut out = self.text[..member.value.start].to_owned();
+    fn with_value(&self, member: &Entry, value: &Value) -> String {
+        let mut out = self.text[..member.value.span.start].to_owned();
         self.push_value(&mut out, value);
-        out.push_str(&self.text[member.value.end..]);
+        out.push_str(&self.text[member.value.span.end..]);
         out
     }
 
@@ -167,10 +164,10 @@ impl<'a> Document<'a> {
         let Some(last) = self.members.last() else {
             return self.with_only_member(key, value);
         };
-        let mut out = self.text[..last.value.end].to_owned();
+        let mut out = self.text[..last.value.span.end].to_owned();
         out.push_str(&self.item_separator());
         self.push_member(&mut out, key, value);
-        out.push_str(&self.text[last.value.end..]);
+        out.push_str(&self.text[last.value.span.end..]);
         out
     }
 
@@ -249,9 +246,9 @@ impl<'a> Document<'a> {
     /// What stands between the last two members, or would.
     fn item_separator(&self) -> String {
         match self.members.as_slice() {
-            [.., before, last] => self.comma(before.value.end..last.key.start),
-            [only] if self.text[self.inside.start..only.key.start].contains(LINE_BREAKS) => {
-                self.comma(self.inside.start..only.key.start)
+            [.., before, last] => self.comma(before.value.span.end..last.key_span.start),
+            [only] if self.text[self.inside.start..only.key_span.start].contains(LINE_BREAKS) => {
+                self.comma(self.inside.start..only.key_span.start)
             }
             _ if self.key_separator().ends_with(':') => ",".to_owned(),
             _ => ", ".to_owned(),
@@ -273,7 +270,7 @@ impl<'a> Document<'a> {
     /// others may be there to put values below each other.
     fn key_separator(&self) -> &'a str {
         let separators = self.members.iter().map(|member| {
-            let between = member.key.end..member.value.start;
+            let between = member.key_span.end..member.value.span.start;
             &self.text[between]
         });
         let on_one_line = separators.filter(|separator| !separator.contains(LINE_BREAKS));
@@ -281,11 +278,6 @@ impl<'a> Document<'a> {
             .min_by_key(|separator| separator.len())
             .unwrap_or(": ")
     }
-}
-
-fn split_mark(text: &str) -> (&str, &str) {
-    let rest = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    text.split_at(text.len() - rest.len())
 }
 
 /// Reads an object from the text behind the mark.
@@ -297,33 +289,11 @@ fn read_object(mark: &str, text: &str) -> Result<Object, EditError> {
     let found = value.type_name();
     let Value::Object(object) = value else {
         let space = text.len() - text.trim_start().len();
-        let mut position = Position::new(text.as_bytes(), space);
+        let mut position = Position::at(text, space);
         position.offset += mark.len();
         return Err(EditError::NotAnObject { found, position });
     };
     Ok(object)
-}
-
-/// Reads the members of an object up to its closing brace.
-fn members(reader: &mut Reader<'_>) -> Result<Vec<Member>, Error> {
-    let mut members = Vec::new();
-    reader.skip_space();
-    while reader.bytes.get(reader.at) == Some(&b'"') {
-        let start = reader.at;
-        let name = reader.string()?;
-        let key = start..reader.at;
-        reader.skip_space();
-        reader.take(b':');
-        reader.skip_space();
-        let start = reader.at;
-        reader.value()?;
-        let value = start..reader.at;
-        members.push(Member { name, key, value });
-        reader.skip_space();
-        reader.take(b',');
-        reader.skip_space();
-    }
-    Ok(members)
 }
 
 /// The indent of the last line of this text.

@@ -15,23 +15,28 @@
 //! ```
 
 mod edit;
-mod locator;
 mod reader;
+mod scanner;
 mod special;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod writer;
 
 use std::fmt;
 
 use crate::value::Value;
 
+use reader::{Reader, Values};
+
+pub use crate::position::Position;
 pub use edit::{EditError, get_key, set_key};
-pub(crate) use locator::locate_nearest;
-pub use locator::{locate, locate_key};
+pub use tree::{locate, locate_key};
 pub use writer::{Style, write, write_into, write_json_string, write_str, write_styled};
 
-pub(crate) use reader::Reader;
+pub(crate) use tree::Places;
+#[cfg(feature = "check")]
+pub(crate) use tree::{TreeLimits, read_tree};
 pub(crate) use writer::write_number;
 
 /// Arrays and objects may be nested this deep. Python's limit is its
@@ -58,12 +63,14 @@ pub const MAX_DEPTH: usize = 995;
 /// If the text is not JSON, nested deeper than [`MAX_DEPTH`], or holds an
 /// integer of more than 4300 digits.
 pub fn read(text: &str) -> Result<Value, Error> {
-    Reader::new(text.as_bytes(), Some(text)).document()
+    let (value, Values) = Reader::new(text.as_bytes(), Some(text), Values).document()?;
+    Ok(value)
 }
 
 /// Reads a JSON document that may hold lone surrogates between its quotes.
 pub(crate) fn read_wtf8(bytes: &[u8]) -> Result<Value, Error> {
-    Reader::new(bytes, None).document()
+    let (value, Values) = Reader::new(bytes, None, Values).document()?;
+    Ok(value)
 }
 
 /// Why a text is not JSON that we can read, and where.
@@ -187,57 +194,22 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// A place in a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Position {
-    /// In bytes from the start.
-    pub offset: usize,
-    /// The line, counted from 1.
-    pub line: usize,
-    /// The column in characters, counted from 1.
-    pub column: usize,
-}
-
-impl Position {
-    fn new(bytes: &[u8], offset: usize) -> Self {
-        let before = &bytes[..offset.min(bytes.len())];
-        let line_start = before
-            .iter()
-            .rposition(|&byte| byte == b'\n')
-            .map_or(0, |newline| newline + 1);
-        let newlines = before[..line_start].iter().filter(|&&byte| byte == b'\n');
-        let characters = before[line_start..]
-            .iter()
-            .filter(|&&byte| starts_char(byte));
-        Self {
-            offset,
-            line: newlines.count() + 1,
-            column: characters.count() + 1,
-        }
-    }
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}", self.line, self.column)
-    }
-}
-
-/// Not one of the bytes that continue a character.
-fn starts_char(byte: u8) -> bool {
-    byte & 0xC0 != 0x80
-}
-
-/// Line and column, counted from 1, of a byte offset in a text. Columns count
-/// characters. An offset past the end means the end; one within a character
-/// means that character.
+/// A text without the byte order mark that some editors begin files with.
+/// JSON has no place for it.
 ///
 /// ```
-/// use unjinja::json::line_column;
+/// use unjinja::json;
 ///
-/// assert_eq!(line_column("ä\nöx", 5), (2, 2));
+/// let text = "\u{feff}[1]";
+/// assert!(json::read(text).is_err());
+/// assert_eq!(json::without_byte_order_mark(text), "[1]");
 /// ```
-pub fn line_column(text: &str, offset: usize) -> (usize, usize) {
-    let position = Position::new(text.as_bytes(), text.floor_char_boundary(offset));
-    (position.line, position.column)
+pub fn without_byte_order_mark(text: &str) -> &str {
+    split_byte_order_mark(text).1
+}
+
+/// The byte order mark that a text begins with, or nothing, and the rest.
+pub(crate) fn split_byte_order_mark(text: &str) -> (&str, &str) {
+    let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
+    text.split_at(text.len() - rest.len())
 }

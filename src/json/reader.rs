@@ -1,54 +1,117 @@
-//! Reading.
+//! Reading: how values stand in each other.
 
-use crate::number::MAX_INT_DIGITS;
-use crate::value::{JsonString, Number, Object, Value};
+use std::ops::Range;
 
-use super::special::special_from;
-use super::{Error, ErrorKind, MAX_DEPTH, Position};
+use crate::value::{JsonString, Object, Value};
+
+use super::scanner::Scanner;
+use super::{Error, ErrorKind, MAX_DEPTH};
+
+/// What a [`Reader`] makes of a document: values, or a tree that knows where
+/// they stand.
+pub(super) trait Build {
+    type Node;
+    /// An array of which the end was not read yet.
+    type Array;
+    /// An object of which the end was not read yet.
+    type Object;
+
+    fn scalar(&mut self, value: Value, span: Range<usize>) -> Self::Node;
+
+    fn begin_array(&mut self, start: usize) -> Self::Array;
+    fn push_item(&mut self, array: &mut Self::Array, item: Self::Node);
+    fn end_array(&mut self, array: Self::Array, end: usize) -> Self::Node;
+
+    fn begin_object(&mut self, start: usize) -> Self::Object;
+    /// Takes the key of the value that comes next.
+    fn push_key(&mut self, object: &mut Self::Object, key: JsonString, span: Range<usize>);
+    fn push_value(&mut self, object: &mut Self::Object, value: Self::Node);
+    fn end_object(&mut self, object: Self::Object, end: usize) -> Self::Node;
+}
+
+/// Makes plain values, which is what nearly everyone wants.
+pub(super) struct Values;
+
+impl Build for Values {
+    type Node = Value;
+    type Array = Vec<Value>;
+    /// With the key whose value comes next.
+    type Object = (Object, JsonString);
+
+    fn scalar(&mut self, value: Value, _span: Range<usize>) -> Value {
+        value
+    }
+
+    fn begin_array(&mut self, _start: usize) -> Vec<Value> {
+        Vec::new()
+    }
+
+    fn push_item(&mut self, array: &mut Vec<Value>, item: Value) {
+        array.push(item);
+    }
+
+    fn end_array(&mut self, array: Vec<Value>, _end: usize) -> Value {
+        Value::Array(array)
+    }
+
+    fn begin_object(&mut self, _start: usize) -> Self::Object {
+        (Object::new(), JsonString::new())
+    }
+
+    fn push_key(&mut self, object: &mut Self::Object, key: JsonString, _span: Range<usize>) {
+        object.1 = key;
+    }
+
+    fn push_value(&mut self, (object, key): &mut Self::Object, value: Value) {
+        object.insert(std::mem::take(key), value);
+    }
+
+    fn end_object(&mut self, (object, _): Self::Object, _end: usize) -> Value {
+        Value::Object(object)
+    }
+}
 
 /// A document being read. Keeps its own stack of open arrays and objects, so
 /// that deep documents do not need a deep call stack.
-pub(crate) struct Reader<'a> {
-    pub(crate) bytes: &'a [u8],
-    /// The same as a string, unless it may hold lone surrogates. Saves
-    /// checking again that its parts are UTF-8.
-    text: Option<&'a str>,
-    pub(crate) at: usize,
-    open: Vec<Open>,
+pub(super) struct Reader<'a, B: Build> {
+    scanner: Scanner<'a>,
+    builder: B,
+    open: Vec<Open<B>>,
 }
 
 /// An array or object of which the end was not read yet.
-enum Open {
-    Array(Vec<Value>),
-    /// With the key whose value comes next.
-    Object(Object, JsonString),
+enum Open<B: Build> {
+    Array(B::Array),
+    Object(B::Object),
 }
 
-impl<'a> Reader<'a> {
-    pub(crate) fn new(bytes: &'a [u8], text: Option<&'a str>) -> Self {
+impl<'a, B: Build> Reader<'a, B> {
+    /// A reader of these bytes, which are those of the text if there is one.
+    pub(super) fn new(bytes: &'a [u8], text: Option<&'a str>, builder: B) -> Self {
         Self {
-            bytes,
-            text,
-            at: 0,
+            scanner: Scanner::new(bytes, text),
+            builder,
             open: Vec::new(),
         }
     }
 
-    pub(crate) fn document(mut self) -> Result<Value, Error> {
-        if self.bytes.starts_with("\u{feff}".as_bytes()) {
-            return Err(self.error(ErrorKind::ByteOrderMark, 0));
+    /// Reads the document, and gives the builder back, too.
+    pub(super) fn document(mut self) -> Result<(B::Node, B), Error> {
+        if self.scanner.bytes.starts_with("\u{feff}".as_bytes()) {
+            return Err(self.scanner.error(ErrorKind::ByteOrderMark, 0));
         }
-        self.skip_space();
-        let value = self.value()?;
-        self.skip_space();
-        if self.at < self.bytes.len() {
-            return Err(self.error(ErrorKind::TrailingData, self.at));
+        self.scanner.skip_space();
+        let root = self.value()?;
+        self.scanner.skip_space();
+        let end = self.scanner.at;
+        if end < self.scanner.bytes.len() {
+            return Err(self.scanner.error(ErrorKind::TrailingData, end));
         }
-        Ok(value)
+        Ok((root, self.builder))
     }
 
     /// Reads a value with all of its parts.
-    pub(crate) fn value(&mut self) -> Result<Value, Error> {
+    fn value(&mut self) -> Result<B::Node, Error> {
         loop {
             // Nothing here means that an array or object was opened, and its
             // first value comes next.
@@ -61,363 +124,108 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a whole value, or opens one that has parts.
-    fn begin(&mut self) -> Result<Option<Value>, Error> {
-        let Some(&byte) = self.bytes.get(self.at) else {
-            return Err(self.error(ErrorKind::ExpectedValue, self.at));
-        };
-        match byte {
-            b'"' => self.string().map(|text| Some(Value::String(text))),
-            b'{' => self.begin_object(),
-            b'[' => self.begin_array(),
-            b'-' | b'0'..=b'9' => self.number().map(|number| Some(Value::Number(number))),
-            b't' => self.word("true", true),
-            b'f' => self.word("false", false),
-            b'n' => self.word("null", Value::Null),
-            b'N' => self.word("NaN", f64::NAN),
-            b'I' => self.word("Infinity", f64::INFINITY),
-            _ => Err(self.error(ErrorKind::ExpectedValue, self.at)),
+    fn begin(&mut self) -> Result<Option<B::Node>, Error> {
+        let start = self.scanner.at;
+        match self.scanner.bytes.get(start) {
+            Some(b'{') => self.begin_object(start),
+            Some(b'[') => self.begin_array(start),
+            _ => {
+                let value = self.scanner.scalar()?;
+                Ok(Some(self.builder.scalar(value, start..self.scanner.at)))
+            }
         }
     }
 
-    fn begin_array(&mut self) -> Result<Option<Value>, Error> {
+    fn begin_array(&mut self, start: usize) -> Result<Option<B::Node>, Error> {
         self.step_in()?;
-        if self.take(b']') {
-            return Ok(Some(Value::Array(Vec::new())));
+        let array = self.builder.begin_array(start);
+        if self.scanner.take(b']') {
+            return Ok(Some(self.builder.end_array(array, self.scanner.at)));
         }
-        self.open.push(Open::Array(Vec::new()));
+        self.open.push(Open::Array(array));
         Ok(None)
     }
 
-    fn begin_object(&mut self) -> Result<Option<Value>, Error> {
+    fn begin_object(&mut self, start: usize) -> Result<Option<B::Node>, Error> {
         self.step_in()?;
-        if self.take(b'}') {
-            return Ok(Some(Value::Object(Object::new())));
+        let mut object = self.builder.begin_object(start);
+        if self.scanner.take(b'}') {
+            return Ok(Some(self.builder.end_object(object, self.scanner.at)));
         }
-        let key = self.key()?;
-        self.open.push(Open::Object(Object::new(), key));
+        let (key, span) = key(&mut self.scanner)?;
+        self.builder.push_key(&mut object, key, span);
+        self.open.push(Open::Object(object));
         Ok(None)
     }
 
     /// Goes past an opening bracket or brace.
     fn step_in(&mut self) -> Result<(), Error> {
         if self.open.len() >= MAX_DEPTH {
-            return Err(self.error(ErrorKind::TooDeep, self.at));
+            return Err(self.scanner.error(ErrorKind::TooDeep, self.scanner.at));
         }
-        self.at += 1;
-        self.skip_space();
+        self.scanner.at += 1;
+        self.scanner.skip_space();
         Ok(())
     }
 
     /// Puts a value where it belongs, and closes what ends with it. Gives the
     /// document back when it is complete, nothing when another value follows.
-    fn attach(&mut self, mut value: Value) -> Result<Option<Value>, Error> {
+    fn attach(&mut self, mut value: B::Node) -> Result<Option<B::Node>, Error> {
         loop {
-            let Some(open) = self.open.last_mut() else {
-                return Ok(Some(value));
-            };
-            let in_object = match open {
-                Open::Array(items) => {
-                    items.push(value);
-                    false
+            let goes_on = match self.open.last_mut() {
+                None => return Ok(Some(value)),
+                Some(Open::Array(array)) => {
+                    self.builder.push_item(array, value);
+                    comma_or(b']', &mut self.scanner, ErrorKind::ExpectedCommaOrBracket)?
                 }
-                Open::Object(object, key) => {
-                    object.insert(std::mem::take(key), value);
-                    true
+                Some(Open::Object(object)) => {
+                    self.builder.push_value(object, value);
+                    let comma = comma_or(b'}', &mut self.scanner, ErrorKind::ExpectedCommaOrBrace)?;
+                    if comma {
+                        let (key, span) = key(&mut self.scanner)?;
+                        self.builder.push_key(object, key, span);
+                    }
+                    comma
                 }
             };
-            if self.goes_on(in_object)? {
+            if goes_on {
                 return Ok(None);
             }
             value = match self.open.pop() {
-                Some(Open::Array(items)) => Value::Array(items),
-                Some(Open::Object(object, _)) => Value::Object(object),
+                Some(Open::Array(array)) => self.builder.end_array(array, self.scanner.at),
+                Some(Open::Object(object)) => self.builder.end_object(object, self.scanner.at),
                 None => return Ok(None), // there was one a moment ago
             };
         }
     }
+}
 
-    /// Reads what follows a value within an array or object: true for a
-    /// comma (and the next key), false for the end.
-    fn goes_on(&mut self, in_object: bool) -> Result<bool, Error> {
-        self.skip_space();
-        if self.take(b',') {
-            self.skip_space();
-            if in_object {
-                let next = self.key()?;
-                if let Some(Open::Object(_, key)) = self.open.last_mut() {
-                    *key = next;
-                }
-            }
-            return Ok(true);
-        }
-        let (end, kind) = if in_object {
-            (b'}', ErrorKind::ExpectedCommaOrBrace)
-        } else {
-            (b']', ErrorKind::ExpectedCommaOrBracket)
-        };
-        if self.take(end) {
-            return Ok(false);
-        }
-        Err(self.error(kind, self.at))
+/// Reads what follows a value within an array or object: true for a comma,
+/// false for the end.
+fn comma_or(end: u8, scanner: &mut Scanner<'_>, otherwise: ErrorKind) -> Result<bool, Error> {
+    scanner.skip_space();
+    if scanner.take(b',') {
+        scanner.skip_space();
+        return Ok(true);
     }
-
-    /// Reads a key, the colon, and the space after it.
-    fn key(&mut self) -> Result<JsonString, Error> {
-        if self.bytes.get(self.at) != Some(&b'"') {
-            return Err(self.error(ErrorKind::ExpectedKey, self.at));
-        }
-        let key = self.string()?;
-        self.skip_space();
-        if !self.take(b':') {
-            return Err(self.error(ErrorKind::ExpectedColon, self.at));
-        }
-        self.skip_space();
-        Ok(key)
-    }
-
-    /// Reads a value that is a word.
-    fn word(&mut self, word: &str, value: impl Into<Value>) -> Result<Option<Value>, Error> {
-        if !self.bytes[self.at..].starts_with(word.as_bytes()) {
-            return Err(self.error(ErrorKind::ExpectedValue, self.at));
-        }
-        self.at += word.len();
-        Ok(Some(value.into()))
-    }
-
-    fn number(&mut self) -> Result<Number, Error> {
-        let start = self.at;
-        let digits = start + usize::from(self.bytes[start] == b'-');
-        let whole = match self.bytes.get(digits) {
-            Some(b'0') => digits + 1,
-            Some(b'1'..=b'9') => self.digits_end(digits),
-            _ if self.bytes[digits..].starts_with(b"Infinity") => {
-                self.at = digits + b"Infinity".len();
-                return Ok(Number::Float(f64::NEG_INFINITY));
-            }
-            _ => return Err(self.error(ErrorKind::ExpectedValue, start)),
-        };
-        let end = self.exponent_end(self.fraction_end(whole));
-        self.at = end;
-        if end > whole {
-            return self.float(start, end);
-        }
-        if whole - digits > MAX_INT_DIGITS {
-            return Err(self.error(ErrorKind::IntegerTooLong, start));
-        }
-        Ok(self.integer(start, digits, end))
-    }
-
-    /// Where the digits from here on end.
-    fn digits_end(&self, from: usize) -> usize {
-        let rest = self.bytes.get(from..).unwrap_or_default();
-        from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
-    }
-
-    /// Where a fraction from here on ends; here if there is none.
-    fn fraction_end(&self, from: usize) -> usize {
-        if self.bytes.get(from) != Some(&b'.') {
-            return from;
-        }
-        let end = self.digits_end(from + 1);
-        // A point without digits does not belong to the number.
-        if end > from + 1 { end } else { from }
-    }
-
-    /// Where an exponent from here on ends; here if there is none.
-    fn exponent_end(&self, from: usize) -> usize {
-        if !matches!(self.bytes.get(from), Some(b'e' | b'E')) {
-            return from;
-        }
-        let sign = matches!(self.bytes.get(from + 1), Some(b'+' | b'-'));
-        let digits = from + 1 + usize::from(sign);
-        let end = self.digits_end(digits);
-        if end > digits { end } else { from }
-    }
-
-    fn integer(&self, start: usize, digits: usize, end: usize) -> Number {
-        // Eighteen digits always fit.
-        if end - digits <= 18 {
-            let add = |sum, byte: &u8| sum * 10 + i64::from(byte - b'0');
-            let absolute = self.bytes[digits..end].iter().fold(0, add);
-            return Number::Int(if digits > start { -absolute } else { absolute });
-        }
-        let text = self.ascii(start, end);
-        match text.parse() {
-            Ok(small) => Number::Int(small),
-            Err(_) => Number::BigInt(text.to_owned()),
-        }
-    }
-
-    fn float(&self, start: usize, end: usize) -> Result<Number, Error> {
-        let float = self.ascii(start, end).parse();
-        // Cannot fail: Rust reads every number that JSON knows.
-        float
-            .map(Number::Float)
-            .map_err(|_| self.error(ErrorKind::ExpectedValue, start))
-    }
-
-    /// Bytes that are known to be ASCII.
-    fn ascii(&self, start: usize, end: usize) -> &'a str {
-        std::str::from_utf8(&self.bytes[start..end]).unwrap_or_default()
-    }
-
-    /// Reads a string, of which the opening quote stands here.
-    pub(crate) fn string(&mut self) -> Result<JsonString, Error> {
-        let start = self.at + 1;
-        let end = special_from::<false>(self.bytes, start);
-        // Nearly all strings end here, without any escape.
-        if self.bytes.get(end) == Some(&b'"') {
-            self.at = end + 1;
-            return Ok(match self.text {
-                Some(text) => JsonString::from(&text[start..end]),
-                None => JsonString::from_wtf8(self.bytes[start..end].to_vec()),
-            });
-        }
-        self.string_with_escapes(start, end)
-    }
-
-    /// Reads a string on from its first escape.
-    fn string_with_escapes(&mut self, start: usize, mut end: usize) -> Result<JsonString, Error> {
-        let quote = start - 1;
-        let mut out = self.bytes[start..end].to_vec();
-        loop {
-            match self.bytes.get(end) {
-                Some(b'"') => {
-                    self.at = end + 1;
-                    return Ok(JsonString::from_wtf8(out));
-                }
-                Some(b'\\') => {
-                    let next = self.escape(&mut out, quote, end)?;
-                    end = special_from::<false>(self.bytes, next);
-                    out.extend_from_slice(&self.bytes[next..end]);
-                }
-                Some(_) => return Err(self.error(ErrorKind::ControlCharacter, end)),
-                None => return Err(self.unterminated(quote)),
-            }
-        }
-    }
-
-    /// Reads the escape of which the backslash stands at `at`, and gives the
-    /// place behind it.
-    fn escape(&self, out: &mut Vec<u8>, quote: usize, at: usize) -> Result<usize, Error> {
-        let Some(&letter) = self.bytes.get(at + 1) else {
-            return Err(self.unterminated(quote));
-        };
-        out.push(match letter {
-            b'"' | b'\\' | b'/' => letter,
-            b'b' => 0x08,
-            b'f' => 0x0C,
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            b'u' => return self.unicode_escape(out, at),
-            _ => return Err(self.error(ErrorKind::InvalidEscape, at)),
-        });
-        Ok(at + 2)
-    }
-
-    /// Reads `\uXXXX`, or two of them that make one character.
-    fn unicode_escape(&self, out: &mut Vec<u8>, at: usize) -> Result<usize, Error> {
-        let Some(unit) = self.hex4(at + 2) else {
-            let rest = &self.bytes[at + 2..];
-            let cut_off = rest.len() < 4 && rest.iter().all(u8::is_ascii_hexdigit);
-            let mut error = self.error(ErrorKind::InvalidUnicodeEscape, at);
-            error.at_end = cut_off;
-            return Err(error);
-        };
-        let next = at + 6;
-        if (0xD800..0xDC00).contains(&unit)
-            && self.bytes[next..].starts_with(b"\\u")
-            && let Some(low @ 0xDC00..0xE000) = self.hex4(next + 2)
-        {
-            push_code_point(out, 0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00));
-            return Ok(next + 6);
-        }
-        push_code_point(out, unit);
-        Ok(next)
-    }
-
-    /// The value of four hexadecimal digits.
-    fn hex4(&self, at: usize) -> Option<u32> {
-        let digits = self.bytes.get(at..at + 4)?;
-        digits.iter().try_fold(0, |sum, &digit| {
-            Some(sum * 16 + char::from(digit).to_digit(16)?)
-        })
-    }
-
-    pub(crate) fn skip_space(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.bytes.get(self.at) {
-            self.at += 1;
-        }
-    }
-
-    /// Goes past this byte if it stands here.
-    pub(crate) fn take(&mut self, byte: u8) -> bool {
-        let here = self.bytes.get(self.at) == Some(&byte);
-        self.at += usize::from(here);
-        here
-    }
-
-    fn unterminated(&self, quote: usize) -> Error {
-        let mut error = self.error(ErrorKind::UnterminatedString, quote);
-        error.at_end = true;
-        error
-    }
-
-    #[cold]
-    fn error(&self, kind: ErrorKind, offset: usize) -> Error {
-        Error {
-            kind,
-            position: Position::new(self.bytes, offset),
-            at_end: is_cut_off(kind, self.bytes, offset),
-        }
+    match scanner.take(end) {
+        true => Ok(false),
+        false => Err(scanner.error(otherwise, scanner.at)),
     }
 }
 
-/// Whether an error at this place may only mean that the text ends too early.
-fn is_cut_off(kind: ErrorKind, bytes: &[u8], offset: usize) -> bool {
-    let (before, rest) = bytes.split_at(offset.min(bytes.len()));
-    match kind {
-        _ if rest.is_empty() => true,
-        ErrorKind::ExpectedValue => ["true", "false", "null", "NaN", "Infinity", "-Infinity"]
-            .iter()
-            .any(|word| word.as_bytes().starts_with(rest)),
-        ErrorKind::TrailingData
-        | ErrorKind::ExpectedCommaOrBracket
-        | ErrorKind::ExpectedCommaOrBrace => is_cut_off_number(before, rest),
-        // A fraction or an exponent would make a float of it.
-        ErrorKind::IntegerTooLong => {
-            let is_whole = |byte: &&u8| byte.is_ascii_digit() || **byte == b'-';
-            let whole = rest.iter().take_while(is_whole).count();
-            whole == rest.len() || is_cut_off_number(&rest[..whole], &rest[whole..])
-        }
-        _ => false,
+/// Reads a key, the colon, and the space after it. Gives the key with its place.
+fn key(scanner: &mut Scanner<'_>) -> Result<(JsonString, Range<usize>), Error> {
+    let start = scanner.at;
+    if scanner.bytes.get(start) != Some(&b'"') {
+        return Err(scanner.error(ErrorKind::ExpectedKey, start));
     }
-}
-
-/// Whether the rest starts a fraction or an exponent of the number before it,
-/// but lacks the digits.
-fn is_cut_off_number(before: &[u8], rest: &[u8]) -> bool {
-    if !before.last().is_some_and(u8::is_ascii_digit) {
-        return false;
+    let key = scanner.string()?;
+    let span = start..scanner.at;
+    scanner.skip_space();
+    if !scanner.take(b':') {
+        return Err(scanner.error(ErrorKind::ExpectedColon, scanner.at));
     }
-    let in_number = |byte: &&u8| byte.is_ascii_digit() || b".eE+-".contains(byte);
-    let mut number = before.iter().rev().take_while(in_number);
-    match rest {
-        b"." => number.all(|byte| !b".eE".contains(byte)),
-        [b'e' | b'E'] | [b'e' | b'E', b'+' | b'-'] => number.all(|byte| !b"eE".contains(byte)),
-        _ => false,
-    }
-}
-
-/// Appends a code point, which may be a surrogate.
-fn push_code_point(out: &mut Vec<u8>, code: u32) {
-    match char::from_u32(code) {
-        Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-        None => out.extend([
-            0xE0 | (code >> 12) as u8,
-            0x80 | (code >> 6 & 0x3F) as u8,
-            0x80 | (code & 0x3F) as u8,
-        ]),
-    }
+    scanner.skip_space();
+    Ok((key, span))
 }

@@ -359,23 +359,3 @@ fn later_keys_hide_what_earlier_ones_held() {
     assert_eq!(locate(text, "/a").map(|place| place.column), Some(18));
     assert_eq!(locate(text, "/c/0/d/0").map(|place| place.column), Some(37));
 }
-
-#[test]
-fn lines_and_columns() {
-    let text = "aé\n\nü😀x";
-    for (offset, expected) in [
-        (0, (1, 1)),
-        (1, (1, 2)),
-        (2, (1, 2)),
-        (3, (1, 3)),
-        (4, (2, 1)),
-        (5, (3, 1)),
-        (7, (3, 2)),
-        (9, (3, 2)),
-        (11, (3, 3)),
-        (12, (3, 4)),
-        (99, (3, 4)),
-    ] {
-        assert_eq!(line_column(text, offset), expected, "{offset}");
-    }
-}

@@ -1,4 +1,4 @@
-//! What can be told of a pattern by itself.
+//! What can be said of a pattern by itself.
 
 use crate::response::pattern::{Meter, Pattern};
 use crate::response::{Kind, Watch};

@@ -2,7 +2,7 @@
 //!
 //! Each kind of complaint is a [`Lint`], and has a page that explains it in `pages/`. What has to
 //! look into patterns stands with them; here it is weighed, by trying it out wherever that can be:
-//! short texts are read as the parser reads them, and what is lost is told.
+//! short texts are read as the parser reads them, and what is lost is reported.
 
 mod anchor;
 mod body;
@@ -21,11 +21,11 @@ mod subject;
 mod tests;
 mod white_space;
 
-use std::collections::HashMap;
 use std::fmt;
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
-use crate::json;
+use crate::diagnostic::Diagnostic;
+use crate::json::Places;
 use crate::response::ResponseTemplate;
 
 pub use catalogue::Lint;
@@ -33,9 +33,6 @@ pub use rulings::{Ruling, Rulings, Selector, UnknownLint};
 
 use model::Model;
 use subject::Subject;
-
-/// So many places are looked up in a document: each takes a pass over it.
-const MAX_LOOKED_UP: usize = 200;
 
 /// How bad something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,28 +62,16 @@ pub struct Complaint {
     pub lint: Lint,
     /// How bad it is.
     pub level: Level,
-    /// JSON pointer to what it is about.
-    pub pointer: String,
-    /// Line and column in the document, both from 1, if the document is known.
-    pub position: Option<(usize, usize)>,
-    /// What is likely to hurt, and why.
-    pub message: String,
-    /// What to do about it.
-    pub remedy: Option<String>,
+    /// What it is about, what is likely to hurt and why, and what to do about it.
+    pub diagnostic: Diagnostic,
 }
 
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some((line, column)) = self.position {
-            write!(f, "{line}:{column}: ")?;
-        }
+        self.diagnostic.write_position(f)?;
         let (level, code, name) = (self.level.key(), self.lint.code(), self.lint.name());
-        write!(f, "{level}: {code} {name}: {}: ", self.pointer)?;
-        f.write_str(&self.message)?;
-        match &self.remedy {
-            Some(remedy) => write!(f, ": {remedy}"),
-            None => Ok(()),
-        }
+        write!(f, "{level}: {code} {name}: {}: ", self.diagnostic.pointer)?;
+        self.diagnostic.write_text(f)
     }
 }
 
@@ -94,12 +79,12 @@ impl fmt::Display for Complaint {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct LintOptions<'a> {
-    /// The chat template of the model whose outputs are read: it tells what prompts look like, and
+    /// The chat template of the model whose outputs are read: it shows what prompts look like, and
     /// how turns end.
     pub chat_template: Option<&'a ChatTemplate>,
     /// What all renderings of the chat template have in common: tokens, the time, variables.
     pub base: RenderInput,
-    /// Tokens that end a turn, beside those that the chat template tells of.
+    /// Tokens that end a turn, beside those that the chat template writes.
     pub turn_ends: Vec<String>,
     /// The JSON that the template was read from, and the pointer to where it stands in there: they
     /// give complaints their places.
@@ -108,7 +93,7 @@ pub struct LintOptions<'a> {
     pub rulings: Rulings,
 }
 
-/// Says what is likely to hurt about a response template, in the order in which it stands there.
+/// Reports what is likely to hurt about a response template, in the order in which it stands there.
 ///
 /// ```
 /// use unjinja::{Lint, LintOptions, ResponseTemplate, lint};
@@ -166,7 +151,7 @@ pub fn lint(
     if let Some((text, _)) = options.document {
         place(&mut complaints, text);
     }
-    complaints.sort_by_key(|complaint| (complaint.position, complaint.lint));
+    complaints.sort_by_key(|complaint| (complaint.diagnostic.position, complaint.lint));
     Ok(complaints)
 }
 
@@ -184,23 +169,19 @@ const CHECKS: &[fn(&Subject<'_>, &mut Complaints)] = &[
     white_space::check,
 ];
 
-/// Finds the places of complaints in the document.
+/// Finds the places of complaints in the document, which is read once for all.
 fn place(complaints: &mut [Complaint], document: &str) {
-    let mut known: HashMap<String, Option<(usize, usize)>> = HashMap::new();
-    for complaint in complaints {
-        if complaint.position.is_some() {
-            continue;
-        }
-        if !known.contains_key(&complaint.pointer) && known.len() >= MAX_LOOKED_UP {
-            continue;
-        }
-        let look_up = || {
-            let found = json::locate_nearest(document, &complaint.pointer);
-            found.map(|place| (place.line, place.column))
-        };
-        complaint.position = *known
-            .entry(complaint.pointer.clone())
-            .or_insert_with(look_up);
+    if complaints.is_empty() {
+        return;
+    }
+    let pointers = complaints.iter().map(|c| c.diagnostic.pointer.as_str());
+    let Some(places) = Places::of(document, pointers) else {
+        return;
+    };
+    for Complaint { diagnostic, .. } in complaints {
+        diagnostic
+            .position
+            .get_or_insert_with(|| places.nearest_value(&diagnostic.pointer));
     }
 }
 
@@ -216,13 +197,15 @@ impl Complaints {
         message: impl Into<String>,
         remedy: impl Into<String>,
     ) -> &mut Complaint {
+        let diagnostic = Diagnostic::new(message).at(pointer);
+        self.push(lint, diagnostic.with_remedy(remedy))
+    }
+
+    fn push(&mut self, lint: Lint, diagnostic: Diagnostic) -> &mut Complaint {
         self.0.push_mut(Complaint {
             lint,
             level: lint.level(),
-            pointer: pointer.into(),
-            position: None,
-            message: message.into(),
-            remedy: Some(remedy.into()),
+            diagnostic,
         })
     }
 }

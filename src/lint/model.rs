@@ -1,4 +1,4 @@
-//! What a chat template tells of the model whose outputs are read.
+//! What a chat template shows of the model whose outputs are read.
 
 use crate::analysis::turn_prober::{Situation, ThinkingMode, TurnProber};
 use crate::analysis::{Analysis, analyze, probe_tools};

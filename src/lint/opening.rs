@@ -12,21 +12,21 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
     let mut meter = Meter::new(1 << 16);
     for watch in inner.watches(None) {
         if inner.delimiter(watch).compiled().never_matches() {
-            tell_empty(subject, watch, complaints);
+            report_empty(subject, watch, complaints);
         } else if let Ok(lost) = lost_to_others(subject, watch, &mut meter) {
-            tell_lost(subject, watch, &lost, complaints);
+            report_lost(subject, watch, &lost, complaints);
         }
     }
     let regions = (0..inner.fields.len()).filter(|&field| Some(field) != inner.implicit);
     for watch in regions.flat_map(|field| inner.watches(Some(field))) {
         if inner.delimiter(watch).compiled().never_matches() {
-            tell_empty(subject, watch, complaints);
+            report_empty(subject, watch, complaints);
         }
     }
 }
 
 /// There is no text that the delimiter matches.
-fn tell_empty(subject: &Subject<'_>, watch: &Watch, complaints: &mut Complaints) {
+fn report_empty(subject: &Subject<'_>, watch: &Watch, complaints: &mut Complaints) {
     let name = subject.inner().fields[watch.field].name();
     let place = subject.delimiter_pointer(watch);
     let (lint, what) = match watch.kind {
@@ -102,12 +102,12 @@ fn always_wins(
     Ok(winner)
 }
 
-fn tell_lost(subject: &Subject<'_>, watch: &Watch, lost: &Lost, complaints: &mut Complaints) {
+fn report_lost(subject: &Subject<'_>, watch: &Watch, lost: &Lost, complaints: &mut Complaints) {
     let Some(winner) = &lost.winner else {
         return;
     };
     let place = subject.delimiter_pointer(watch);
-    let winner = subject.told(winner);
+    let winner = subject.describe(winner);
     if lost.literals.len() < lost.total {
         for (index, literal) in &lost.literals {
             let place = pointer_below(&place, &index.to_string());

@@ -43,7 +43,10 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
             break;
         };
         if let Some(loss) = loss {
-            let (first, second) = (subject.told(&pair.first), subject.told(&pair.second));
+            let (first, second) = (
+                subject.describe(&pair.first),
+                subject.describe(&pair.second),
+            );
             let [text, taken, shared] = [&loss.text, &loss.taken, &loss.shared].map(|t| quoted(t));
             complaints.add(
                 Lint::DelimitersOverlap,

@@ -76,7 +76,7 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
         if found.is_empty() {
             continue;
         }
-        let told = found.iter().map(|&(construct, offset)| {
+        let parts = found.iter().map(|&(construct, offset)| {
             let (name, engines) = lacking(construct);
             let engines: Vec<String> = engines.iter().map(|&engine| engine.to_owned()).collect();
             format!(
@@ -87,7 +87,7 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
         complaints.add(
             Lint::NotPortable,
             &site.pointer,
-            format!("not all engines have what is in the pattern: {}", listed(&told.collect::<Vec<_>>(), "and")),
+            format!("not all engines have what is in the pattern: {}", listed(&parts.collect::<Vec<_>>(), "and")),
             "write it with what all engines have, or allow this if those that lack it need not read \
              the template",
         );

@@ -63,12 +63,12 @@ impl<'t> Subject<'t> {
 
     /// What ends a turn, as far as that is known; `None` if nothing is known at all.
     pub(super) fn ends(&self) -> Option<Vec<&str>> {
-        let told = self.model.as_ref().map(|model| &model.ends);
-        if told.is_none() && self.turn_ends.is_empty() {
+        let known = self.model.as_ref().map(|model| &model.ends);
+        if known.is_none() && self.turn_ends.is_empty() {
             return None;
         }
         let mut ends: Vec<&str> = Vec::new();
-        for end in told.into_iter().flatten().chain(self.turn_ends) {
+        for end in known.into_iter().flatten().chain(self.turn_ends) {
             if !end.trim().is_empty() && !ends.contains(&end.as_str()) {
                 ends.push(end);
             }
@@ -117,7 +117,7 @@ impl<'t> Subject<'t> {
     }
 
     /// What a delimiter does, in words.
-    pub(super) fn told(&self, watch: &Watch) -> String {
+    pub(super) fn describe(&self, watch: &Watch) -> String {
         let name = self.inner().fields[watch.field].name();
         match watch.kind {
             Kind::Open => format!("what opens `{name}`"),

@@ -1,6 +1,9 @@
 //! Each page of a lint has an example of what is reported, and one of what is not; tables have
 //! more of them.
 
+use crate::json;
+use crate::position::Position;
+
 use super::*;
 
 /// The blocks of a kind in a page.
@@ -18,7 +21,7 @@ fn complaints(text: &str, options: LintOptions<'_>) -> Vec<Complaint> {
         ..options
     };
     let complaints = lint(&template, &options).unwrap_or_else(|error| panic!("{error}"));
-    let placed = complaints.iter().all(|c| c.position.is_some());
+    let placed = complaints.iter().all(|c| c.diagnostic.position.is_some());
     assert!(placed, "{complaints:?}");
     complaints
 }
@@ -59,22 +62,23 @@ fn each_page_shows_what_is_reported_and_what_is_not() {
 }
 
 /// Code and place of all complaints about fields, without those of portability.
-fn told(fields: &str, options: LintOptions<'_>) -> Vec<String> {
+fn reported(fields: &str, options: LintOptions<'_>) -> Vec<String> {
     let text = format!(r#"{{"start_anchor": "<bot>", "fields": {{{fields}}}}}"#);
-    let told = complaints(&text, options).into_iter();
-    let told = told.filter(|complaint| complaint.lint != Lint::NotPortable);
-    told.map(|c| {
-        format!(
-            "{} {}",
-            c.lint.code(),
-            c.pointer.trim_start_matches("/fields/")
-        )
-    })
-    .collect()
+    let reported = complaints(&text, options).into_iter();
+    let reported = reported.filter(|complaint| complaint.lint != Lint::NotPortable);
+    reported
+        .map(|c| {
+            format!(
+                "{} {}",
+                c.lint.code(),
+                c.diagnostic.pointer.trim_start_matches("/fields/")
+            )
+        })
+        .collect()
 }
 
 #[test]
-fn delimiters_that_take_the_beginning_of_others_are_told_from_those_that_do_not() {
+fn delimiters_that_take_the_beginning_of_others_are_distinguished_from_those_that_do_not() {
     for (fields, expected) in [
         (
             r#""thinking": {"open": "<think>", "close_pattern": "</think>\\s*"},
@@ -121,12 +125,16 @@ fn delimiters_that_take_the_beginning_of_others_are_told_from_those_that_do_not(
             &[],
         ),
     ] {
-        assert_eq!(told(fields, LintOptions::default()), expected, "{fields}");
+        assert_eq!(
+            reported(fields, LintOptions::default()),
+            expected,
+            "{fields}"
+        );
     }
 }
 
 #[test]
-fn closes_within_values_are_told_from_those_that_no_value_holds() {
+fn closes_within_values_are_distinguished_from_those_that_no_value_holds() {
     let body = r#""open": "<call>", "content""#;
     for (field, expected) in [
         (
@@ -181,7 +189,7 @@ fn closes_within_values_are_told_from_those_that_no_value_holds() {
             ..LintOptions::default()
         };
         let fields = format!(r#""tool_calls": {{{body}: {field}}}"#);
-        assert_eq!(told(&fields, options), expected, "{field}");
+        assert_eq!(reported(&fields, options), expected, "{field}");
     }
 }
 
@@ -224,7 +232,11 @@ fn fields_that_never_open_and_literals_without_effect_are_found() {
             &["U012 content/close"],
         ),
     ] {
-        assert_eq!(told(fields, LintOptions::default()), expected, "{fields}");
+        assert_eq!(
+            reported(fields, LintOptions::default()),
+            expected,
+            "{fields}"
+        );
     }
 }
 
@@ -261,7 +273,7 @@ fn tokens_that_end_a_turn_are_looked_for_in_the_text() {
             turn_ends: ends.iter().map(|end| (*end).to_owned()).collect(),
             ..LintOptions::default()
         };
-        assert_eq!(told(fields, options), expected, "{fields} {ends:?}");
+        assert_eq!(reported(fields, options), expected, "{fields} {ends:?}");
     }
 }
 
@@ -299,13 +311,15 @@ fn prompts_that_lack_the_anchor_are_named() {
             ..LintOptions::default()
         };
         let complaints = complaints(&text, options);
-        let told = complaints.iter().map(|c| (c.level, c.message.as_str()));
-        assert_eq!(told.collect::<Vec<_>>(), expected, "{anchor}");
+        let reported = complaints
+            .iter()
+            .map(|c| (c.level, c.diagnostic.message.as_str()));
+        assert_eq!(reported.collect::<Vec<_>>(), expected, "{anchor}");
     }
 }
 
 #[test]
-fn white_space_is_told_of_only_where_it_replaces_text() {
+fn white_space_is_reported_only_where_it_replaces_text() {
     for (fields, expected) in [
         (
             r#""tool_calls": {"open": "<a>", "close": "</a>", "content": "int"},
@@ -322,7 +336,11 @@ fn white_space_is_told_of_only_where_it_replaces_text() {
             &[],
         ),
     ] {
-        assert_eq!(told(fields, LintOptions::default()), expected, "{fields}");
+        assert_eq!(
+            reported(fields, LintOptions::default()),
+            expected,
+            "{fields}"
+        );
     }
 }
 
@@ -338,13 +356,13 @@ fn patterns_of_tags_and_of_anchors_are_looked_at_too() {
             }
         }}
     }"#;
-    let told = complaints(text, LintOptions::default()).into_iter();
-    let told: Vec<String> = told
-        .map(|c| format!("{} {}", c.lint.code(), c.pointer))
+    let reported = complaints(text, LintOptions::default()).into_iter();
+    let reported: Vec<String> = reported
+        .map(|c| format!("{} {}", c.lint.code(), c.diagnostic.pointer))
         .collect();
     let arguments = "/fields/tool_calls/content_args";
     assert_eq!(
-        told,
+        reported,
         [
             "U004 /start_anchor_pattern".to_owned(),
             format!("U005 {arguments}/tag_pattern"),
@@ -365,17 +383,26 @@ fn places_are_those_of_the_document_that_the_template_stands_in() {
         ..LintOptions::default()
     };
     let complaints = lint(&template, &options).unwrap_or_else(|error| panic!("{error}"));
-    let told: Vec<_> = complaints
+    let reported: Vec<_> = complaints
         .iter()
-        .map(|c| (c.pointer.as_str(), c.position))
+        .map(|c| &c.diagnostic)
+        .map(|about| {
+            (
+                about.pointer.as_str(),
+                about.position.map(Position::line_column),
+            )
+        })
         .collect();
-    assert_eq!(told, [("/response_template/fields/content", Some((5, 27)))]);
+    assert_eq!(
+        reported,
+        [("/response_template/fields/content", Some((5, 27)))]
+    );
 }
 
 /// What engines really do with some patterns, as was tried out with each of them: JavaScript with the
 /// flags `s` and `u`.
 #[test]
-fn constructs_are_told_with_the_engines_that_lack_them() {
+fn constructs_are_reported_with_the_engines_that_lack_them() {
     for (pattern, lacking) in [
         (r"(?=<x>)", "Go's RE2 and Rust's `regex`"),
         (r"(?<=a|b)x", "Go's RE2 and Rust's `regex`"),
@@ -413,12 +440,12 @@ fn constructs_are_told_with_the_engines_that_lack_them() {
         let complaints = complaints
             .iter()
             .filter(|complaint| complaint.lint == Lint::NotPortable);
-        let told: Vec<&str> = complaints
+        let reported: Vec<&str> = complaints
             .filter_map(|complaint| {
-                let (_, engines) = complaint.message.rsplit_once("(not in ")?;
+                let (_, engines) = complaint.diagnostic.message.rsplit_once("(not in ")?;
                 engines.strip_suffix(')')
             })
             .collect();
-        assert_eq!(told.concat(), lacking, "{pattern}");
+        assert_eq!(reported.concat(), lacking, "{pattern}");
     }
 }

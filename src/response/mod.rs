@@ -23,7 +23,7 @@ pub use delimiter::Delimiter;
 pub use error::{ContentError, ParseError, RegionError};
 pub use event::{Capture, Event, OpeningMatch, OwnedEvent};
 pub use parser::{OnMalformed, Outlook, ParserOptions, ResponseParser, WatchedDelimiter, parse};
-pub use template::{Fault, Field, ResponseTemplate, TemplateError};
+pub use template::{Field, ResponseTemplate, TemplateError};
 pub use tools::Tools;
 
 #[cfg(feature = "chat-template")]

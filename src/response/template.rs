@@ -1,11 +1,12 @@
 //! Response templates: the model of the language.
 
-mod fault;
+mod error;
 mod load;
 
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::diagnostic::Diagnostic;
 use crate::value::{Object, Value};
 
 use super::content::Content;
@@ -15,7 +16,7 @@ use super::message::{check_place, store};
 use super::transform::Transform;
 use super::watch::Watch;
 
-pub use fault::{Fault, TemplateError};
+pub use error::TemplateError;
 pub(super) use load::Loader;
 
 /// A response template: how a model's output is divided into the fields of a message.
@@ -45,7 +46,7 @@ pub struct ResponseTemplate {
 #[derive(Debug)]
 pub(crate) struct Inner {
     value: Value,
-    warnings: Vec<Fault>,
+    warnings: Vec<Diagnostic>,
     pub(crate) defaults: Object,
     pub(crate) fields: Vec<Field>,
     pub(crate) implicit: Option<usize>,
@@ -109,7 +110,7 @@ impl ResponseTemplate {
     }
 
     /// Where a response template stands in a JSON document: the JSON pointer. What is no JSON is
-    /// taken for a template, so that reading it tells what is wrong.
+    /// taken for a template, so that reading it reports what is wrong.
     ///
     /// ```
     /// use unjinja::ResponseTemplate;
@@ -160,7 +161,7 @@ impl ResponseTemplate {
     /// );
     /// # Ok::<(), unjinja::TemplateError>(())
     /// ```
-    pub fn warnings(&self) -> &[Fault] {
+    pub fn warnings(&self) -> &[Diagnostic] {
         &self.inner.warnings
     }
 

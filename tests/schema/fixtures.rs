@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 use unjinja::check::{FirstFixture, Fixture};
-use unjinja::{ChatTemplate, DeriveOptions, Fault, LoadOptions, Source, Value, derive, json};
+use unjinja::{ChatTemplate, DeriveOptions, Diagnostic, LoadOptions, Source, Value, derive, json};
 
 use crate::changes::changed;
 use crate::{FIXTURES, Rule, TEMPLATES, parsed, parts, project, target, templates};
@@ -44,7 +44,7 @@ fn folder() -> TempDir {
 }
 
 /// What the loader has against a fixture; nothing if it accepts it.
-fn faults(folder: &Path, fixture: &Value) -> Vec<Fault> {
+fn faults(folder: &Path, fixture: &Value) -> Vec<Diagnostic> {
     let path = folder.join("it.fixture.json");
     fs::write(&path, json::write(fixture)).expect("it can be written");
     let loaded = Fixture::load(&path);

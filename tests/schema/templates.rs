@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
-use unjinja::{Fault, ResponseTemplate, Value, json};
+use unjinja::{Diagnostic, ResponseTemplate, Value, json};
 
 use crate::changes::changed;
 use crate::{Rule, TEMPLATES, foreign, project};
@@ -64,7 +64,7 @@ fn of_the_engine() -> Vec<(String, Value)> {
 }
 
 /// What the loader has against a template; nothing if it accepts it.
-fn faults(template: &Value) -> Vec<Fault> {
+fn faults(template: &Value) -> Vec<Diagnostic> {
     match ResponseTemplate::from_value(template) {
         Ok(_) => Vec::new(),
         Err(error) => error.faults,

@@ -151,7 +151,7 @@ fn update_all(report: &Report, options: &Options) -> Result<bool, Failure> {
         let fixture = Fixture::load(&file.path).map_err(|e| Failure::Input(e.to_string()))?;
         let update = fixture.update(options);
         for left in &update.left {
-            let (path, (line, column)) = (file.path.display(), left.position);
+            let (path, (line, column)) = (file.path.display(), left.position.line_column());
             let (case, key) = (printable(&left.case), left.key);
             print_error(format_args!(
                 "{path}:{line}:{column}: {case}: `{key}` can't be written in its place: change it by hand\n"

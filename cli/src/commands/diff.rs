@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::options::option_name;
 use crate::printable;
-use unjinja::check::{Comparison, Divergence, Fixture, SampleText, compare, find};
+use unjinja::check::{Comparison, ComparisonInput, Divergence, Fixture, compare, find};
 use unjinja::{
     ChatTemplate, DeriveOptions, LoadOptions, Object, ParseError, Source, Value, derive, json,
 };
@@ -62,7 +62,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let first = input::read_template(&args.first)?;
     let second = input::read_template(&args.second)?;
-    let mut texts = SampleText::synthetic(&first, &second);
+    let mut texts = ComparisonInput::synthetic(&first, &second);
     texts.extend(of_fixtures(&args.fixtures)?);
     texts.extend(rendered(args)?);
     let comparison = compare(&first, &second, &texts);
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn of_fixtures(paths: &[PathBuf]) -> Result<Vec<SampleText>, Failure> {
+fn of_fixtures(paths: &[PathBuf]) -> Result<Vec<ComparisonInput>, Failure> {
     let found = find(paths);
     if found.is_empty() && !paths.is_empty() {
         return Err(Failure::Input(
@@ -89,17 +89,17 @@ fn of_fixtures(paths: &[PathBuf]) -> Result<Vec<SampleText>, Failure> {
     let mut texts = Vec::new();
     for path in found {
         let fixture = Fixture::load(&path).map_err(|e| Failure::Input(e.to_string()))?;
-        texts.extend(SampleText::of_fixture(&fixture));
+        texts.extend(ComparisonInput::of_fixture(&fixture));
     }
     Ok(texts)
 }
 
 /// What the chat template renders, if there is one.
-fn rendered(args: &Args) -> Result<Vec<SampleText>, Failure> {
+fn rendered(args: &Args) -> Result<Vec<ComparisonInput>, Failure> {
     let options = LoadOptions::default();
     let texts = |template: &ChatTemplate| {
         let derivation = derive(template, &DeriveOptions::default());
-        derivation.map(|derivation| SampleText::of_derivation(&derivation))
+        derivation.map(|derivation| ComparisonInput::of_derivation(&derivation))
     };
     if let Some(source) = &args.chat_template {
         let loaded = Source::parse(source).and_then(|source| ChatTemplate::load(&source, &options));
@@ -127,14 +127,14 @@ fn human(args: &Args, comparison: &Comparison, count: usize, terminal: bool) -> 
     };
     let diverging = comparison.diverging.len();
     let mut out = format!("they part on {diverging} of {count} texts\n\n");
-    let origin = printable(&divergence.text.origin);
+    let origin = printable(&divergence.input.origin);
     out.push_str(&format!(
         "the smallest text on which they do, out of one that is {origin}\n"
     ));
-    if !divergence.text.prefix.is_empty() {
-        out.push_str(&format!("the prompt   {:?}\n", divergence.text.prefix));
+    if !divergence.input.prefix.is_empty() {
+        out.push_str(&format!("the prompt   {:?}\n", divergence.input.prefix));
     }
-    out.push_str(&format!("the output   {:?}\n", divergence.text.output));
+    out.push_str(&format!("the output   {:?}\n", divergence.input.output));
     let (first, second) = (outcome(&divergence.first), outcome(&divergence.second));
     let files = format!(
         "--- {}\n+++ {}\n",
@@ -169,9 +169,9 @@ fn as_json(comparison: &Comparison, count: usize) -> String {
 
 fn smallest(divergence: &Divergence) -> Object {
     let mut out = Object::new();
-    out.insert("origin", divergence.text.origin.as_str());
-    out.insert("prefix", divergence.text.prefix.as_str());
-    out.insert("output", divergence.text.output.as_str());
+    out.insert("origin", divergence.input.origin.as_str());
+    out.insert("prefix", divergence.input.prefix.as_str());
+    out.insert("output", divergence.input.output.as_str());
     for (name, outcome) in [("first", &divergence.first), ("second", &divergence.second)] {
         let mut side = Object::new();
         match outcome {

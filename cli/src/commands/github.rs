@@ -2,18 +2,18 @@
 
 use std::env;
 
-use unjinja::Level;
+use unjinja::{Level, Position};
 
 /// A line that makes GitHub annotate a place of a file. Line and column count from 1.
 pub(crate) fn command(
     level: Level,
     file: &str,
-    position: Option<(usize, usize)>,
+    position: Option<Position>,
     title: &str,
     message: &str,
 ) -> String {
     let place = match position {
-        Some((line, column)) => format!(",line={line},col={column}"),
+        Some(Position { line, column, .. }) => format!(",line={line},col={column}"),
         None => String::new(),
     };
     let (file, title) = (property(&in_repository(file)), property(title));
@@ -54,8 +54,13 @@ mod tests {
     #[test]
     fn nothing_gets_out_of_its_place() {
         let text = "50%, a:b\n::error::no\r";
+        let position = Position {
+            offset: 9,
+            line: 3,
+            column: 5,
+        };
         assert_eq!(
-            command(Level::Warning, "a,b.yaml", Some((3, 5)), text, text),
+            command(Level::Warning, "a,b.yaml", Some(position), text, text),
             "::warning file=a%2Cb.yaml,line=3,col=5,title=50%25%2C a%3Ab%0A%3A%3Aerror%3A%3Ano%0D\
              ::50%25, a:b%0A::error::no%0D\n"
         );

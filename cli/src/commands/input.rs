@@ -32,11 +32,7 @@ fn read_json_text(path: &Path) -> Result<String, Failure> {
             path.display()
         )));
     }
-    Ok(match text.strip_prefix('\u{feff}') {
-        // Some editors begin files with a mark that JSON has no place for.
-        Some(rest) => rest.to_owned(),
-        None => text,
-    })
+    Ok(json::without_byte_order_mark(&text).to_owned())
 }
 
 /// A list that a file holds, or that stands in a whole request as it goes to a server.

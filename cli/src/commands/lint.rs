@@ -7,8 +7,8 @@ use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
 
 use crate::printable;
 use unjinja::{
-    ChatTemplate, Complaint, Fault, Findings, Level, Lint, LintOptions, Object, Ruling, Rulings,
-    Selector, Value, json, lint,
+    ChatTemplate, Complaint, Diagnostic, Findings, Level, Lint, LintOptions, Object, Position,
+    Ruling, Rulings, Selector, Value, json, lint,
 };
 
 use super::input::TemplateDocument;
@@ -147,23 +147,17 @@ struct Finding {
     level: Level,
     /// What it means for the exit code.
     exit_code: u8,
-    pointer: String,
-    position: Option<(usize, usize)>,
-    message: String,
-    remedy: Option<String>,
+    diagnostic: Diagnostic,
 }
 
 impl Finding {
-    fn of_fault(file: &str, fault: Fault) -> Finding {
+    fn of_fault(file: &str, fault: Diagnostic) -> Finding {
         Finding {
             file: file.to_owned(),
             lint: None,
             level: Level::Error,
             exit_code: 2,
-            pointer: fault.pointer,
-            position: fault.position,
-            message: fault.message,
-            remedy: fault.remedy,
+            diagnostic: fault,
         }
     }
 
@@ -173,13 +167,10 @@ impl Finding {
         let text = failure.to_string();
         let message = text.strip_prefix(&format!("{file}: ")).unwrap_or(&text);
         Finding {
-            message: message.to_owned(),
+            diagnostic: Diagnostic::new(message),
             lint: None,
             level: Level::Error,
             exit_code: failure.exit_code(),
-            pointer: String::new(),
-            position: None,
-            remedy: None,
             file,
         }
     }
@@ -190,10 +181,7 @@ impl Finding {
             lint: Some(complaint.lint),
             level: complaint.level,
             exit_code: u8::from(complaint.level == Level::Error),
-            pointer: complaint.pointer,
-            position: complaint.position,
-            message: complaint.message,
-            remedy: complaint.remedy,
+            diagnostic: complaint.diagnostic,
         }
     }
 
@@ -206,9 +194,9 @@ impl Finding {
 
     /// What it is about, and what is wrong; some faults are about the whole file.
     fn message(&self) -> String {
-        match self.pointer.as_str() {
-            "" => self.message.clone(),
-            pointer => format!("{pointer}: {}", self.message),
+        match self.diagnostic.pointer.as_str() {
+            "" => self.diagnostic.message.clone(),
+            pointer => format!("{pointer}: {}", self.diagnostic.message),
         }
     }
 }
@@ -336,8 +324,8 @@ fn list() -> String {
 fn for_people(found: &[Finding], templates: usize) -> String {
     let mut out = String::new();
     for finding in found {
-        let place = match finding.position {
-            Some((line, column)) => format!("{}:{line}:{column}", finding.file),
+        let place = match finding.diagnostic.position {
+            Some(position) => format!("{}:{}:{}", finding.file, position.line, position.column),
             None => finding.file.clone(),
         };
         let (level, title) = (finding.level.key(), finding.title());
@@ -345,7 +333,7 @@ fn for_people(found: &[Finding], templates: usize) -> String {
             "{place}: {level}: {title}\n  {}\n",
             printable(&finding.message())
         ));
-        if let Some(remedy) = &finding.remedy {
+        if let Some(remedy) = &finding.diagnostic.remedy {
             out.push_str(&format!("  help: {}\n", printable(remedy)));
         }
         out.push('\n');
@@ -373,17 +361,18 @@ fn for_programs(found: &[Finding]) -> String {
     let object = |finding: &Finding| -> Value {
         let text = |text: Option<&str>| text.map_or(Value::Null, Value::from);
         let number = |number: Option<usize>| number.map_or(Value::Null, |n| (n as i64).into());
-        let (line, column) = finding.position.unzip();
+        let about = &finding.diagnostic;
+        let (line, column) = about.position.map(Position::line_column).unzip();
         Object::from_iter([
             ("file", finding.file.as_str().into()),
             ("level", finding.level.key().into()),
             ("code", text(finding.lint.map(Lint::code))),
             ("name", text(finding.lint.map(Lint::name))),
-            ("pointer", finding.pointer.as_str().into()),
+            ("pointer", about.pointer.as_str().into()),
             ("line", number(line)),
             ("column", number(column)),
-            ("message", finding.message.as_str().into()),
-            ("remedy", text(finding.remedy.as_deref())),
+            ("message", about.message.as_str().into()),
+            ("remedy", text(about.remedy.as_deref())),
         ])
         .into()
     };
@@ -392,10 +381,11 @@ fn for_programs(found: &[Finding]) -> String {
 }
 
 fn for_github(finding: &Finding) -> String {
-    let remedy = finding.remedy.iter().map(|remedy| format!("\n{remedy}"));
+    let about = &finding.diagnostic;
+    let remedy = about.remedy.iter().map(|remedy| format!("\n{remedy}"));
     let message = finding.message() + &remedy.collect::<String>();
     let (level, file, title) = (finding.level, &finding.file, finding.title());
-    github::command(level, file, finding.position, &title, &printable(&message))
+    github::command(level, file, about.position, &title, &printable(&message))
 }
 
 fn print(text: &str) -> Result<(), Failure> {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use unjinja::check::{Case, Expected, Fixture, FixtureError, free_name, is_fixture};
 use unjinja::files::read_text;
 use unjinja::{
-    ChatTemplate, Derivation, DeriveOptions, Fault, Findings, LoadError, LoadOptions,
-    ParserOptions, Recovery, ResponseTemplate, Row, Source, TemplateError, Tools, Value, json,
-    parse,
+    ChatTemplate, Derivation, DeriveOptions, Diagnostic, Findings, LoadError, LoadOptions,
+    ParserOptions, Position, Recovery, ResponseTemplate, Row, Source, TemplateError, Tools, Value,
+    json, parse,
 };
 
 use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
@@ -264,8 +264,7 @@ fn message(row: &Row, derived: &ResponseTemplate, tools: &Tools) -> unjinja::Obj
 /// Reads a response template out of a file, which may be a configuration.
 pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, OpenError> {
     let text = read_text(path, MAX_FILE).map_err(OpenError::plain)?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    ResponseTemplate::from_config(text).map_err(|error| of_template(path, error))
+    ResponseTemplate::from_config(&text).map_err(|error| of_template(path, error))
 }
 
 fn of_loading(error: LoadError) -> OpenError {
@@ -281,8 +280,9 @@ impl OpenError {
         }
     }
 
-    fn at(path: &Path, faults: &[Fault], message: String) -> OpenError {
+    fn at(path: &Path, faults: &[Diagnostic], message: String) -> OpenError {
         let position = faults.iter().find_map(|fault| fault.position);
+        let position = position.map(Position::line_column);
         OpenError {
             message,
             place: position.map(|position| (path.to_owned(), position)),

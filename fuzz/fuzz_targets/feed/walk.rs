@@ -142,7 +142,7 @@ impl<'a> Walk<'a> {
         let before = self.message.get_mut(name);
         match (before, field.join()) {
             (Some(Value::String(before)), Some(join)) => {
-                let text = value.as_text().expect("`join` takes strings only");
+                let text = value.as_json_string().expect("`join` takes strings only");
                 before.push(&join.into());
                 before.push(text);
             }

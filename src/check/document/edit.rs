@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::json::{self, Style};
-use crate::value::{Object, Value, pointer_index, pointer_tokens};
+use crate::value::{JsonString, Object, Value, pointer_index, pointer_tokens};
 
 use super::write::{self, STEP};
 use super::{Content, Document, Entry, Language, Node};
@@ -61,11 +61,11 @@ impl Document {
         let impossible = (0..changes.len()).filter(|&change| how[change] == How::Not);
         match text {
             Some(text) => Changed {
-                text,
+                text: self.mark.clone() + &text,
                 impossible: impossible.collect(),
             },
             None => Changed {
-                text: self.text.clone(),
+                text: self.mark.clone() + &self.text,
                 impossible: (0..changes.len()).collect(),
             },
         }
@@ -74,7 +74,7 @@ impl Document {
     /// The text with one more item at the end of the list that a key of the whole has. Nothing else
     /// is written anew; where that can't be, there is no text.
     pub(in crate::check) fn with_item(&self, key: &'static str, item: Value) -> Option<String> {
-        let list = self.root.get(key).filter(|list| !list.is_alias)?;
+        let list = self.root.get(key).filter(|list| !self.is_alias(list))?;
         let mut items: Vec<Value> = list.items()?.iter().map(Node::to_value).collect();
         items.push(item);
         let change = Change {
@@ -83,7 +83,8 @@ impl Document {
             replaces: None,
             value: items.into(),
         };
-        self.attempt(&[change], &[How::Finely])
+        let text = self.attempt(&[change], &[How::Finely])?;
+        Some(self.mark.clone() + &text)
     }
 
     /// Whether a value can be written in the language of the document.
@@ -92,7 +93,7 @@ impl Document {
             Language::Yaml => write::write_document(value),
             Language::Json => return true,
         };
-        Document::read(text, self.language).is_ok_and(|read| read.root.to_value().total_eq(value))
+        Document::read(&text, self.language).is_ok_and(|read| read.root.to_value().total_eq(value))
     }
 
     /// Finds out how each of some changes can be made, half by half until it is clear which of them
@@ -143,11 +144,9 @@ impl Document {
             change.replaces.and_then(|key| object.remove(key));
             object.insert(change.key, change.value.clone());
         }
-        let read = Document::read(self.edited(changes, how)?, self.language).ok()?;
-        read.root
-            .to_value()
-            .total_eq(&expected)
-            .then_some(read.text)
+        let text = self.edited(changes, how)?;
+        let read = Document::read(&text, self.language).ok()?;
+        read.root.to_value().total_eq(&expected).then_some(text)
     }
 
     fn edited(&self, changes: &[Change], how: &[How]) -> Option<String> {
@@ -158,7 +157,9 @@ impl Document {
             edits: Vec::new(),
         };
         for (change, how) in changes.iter().zip(how).filter(|(_, how)| **how != How::Not) {
-            let map = self.node_at(&change.pointer).filter(|map| !map.is_alias)?;
+            let map = self
+                .node_at(&change.pointer)
+                .filter(|map| !self.is_alias(map))?;
             edits.whole = *how == How::Whole;
             edits.set(map, change);
         }
@@ -180,22 +181,27 @@ impl Document {
     }
 
     fn node_at(&self, pointer: &str) -> Option<&Node> {
-        pointer_tokens(pointer)?.try_fold(&self.root, |node, step| match &node.content {
-            Content::Map(_) => node.get(&step),
-            Content::List(nodes) => nodes.get(pointer_index(&step)?),
-            Content::Scalar(_) => None,
-        })
+        let found = self.root.follow(pointer);
+        found.is_exact.then_some(found.node)
     }
-}
 
-/// What stands last in a value.
-fn last_part(node: &Node) -> &Node {
-    let last = match &node.content {
-        Content::Scalar(_) => None,
-        Content::List(nodes) => nodes.last(),
-        Content::Map(entries) => entries.last().map(|entry| &entry.value),
-    };
-    last.filter(|_| !node.is_alias).map_or(node, last_part)
+    /// Whether a value stands for one that is written elsewhere, as `*name` does.
+    fn is_alias(&self, node: &Node) -> bool {
+        // No other value can begin with this sign, but one may be empty and stand before it.
+        let text = &self.text[node.span.clone()];
+        self.language == Language::Yaml && text.starts_with('*')
+    }
+
+    /// What stands last in a value.
+    fn last_part<'n>(&self, node: &'n Node) -> &'n Node {
+        let last = match &node.content {
+            Content::Scalar(_) => None,
+            Content::List(nodes) => nodes.last(),
+            Content::Map(map) => map.entries().last().map(|entry| &entry.value),
+        };
+        last.filter(|_| !self.is_alias(node))
+            .map_or(node, |last| self.last_part(last))
+    }
 }
 
 fn at_pointer<'v>(value: &'v mut Value, pointer: &str) -> Option<&'v mut Value> {
@@ -229,12 +235,10 @@ struct Edits<'d> {
 
 impl Edits<'_> {
     fn set(&mut self, map: &Node, change: &Change) {
-        let entries = map.entries().unwrap_or_default();
-        let entry_of = |key: &str| entries.iter().find(|entry| entry.key == key);
-        if let Some(entry) = change.replaces.and_then(entry_of) {
+        if let Some(entry) = change.replaces.and_then(|key| map.entry(key)) {
             return self.replace_entry(map, entry, change);
         }
-        match entry_of(change.key) {
+        match map.entry(change.key) {
             Some(entry) => {
                 let place = self.place_of(map, entry);
                 self.change(&entry.value, &change.value, place);
@@ -256,7 +260,9 @@ impl Edits<'_> {
 
     fn is_block(&self, node: &Node) -> bool {
         let starts = |signs: [char; 2]| self.document.text[node.span.start..].starts_with(signs);
-        self.document.language == Language::Yaml && !starts(['{', '[']) && !node.is_alias
+        self.document.language == Language::Yaml
+            && !starts(['{', '['])
+            && !self.document.is_alias(node)
     }
 
     fn place_of(&self, map: &Node, entry: &Entry) -> Place {
@@ -294,10 +300,10 @@ impl Edits<'_> {
             return;
         }
         let went_in = !self.whole
-            && !old.is_alias
+            && !self.document.is_alias(old)
             && match (&old.content, new) {
-                (Content::Map(entries), Value::Object(object)) => {
-                    self.change_map(old, entries, object)
+                (Content::Map(map), Value::Object(object)) => {
+                    self.change_map(old, map.entries(), object)
                 }
                 (Content::List(nodes), Value::Array(items)) => self.change_list(old, nodes, items),
                 _ => false,
@@ -309,20 +315,22 @@ impl Edits<'_> {
 
     /// Changes the values of a map one by one, if that can be done.
     fn change_map(&mut self, map: &Node, entries: &[Entry], object: &Object) -> bool {
-        let keys: HashSet<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
-        if entries.iter().any(|entry| object.get(&entry.key).is_none()) {
+        let keys: HashSet<&JsonString> = entries.iter().map(|entry| &entry.key).collect();
+        if entries
+            .iter()
+            .any(|entry| object.get_json_string(&entry.key).is_none())
+        {
             return self.is_block(map) && self.remove_and_change(map, entries, object);
         }
         for entry in entries {
-            if let Some(value) = object.get(&entry.key) {
+            if let Some(value) = object.get_json_string(&entry.key) {
                 let place = self.place_of(map, entry);
                 self.change(&entry.value, value, place);
             }
         }
         for (key, value) in object {
-            let key = key.to_string_lossy();
-            if !keys.contains(&*key) {
-                self.insert(map, &key, value);
+            if !keys.contains(key) {
+                self.insert(map, &key.to_string_lossy(), value);
             }
         }
         true
@@ -331,16 +339,14 @@ impl Edits<'_> {
     /// Changes a map of which some keys go. The first one stays, since what stands before it
     /// belongs to the map.
     fn remove_and_change(&mut self, map: &Node, entries: &[Entry], object: &Object) -> bool {
-        let stays = |entry: &Entry| object.get(&entry.key).is_some();
-        let keys: HashSet<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
-        let adds = object
-            .keys()
-            .any(|key| !keys.contains(&*key.to_string_lossy()));
+        let stays = |entry: &Entry| object.get_json_string(&entry.key).is_some();
+        let keys: HashSet<&JsonString> = entries.iter().map(|entry| &entry.key).collect();
+        let adds = object.keys().any(|key| !keys.contains(key));
         if adds || !entries.first().is_some_and(stays) {
             return false;
         }
         for entry in entries {
-            match object.get(&entry.key) {
+            match object.get_json_string(&entry.key) {
                 Some(value) => {
                     let place = self.place_of(map, entry);
                     self.change(&entry.value, value, place);
@@ -390,7 +396,7 @@ impl Edits<'_> {
 
     /// Adds items behind the last of a block, with blank lines between them where there are some.
     fn append_lines(&mut self, nodes: &[Node], last: &Node, new: &[Value], indent: usize) {
-        let keeps = self.keeps_blank_lines(last_part(last));
+        let keeps = self.keeps_blank_lines(self.document.last_part(last));
         let gap = match self.are_apart(nodes) && !keeps {
             true => "\n",
             false => "",

@@ -1,29 +1,50 @@
 //! Reading JSON with the places of its values.
 
-use std::collections::HashSet;
+use crate::diagnostic::Diagnostic;
+use crate::json::{self, ErrorKind, TreeLimits};
+use crate::position::Position;
 
-use crate::json::{self, ErrorKind, Reader};
+use super::{Content, Entry, MAX_NODES, Node, key_stands_twice, too_many};
 
-use super::{Content, Entry, MAX_NODES, Node, ReadError, too_many};
-
-pub(super) fn read(text: &str) -> Result<Node, ReadError> {
-    // Reading it first lets the rest of this trust what it sees.
-    json::read(text).map_err(not_json)?;
-    let reader = Reader::new(text.as_bytes(), Some(text));
-    let mut walker = Walker {
-        text,
-        reader,
-        nodes: 0,
+pub(super) fn read(text: &str) -> Result<Node, Diagnostic> {
+    let limits = TreeLimits {
+        depth: json::MAX_DEPTH,
+        nodes: MAX_NODES,
     };
-    walker.node()
+    let (root, first_beyond) = json::read_tree(text, limits).map_err(not_json)?;
+    let repeated = first_repeated(&root);
+    let repeated_at = repeated.map_or(usize::MAX, |entry| entry.key_span.start);
+    match (repeated, first_beyond) {
+        (_, Some(beyond)) if beyond < repeated_at => Err(too_many(Position::at(text, beyond))),
+        (Some(entry), _) => {
+            let key = entry.key.to_string_lossy();
+            Err(key_stands_twice(&key, Position::at(text, repeated_at)))
+        }
+        _ => Ok(root),
+    }
 }
 
-fn not_json(error: json::Error) -> ReadError {
-    ReadError {
-        position: (error.line(), error.column()),
-        message: format!("this is not JSON: {}", error.kind()),
-        remedy: remedy(error.kind()),
+/// The first key that its map has already.
+fn first_repeated(node: &Node) -> Option<&Entry> {
+    match &node.content {
+        Content::Scalar(_) => None,
+        Content::List(nodes) => nodes.iter().find_map(first_repeated),
+        Content::Map(map) => {
+            let own = map.repeated().min_by_key(|entry| entry.key_span.start);
+            let end = own.map_or(usize::MAX, |entry| entry.key_span.start);
+            // What stands before it counts first.
+            let before = map.entries().iter().take_while(|e| e.key_span.start < end);
+            let mut inside = before.filter_map(|entry| first_repeated(&entry.value));
+            inside.next().or(own)
+        }
     }
+}
+
+fn not_json(error: json::Error) -> Diagnostic {
+    let mut fault = Diagnostic::new(format!("this is not JSON: {}", error.kind()))
+        .at_position(error.position());
+    fault.remedy = remedy(error.kind()).map(str::to_owned);
+    fault
 }
 
 /// What helps against the faults that people make most.
@@ -38,75 +59,5 @@ fn remedy(kind: ErrorKind) -> Option<&'static str> {
         ),
         ErrorKind::ControlCharacter => Some("write line ends as `\\n` and tabs as `\\t`"),
         _ => None,
-    }
-}
-
-/// Goes through a text that is known to be JSON.
-struct Walker<'t> {
-    text: &'t str,
-    reader: Reader<'t>,
-    /// How many values there were.
-    nodes: usize,
-}
-
-impl Walker<'_> {
-    /// Reads a value. Calls itself for each level of nesting, of which there are not many.
-    fn node(&mut self) -> Result<Node, ReadError> {
-        self.reader.skip_space();
-        let start = self.reader.at;
-        self.nodes += 1;
-        if self.nodes > MAX_NODES {
-            return Err(too_many(json::line_column(self.text, start)));
-        }
-        let content = if self.reader.take(b'{') {
-            self.map()?
-        } else if self.reader.take(b'[') {
-            self.list()?
-        } else {
-            Content::Scalar(self.reader.value().map_err(not_json)?)
-        };
-        Ok(Node::new(start..self.reader.at, content))
-    }
-
-    fn map(&mut self) -> Result<Content, ReadError> {
-        let mut entries: Vec<Entry> = Vec::new();
-        let mut keys = HashSet::new();
-        while self.goes_on(b'}') {
-            let start = self.reader.at;
-            let key = self.reader.string().map_err(not_json)?.into_string_lossy();
-            let key_span = start..self.reader.at;
-            if !keys.insert(key.clone()) {
-                return Err(ReadError {
-                    position: json::line_column(self.text, start),
-                    message: format!("the key `{key}` stands here twice"),
-                    remedy: None,
-                });
-            }
-            self.reader.skip_space();
-            self.reader.take(b':');
-            let value = self.node()?;
-            entries.push(Entry {
-                key,
-                key_span,
-                value,
-            });
-        }
-        Ok(Content::Map(entries))
-    }
-
-    fn list(&mut self) -> Result<Content, ReadError> {
-        let mut nodes = Vec::new();
-        while self.goes_on(b']') {
-            nodes.push(self.node()?);
-        }
-        Ok(Content::List(nodes))
-    }
-
-    /// Whether there is another item before the end, which is passed.
-    fn goes_on(&mut self, end: u8) -> bool {
-        self.reader.skip_space();
-        self.reader.take(b',');
-        self.reader.skip_space();
-        !self.reader.take(end)
     }
 }

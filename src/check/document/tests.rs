@@ -3,10 +3,10 @@ use proptest::prelude::*;
 use super::write::write_document;
 use super::*;
 use crate::json;
-use crate::value::Number;
+use crate::value::{Number, Object};
 
 fn yaml(text: &str) -> Document {
-    Document::read(text.to_owned(), Language::Yaml).unwrap_or_else(|e| panic!("{text:?}: {e:?}"))
+    Document::read(text, Language::Yaml).unwrap_or_else(|e| panic!("{text:?}: {e:?}"))
 }
 
 fn value(text: &str) -> Value {
@@ -49,7 +49,7 @@ fn yaml_is_read_as_its_core_schema_says() {
 }
 
 #[test]
-fn what_is_no_document_is_told_with_its_place() {
+fn what_is_no_document_is_refused_with_its_place() {
     let bomb = "a: &a [xxxxxxxxxxxxxxxx, xxxxxxxxxxxxxxxx]\n".to_owned()
         + &(b'b'..b'z')
             .map(|c| {
@@ -104,7 +104,7 @@ fn what_is_no_document_is_told_with_its_place() {
         ),
         (Language::Yaml, "a: !thing 1", (1, 4), "this tag"),
         (Language::Yaml, "# nothing\n", (1, 1), "the file is empty"),
-        (Language::Yaml, bomb.as_str(), (9, 16), "grows too large"),
+        (Language::Yaml, bomb.as_str(), (9, 12), "grows too large"),
         (
             Language::Yaml,
             deep.as_str(),
@@ -119,15 +119,42 @@ fn what_is_no_document_is_told_with_its_place() {
         ),
         (
             Language::Json,
+            "{\"a\": {\"x\": 1,\n\"x\": 2}, \"a\": 1}",
+            (2, 1),
+            "the key `x` stands here twice",
+        ),
+        (
+            Language::Json,
+            "{\"a\": 1,\n\"a\": [{\"x\": 1, \"x\": 2}]}",
+            (2, 1),
+            "the key `a` stands here twice",
+        ),
+        (
+            Language::Json,
+            "{\"a\": 1,\n\"a\": 2 3}",
+            (2, 8),
+            "this is not JSON: expected `,` or `}`",
+        ),
+        (
+            Language::Json,
             "{\"a\" 1}",
             (1, 6),
             "this is not JSON: expected `:`",
         ),
     ] {
-        let error = Document::read(text.to_owned(), language).expect_err(text);
-        let told = format!("{}: {}", error.message, error.remedy.unwrap_or_default());
-        assert!(told.contains(message), "{text:.60}: {}", error.message);
-        assert_eq!(error.position, place, "{text:.60}: {}", error.message);
+        let error = Document::read(text, language).expect_err(text);
+        let text_of_error = format!("{}: {}", error.message, error.remedy.unwrap_or_default());
+        assert!(
+            text_of_error.contains(message),
+            "{text:.60}: {}",
+            error.message
+        );
+        assert_eq!(
+            error.position.map(Position::line_column),
+            Some(place),
+            "{text:.60}: {}",
+            error.message
+        );
     }
 }
 
@@ -149,21 +176,22 @@ fn it_is_known_where_everything_stands() {
             Err(_) => node.get(step).expect("a key"),
         });
         assert_eq!(&document.text[node.span.clone()], source, "{pointer}");
-        assert_eq!(document.position_of(pointer), place, "{pointer}");
+        assert_eq!(
+            document.position_of(pointer).line_column(),
+            place,
+            "{pointer}"
+        );
     }
-    assert_eq!(document.position_of("/list/7/x"), (3, 1));
-    let json = Document::read(
-        "\u{feff}{\"a\": [1,\n {\"b\": \"x\\\"\"}]}".into(),
-        Language::Json,
-    );
+    assert_eq!(document.position_of("/list/7/x").line_column(), (3, 1));
+    let json = Document::read("\u{feff}{\"a\": [1,\n {\"b\": \"x\\\"\"}]}", Language::Json);
     let json = json.expect("JSON");
-    assert_eq!(json.position_of("/a"), (1, 2));
-    assert_eq!(json.position_of("/a/1/b"), (2, 3));
+    assert_eq!(json.position_of("/a").line_column(), (1, 2));
+    assert_eq!(json.position_of("/a/1/b").line_column(), (2, 3));
 }
 
 /// What a document becomes when the first case is given another message.
 fn changed(language: Language, text: &str, message: &str) -> String {
-    let document = Document::read(text.to_owned(), language).expect("a document");
+    let document = Document::read(text, language).expect("a document");
     let change = Change {
         pointer: "/cases/0".into(),
         key: "message",
@@ -301,7 +329,7 @@ proptest! {
     #[test]
     fn what_is_written_reads_back(value in any_value()) {
         let text = write_document(&value);
-        let read = Document::read(text.clone(), Language::Yaml);
+        let read = Document::read(&text, Language::Yaml);
         let read = read.unwrap_or_else(|e| panic!("{text}: {e:?}")).root.to_value();
         prop_assert_eq!(read, value, "{}", text);
     }
@@ -316,7 +344,7 @@ proptest! {
             false => (json::write_styled(&root.into(), &json::Style::pretty(2)), Language::Json),
         };
         let change = Change { pointer: "/cases/0".into(), key: "message", replaces: None, value: new };
-        let document = Document::read(text.clone(), language).expect("reads back");
+        let document = Document::read(&text, language).expect("reads back");
         // What is given away has been read back.
         prop_assert!(document.changed(&[change]).impossible.is_empty(), "{}", text);
     }
@@ -330,7 +358,7 @@ proptest! {
             true => (write_document(&root.into()), Language::Yaml),
             false => (json::write(&root.into()), Language::Json),
         };
-        let document = Document::read(text.clone(), language).expect("reads back");
+        let document = Document::read(&text, language).expect("reads back");
         let grown = document.with_item("cases", new).expect("has been read back");
         let kept = text.bytes().zip(grown.bytes()).take_while(|(a, b)| a == b).count();
         prop_assert!(grown.ends_with(&text[text.floor_char_boundary(kept)..]), "{grown}");
@@ -340,7 +368,7 @@ proptest! {
     fn no_text_is_too_odd_to_read(text in text(), pieces in proptest::collection::vec(text(), 0..12)) {
         for text in [text, pieces.concat(), pieces.join("\n")] {
             for language in [Language::Yaml, Language::Json] {
-                let _read_or_refused = Document::read(text.clone(), language);
+                let _read_or_refused = Document::read(&text, language);
             }
         }
     }

@@ -5,10 +5,13 @@ use std::ops::Range;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag};
 
+use crate::diagnostic::Diagnostic;
 use crate::json;
+use crate::position::Position;
+use crate::tree::Map;
 use crate::value::{Number, Value};
 
-use super::{Content, Entry, MAX_NODES, Node, ReadError, too_many};
+use super::{Content, Entry, MAX_NODES, Node, key_stands_twice, too_many};
 
 /// Lists and maps may be nested this deep.
 const MAX_DEPTH: usize = 100;
@@ -22,7 +25,7 @@ const QUOTING: &str = "look at this line and the one before: keys of one map sta
      and a text that begins with a sign, or has `: ` or ` #` in it, needs quotes, or a block after \
      `|-`";
 
-pub(super) fn read(text: &str) -> Result<Node, ReadError> {
+pub(super) fn read(text: &str) -> Result<Node, Diagnostic> {
     let mut builder = Builder::new(text);
     for event in Parser::new_from_str(text) {
         let (event, span) =
@@ -31,15 +34,11 @@ pub(super) fn read(text: &str) -> Result<Node, ReadError> {
     }
     match builder.root {
         Some(root) => Ok(root),
-        None => Err(ReadError {
-            position: (1, 1),
-            message: "the file is empty".into(),
-            remedy: None,
-        }),
+        None => Err(Diagnostic::new("the file is empty").at_position(Position::START)),
     }
 }
 
-/// Puts a tree together from what the parser tells.
+/// Puts a tree together from the events of the parser.
 struct Builder<'t> {
     text: &'t str,
     /// Where each character begins, if that is not plain.
@@ -56,10 +55,16 @@ struct Builder<'t> {
 struct Open {
     start: usize,
     anchor: usize,
-    content: Content,
+    parts: Parts,
     /// The key whose value comes next.
     key: Option<(String, Range<usize>)>,
     keys: HashSet<String>,
+}
+
+/// What a list or a map holds so far.
+enum Parts {
+    List(Vec<Node>),
+    Map(Vec<Entry>),
 }
 
 impl<'t> Builder<'t> {
@@ -79,7 +84,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), ReadError> {
+    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), Diagnostic> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let range = self.scalar_range(style, span);
@@ -92,10 +97,8 @@ impl<'t> Builder<'t> {
                 };
                 self.value(Node::new(range, Content::Scalar(value)), anchor)
             }
-            Event::SequenceStart(anchor, _) => {
-                self.step_in(span, anchor, Content::List(Vec::new()))
-            }
-            Event::MappingStart(anchor, _) => self.step_in(span, anchor, Content::Map(Vec::new())),
+            Event::SequenceStart(anchor, _) => self.step_in(span, anchor, Parts::List(Vec::new())),
+            Event::MappingStart(anchor, _) => self.step_in(span, anchor, Parts::Map(Vec::new())),
             Event::SequenceEnd | Event::MappingEnd => self.step_out(span),
             Event::Alias(anchor) => self.alias(anchor, span),
             Event::DocumentStart(_) if self.root.is_some() => Err(self.fault(
@@ -108,16 +111,17 @@ impl<'t> Builder<'t> {
 
     fn wants_key(&self) -> bool {
         let open = self.open.last();
-        open.is_some_and(|open| matches!(open.content, Content::Map(_)) && open.key.is_none())
+        open.is_some_and(|open| matches!(open.parts, Parts::Map(_)) && open.key.is_none())
     }
 
-    fn key(&mut self, key: String, range: Range<usize>) -> Result<(), ReadError> {
+    fn key(&mut self, key: String, range: Range<usize>) -> Result<(), Diagnostic> {
         let is_new = match self.open.last_mut() {
             Some(open) => open.keys.insert(key.clone()),
             None => true,
         };
         if !is_new {
-            return Err(self.fault(range.start, format!("the key `{key}` stands here twice")));
+            let position = Position::at(self.text, range.start);
+            return Err(key_stands_twice(&key, position));
         }
         if let Some(open) = self.open.last_mut() {
             open.key = Some((key, range));
@@ -125,7 +129,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    fn step_in(&mut self, span: Span, anchor: usize, content: Content) -> Result<(), ReadError> {
+    fn step_in(&mut self, span: Span, anchor: usize, parts: Parts) -> Result<(), Diagnostic> {
         let start = self.offset(span.start);
         if self.wants_key() {
             return Err(self.fault(start, "a key has to be a text"));
@@ -136,38 +140,41 @@ impl<'t> Builder<'t> {
         self.open.push(Open {
             start,
             anchor,
-            content,
+            parts,
             key: None,
             keys: HashSet::new(),
         });
         Ok(())
     }
 
-    fn step_out(&mut self, span: Span) -> Result<(), ReadError> {
+    fn step_out(&mut self, span: Span) -> Result<(), Diagnostic> {
         let Some(open) = self.open.pop() else {
             return Ok(());
         };
-        // In the style of blocks, the end is told where the next thing begins.
+        // In the style of blocks, the parser reports the end where the next thing begins.
         let is_flow = span.start.index() < span.end.index();
-        let end = match &open.content {
+        let end = match &open.parts {
             _ if is_flow => self.offset(span.end),
-            Content::List(nodes) => nodes.last().map_or(open.start, |node| node.span.end),
-            Content::Map(entries) => entries.last().map_or(open.start, |e| e.value.span.end),
-            Content::Scalar(_) => open.start,
+            Parts::List(nodes) => nodes.last().map_or(open.start, |node| node.span.end),
+            Parts::Map(entries) => entries.last().map_or(open.start, |e| e.value.span.end),
         };
-        // The parser tells a list that is indented no deeper than its key by what follows the
-        // first dash.
-        let start = match &open.content {
-            Content::List(nodes) if !is_flow && !self.text[open.start..].starts_with('-') => {
+        // Of a list that is indented no deeper than its key, the parser reports the start behind
+        // the first dash.
+        let start = match &open.parts {
+            Parts::List(nodes) if !is_flow && !self.text[open.start..].starts_with('-') => {
                 let first = nodes.first().map_or(open.start, |node| node.span.start);
                 self.text[..first].rfind('-').unwrap_or(open.start)
             }
             _ => open.start,
         };
-        self.value(Node::new(start..end, open.content), open.anchor)
+        let content = match open.parts {
+            Parts::List(nodes) => Content::List(nodes),
+            Parts::Map(entries) => Content::Map(Map::new(entries)),
+        };
+        self.value(Node::new(start..end, content), open.anchor)
     }
 
-    fn alias(&mut self, anchor: usize, span: Span) -> Result<(), ReadError> {
+    fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Diagnostic> {
         let range = self.offset(span.start)..self.offset(span.end);
         if self.wants_key() {
             return Err(self.fault(range.start, "a key has to be written out"));
@@ -177,12 +184,12 @@ impl<'t> Builder<'t> {
         };
         let mut node = node.clone();
         self.count_copy(&node, range.start)?;
-        mark_alias(&mut node, &range);
+        move_to_alias(&mut node, &range);
         self.value(node, 0)
     }
 
     /// Notes that there is a copy of a node, and refuses to make ever more of them.
-    fn count_copy(&mut self, node: &Node, place: usize) -> Result<(), ReadError> {
+    fn count_copy(&mut self, node: &Node, place: usize) -> Result<(), Diagnostic> {
         self.aliased += weight(node);
         match self.aliased > MAX_ALIASED {
             true => Err(self.fault(place, "what stands for other things grows too large")),
@@ -191,10 +198,10 @@ impl<'t> Builder<'t> {
     }
 
     /// Puts a value where it belongs.
-    fn value(&mut self, node: Node, anchor: usize) -> Result<(), ReadError> {
+    fn value(&mut self, node: Node, anchor: usize) -> Result<(), Diagnostic> {
         self.nodes += 1;
         if self.nodes > MAX_NODES {
-            return Err(too_many(json::line_column(self.text, node.span.start)));
+            return Err(too_many(Position::at(self.text, node.span.start)));
         }
         if anchor > 0 {
             self.count_copy(&node, node.span.start)?;
@@ -204,18 +211,17 @@ impl<'t> Builder<'t> {
             self.root = Some(node);
             return Ok(());
         };
-        match &mut open.content {
-            Content::List(nodes) => nodes.push(node),
-            Content::Map(entries) => {
+        match &mut open.parts {
+            Parts::List(nodes) => nodes.push(node),
+            Parts::Map(entries) => {
                 if let Some((key, key_span)) = open.key.take() {
                     entries.push(Entry {
-                        key,
+                        key: key.into(),
                         key_span,
                         value: node,
                     });
                 }
             }
-            Content::Scalar(_) => {}
         }
         Ok(())
     }
@@ -229,8 +235,8 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// Where a scalar stands. The parser tells where a block begins without its header, and where
-    /// a quoted text ends with what comments follow.
+    /// Where a scalar stands. The parser reports a block without its header, and a quoted text with
+    /// the comments behind it.
     fn scalar_range(&self, style: ScalarStyle, span: Span) -> Range<usize> {
         let (start, end) = (self.offset(span.start), self.offset(span.end));
         match style {
@@ -246,32 +252,28 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn fault(&self, offset: usize, message: impl Into<String>) -> ReadError {
-        ReadError {
-            position: json::line_column(self.text, offset),
-            message: message.into(),
-            remedy: None,
-        }
+    fn fault(&self, offset: usize, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(message).at_position(Position::at(self.text, offset))
     }
 
-    fn not_yaml(&self, marker: Marker, info: &str) -> ReadError {
+    fn not_yaml(&self, marker: Marker, info: &str) -> Diagnostic {
         let mut offset = self.offset(marker);
-        // Of a text that goes on with a tab, its beginning is told.
+        // Where a text goes on with a tab, the parser reports the start of the text.
         if info.contains("found a tab") {
             offset = indenting_tab(self.text, offset).unwrap_or(offset);
         }
         let (before, after) = self.text.split_at(offset);
         let indent = before.len() - before.trim_end_matches([' ', '\t']).len();
         let has_tab = before[before.len() - indent..].contains('\t') || after.starts_with('\t');
-        let mut fault = self.fault(offset, format!("this is not YAML: {info}"));
-        fault.remedy = Some(match has_tab {
+        let remedy = match has_tab {
             true => "indent by spaces, not by tabs",
             false if info.contains("escape") => {
                 "in double quotes, a backslash is written twice: use single quotes for patterns"
             }
             false => QUOTING,
-        });
-        fault
+        };
+        let message = format!("this is not YAML: {info}");
+        self.fault(offset, message).with_remedy(remedy)
     }
 }
 
@@ -294,8 +296,9 @@ fn weight(node: &Node) -> usize {
             Content::Scalar(Value::String(text)) => text.len(),
             Content::Scalar(_) => 0,
             Content::List(nodes) => nodes.iter().map(weight).sum(),
-            Content::Map(entries) => {
-                let weights = entries
+            Content::Map(map) => {
+                let weights = map
+                    .entries()
                     .iter()
                     .map(|e| size_of::<Entry>() + e.key.len() + weight(&e.value));
                 weights.sum()
@@ -303,17 +306,16 @@ fn weight(node: &Node) -> usize {
         }
 }
 
-/// Says of a node and all that it holds that it stands where the alias does.
-fn mark_alias(node: &mut Node, range: &Range<usize>) {
-    node.is_alias = true;
+/// Puts a node and all that it holds where the alias stands.
+fn move_to_alias(node: &mut Node, range: &Range<usize>) {
     node.span = range.clone();
     match &mut node.content {
         Content::Scalar(_) => {}
-        Content::List(nodes) => nodes.iter_mut().for_each(|node| mark_alias(node, range)),
-        Content::Map(entries) => {
-            for entry in entries {
+        Content::List(nodes) => nodes.iter_mut().for_each(|node| move_to_alias(node, range)),
+        Content::Map(map) => {
+            for entry in map.entries_mut() {
                 entry.key_span = range.clone();
-                mark_alias(&mut entry.value, range);
+                move_to_alias(&mut entry.value, range);
             }
         }
     }

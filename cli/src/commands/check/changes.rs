@@ -25,7 +25,7 @@ fn pretty(value: &Value) -> String {
 pub(super) fn shown(path: &Path, update: &Update, terminal: bool) -> String {
     let mut out = String::new();
     for change in &update.changes {
-        let (line, column) = change.position;
+        let (line, column) = change.position.line_column();
         let path = printable(&path.display().to_string());
         out.push_str(&format!(
             "{path}:{line}:{column}: {}: {}\n",

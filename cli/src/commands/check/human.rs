@@ -29,7 +29,7 @@ pub(super) fn report(report: &Report, terminal: bool) -> String {
         }
     }
     for (file, case) in report.cases().filter(|(_, case)| !case.passed()) {
-        let (line, column) = case.position;
+        let (line, column) = case.position.line_column();
         let fail = painted("FAIL", "31", terminal);
         let path = printable(&file.path.display().to_string());
         out.push_str(&format!(

@@ -37,7 +37,7 @@ fn file(file: &FileReport) -> Object {
     out
 }
 
-fn fault(fault: &unjinja::Fault) -> Object {
+fn fault(fault: &unjinja::Diagnostic) -> Object {
     let mut out = Object::new();
     place(&mut out, fault.position);
     if !fault.pointer.is_empty() {
@@ -50,10 +50,10 @@ fn fault(fault: &unjinja::Fault) -> Object {
     out
 }
 
-fn place(out: &mut Object, position: Option<(usize, usize)>) {
-    if let Some((line, column)) = position {
-        out.insert("line", line);
-        out.insert("column", column);
+fn place(out: &mut Object, position: Option<unjinja::Position>) {
+    if let Some(position) = position {
+        out.insert("line", position.line);
+        out.insert("column", position.column);
     }
 }
 

@@ -62,7 +62,7 @@ fn case(out: &mut String, path: &str, case: &CaseReport) {
         return;
     }
     out.push_str(">\n");
-    let (line, column) = case.position;
+    let (line, column) = case.position.line_column();
     let place = format!("{path}:{line}:{column}");
     for failure in &case.failures {
         out.push_str(&format!(

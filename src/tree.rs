@@ -1,0 +1,129 @@
+//! Documents as trees of which it is known where everything stands.
+
+use std::ops::Range;
+
+use crate::value::{JsonString, Value, pointer_index, pointer_tokens};
+
+/// A value, and where it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    /// Its place in the text, in bytes.
+    pub(crate) span: Range<usize>,
+    pub(crate) content: Content,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Content {
+    /// What has no parts.
+    #[cfg_attr(
+        not(feature = "check"),
+        expect(dead_code, reason = "only fixtures are read from trees")
+    )]
+    Scalar(Value),
+    List(Vec<Node>),
+    Map(Map),
+}
+
+/// Keys and their values as they stand in the text, each as often as it stands there.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Map {
+    entries: Vec<Entry>,
+    /// The numbers of the entries, sorted by their keys; equal ones as they stand in the text.
+    by_key: Vec<usize>,
+}
+
+/// A key of a map, and its value.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) key: JsonString,
+    pub(crate) key_span: Range<usize>,
+    pub(crate) value: Node,
+}
+
+/// Where a pointer leads.
+pub(crate) struct Destination<'t> {
+    pub(crate) node: &'t Node,
+    /// Where the key stands that it has in a map.
+    pub(crate) key: Option<&'t Range<usize>>,
+    /// Whether the pointer leads no further: otherwise, what it names is missing in here.
+    pub(crate) is_exact: bool,
+}
+
+impl Node {
+    pub(crate) fn new(span: Range<usize>, content: Content) -> Node {
+        Node { span, content }
+    }
+
+    /// Follows a pointer as far as it leads.
+    pub(crate) fn follow(&self, pointer: &str) -> Destination<'_> {
+        let mut reached = Destination {
+            node: self,
+            key: None,
+            is_exact: false,
+        };
+        let Some(mut steps) = pointer_tokens(pointer) else {
+            return reached;
+        };
+        reached.is_exact = steps.all(|step| {
+            let next = match &reached.node.content {
+                Content::Map(map) => map
+                    .get(&step)
+                    .map(|entry| (&entry.value, Some(&entry.key_span))),
+                Content::List(nodes) => pointer_index(&step)
+                    .and_then(|index| nodes.get(index))
+                    .map(|node| (node, None)),
+                Content::Scalar(_) => None,
+            };
+            if let Some((node, key)) = next {
+                (reached.node, reached.key) = (node, key);
+            }
+            next.is_some()
+        });
+        reached
+    }
+}
+
+impl Map {
+    pub(crate) fn new(entries: Vec<Entry>) -> Map {
+        let mut by_key: Vec<usize> = (0..entries.len()).collect();
+        by_key.sort_by_key(|&number| &entries[number].key);
+        Map { entries, by_key }
+    }
+
+    /// The entries as they stand in the text.
+    #[cfg(feature = "check")]
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The same, to be moved; the keys must stay what they are.
+    #[cfg(feature = "check")]
+    pub(crate) fn entries_mut(&mut self) -> &mut [Entry] {
+        &mut self.entries
+    }
+
+    /// The same, to keep.
+    pub(crate) fn into_entries(self) -> Vec<Entry> {
+        self.entries
+    }
+
+    /// The entries whose key an earlier one has already.
+    #[cfg(feature = "check")]
+    pub(crate) fn repeated(&self) -> impl Iterator<Item = &Entry> {
+        self.by_key.windows(2).filter_map(|pair| {
+            let [first, second] = [pair[0], pair[1]].map(|number| &self.entries[number]);
+            (first.key == second.key).then_some(second)
+        })
+    }
+
+    /// The entry of a key; of several the last, as when values are read.
+    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
+        let key_of = |number: &usize| self.entries[*number].key.as_wtf8();
+        let end = self
+            .by_key
+            .partition_point(|number| key_of(number) <= key.as_bytes());
+        let number = end.checked_sub(1).map(|last| self.by_key[last])?;
+        let entry = &self.entries[number];
+        (entry.key == *key).then_some(entry)
+    }
+}
