@@ -465,7 +465,7 @@ impl Search {
         }
     }
 
-    /// The bounds of each group of the match that [`Search::verdict`] told of.
+    /// The bounds of each group of the match that [`Search::verdict`] reported.
     pub(crate) fn groups(&mut self, pattern: &Pattern) -> &[usize] {
         match (self, &pattern.engine) {
             (Search::Scan(scanner), Engine::Automaton(automaton)) => scanner.groups(automaton),
