@@ -43,6 +43,7 @@ impl Parser {
     /// Parses a text. A refusal has to say why.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let result = self.0.fields()[0].content().parse(text);
+        let result = result.map_err(|error| error.to_string());
         if let Err(error) = &result {
             assert!(!error.is_empty(), "{text:?} is refused without a word");
         }

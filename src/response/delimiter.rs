@@ -11,11 +11,20 @@ pub struct Delimiter {
     pub(crate) commits_at_end: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 enum Spelling {
     Literals(Vec<String>),
     Pattern(String),
 }
+
+/// Delimiters are equal if they are spelled the same.
+impl PartialEq for Delimiter {
+    fn eq(&self, other: &Delimiter) -> bool {
+        self.spelling == other.spelling
+    }
+}
+
+impl Eq for Delimiter {}
 
 impl Delimiter {
     pub(crate) fn from_literals(literals: Vec<String>) -> Result<Delimiter, PatternError> {

@@ -1,4 +1,4 @@
-//! Telling whether a position of a JSON body lies inside of a string.
+//! Whether a position of a JSON body lies inside of a string.
 
 /// Follows the strings of a body while it grows.
 #[derive(Debug, Clone, Default)]
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_inside_of_strings_are_told_apart() {
+    fn distinguishes_positions_inside_of_strings() {
         let markers = vec![("<|q|>".to_owned(), "<|q|>".to_owned())];
         for (body, delims, inside) in [
             (r#"{"a"#, &[][..], true),

@@ -130,6 +130,7 @@ impl<'a> Walk<'a> {
             return;
         }
         let parsed = self.field(field).content().parse(text);
+        let parsed = parsed.map_err(|error| error.to_string());
         assert!(
             same_result(&parsed, &Ok(value.clone())),
             "{:#?}\n`{field}` holds {value:?}, but {text:?} means {parsed:?}",

@@ -1,4 +1,4 @@
-//! One pass over a chunk: from delimiter to delimiter, as far as they can be told from text.
+//! One pass over a chunk: from delimiter to delimiter, as far as it is known what they are.
 
 use std::borrow::Cow;
 use std::ops::Range;

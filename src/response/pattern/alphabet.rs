@@ -1,4 +1,4 @@
-//! The characters of a program, sorted into classes that it cannot tell apart.
+//! The characters of a program, sorted into classes that it does not distinguish.
 //!
 //! An automaton over all of Unicode would be huge; one over the handful of classes that a pattern
 //! distinguishes is tiny. Two characters share a class when every set of the program holds either
@@ -130,7 +130,7 @@ mod tests {
     use regex_syntax::hir::ClassUnicodeRange;
 
     #[test]
-    fn characters_that_no_set_tells_apart_share_a_class() {
+    fn characters_that_no_set_distinguishes_share_a_class() {
         let set = |ranges: &[(char, char)]| {
             ClassUnicode::new(ranges.iter().map(|&(a, b)| ClassUnicodeRange::new(a, b)))
         };

@@ -1,4 +1,4 @@
-//! What searches may cost in all: patterns come from strangers, and so do texts.
+//! What searches may cost in all: neither patterns nor texts can be trusted.
 
 /// A search has used up what it may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -23,7 +23,7 @@ const MAX_GROUPS: usize = 31;
 /// another turn has begun: then it ends in an empty turn, and that ends the repeat.
 pub(crate) type Turns = u8;
 
-/// More turns than these are not told apart.
+/// More turns than these are not distinguished.
 pub(crate) const MAX_TURNS: Turns = 2;
 
 /// One step of a program.
@@ -209,7 +209,7 @@ enum Direction {
     Backward,
 }
 
-/// Emits instructions from the last to the first: each piece is told where it goes on.
+/// Emits instructions from the last to the first: each piece is given the place where it goes on.
 #[derive(Default)]
 struct Compiler {
     insts: Vec<Inst>,

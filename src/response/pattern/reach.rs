@@ -1,4 +1,4 @@
-//! What a pattern's program can come to, told from its graph alone.
+//! What a pattern's program can come to, by its graph alone.
 
 use super::Pattern;
 use super::alphabet::Class;
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matches_nothing_is_told_from_what_has_a_condition() {
+    fn distinguishes_what_matches_nothing_from_what_has_a_condition() {
         for (text, expected) in [
             (r"\s*", true),
             ("a?", true),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_match_is_told() {
+    fn finds_what_can_never_match() {
         for (text, expected) in [
             (r"[^\s\S]", true),
             (r"<a>[^\s\S]</a>", true),

@@ -5,6 +5,7 @@
 use std::ops::ControlFlow;
 
 use super::automaton::{Cache, Key};
+use super::backtrack::Backtracker;
 use super::*;
 
 fn compiled(pattern: &str) -> Pattern {

@@ -1,4 +1,4 @@
-//! Repetition: `*`, `+`, `?`, `{2,3}`, and how fuzzy matching is told apart.
+//! Repetition: `*`, `+`, `?`, `{2,3}`, and how they differ from fuzzy matching.
 
 use super::{Construct, Greed, Node, Parser, PatternError, Reader, Result};
 

@@ -1,0 +1,257 @@
+//! Searches under way.
+
+use super::automaton::Scanner;
+use super::backtrack::Backtracker;
+use super::prefilter::Prefilter;
+use super::program::Program;
+use super::{Engine, Meter, Pattern, TooCostly, Window};
+
+/// From this many bytes on, text that is held back is not searched again at every chunk by a
+/// pattern that needs backtracking, but only when it has grown by a sixteenth: else each chunk
+/// would cost as much as all text held back.
+const PATIENT_FROM: usize = 256;
+
+/// What a search has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The leftmost match, as far as the text goes.
+    Found { start: usize, end: usize },
+    /// No match, but from here on the text may still grow into one.
+    Partial { start: usize },
+    /// Neither.
+    Nothing,
+}
+
+/// A search under way in a text that may still grow.
+///
+/// Every method takes the pattern that the search is for. A clone goes on by itself, and works out
+/// anew what is not needed to be as far as the original: clones may be kept at many places of a text.
+#[derive(Debug, Clone)]
+pub(crate) enum Search {
+    Scan(Box<Scanner>),
+    Backtrack(Retry),
+}
+
+/// A search that starts over whenever it is asked.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Retry {
+    backtracker: Backtracker,
+    from: usize,
+    /// What was last found, and up to which end of the text.
+    last: Option<(Verdict, usize)>,
+}
+
+impl Search {
+    /// Forgets what it has found, so that it can be used in another text.
+    pub(super) fn forget(&mut self) {
+        match self {
+            Search::Scan(scanner) => scanner.forget(),
+            Search::Backtrack(retry) => retry.last = None,
+        }
+    }
+
+    /// Begins a search at a position of the window.
+    pub(crate) fn start(&mut self, pattern: &Pattern, window: &Window<'_>, from: usize) {
+        match (self, &pattern.engine) {
+            (Search::Scan(scanner), Engine::Automaton(automaton)) => {
+                scanner.start(automaton, window, from);
+            }
+            (Search::Backtrack(retry), _) => retry.start(window, from),
+            (Search::Scan(_), Engine::Backtracking(..)) => foreign(),
+        }
+    }
+
+    /// Begins a search after an empty match, which is not to be found again.
+    pub(super) fn start_after_empty(
+        &mut self,
+        pattern: &Pattern,
+        window: &Window<'_>,
+        from: usize,
+    ) {
+        self.start(pattern, window, from);
+        match (self, &pattern.engine) {
+            (Search::Scan(scanner), Engine::Automaton(automaton)) => {
+                scanner.start_after_empty(automaton, window, from);
+            }
+            (Search::Backtrack(retry), _) => {
+                retry.last = None;
+                retry.backtracker.forbid_empty(Some(from));
+            }
+            (Search::Scan(_), Engine::Backtracking(..)) => foreign(),
+        }
+    }
+
+    /// Reads on up to a position of the window.
+    #[inline]
+    pub(crate) fn advance(
+        &mut self,
+        pattern: &Pattern,
+        window: &Window<'_>,
+        limit: usize,
+        meter: &mut Meter,
+    ) -> Result<(), TooCostly> {
+        match (self, &pattern.engine) {
+            (Search::Scan(scanner), Engine::Automaton(automaton)) => {
+                scanner.advance(automaton, window, limit, meter)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether all of the text has been read to its very end, and nothing begins in the part that
+    /// is still to be dealt with.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        match self {
+            Search::Scan(scanner) => scanner.is_exhausted(),
+            Search::Backtrack(_) => false,
+        }
+    }
+
+    /// Makes the search fit for text of which everything before `position` has gone elsewhere:
+    /// a match that began there can't be one any more.
+    #[inline]
+    pub(crate) fn forget_before(
+        &mut self,
+        pattern: &Pattern,
+        window: &Window<'_>,
+        position: usize,
+    ) {
+        let stale = match self {
+            Search::Scan(scanner) => scanner.earliest().is_some_and(|start| start < position),
+            Search::Backtrack(retry) => retry.from < position,
+        };
+        if stale {
+            self.start(pattern, window, position);
+        }
+    }
+
+    /// Whether a match that begins at or before `position` may still turn up or change, though
+    /// the text has been read that far.
+    pub(crate) fn is_open_before(&self, position: usize, window: &Window<'_>) -> bool {
+        match self {
+            Search::Scan(scanner) => {
+                !scanner.is_finished()
+                    && scanner.at() < window.end()
+                    && scanner.earliest().is_some_and(|start| start <= position)
+            }
+            Search::Backtrack(_) => false,
+        }
+    }
+
+    /// Whether nothing is under way in the text read so far: it may all go elsewhere.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        match self {
+            Search::Scan(scanner) => scanner.is_idle(),
+            Search::Backtrack(_) => false,
+        }
+    }
+
+    /// Whether all of the window has been read, or need not be.
+    pub(crate) fn has_read(&self, window: &Window<'_>) -> bool {
+        match self {
+            Search::Scan(scanner) => scanner.is_finished() || scanner.at() == window.end(),
+            Search::Backtrack(_) => true,
+        }
+    }
+
+    /// Where a match begins that has been found on the way.
+    pub(crate) fn found_start(&self) -> Option<usize> {
+        match self {
+            Search::Scan(scanner) => scanner.found_start(),
+            Search::Backtrack(_) => None,
+        }
+    }
+
+    /// What the search says if the text ends where it has been read to.
+    pub(crate) fn verdict(
+        &mut self,
+        pattern: &Pattern,
+        window: &Window<'_>,
+        is_last: bool,
+        meter: &mut Meter,
+    ) -> Result<Verdict, TooCostly> {
+        match (self, &pattern.engine) {
+            (Search::Scan(scanner), Engine::Automaton(automaton)) => {
+                let verdict = scanner.verdict(automaton);
+                if is_last && scanner.at() == window.end() {
+                    scanner.note_end(verdict);
+                }
+                Ok(verdict)
+            }
+            (Search::Backtrack(retry), Engine::Backtracking(program, prefilter)) => {
+                retry.verdict(program, prefilter, window, is_last, meter)
+            }
+            _ => foreign(),
+        }
+    }
+
+    /// The bounds of each group of the match that [`Search::verdict`] reported.
+    pub(crate) fn groups(&mut self, pattern: &Pattern) -> &[usize] {
+        match (self, &pattern.engine) {
+            (Search::Scan(scanner), Engine::Automaton(automaton)) => scanner.groups(automaton),
+            (Search::Backtrack(retry), _) => retry.backtracker.groups(),
+            (Search::Scan(_), Engine::Backtracking(..)) => foreign(),
+        }
+    }
+}
+
+fn foreign() -> ! {
+    unreachable!("a search is only used with the pattern that made it")
+}
+
+impl Retry {
+    fn start(&mut self, window: &Window<'_>, from: usize) {
+        self.from = from;
+        self.backtracker.forbid_empty(None);
+        // What was found further on in the same text is still what comes first.
+        self.last = self.last.filter(|&(verdict, end)| {
+            end == window.end()
+                && match verdict {
+                    Verdict::Found { start, .. } | Verdict::Partial { start } => start >= from,
+                    Verdict::Nothing => true,
+                }
+        });
+    }
+
+    fn verdict(
+        &mut self,
+        program: &Program,
+        prefilter: &Prefilter,
+        window: &Window<'_>,
+        is_last: bool,
+        meter: &mut Meter,
+    ) -> Result<Verdict, TooCostly> {
+        if let Some(known) = self.known(window, is_last) {
+            return Ok(known);
+        }
+        let verdict = self
+            .backtracker
+            .search(program, prefilter, window, self.from, !is_last, meter)?;
+        self.last = Some((verdict, window.end()));
+        if !is_last && !program.looks.at_end {
+            // Where a match could neither be found nor be growing, none will ever begin.
+            self.from = match verdict {
+                Verdict::Nothing => window.end(),
+                Verdict::Partial { start } => start,
+                Verdict::Found { .. } => self.from,
+            };
+        }
+        Ok(verdict)
+    }
+
+    /// What was found before, if it need not be looked for again.
+    fn known(&self, window: &Window<'_>, is_last: bool) -> Option<Verdict> {
+        let (verdict, end) = self.last?;
+        let same_text = end == window.end();
+        let searched = end - self.from;
+        let patient = searched >= PATIENT_FROM && window.end() - end < searched / 16;
+        match verdict {
+            // That a match may have been growing counts no more.
+            Verdict::Partial { .. } if is_last => same_text.then_some(Verdict::Nothing),
+            // A match that ended with the text has to be looked at again.
+            Verdict::Found { end: last, .. } if last == end => same_text.then_some(verdict),
+            _ => (same_text || (patient && !is_last)).then_some(verdict),
+        }
+    }
+}
