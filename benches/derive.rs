@@ -8,7 +8,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use criterion::Criterion;
-use unjinja::{ChatTemplate, DeriveOptions, derive};
+use unjinja::chat_template::ChatTemplate;
+use unjinja::derive::{DeriveOptions, derive};
 
 /// The chat templates of the gallery, by name.
 fn gallery() -> Vec<(String, ChatTemplate)> {

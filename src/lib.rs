@@ -2,7 +2,7 @@
 //! still being written.
 //!
 //! A [`ResponseTemplate`] says what the model's markers are. A [`ResponseParser`] is fed the output
-//! piece by piece and tells what happens in it as [`Event`]s; [`parse`] does all at once.
+//! piece by piece and reports what happens in it as [`Event`]s; [`parse`] does all at once.
 //!
 //! ```
 //! use unjinja::{Event, ParserOptions, ResponseParser, ResponseTemplate};
@@ -30,15 +30,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! With the feature `chat-template`, `ChatTemplate` loads the other half of a model's format from
-//! wherever models keep it, and renders it as the transformers library does; `Capabilities` tells
-//! what it can do, and `Findings` how its model writes a turn. From all of this `derive` works out
-//! the response template, and proves it by round trips. `lint` says what will hurt about one; with
-//! the feature `check`, the module of that name keeps templates right by fixtures.
+//! What is at the root is all that those who parse outputs need. The rest has modules:
+//!
+//! | module | what it is for | feature |
+//! |---|---|---|
+//! | [`json`] | JSON as Python reads and writes it, and changing a key of a document in place | |
+//! | [`response`] | what a template is made of, and what a parser waits for | |
+//! | `chat_template` | loading chat templates from wherever models keep them, and rendering them | `chat-template` |
+//! | `analysis` | what a chat template can do, and how its model writes a turn | `chat-template` |
+//! | `derive` | working out the response template of a chat template, with its proof | `chat-template` |
+//! | `lint` | what will hurt about a response template | `chat-template` |
+//! | `files` | reading texts up to a limit | `chat-template` |
+//! | `check` | fixtures, and comparing two response templates | `check` |
 //!
 //! # Features
 //!
+//! None is on by default.
+//!
 //! - none: the streaming parser alone, and [`json`];
+//! - `serde`: values, events, templates, findings and reports can be serialized by any format that
+//!   serde knows; values, templates, tools and events can be deserialized, too;
 //! - `chat-template`: chat templates, and response templates derived from them;
 //! - `check`: fixtures, and comparing two response templates;
 //! - `hub`: chat templates from the Hugging Face hub, too.
@@ -48,7 +59,7 @@
 #[cfg(feature = "chat-template")]
 pub mod analysis;
 #[cfg(feature = "chat-template")]
-mod chat_template;
+pub mod chat_template;
 #[cfg(feature = "check")]
 pub mod check;
 #[cfg(feature = "chat-template")]
@@ -58,42 +69,28 @@ mod diagnostic;
 pub mod files;
 pub mod json;
 #[cfg(feature = "chat-template")]
-mod lint;
+pub mod lint;
 mod number;
 mod position;
 #[cfg(feature = "chat-template")]
 mod remedy;
-mod response;
+pub mod response;
 mod spelling;
 mod tree;
 mod value;
 mod white_space;
 
-#[cfg(feature = "chat-template")]
-pub use analysis::{
-    Answer, CallBody, CallKeys, CallShape, Capabilities, Certainty, ContentShape, Dialect,
-    Evidence, EvidenceRendering, Findings, GenerationPrompt, Outcome, ReasoningShape, Slot,
-    Statement, Subject, Switch, Tagged, Thinking, Topic, TurnShape, Variable,
-};
-#[cfg(feature = "chat-template")]
-pub use chat_template::{
-    ChatTemplate, GgufFault, HubFault, HubSettings, LoadError, LoadOptions, ModelId, NotAModelId,
-    Origins, PreparedTemplate, Progress, RenderError, RenderInput, Renderer, Rendering, Source,
-};
-#[cfg(feature = "chat-template")]
-pub use derive::{
-    Candidate, DamageRow, DamagedText, Derivation, DeriveError, DeriveOptions, Recovery,
-    RefusedConversation, Row, Tally, derive,
-};
 pub use diagnostic::Diagnostic;
-#[cfg(feature = "chat-template")]
-pub use lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, UnknownLint, lint};
 pub use position::Position;
 #[cfg(feature = "chat-template")]
 pub use remedy::Remedy;
 pub use response::{
-    Capture, Content, ContentError, Delimiter, Event, Field, OnMalformed, OpeningMatch, Outlook,
-    OwnedEvent, ParseError, ParserOptions, RegionError, ResponseParser, ResponseTemplate,
-    TemplateError, Tools, WatchedDelimiter, parse,
+    Event, OnMalformed, OwnedEvent, ParseError, ParserOptions, ResponseParser, ResponseTemplate,
+    TemplateError, Tools, parse,
 };
-pub use value::{JsonString, Number, Object, Value, object};
+pub use value::{JsonString, Number, Object, Value};
+
+/// The examples of the README are run as they stand there.
+#[cfg(all(doctest, feature = "chat-template"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -9,7 +9,8 @@ use std::fmt;
 /// a method `explain`, which makes the same message with the names of the caller.
 ///
 /// ```
-/// use unjinja::{HubFault, Remedy};
+/// use unjinja::chat_template::HubFault;
+/// use unjinja::Remedy;
 ///
 /// let fault = HubFault::NotCached { cache: "models".into() };
 /// assert!(fault.to_string().ends_with("load it once without `offline` or HF_HUB_OFFLINE"));
@@ -22,13 +23,13 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Remedy {
-    /// To be offline, or not to be: [`LoadOptions::offline`](crate::LoadOptions::offline).
+    /// To be offline, or not to be: [`LoadOptions::offline`](crate::chat_template::LoadOptions::offline).
     Offline,
     /// The feature of the library that models are fetched with.
     HubFeature,
-    /// [`ChatTemplate::bos_token`](crate::ChatTemplate::bos_token).
+    /// [`ChatTemplate::bos_token`](crate::chat_template::ChatTemplate::bos_token).
     BosToken,
-    /// [`ChatTemplate::eos_token`](crate::ChatTemplate::eos_token).
+    /// [`ChatTemplate::eos_token`](crate::chat_template::ChatTemplate::eos_token).
     EosToken,
     /// To make what comes out the expectation of fixtures.
     Update,

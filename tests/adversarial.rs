@@ -4,7 +4,10 @@
 use std::fs;
 use std::path::Path;
 
-use unjinja::{ChatTemplate, Derivation, DeriveOptions, Findings, RenderInput, ResponseTemplate};
+use unjinja::ResponseTemplate;
+use unjinja::analysis::Findings;
+use unjinja::chat_template::{ChatTemplate, RenderInput};
+use unjinja::derive::{Derivation, DeriveOptions};
 
 fn try_on(source: &str) {
     let template = ChatTemplate::from_jinja(source);

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use insta::assert_snapshot;
-use unjinja::{
-    Candidate, ChatTemplate, Derivation, DeriveOptions, ResponseTemplate, Tally, derive,
-};
+use unjinja::ResponseTemplate;
+use unjinja::chat_template::ChatTemplate;
+use unjinja::derive::{Candidate, Derivation, DeriveOptions, Tally, derive};
 
 fn folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/chat_templates"))

@@ -1,7 +1,9 @@
 //! What chat templates are found to do.
 #![cfg(feature = "chat-template")]
 
-use unjinja::{Capabilities, ChatTemplate, Outcome, RenderInput, Thinking, Topic, json};
+use unjinja::analysis::{Capabilities, Outcome, Thinking, Topic};
+use unjinja::chat_template::{ChatTemplate, RenderInput};
+use unjinja::json;
 
 /// Turns between markers; reasoning only in the last turn; calls as JSON; a switch for thinking.
 const MARKED: &str = r#"

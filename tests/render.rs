@@ -10,7 +10,8 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use jiff::civil::{DateTime, date};
-use unjinja::{ChatTemplate, RenderError, RenderInput, Rendering, Value, json};
+use unjinja::chat_template::{ChatTemplate, RenderError, RenderInput, Rendering};
+use unjinja::{Value, json};
 
 const KEYS: [&str; 6] = [
     "template",

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use unjinja::{ChatTemplate, LintOptions, ResponseTemplate, Value, json, lint};
+use unjinja::chat_template::ChatTemplate;
+use unjinja::lint::{LintOptions, lint};
+use unjinja::{ResponseTemplate, Value, json};
 
 use root::root;
 
@@ -224,7 +226,7 @@ fn the_gallery_has_these() {
             for complaint in lint(&template, &options).unwrap() {
                 let lint = format!("{} {}", complaint.lint.code(), complaint.lint.name());
                 counts.entry(lint).or_default()[column] += 1;
-                if complaint.level == unjinja::Level::Error {
+                if complaint.level == unjinja::lint::Level::Error {
                     errors.push(format!("{name}: {complaint}"));
                 }
             }

@@ -4,7 +4,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use unjinja::{ChatTemplate, DeriveOptions, Findings, RenderInput, ResponseTemplate, derive};
+use unjinja::analysis::Findings;
+use unjinja::chat_template::{ChatTemplate, RenderInput};
+use unjinja::derive::{DeriveOptions, derive};
+use unjinja::ResponseTemplate;
 
 fuzz_target!(|source: &str| {
     let template = ChatTemplate::from_jinja(source);

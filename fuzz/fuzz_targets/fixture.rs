@@ -7,7 +7,7 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use unjinja::check::{Fixture, Options};
-use unjinja::{LintOptions, lint};
+use unjinja::lint::{LintOptions, lint};
 
 fuzz_target!(|text: &str| {
     for path in ["nowhere/a.fixture.yaml", "nowhere/a.fixture.json"] {

@@ -4,7 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use unjinja::{Delimiter, ParserOptions, Position, ResponseTemplate, TemplateError, json, parse};
+use unjinja::response::Delimiter;
+use unjinja::{json, parse, ParserOptions, Position, ResponseTemplate, TemplateError};
 use unjinja_fuzz::same;
 
 /// What every template gets to read.

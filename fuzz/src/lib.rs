@@ -15,7 +15,7 @@
 pub mod args;
 pub mod pattern;
 
-use unjinja::{Number, Object, ResponseTemplate, Value, json};
+use unjinja::{json, Number, Object, ResponseTemplate, Value};
 
 /// A content parser, set up by a template as users set it up.
 pub struct Parser(ResponseTemplate);

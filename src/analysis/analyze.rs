@@ -23,7 +23,8 @@ impl Findings {
     /// variables; its messages and tools are not used.
     ///
     /// ```
-    /// use unjinja::{ChatTemplate, Findings, RenderInput};
+    /// use unjinja::analysis::Findings;
+    /// use unjinja::chat_template::{ChatTemplate, RenderInput};
     ///
     /// let template = ChatTemplate::from_jinja(
     ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\

@@ -17,7 +17,8 @@ pub use generation_prompt::{GenerationPrompt, Thinking};
 /// What a chat template can do, found by rendering probes.
 ///
 /// ```
-/// use unjinja::{Capabilities, ChatTemplate, Outcome, RenderInput, Topic};
+/// use unjinja::analysis::{Capabilities, Outcome, Topic};
+/// use unjinja::chat_template::{ChatTemplate, RenderInput};
 ///
 /// let template = ChatTemplate::from_jinja(
 ///     "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system!') }}\

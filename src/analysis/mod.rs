@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use unjinja::analysis::{Capabilities, Findings, Outcome, Topic};
-//! use unjinja::{ChatTemplate, RenderInput};
+//! use unjinja::chat_template::{ChatTemplate, RenderInput};
 //!
 //! let template = ChatTemplate::from_jinja(
 //!     "{% for m in messages %}<{{ m.role }}>\
@@ -24,7 +24,7 @@
 //! let findings = Findings::of(&template, &base)?;
 //! assert_eq!(findings.turn.headers, ["<assistant>"]);
 //! assert_eq!(findings.reasoning.map(|shape| shape.close).as_deref(), Some("</think>"));
-//! # Ok::<(), unjinja::RenderError>(())
+//! # Ok::<(), unjinja::chat_template::RenderError>(())
 //! ```
 //!
 //! No model's name is looked for, and no sentence of a template. Probes hold words that occur

@@ -84,7 +84,8 @@ impl Findings {
     /// The findings in words.
     ///
     /// ```
-    /// use unjinja::{ChatTemplate, Findings, RenderInput};
+    /// use unjinja::analysis::Findings;
+    /// use unjinja::chat_template::{ChatTemplate, RenderInput};
     ///
     /// let template = ChatTemplate::from_jinja(
     ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\

@@ -26,7 +26,7 @@ impl ChatTemplate {
     /// - A model on the hub is such a folder, of which only the small files are fetched.
     ///
     /// ```
-    /// use unjinja::{ChatTemplate, LoadOptions, Source};
+    /// use unjinja::chat_template::{ChatTemplate, LoadOptions, Source};
     ///
     /// # let folder = tempfile::tempdir()?;
     /// let path = folder.path().join("tokenizer_config.json");

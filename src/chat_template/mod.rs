@@ -17,7 +17,8 @@
 //! once: [`ChatTemplate::prepare`], then [`PreparedTemplate::renderer`].
 //!
 //! ```
-//! use unjinja::{ChatTemplate, LoadOptions, RenderInput, Source, json};
+//! use unjinja::chat_template::{ChatTemplate, LoadOptions, RenderInput, Source};
+//! use unjinja::json;
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("chat_template.jinja");

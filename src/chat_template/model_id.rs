@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// A revision is a branch, a tag, or a commit.
 ///
 /// ```
-/// use unjinja::ModelId;
+/// use unjinja::chat_template::ModelId;
 ///
 /// let model: ModelId = "org/name@refs/pr/1".parse().unwrap();
 /// assert_eq!((model.repo(), model.revision()), ("org/name", Some("refs/pr/1")));

@@ -8,7 +8,7 @@ use super::settings::HubSettings;
 /// How to load a chat template.
 ///
 /// ```
-/// use unjinja::{HubSettings, LoadOptions};
+/// use unjinja::chat_template::{HubSettings, LoadOptions};
 ///
 /// let options = LoadOptions::default()
 ///     .variant("tool_use")

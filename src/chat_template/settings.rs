@@ -8,7 +8,7 @@ use std::time::Duration;
 /// How to ask the Hugging Face hub for models.
 ///
 /// ```
-/// use unjinja::HubSettings;
+/// use unjinja::chat_template::HubSettings;
 ///
 /// let settings = HubSettings::from_env();
 /// println!("models are kept in {}", settings.cache_dir.display());

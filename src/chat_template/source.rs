@@ -12,7 +12,7 @@ use super::model_id::ModelId;
 /// It prints as the name that it is parsed from.
 ///
 /// ```
-/// use unjinja::Source;
+/// use unjinja::chat_template::Source;
 ///
 /// assert_eq!(Source::parse("-")?, Source::Stdin);
 /// assert_eq!(Source::parse("Cargo.toml")?, Source::Path("Cargo.toml".into()));
@@ -22,7 +22,7 @@ use super::model_id::ModelId;
 /// };
 /// assert_eq!((model.repo(), model.revision()), ("some-org/some-model", Some("v1.0")));
 /// assert_eq!(Source::from(model).to_string(), "some-org/some-model@v1.0");
-/// # Ok::<(), unjinja::LoadError>(())
+/// # Ok::<(), unjinja::chat_template::LoadError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

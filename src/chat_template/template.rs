@@ -7,7 +7,7 @@ use super::render::{PreparedTemplate, RenderError, RenderInput, Rendering};
 /// A chat template with what its model says beside it.
 ///
 /// ```
-/// use unjinja::{ChatTemplate, LoadOptions, Source};
+/// use unjinja::chat_template::{ChatTemplate, LoadOptions, Source};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path();
@@ -69,7 +69,7 @@ impl ChatTemplate {
     /// A template that is at hand as text, with no tokens beside it.
     ///
     /// ```
-    /// let template = unjinja::ChatTemplate::from_jinja("{{ messages[0].content }}");
+    /// let template = unjinja::chat_template::ChatTemplate::from_jinja("{{ messages[0].content }}");
     /// assert_eq!(template.name, "chat template");
     /// assert_eq!(template.eos_token, None);
     /// ```
@@ -84,7 +84,8 @@ impl ChatTemplate {
     /// Makes the template ready to be compiled, for rendering it several times.
     ///
     /// ```
-    /// use unjinja::{ChatTemplate, RenderInput, json};
+    /// use unjinja::chat_template::{ChatTemplate, RenderInput};
+    /// use unjinja::json;
     ///
     /// let template = ChatTemplate::from_jinja("{{ messages | length }} messages");
     /// let prepared = template.prepare();

@@ -34,7 +34,8 @@ impl FirstFixture {
     ///
     /// ```
     /// use unjinja::check::FirstFixture;
-    /// use unjinja::{ChatTemplate, DeriveOptions, derive};
+    /// use unjinja::chat_template::ChatTemplate;
+    /// use unjinja::derive::{DeriveOptions, derive};
     ///
     /// let template = ChatTemplate::from_jinja(
     ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\

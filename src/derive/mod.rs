@@ -7,7 +7,8 @@
 //!
 //! ```
 //! use unjinja::derive::{DeriveOptions, derive};
-//! use unjinja::{ChatTemplate, ParserOptions, parse};
+//! use unjinja::chat_template::ChatTemplate;
+//! use unjinja::{parse, ParserOptions};
 //!
 //! let template = ChatTemplate::from_jinja(
 //!     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
@@ -95,7 +96,8 @@ impl Derivation {
     /// what could not be tried by then is left out.
     ///
     /// ```
-    /// use unjinja::{ChatTemplate, Derivation, DeriveOptions};
+    /// use unjinja::chat_template::ChatTemplate;
+    /// use unjinja::derive::{Derivation, DeriveOptions};
     ///
     /// let template = ChatTemplate::from_jinja(
     ///     "{% for m in messages %}<{{ m.role }}>\
@@ -111,7 +113,7 @@ impl Derivation {
     /// let other = &candidates[1];
     /// assert_eq!(other.differences, ["only its marker closes reasoning"]);
     /// assert!(other.damaged.recovered < candidates[0].damaged.recovered);
-    /// # Ok::<(), unjinja::DeriveError>(())
+    /// # Ok::<(), unjinja::derive::DeriveError>(())
     /// ```
     ///
     /// # Errors
@@ -167,7 +169,9 @@ impl Derivation {
 /// and over what models do to such texts.
 ///
 /// ```
-/// use unjinja::{ChatTemplate, DeriveOptions, ParserOptions, derive, parse};
+/// use unjinja::chat_template::ChatTemplate;
+/// use unjinja::derive::{DeriveOptions, derive};
+/// use unjinja::{parse, ParserOptions};
 ///
 /// let template = ChatTemplate::from_jinja(
 ///     "{% for m in messages %}<{{ m.role }}>\

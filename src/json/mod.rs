@@ -30,6 +30,7 @@ use crate::value::Value;
 use reader::{Reader, Values};
 
 pub use crate::position::Position;
+pub use crate::value::object;
 pub use edit::{EditError, get_key, set_key};
 pub use tree::{locate, locate_key};
 pub use writer::{Style, write, write_into, write_json_string, write_str, write_styled};

@@ -102,7 +102,7 @@ impl Lint {
     /// The lint of a code or a name.
     ///
     /// ```
-    /// use unjinja::Lint;
+    /// use unjinja::lint::Lint;
     ///
     /// assert_eq!(Lint::find("U006"), Some(Lint::CloseInBody));
     /// assert_eq!(Lint::find("close-in-body"), Some(Lint::CloseInBody));

@@ -96,7 +96,8 @@ pub struct LintOptions<'a> {
 /// Reports what is likely to hurt about a response template, in the order in which it stands there.
 ///
 /// ```
-/// use unjinja::{Lint, LintOptions, ResponseTemplate, lint};
+/// use unjinja::lint::{Lint, LintOptions, lint};
+/// use unjinja::ResponseTemplate;
 ///
 /// let text = r#"{
 ///     "start_anchor": "<bot>",

@@ -19,7 +19,7 @@ pub enum Ruling {
 /// Which lints a ruling is about: a code or a name, or `all`.
 ///
 /// ```
-/// use unjinja::{Lint, Selector};
+/// use unjinja::lint::{Lint, Selector};
 ///
 /// assert_eq!("U001".parse(), Ok(Selector::One(Lint::DelimitersOverlap)));
 /// assert_eq!("delimiters-overlap".parse(), Ok(Selector::One(Lint::DelimitersOverlap)));
@@ -57,7 +57,7 @@ impl FromStr for Selector {
 /// One about a single lint wins over one about all of them, and of equals the later one.
 ///
 /// ```
-/// use unjinja::{Lint, Ruling, Rulings, Selector};
+/// use unjinja::lint::{Lint, Ruling, Rulings, Selector};
 ///
 /// let mut rulings = Rulings::default();
 /// rulings.add(Selector::One(Lint::NotPortable), Ruling::Allow);

@@ -172,7 +172,7 @@ impl Event<'_> {
     /// The event as the object that streaming interfaces exchange.
     ///
     /// ```
-    /// use unjinja::{json, Event};
+    /// use unjinja::{Event, json};
     ///
     /// let event = Event::Chunk { field: "thinking", text: "Hm.", dirty: false };
     /// assert_eq!(

@@ -303,7 +303,7 @@ impl Field {
     /// make the message of events.
     ///
     /// ```
-    /// use unjinja::{ResponseTemplate, json};
+    /// use unjinja::{json, ResponseTemplate};
     ///
     /// let template = ResponseTemplate::from_json(
     ///     r#"{"start_anchor": "A:", "fields": {"notes": {"repeats": true}}}"#)?;

@@ -13,7 +13,7 @@ use indexmap::Equivalent;
 /// surrogates too. All others are plain strings.
 ///
 /// ```
-/// use unjinja::{JsonString, json};
+/// use unjinja::{json, JsonString};
 ///
 /// let whole = JsonString::from("ü");
 /// assert_eq!(whole, "ü");

@@ -4,7 +4,7 @@ use std::fs::File;
 
 use proptest::prelude::*;
 
-use unjinja::{ModelId, Source};
+use unjinja::chat_template::{ModelId, Source};
 
 use crate::support::{Folder, load};
 
@@ -283,7 +283,10 @@ fn names_of_sources() {
 #[test]
 fn models_need_a_feature() {
     let source = Source::parse("org/name@main").expect("a model");
-    let result = unjinja::ChatTemplate::load(&source, &unjinja::LoadOptions::default());
+    let result = unjinja::chat_template::ChatTemplate::load(
+        &source,
+        &unjinja::chat_template::LoadOptions::default(),
+    );
     assert_eq!(
         result.expect_err("no hub").to_string(),
         "org/name@main: this unjinja was built without the `hub` feature and can't fetch models: \

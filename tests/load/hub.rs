@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use unjinja::{ChatTemplate, HubSettings, LoadError, LoadOptions, Progress, Source};
+use unjinja::chat_template::{ChatTemplate, HubSettings, LoadError, LoadOptions, Progress, Source};
 
 use crate::server::{MAIN, Server, Shelf};
 use crate::support::Folder;

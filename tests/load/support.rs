@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use unjinja::{ChatTemplate, LoadOptions, Source};
+use unjinja::chat_template::{ChatTemplate, LoadOptions, Source};
 
 /// A folder with some files, which goes away with this.
 pub(crate) struct Folder(TempDir);

@@ -4,8 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
+use unjinja::chat_template::{ChatTemplate, LoadOptions, Source};
 use unjinja::check::{FirstFixture, Fixture};
-use unjinja::{ChatTemplate, DeriveOptions, Diagnostic, LoadOptions, Source, Value, derive, json};
+use unjinja::derive::{DeriveOptions, derive};
+use unjinja::{Diagnostic, Value, json};
 
 use crate::changes::changed;
 use crate::{FIXTURES, Rule, TEMPLATES, parsed, parts, project, target, templates};

@@ -2,10 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use unjinja::{
-    ChatTemplate, DeriveOptions, Object, ParserOptions, RenderInput, Renderer, ResponseTemplate,
-    Tools, Value, derive, json, parse,
-};
+use unjinja::chat_template::{ChatTemplate, RenderInput, Renderer};
+use unjinja::derive::{DeriveOptions, derive};
+use unjinja::{Object, ParserOptions, ResponseTemplate, Tools, Value, json, parse};
 
 use crate::conversation::{Case, cases, messages, tools};
 use crate::format::{Format, Kept, make_up};

@@ -2,7 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use unjinja::{Evidence, EvidenceRendering, Findings, Object, Subject, Value, json};
+use unjinja::analysis::{Evidence, EvidenceRendering, Findings, Subject};
+use unjinja::{Object, Value, json};
 
 use super::Failure;
 use super::report::{self, Format};

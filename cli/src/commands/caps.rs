@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use unjinja::{Capabilities, Outcome, Topic, json};
+use unjinja::analysis::{Capabilities, Outcome, Topic};
+use unjinja::json;
 
 use super::Failure;
 use super::report::Format;

@@ -10,7 +10,9 @@ use std::thread;
 use clap::ValueEnum;
 
 use crate::options::option_name;
-use unjinja::{ChatTemplate, Derivation, DeriveOptions, Source, Value, derive, json};
+use unjinja::chat_template::{ChatTemplate, Source};
+use unjinja::derive::{Derivation, DeriveOptions, derive};
+use unjinja::{Value, json};
 
 use super::source::SourceOptions;
 use super::{Failure, input, output, report};

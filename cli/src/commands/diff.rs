@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use crate::options::option_name;
 use crate::printable;
+use unjinja::chat_template::{ChatTemplate, LoadOptions, Source};
 use unjinja::check::{Comparison, ComparisonInput, Divergence, Fixture, compare, find};
-use unjinja::{
-    ChatTemplate, DeriveOptions, LoadOptions, Object, ParseError, Source, Value, derive, json,
-};
+use unjinja::derive::{DeriveOptions, derive};
+use unjinja::{Object, ParseError, Value, json};
 
 use super::report::{Format, changed_lines, painted_diff};
 use super::source::report_left_out;

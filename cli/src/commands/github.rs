@@ -2,7 +2,8 @@
 
 use std::env;
 
-use unjinja::{Level, Position};
+use unjinja::Position;
+use unjinja::lint::Level;
 
 /// A line that makes GitHub annotate a place of a file. Line and column count from 1.
 pub(crate) fn command(

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
 
 use crate::printable;
-use unjinja::{
-    ChatTemplate, Complaint, Diagnostic, Findings, Level, Lint, LintOptions, Object, Position,
-    Ruling, Rulings, Selector, Value, json, lint,
-};
+use unjinja::analysis::Findings;
+use unjinja::chat_template::ChatTemplate;
+use unjinja::lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, lint};
+use unjinja::{Diagnostic, Object, Position, Value, json};
 
 use super::input::TemplateDocument;
 use super::source::{SourceOptions, report_left_out};

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use crate::options::option_name;
+use unjinja::chat_template::Source;
 use unjinja::check::{FirstFixture, is_fixture};
-use unjinja::{Derivation, DeriveOptions, Source, derive};
+use unjinja::derive::{Derivation, DeriveOptions, derive};
 
 use super::source::SourceArgs;
 use super::{Failure, input, output, print_error};

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use unjinja::{ChatTemplate, Object, RenderInput, Value, json};
+use unjinja::chat_template::{ChatTemplate, RenderInput};
+use unjinja::{Object, Value, json};
 
 use super::source::SourceOptions;
 use super::{Failure, input, jsonl};

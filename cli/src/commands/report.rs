@@ -6,7 +6,8 @@ use clap::ValueEnum;
 
 use crate::difference;
 use crate::printable;
-use unjinja::{Certainty, Derivation, Evidence, Findings, Recovery, Subject};
+use unjinja::analysis::{Certainty, Evidence, Findings, Subject};
+use unjinja::derive::{Derivation, Recovery};
 
 /// How much of a text is shown in a report.
 const SHOWN: usize = 160;

@@ -8,7 +8,7 @@ use jiff::civil::DateTime;
 
 use crate::options::option_name;
 use crate::tui::Target;
-use unjinja::{ChatTemplate, LoadError, LoadOptions, Progress, RenderInput, Source};
+use unjinja::chat_template::{ChatTemplate, LoadError, LoadOptions, Progress, RenderInput, Source};
 
 use super::Failure;
 

@@ -1,7 +1,8 @@
 //! Where a message begins to be another than was expected.
 
 use unjinja::check::Expected;
-use unjinja::{Field, Object, Value};
+use unjinja::response::Field;
+use unjinja::{Object, Value};
 
 use super::replay::{EventKind, Place, Replay};
 

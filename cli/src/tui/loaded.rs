@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use unjinja::{Candidate, Evidence, Findings, ResponseTemplate, Statement};
+use unjinja::ResponseTemplate;
+use unjinja::analysis::{Evidence, Findings, Statement};
+use unjinja::derive::Candidate;
 
 use super::sample::Sample;
 

@@ -14,9 +14,10 @@ use std::ops::Range;
 use std::time::Duration;
 
 use unjinja::check::Case;
+use unjinja::response::Capture;
 use unjinja::{
-    Capture, Event, Object, OnMalformed, ParseError, ParserOptions, ResponseParser,
-    ResponseTemplate, Tools, Value, parse,
+    Event, Object, OnMalformed, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools,
+    Value, parse,
 };
 
 use super::chunking::Chunking;

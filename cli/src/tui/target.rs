@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use unjinja::analysis::Findings;
+use unjinja::chat_template::{ChatTemplate, LoadError, LoadOptions, Source};
 use unjinja::check::{Case, Expected, Fixture, FixtureError, free_name, is_fixture};
+use unjinja::derive::{Derivation, DeriveOptions, Recovery, Row};
 use unjinja::files::read_text;
 use unjinja::{
-    ChatTemplate, Derivation, DeriveOptions, Diagnostic, Findings, LoadError, LoadOptions,
-    ParserOptions, Position, Recovery, ResponseTemplate, Row, Source, TemplateError, Tools, Value,
-    json, parse,
+    Diagnostic, ParserOptions, Position, ResponseTemplate, TemplateError, Tools, Value, json, parse,
 };
 
 use super::loaded::{Format, Loaded, OpenError, TemplatePlace};

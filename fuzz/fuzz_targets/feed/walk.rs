@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use unjinja::{
-    Field, Object, OnMalformed, OpeningMatch, OwnedEvent, ParseError, ResponseParser,
-    ResponseTemplate, Value,
-};
+use unjinja::response::{Field, OpeningMatch};
+use unjinja::{Object, OnMalformed, OwnedEvent, ParseError, ResponseParser, ResponseTemplate, Value};
 use unjinja_fuzz::{same, same_result};
 
 use super::case::Case;

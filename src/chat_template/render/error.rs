@@ -8,7 +8,7 @@ use std::fmt;
 /// It prints as the line of the template with a caret below the place:
 ///
 /// ```
-/// use unjinja::{ChatTemplate, RenderInput};
+/// use unjinja::chat_template::{ChatTemplate, RenderInput};
 ///
 /// let template = ChatTemplate::from_jinja("Hi\n{{ messages[0].content + 1 }}");
 /// let messages = unjinja::json::read(r#"[{"role": "user", "content": "x"}]"#)?;
@@ -93,7 +93,7 @@ impl RenderError {
     /// `messages[0].name`.
     ///
     /// ```
-    /// use unjinja::{ChatTemplate, RenderInput};
+    /// use unjinja::chat_template::{ChatTemplate, RenderInput};
     ///
     /// let template = ChatTemplate::from_jinja("{{ bos_token + 'Hi' }}");
     /// let error = template.render(&RenderInput::default()).unwrap_err();

@@ -13,7 +13,8 @@ use super::values::to_template;
 /// when there is more that can be given.
 ///
 /// ```
-/// use unjinja::{RenderInput, json};
+/// use unjinja::chat_template::RenderInput;
+/// use unjinja::json;
 ///
 /// let input = RenderInput {
 ///     messages: json::read(r#"[{"role": "user", "content": "Hi"}]"#)?,

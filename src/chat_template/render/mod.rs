@@ -130,7 +130,7 @@ impl PreparedTemplate {
 }
 
 /// A compiled template, to be rendered again and again; see
-/// [`ChatTemplate::prepare`](crate::ChatTemplate::prepare).
+/// [`ChatTemplate::prepare`](crate::chat_template::ChatTemplate::prepare).
 pub struct Renderer<'t> {
     environment: Environment<'t>,
     compiled: CompiledTemplate<'t>,

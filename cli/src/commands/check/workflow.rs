@@ -4,7 +4,7 @@ use unjinja::check::Report;
 
 use crate::options::option_name;
 use crate::printable;
-use unjinja::Level;
+use unjinja::lint::Level;
 
 use crate::commands::github::command;
 

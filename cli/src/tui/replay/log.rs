@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use unjinja::{Capture, Event, ResponseTemplate, Value};
+use unjinja::response::Capture;
+use unjinja::{Event, ResponseTemplate, Value};
 
 /// Something that the parser has reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

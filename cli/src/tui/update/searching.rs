@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use unjinja::Capture;
+use unjinja::response::Capture;
 
 use crate::tui::replay::{EventKind, LoggedEvent, Place, Replay};
 use crate::tui::state::Workbench;

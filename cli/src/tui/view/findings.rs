@@ -10,7 +10,9 @@ use crate::difference::{self, Change};
 use crate::tui::layout::{Areas, inner};
 use crate::tui::loaded::Format;
 use crate::tui::state::{Screen, Workbench};
-use unjinja::{Candidate, Certainty, Evidence, json};
+use unjinja::analysis::{Certainty, Evidence};
+use unjinja::derive::Candidate;
+use unjinja::json;
 
 use super::paper::{Paper, Sheet, one_line, side_by_side};
 
