@@ -54,6 +54,7 @@ use crate::analysis::Findings;
 use crate::chat_template::{ChatTemplate, RenderError};
 use crate::remedy::Remedy;
 use crate::response::{ResponseTemplate, TemplateError, Tools};
+use crate::value::{Object, Value};
 
 use material::Material;
 use search::{Chosen, Search};
@@ -142,6 +143,38 @@ impl Derivation {
             drafts: chosen.tried.len(),
             findings: material.findings,
         }
+    }
+
+    /// For programs: an object of the `template`; the `findings`, as [`Findings::to_value`] gives
+    /// them; the `proof`, row by row, as [`Row::to_value`] gives them; the conversations that are
+    /// `refused`; the `damage`, a [`DamageRow`] for each kind; and the number of `drafts`.
+    ///
+    /// ```
+    /// use unjinja::chat_template::ChatTemplate;
+    /// use unjinja::derive::{DeriveOptions, derive};
+    ///
+    /// let template = ChatTemplate::from_jinja(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let report = derive(&template, &DeriveOptions::default())?.to_value();
+    /// let first = report.pointer("/proof/0").expect("there are renderings");
+    /// assert_eq!(first.get("name"), Some(&"an answer".into()));
+    /// assert_eq!(first.pointer("/recovery/kind"), Some(&"recovered".into()));
+    /// # Ok::<(), unjinja::derive::DeriveError>(())
+    /// ```
+    pub fn to_value(&self) -> Value {
+        let damage = self.damage();
+        let refused = self.refused.iter().map(RefusedConversation::to_value);
+        Object::from_iter([
+            ("template", self.template.as_value().clone()),
+            ("findings", self.findings.to_value()),
+            ("proof", self.proof.iter().map(Row::to_value).collect()),
+            ("refused", refused.collect()),
+            ("damage", damage.iter().map(DamageRow::to_value).collect()),
+            ("drafts", self.drafts.into()),
+        ])
+        .into()
     }
 
     /// Whether all that the chat template writes is recovered.

@@ -1,7 +1,7 @@
 //! What a derived template makes of the chat template's own renderings, and of damaged ones.
 
 use crate::response::ResponseTemplate;
-use crate::value::Object;
+use crate::value::{Object, Value};
 
 use super::damage::Damaged;
 use super::sample::{Origin, Samples};
@@ -36,6 +36,21 @@ pub enum Recovery {
     NotExpressed(String),
 }
 
+impl Row {
+    /// For programs: an object of `name`, `prefix`, `output`, `message` and `recovery`, which is
+    /// what [`Recovery::to_value`] gives.
+    pub fn to_value(&self) -> Value {
+        Object::from_iter([
+            ("name", Value::from(&self.name)),
+            ("prefix", Value::from(&self.prefix)),
+            ("output", Value::from(&self.output)),
+            ("message", self.message.clone().into()),
+            ("recovery", self.recovery.to_value()),
+        ])
+        .into()
+    }
+}
+
 impl Recovery {
     /// A name for programs.
     pub fn key(&self) -> &'static str {
@@ -44,6 +59,18 @@ impl Recovery {
             Recovery::LostByTemplate(_) => "lost by the chat template",
             Recovery::NotExpressed(_) => "not expressible",
         }
+    }
+
+    /// For programs: an object of `kind`, which is the [`key`](Self::key), and of what was `lost`
+    /// or how the message differs, the `difference`.
+    pub fn to_value(&self) -> Value {
+        let mut out = Object::from_iter([("kind", self.key())]);
+        match self {
+            Recovery::Whole => None,
+            Recovery::LostByTemplate(lost) => out.insert("lost", lost.iter().collect::<Value>()),
+            Recovery::NotExpressed(difference) => out.insert("difference", difference),
+        };
+        out.into()
     }
 }
 
@@ -71,6 +98,31 @@ pub struct DamageRow {
     pub recovered: usize,
     /// How many there are.
     pub total: usize,
+}
+
+impl DamagedText {
+    /// For programs: an object of `damage`, `prefix`, `output`, and whether it is `recovered`.
+    pub fn to_value(&self) -> Value {
+        Object::from_iter([
+            ("damage", Value::from(&self.damage)),
+            ("prefix", Value::from(&self.prefix)),
+            ("output", Value::from(&self.output)),
+            ("recovered", self.is_recovered.into()),
+        ])
+        .into()
+    }
+}
+
+impl DamageRow {
+    /// For programs: an object of `damage`, and of how many texts are `recovered` of a `total`.
+    pub fn to_value(&self) -> Value {
+        Object::from_iter([
+            ("damage", Value::from(&self.damage)),
+            ("recovered", self.recovered.into()),
+            ("total", self.total.into()),
+        ])
+        .into()
+    }
 }
 
 /// What a template makes of the chat template's own renderings.

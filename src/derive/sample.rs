@@ -6,6 +6,7 @@ use crate::analysis::turn_prober::{Situation, ThinkingMode, TurnProber};
 use crate::analysis::{Findings, TurnHeaders, TurnShape, markers};
 use crate::chat_template::RenderError;
 use crate::response::Tools;
+use crate::value::{Object, Value};
 
 use super::conversations::{Conversation, THOUGHT, conversations, tools};
 
@@ -73,6 +74,17 @@ pub struct RefusedConversation {
     pub name: String,
     /// Why it is refused.
     pub error: RenderError,
+}
+
+impl RefusedConversation {
+    /// For programs: an object of the `name` of the conversation, and the `error`.
+    pub fn to_value(&self) -> Value {
+        Object::from_iter([
+            ("name", self.name.as_str()),
+            ("error", self.error.message()),
+        ])
+        .into()
+    }
 }
 
 /// The samples of a template, and the tools that they call.

@@ -88,7 +88,7 @@ impl Tools {
             properties.insert(name.clone(), declared.cloned().unwrap_or_default());
         }
         Tools {
-            list: Some(Arc::new(tools.clone())),
+            list: (!list.is_empty()).then(|| Arc::new(tools.clone())),
             properties,
         }
     }

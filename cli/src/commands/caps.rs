@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use unjinja::analysis::{Capabilities, Outcome, Topic};
 use unjinja::json;
 
-use super::Failure;
 use super::report::Format;
 use super::source::SourceArgs;
+use super::{Failure, output};
 
 /// Tell what a chat template renders, refuses, or silently drops
 #[derive(Debug, clap::Args)]
@@ -44,9 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     })?;
     let text = match args.format {
         Format::Human => table(&capabilities),
-        Format::Json => {
-            json::write_styled(&capabilities.to_value(), &json::Style::pretty(2)) + "\n"
-        }
+        Format::Json => output::pretty(&capabilities.to_value()),
     };
     io::stdout()
         .lock()

@@ -2,7 +2,6 @@
 
 mod changes;
 mod human;
-mod json;
 mod junit;
 mod workflow;
 
@@ -12,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
+use crate::options::option_name;
 use crate::printable;
 use unjinja::check::{Fixture, Options, Report, Settings, check, find};
 
@@ -172,7 +172,7 @@ fn print(report: &Report, format: Format) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let text = match format {
         Format::Human => human::report(report, out.is_terminal()),
-        Format::Json => json::report(report),
+        Format::Json => output::pretty(&report.explain_to_value(option_name)),
         Format::Junit => junit::report(report),
         Format::Github => workflow::report(report),
     };

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use crate::options::option_name;
 use crate::printable;
 use unjinja::chat_template::{ChatTemplate, LoadOptions, Source};
-use unjinja::check::{Comparison, ComparisonInput, Divergence, Fixture, compare, find};
+use unjinja::check::{Comparison, ComparisonInput, Fixture, compare, find};
 use unjinja::derive::{DeriveOptions, derive};
-use unjinja::{Object, ParseError, Value, json};
+use unjinja::{Object, ParseError};
 
 use super::report::{Format, changed_lines, painted_diff};
 use super::source::report_left_out;
-use super::{Failure, input};
+use super::{Failure, input, output};
 
 /// Find out whether two response templates read the same texts alike
 #[derive(Debug, clap::Args)]
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let report = match args.format {
         Format::Human => human(args, &comparison, texts.len(), out.is_terminal()),
-        Format::Json => as_json(&comparison, texts.len()),
+        Format::Json => for_programs(&comparison, texts.len()),
     };
     out.write_all(report.as_bytes())
         .map_err(Failure::printing)?;
@@ -148,37 +148,13 @@ fn human(args: &Args, comparison: &Comparison, count: usize, terminal: bool) -> 
 
 fn outcome(outcome: &Result<Object, ParseError>) -> String {
     match outcome {
-        Ok(message) => json::write_styled(&message.clone().into(), &json::Style::pretty(2)) + "\n",
+        Ok(message) => output::pretty(&message.clone().into()),
         Err(error) => format!("error: {error}\n"),
     }
 }
 
-fn as_json(comparison: &Comparison, count: usize) -> String {
-    let mut out = Object::new();
-    out.insert("texts", count);
-    out.insert("parted", comparison.diverging.len());
-    out.insert(
-        "smallest",
-        comparison
-            .smallest
-            .as_ref()
-            .map_or(Value::Null, |p| smallest(p).into()),
-    );
-    json::write_styled(&out.into(), &json::Style::pretty(2)) + "\n"
-}
-
-fn smallest(divergence: &Divergence) -> Object {
-    let mut out = Object::new();
-    out.insert("origin", divergence.input.origin.as_str());
-    out.insert("prefix", divergence.input.prefix.as_str());
-    out.insert("output", divergence.input.output.as_str());
-    for (name, outcome) in [("first", &divergence.first), ("second", &divergence.second)] {
-        let mut side = Object::new();
-        match outcome {
-            Ok(message) => side.insert("message", message.clone()),
-            Err(error) => side.insert("error", error.to_string()),
-        };
-        out.insert(name, side);
-    }
-    out
+fn for_programs(comparison: &Comparison, count: usize) -> String {
+    let mut out = Object::from_iter([("texts", count)]);
+    out.extend(comparison.to_value().into_object());
+    output::pretty(&out.into())
 }

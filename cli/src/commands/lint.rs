@@ -9,11 +9,11 @@ use crate::printable;
 use unjinja::analysis::Findings;
 use unjinja::chat_template::ChatTemplate;
 use unjinja::lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, lint};
-use unjinja::{Diagnostic, Object, Position, Value, json};
+use unjinja::{Diagnostic, Object, Value};
 
 use super::input::TemplateDocument;
 use super::source::{SourceOptions, report_left_out};
-use super::{Failure, github};
+use super::{Failure, github, output};
 
 /// Say what will hurt about a response template, before it does
 #[derive(Debug, clap::Args)]
@@ -148,16 +148,31 @@ struct Finding {
     /// What it means for the exit code.
     exit_code: u8,
     diagnostic: Diagnostic,
+    /// What programs are given, beside the file: what a complaint is as a value.
+    members: Object,
 }
 
 impl Finding {
     fn of_fault(file: &str, fault: Diagnostic) -> Finding {
+        Finding::without_lint(file.to_owned(), fault, 2)
+    }
+
+    /// What is no complaint has neither code nor name.
+    fn without_lint(file: String, diagnostic: Diagnostic, exit_code: u8) -> Finding {
+        let level = Level::Error;
+        let mut members = Object::from_iter([
+            ("level", Value::from(level.key())),
+            ("code", Value::Null),
+            ("name", Value::Null),
+        ]);
+        members.extend(diagnostic.to_value().into_object());
         Finding {
-            file: file.to_owned(),
+            file,
             lint: None,
-            level: Level::Error,
-            exit_code: 2,
-            diagnostic: fault,
+            level,
+            exit_code,
+            diagnostic,
+            members,
         }
     }
 
@@ -166,13 +181,8 @@ impl Finding {
         let file = path.display().to_string();
         let text = failure.to_string();
         let message = text.strip_prefix(&format!("{file}: ")).unwrap_or(&text);
-        Finding {
-            diagnostic: Diagnostic::new(message),
-            lint: None,
-            level: Level::Error,
-            exit_code: failure.exit_code(),
-            file,
-        }
+        let diagnostic = Diagnostic::new(message);
+        Finding::without_lint(file, diagnostic, failure.exit_code())
     }
 
     fn of_complaint(file: &str, complaint: Complaint) -> Finding {
@@ -181,6 +191,7 @@ impl Finding {
             lint: Some(complaint.lint),
             level: complaint.level,
             exit_code: u8::from(complaint.level == Level::Error),
+            members: complaint.to_value().into_object(),
             diagnostic: complaint.diagnostic,
         }
     }
@@ -358,26 +369,12 @@ fn for_people(found: &[Finding], templates: usize) -> String {
 }
 
 fn for_programs(found: &[Finding]) -> String {
-    let object = |finding: &Finding| -> Value {
-        let text = |text: Option<&str>| text.map_or(Value::Null, Value::from);
-        let number = |number: Option<usize>| number.map_or(Value::Null, |n| (n as i64).into());
-        let about = &finding.diagnostic;
-        let (line, column) = about.position.map(Position::line_column).unzip();
-        Object::from_iter([
-            ("file", finding.file.as_str().into()),
-            ("level", finding.level.key().into()),
-            ("code", text(finding.lint.map(Lint::code))),
-            ("name", text(finding.lint.map(Lint::name))),
-            ("pointer", about.pointer.as_str().into()),
-            ("line", number(line)),
-            ("column", number(column)),
-            ("message", about.message.as_str().into()),
-            ("remedy", text(about.remedy.as_deref())),
-        ])
-        .into()
+    let object = |finding: &Finding| -> Object {
+        let mut out = Object::from_iter([("file", &finding.file)]);
+        out.extend(finding.members.clone());
+        out
     };
-    let all: Value = found.iter().map(object).collect::<Vec<Value>>().into();
-    json::write_styled(&all, &json::Style::pretty(2)) + "\n"
+    output::pretty(&found.iter().map(object).collect())
 }
 
 fn for_github(finding: &Finding) -> String {
