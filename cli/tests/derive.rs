@@ -484,8 +484,8 @@ fn findings_come_with_their_evidence_on_demand() {
 fn findings_are_json_for_programs() {
     let folder = with_template("json", TAGGED);
     let arguments = ["analyze", "chat.jinja", "--format", "json", "--evidence"];
-    let told = json::read(&unjinja(&folder, &arguments).stdout).unwrap();
-    let at = |pointer: &str| told.pointer(pointer).and_then(Value::as_str);
+    let printed = json::read(&unjinja(&folder, &arguments).stdout).unwrap();
+    let at = |pointer: &str| printed.pointer(pointer).and_then(Value::as_str);
     assert_eq!(at("/findings/turn/headers/0"), Some("<assistant>"));
     assert_eq!(at("/findings/calls/body/kind"), Some("tagged"));
     assert_eq!(at("/findings/calls/body/close/0/text"), Some("</arg>"));

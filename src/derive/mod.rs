@@ -24,7 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The only room that knows both sides. Findings leave questions open; each answer makes another
+//! Findings leave questions open; each answer makes another
 //! draft, and every draft is run, by the real parser, over all renderings of probes and over what
 //! models do to such texts.
 

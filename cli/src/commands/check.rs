@@ -40,7 +40,7 @@ const HOW_TO_BEGIN: &str = "make a first one with `unjinja new chat_template.jin
 
 Fixtures are files that end in .fixture.yaml, .fixture.yml or .fixture.json. Every case is read
 many times: whole, byte by byte, character by character, and in random pieces. The message has to
-be the same each time, and the events have to tell the same story.
+be the same each time, and the events have to be the same.
 
 unjinja.toml, in the current folder or one above it, may name the fixtures:
   [check]

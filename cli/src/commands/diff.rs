@@ -17,7 +17,7 @@ use super::{Failure, input, output};
 /// Find out whether two response templates read the same texts alike
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  On texts that are made up of the markers of both:
+  On texts that are put together from the markers of both:
     unjinja diff old.json new.json
 
   On what a chat template renders, too, and on what models do to such texts:

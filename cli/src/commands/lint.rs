@@ -94,7 +94,7 @@ const RULINGS: [(&str, Ruling, &str); 2] = [
         "Take these for errors: codes or names, with commas, or `all`. A single code counts more \
          than `all`, and of two options about the same the later one",
     ),
-    ("allow", Ruling::Allow, "Don't tell of these"),
+    ("allow", Ruling::Allow, "Don't report these"),
 ];
 
 impl clap::Args for RulingArgs {

@@ -226,7 +226,7 @@ fn difference(before: &str, after: &str, colours: bool) -> String {
     out
 }
 
-/// A text in a colour, reported by its code, where colours are wanted.
+/// A text in a colour, given by its code, where colours are wanted.
 pub(crate) fn painted(text: &str, colour: &str, terminal: bool) -> String {
     match wants_colours(terminal) {
         true => format!("\u{1b}[{colour}m{text}\u{1b}[0m"),

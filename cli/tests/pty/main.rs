@@ -98,7 +98,7 @@ fn a_template_is_derived_stepped_through_broken_and_mended() {
 }
 
 #[test]
-fn an_editor_that_fails_is_reported_of() {
+fn an_editor_that_fails_is_reported() {
     let folder = folder();
     fs::write(folder.path().join("editor.sh"), "exit 3").unwrap();
     let mut session = with_text(&folder, "Hello<end>");

@@ -28,7 +28,7 @@ static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 /// The panics beside the workbench, to be reported when there is a terminal to report them in.
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// The first ones report enough.
+/// The first ones say enough.
 const MAX_PANICS: usize = 10;
 
 thread_local! {
