@@ -61,6 +61,17 @@ pub(super) fn load(
     Ok(extras.with(name, chosen))
 }
 
+/// The files of a folder that a template and what belongs to it may be loaded from, if they are there.
+pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
+    let named = TEMPLATE_FILES.into_iter().chain([TOKENS_MAP, TOKENIZER]);
+    let named = named.map(|file| folder.join(file));
+    let variants = list(&folder.join(VARIANTS_FOLDER)).unwrap_or_default();
+    named
+        .chain(variants)
+        .filter(|path| path.is_file())
+        .collect()
+}
+
 /// Takes tokens and response template from the files in a folder.
 pub(super) fn take_extras(extras: &mut Extras, folder: &Path) -> Result<(), LoadError> {
     take_small_extras(extras, folder)?;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::config::Config;
 use super::error::LoadError;
@@ -88,6 +88,43 @@ impl ChatTemplate {
             }
         }
         Ok(None)
+    }
+}
+
+impl Source {
+    /// The files on this machine from which a template of this source may be loaded, with all that is taken
+    /// from beside it: those that are there.
+    ///
+    /// ```
+    /// use unjinja::chat_template::Source;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let [template, config] = ["chat_template.jinja", "tokenizer_config.json"];
+    /// for file in [template, config, "weights.bin"] {
+    ///     std::fs::write(folder.path().join(file), "{}")?;
+    /// }
+    /// let of_folder = Source::from(folder.path()).files();
+    /// assert_eq!(of_folder, [template, config].map(|file| folder.path().join(file)));
+    /// // The tokens come from the configuration beside it.
+    /// let of_file = Source::from(folder.path().join(template)).files();
+    /// assert_eq!(of_file, of_folder);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn files(&self) -> Vec<PathBuf> {
+        let Self::Path(path) = self else {
+            return Vec::new();
+        };
+        if path.is_dir() {
+            return folder::files(path);
+        }
+        let mut files = vec![path.clone()];
+        let folder = path.parent().unwrap_or(Path::new(""));
+        files.extend(
+            folder::files(folder)
+                .into_iter()
+                .filter(|file| file != path),
+        );
+        files
     }
 }
 

@@ -1,13 +1,13 @@
 //! `unjinja analyze`: what a chat template says of a format.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 use unjinja::analysis::{Evidence, EvidenceRendering, Findings, Subject};
 use unjinja::{Object, Value, json};
 
-use super::Failure;
 use super::report::{self, Format};
 use super::source::SourceArgs;
+use super::{Failure, output};
 
 /// Show how a model writes its turn, as far as its chat template says
 #[derive(Debug, clap::Args)]
@@ -59,8 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Format::Human => for_people(&template.name, &findings, &evidence),
         Format::Json => for_programs(&template.name, &findings, &evidence),
     };
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).map_err(Failure::printing)
+    output::print(&text)
 }
 
 fn for_people(name: &str, findings: &Findings, evidence: &[Evidence]) -> String {

@@ -1,13 +1,11 @@
 //! `unjinja caps`: what a chat template can do.
 
-use std::io::{self, Write};
-
 use unjinja::analysis::{Capabilities, Outcome, Topic};
 use unjinja::json;
 
-use super::Failure;
 use super::report::Format;
 use super::source::SourceArgs;
+use super::{Failure, output};
 
 /// Tell what a chat template renders, refuses, or silently drops
 #[derive(Debug, clap::Args)]
@@ -48,10 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             json::write_styled(&capabilities.to_value(), &json::Style::pretty(2)) + "\n"
         }
     };
-    io::stdout()
-        .lock()
-        .write_all(text.as_bytes())
-        .map_err(Failure::printing)
+    output::print(&text)
 }
 
 fn table(capabilities: &Capabilities) -> String {

@@ -7,7 +7,7 @@ mod junit;
 mod workflow;
 
 use std::env;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -162,21 +162,20 @@ fn update_all(report: &Report, options: &Options) -> Result<bool, Failure> {
         }
         let text = changes::shown(&file.path, &update, io::stderr().is_terminal());
         print_error(format_args!("{text}"));
-        output::write_whole(&file.path, &update.text)?;
+        output::change(&file.path, &update.text)?;
         has_changed = true;
     }
     Ok(has_changed)
 }
 
 fn print(report: &Report, format: Format) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
     let text = match format {
-        Format::Human => human::report(report, out.is_terminal()),
+        Format::Human => human::report(report, io::stdout().is_terminal()),
         Format::Json => json::report(report),
         Format::Junit => junit::report(report),
         Format::Github => workflow::report(report),
     };
-    out.write_all(text.as_bytes()).map_err(Failure::printing)
+    output::print(&text)
 }
 
 fn verdict(report: &Report, args: &Args) -> Result<(), Failure> {

@@ -1,6 +1,5 @@
 //! `unjinja lint`: what will hurt about a response template, before it does.
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
@@ -13,7 +12,7 @@ use unjinja::{Diagnostic, Object, Position, Value, json};
 
 use super::input::TemplateDocument;
 use super::source::{SourceOptions, report_left_out};
-use super::{Failure, github};
+use super::{Failure, github, output};
 
 /// Say what will hurt about a response template, before it does
 #[derive(Debug, clap::Args)]
@@ -203,7 +202,7 @@ impl Finding {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.list {
-        return print(&list());
+        return output::print(list());
     }
     if let Some(code) = &args.explain {
         let lint = Lint::find(code).ok_or_else(|| {
@@ -211,7 +210,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 "there is no lint `{code}`: `unjinja lint --list` shows all there are"
             ))
         })?;
-        return print(lint.page());
+        return output::print(lint.page());
     }
     let given = match &args.chat_template {
         Some(source) => Some(args.options.load(source)?),
@@ -229,7 +228,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             Err(failure) => found.push(Finding::unreadable(path, &failure)),
         }
     }
-    print(&match args.format {
+    output::print(match args.format {
         Format::Human => for_people(&found, looked_at),
         Format::Json => for_programs(&found),
         Format::Github => found.iter().map(for_github).collect(),
@@ -386,9 +385,4 @@ fn for_github(finding: &Finding) -> String {
     let message = finding.message() + &remedy.collect::<String>();
     let (level, file, title) = (finding.level, &finding.file, finding.title());
     github::command(level, file, about.position, &title, &printable(&message))
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).map_err(Failure::printing)
 }
