@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::json::without_byte_order_mark;
+
 use super::config::Config;
 use super::error::LoadError;
 use super::extras::Extras;
@@ -21,7 +23,8 @@ impl ChatTemplate {
     ///   beside it, if there is one.
     /// - A JSON file holds the template under `chat_template`, as `tokenizer_config.json`,
     ///   `processor_config.json` and `chat_template.json` do.
-    /// - A GGUF file has it in its metadata; the weights are never read, however large.
+    /// - A GGUF file has it in its metadata; the weights are never read, however large. Tokens that it does
+    ///   not name come from beside it, too.
     /// - A folder holds some of these files, as models are published.
     /// - A model on the hub is such a folder, of which only the small files are fetched.
     ///
@@ -162,6 +165,9 @@ fn load_text(
     path: Option<&Path>,
     options: &LoadOptions<'_>,
 ) -> Result<ChatTemplate, LoadError> {
+    if text.trim().is_empty() {
+        return Err(LoadError::Empty { name });
+    }
     let variant = options.variant.as_deref();
     let mut extras = Extras::default();
     let is_json = path.is_some_and(|path| has_extension(path, "json"));
@@ -170,7 +176,7 @@ fn load_text(
             let advice = || nothing_in_json(path);
             let chosen = config.templates()?.choose(variant, &name, advice)?;
             extras.take(&config)?;
-            take_neighbours(&mut extras, path)?;
+            folder::take_beside(&mut extras, path)?;
             return Ok(extras.with(name, chosen));
         }
         Err(text) => text,
@@ -178,7 +184,7 @@ fn load_text(
     let mut templates = Templates::default();
     templates.add(None, text, origin);
     let chosen = templates.choose(variant, &name, String::new)?;
-    take_neighbours(&mut extras, path)?;
+    folder::take_beside(&mut extras, path)?;
     Ok(extras.with(name, chosen))
 }
 
@@ -195,8 +201,13 @@ fn parse_config(
     if is_json {
         return Config::parse(name.to_owned(), origin.to_owned(), text).map(Ok);
     }
-    let inner = text.trim_start().strip_prefix('{').map(str::trim_start);
-    if !inner.is_some_and(|inner| inner.starts_with('"')) || crate::json::read(&text).is_err() {
+    let inner = without_byte_order_mark(&text)
+        .trim_start()
+        .strip_prefix('{')
+        .map(str::trim_start);
+    if !inner.is_some_and(|inner| inner.starts_with('"'))
+        || crate::json::read(without_byte_order_mark(&text)).is_err()
+    {
         return Ok(Err(text));
     }
     let config = Config::parse(name.to_owned(), origin.to_owned(), text)?;
@@ -231,22 +242,6 @@ fn show_folder(folder: &Path) -> String {
     } else {
         folder.display().to_string()
     }
-}
-
-/// Takes what a `tokenizer_config.json` beside a file says, and what completes it.
-fn take_neighbours(extras: &mut Extras, path: Option<&Path>) -> Result<(), LoadError> {
-    let Some(mut folder) = path.and_then(Path::parent) else {
-        return Ok(());
-    };
-    if folder.ends_with(folder::VARIANTS_FOLDER)
-        && let Some(outer) = folder.parent()
-    {
-        folder = outer;
-    }
-    if folder.join(folder::TOKENIZER_CONFIG).is_file() {
-        folder::take_extras(extras, folder)?;
-    }
-    Ok(())
 }
 
 fn has_extension(path: &Path, wanted: &str) -> bool {

@@ -51,8 +51,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let (findings, evidence) = found.map_err(|error| {
         Failure::Wrong(format!(
-            "{}: not even a question can be rendered: {error}",
-            template.name
+            "{}: {}: {error}",
+            template.name,
+            error.of_question()
         ))
     })?;
     let text = match args.format {

@@ -113,7 +113,16 @@ fn fixtures(given: &[PathBuf], settings: &Settings) -> Result<Vec<PathBuf>, Fail
     let shortened = |path: &PathBuf| path.strip_prefix(&here).unwrap_or(path).to_owned();
     let paths = match (given, settings.paths.as_slice()) {
         ([], []) => vec![PathBuf::from(".")],
-        ([], named) => named.iter().map(shortened).collect(),
+        ([], named) => {
+            let named: Vec<PathBuf> = named.iter().map(shortened).collect();
+            if let Some(missing) = named
+                .iter()
+                .find(|path| matches!(path.try_exists(), Ok(false)))
+            {
+                return Err(Failure::Input(not_there(missing)));
+            }
+            named
+        }
         (given, _) => given.to_vec(),
     };
     let paths: Vec<PathBuf> = paths
@@ -138,6 +147,16 @@ fn fixtures(given: &[PathBuf], settings: &Settings) -> Result<Vec<PathBuf>, Fail
         )));
     }
     Ok(found)
+}
+
+/// What is said of a path of unjinja.toml where there is nothing.
+fn not_there(path: &Path) -> String {
+    let path = path.display().to_string();
+    let remedy = match path.contains(['*', '?', '[']) {
+        true => "patterns are not understood: name a folder, and all fixtures below it are found",
+        false => "name what is there; paths begin at the folder of unjinja.toml",
+    };
+    format!("unjinja.toml: [check] paths: there is nothing at {path}: {remedy}")
 }
 
 /// Shows and writes what is expected from now on. Whether anything was written.

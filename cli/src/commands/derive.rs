@@ -331,7 +331,10 @@ fn hand_out(
     if is_alone && !args.quiet {
         super::print_error(format_args!(
             "{}",
-            report::derivation(&template.name, derivation)
+            report::coloured(
+                &report::derivation(&template.name, derivation),
+                io::stderr().is_terminal()
+            )
         ));
     }
     match derivation.is_whole() {
@@ -387,7 +390,7 @@ fn config_path(source: &str) -> Result<PathBuf, Failure> {
         (false, true) => path,
         (false, false) => path.with_file_name("tokenizer_config.json"),
     };
-    if !config.is_file() {
+    if matches!(config.try_exists(), Ok(false)) {
         return Err(Failure::Input(format!(
             "{}: there is no such file to write into: use `-o FILE`",
             config.display()

@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use unjinja::check::is_fixture;
 use unjinja::{ResponseTemplate, TemplateError, Tools, Value, files, json};
 
 use crate::incoming::Incoming;
@@ -103,7 +104,7 @@ impl TemplateDocument {
     /// model's folder.
     pub(crate) fn find(path: &Path) -> Result<TemplateDocument, Failure> {
         let in_folder = path.join("tokenizer_config.json");
-        if path.is_dir() && !in_folder.exists() {
+        if path.is_dir() && matches!(in_folder.try_exists(), Ok(false)) {
             return Err(Failure::Input(format!(
                 "{}: there is no tokenizer_config.json in this folder: name the file of the \
                  response template",
@@ -111,6 +112,13 @@ impl TemplateDocument {
             )));
         }
         let path = if path.is_dir() { &in_folder } else { path };
+        if is_fixture(path) {
+            return Err(Failure::Input(format!(
+                "{}: this is a fixture: check it with `unjinja check`, and give the response template \
+                 that it names here",
+                path.display()
+            )));
+        }
         let text = read_json_text(path)?;
         let name = path.display().to_string();
         let pointer = ResponseTemplate::find_in(&text)

@@ -158,6 +158,10 @@ fn read_line(
         ))),
         Ok(_) => {
             while line.pop_if(|byte| matches!(byte, b'\n' | b'\r')).is_some() {}
+            // Some editors begin files with it.
+            if number == 1 && line.starts_with("\u{feff}".as_bytes()) {
+                line.drain(.."\u{feff}".len());
+            }
             if is_lossy {
                 return Ok(Some(Ok(String::from_utf8_lossy(&line).into_owned())));
             }

@@ -1,5 +1,6 @@
 //! `unjinja lint`: what will hurt about a response template, before it does.
 
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
@@ -11,6 +12,7 @@ use unjinja::lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Select
 use unjinja::{Diagnostic, Object, Position, Value, json};
 
 use super::input::TemplateDocument;
+use super::report::painted;
 use super::source::{SourceOptions, report_left_out};
 use super::{Failure, github, output};
 
@@ -229,7 +231,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     output::print(match args.format {
-        Format::Human => for_people(&found, looked_at),
+        Format::Human => for_people(&found, looked_at, io::stdout().is_terminal()),
         Format::Json => for_programs(&found),
         Format::Github => found.iter().map(for_github).collect(),
     })?;
@@ -290,9 +292,7 @@ fn look_at(
     options.rulings = rulings.clone();
     let complaints = lint(&template, &options).map_err(|error| {
         let name = options.chat_template.map_or("", |template| &template.name);
-        Failure::Wrong(format!(
-            "{name}: not even a question can be rendered: {error}"
-        ))
+        Failure::Wrong(format!("{name}: {}: {error}", error.of_question()))
     })?;
     let complaints = complaints.into_iter();
     Ok(complaints
@@ -320,20 +320,26 @@ fn list() -> String {
     Lint::all().map(line).collect()
 }
 
-fn for_people(found: &[Finding], templates: usize) -> String {
+fn for_people(found: &[Finding], templates: usize, terminal: bool) -> String {
     let mut out = String::new();
     for finding in found {
         let place = match finding.diagnostic.position {
             Some(position) => format!("{}:{}:{}", finding.file, position.line, position.column),
             None => finding.file.clone(),
         };
-        let (level, title) = (finding.level.key(), finding.title());
+        let colour = match finding.level {
+            Level::Error => "31",
+            _ => "33",
+        };
+        let level = painted(finding.level.key(), colour, terminal);
+        let title = finding.title();
         out.push_str(&format!(
             "{place}: {level}: {title}\n  {}\n",
             printable(&finding.message())
         ));
         if let Some(remedy) = &finding.diagnostic.remedy {
-            out.push_str(&format!("  help: {}\n", printable(remedy)));
+            let help = painted("help", "36", terminal);
+            out.push_str(&format!("  {help}: {}\n", printable(remedy)));
         }
         out.push('\n');
     }
