@@ -258,7 +258,7 @@ fn check_field(name: &str) -> Result<(), DeriveError> {
 #[non_exhaustive]
 pub enum DeriveError {
     /// The chat template does not even render a question.
-    #[error("not even a question can be rendered: {0}")]
+    #[error("{}: {}", .0.of_question(), .0)]
     Render(RenderError),
     /// The chat template renders no turn of the assistant, and how it refuses the first one; or
     /// nothing of what is said in it.

@@ -1,6 +1,6 @@
 //! `unjinja analyze`: what a chat template says of a format.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 use unjinja::analysis::{Evidence, Findings, Statement, Subject};
 use unjinja::{Object, Value};
@@ -51,16 +51,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let (findings, evidence) = found.map_err(|error| {
         Failure::Wrong(format!(
-            "{}: not even a question can be rendered: {error}",
-            template.name
+            "{}: {}: {error}",
+            template.name,
+            error.of_question()
         ))
     })?;
     let text = match args.format {
         Format::Human => for_people(&template.name, &findings, &evidence),
         Format::Json => for_programs(&template.name, &findings, &evidence),
     };
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).map_err(Failure::printing)
+    output::print(&text)
 }
 
 fn for_people(name: &str, findings: &Findings, evidence: &[Evidence]) -> String {

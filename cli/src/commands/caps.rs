@@ -1,7 +1,5 @@
 //! `unjinja caps`: what a chat template can do.
 
-use std::io::{self, Write};
-
 use unjinja::analysis::{Capabilities, Outcome, Topic};
 use unjinja::json;
 
@@ -38,18 +36,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let base = args.source.options.base();
     let capabilities = Capabilities::of(&template, &base).map_err(|error| {
         Failure::Wrong(format!(
-            "{}: not even a question can be rendered: {error}",
-            template.name
+            "{}: {}: {error}",
+            template.name,
+            error.of_question()
         ))
     })?;
     let text = match args.format {
         Format::Human => table(&capabilities),
         Format::Json => output::pretty(&capabilities.to_value()),
     };
-    io::stdout()
-        .lock()
-        .write_all(text.as_bytes())
-        .map_err(Failure::printing)
+    output::print(&text)
 }
 
 fn table(capabilities: &Capabilities) -> String {

@@ -1,6 +1,6 @@
 //! `unjinja derive`: from a chat template to a response template.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,6 +14,7 @@ use unjinja::chat_template::{ChatTemplate, Source};
 use unjinja::derive::{Derivation, DeriveOptions, derive};
 use unjinja::{Value, json};
 
+use super::output::Output;
 use super::source::SourceOptions;
 use super::{Failure, input, output, report};
 
@@ -50,7 +51,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     options: SourceOptions,
 
-    /// Write the response template to a file, or to a file of its own in this folder
+    /// Write the response template to a file (`-` is standard output), or to a file of its own in this
+    /// folder
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["write", "diff"])]
     output: Option<PathBuf>,
 
@@ -59,8 +61,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "diff")]
     write: bool,
 
-    /// With `--write`: replace one that is there already
-    #[arg(long, requires = "write")]
+    /// Replace what is there already: the file of `-o`, or with `--write` the response template
+    #[arg(long)]
     force: bool,
 
     /// Show how it differs from the one that comes with the chat template, in place of printing it
@@ -115,23 +117,28 @@ struct Outcome<'a> {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let sources = distinct(&args.sources)?;
-    let places = match &args.output {
+    let places = match args.file() {
         Some(path) => Some(places(path, &sources)?),
         None => None,
     };
+    let output = output_of(args, &sources);
+    for place in places.iter().flatten() {
+        output.check(place)?;
+    }
     let outcomes = derive_all(args, &sources);
     let mut result = Ok(());
     for (index, outcome) in outcomes.iter().enumerate() {
         let place = places.as_ref().map(|places| places[index].as_path());
         // What is worse is reported by the exit code: nothing derived, then not all recovered.
-        result = worse(result, hand_out(args, outcome, place, outcomes.len() == 1));
+        let handed_out = hand_out(args, outcome, (&output, place), outcomes.len() == 1);
+        result = worse(result, handed_out);
     }
     if outcomes.len() > 1 {
         let derived = outcomes.iter().filter_map(|outcome| {
             let (_, derivation) = outcome.result.as_ref().ok()?;
             Some((outcome.source, derivation))
         });
-        if args.output.is_none() && !args.write && !args.diff {
+        if args.file().is_none() && !args.write && !args.diff {
             let all = derived.map(|(source, d)| (source, d.template.as_value().clone()));
             let all: Value = all.collect::<unjinja::Object>().into();
             print(&all, args.format)?;
@@ -151,6 +158,25 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     result
 }
 
+impl Args {
+    /// The file or folder to write to, if it is not to be printed.
+    fn file(&self) -> Option<&Path> {
+        let given = self.output.as_deref();
+        given.filter(|path| !output::is_stdout(path))
+    }
+}
+
+/// How files are written that are made of these sources.
+fn output_of(args: &Args, sources: &[&str]) -> Output {
+    let parsed = sources
+        .iter()
+        .filter_map(|source| Source::parse(source).ok());
+    Output {
+        sources: parsed.flat_map(|source| source.files()).collect(),
+        force: args.force,
+    }
+}
+
 /// The sources, each once. Standard input can be read only once.
 fn distinct(sources: &[String]) -> Result<Vec<&str>, Failure> {
     let mut distinct: Vec<&str> = Vec::new();
@@ -168,14 +194,16 @@ fn distinct(sources: &[String]) -> Result<Vec<&str>, Failure> {
 
 /// The file for each source: the one that was named, or one of its own in the folder.
 fn places(path: &Path, sources: &[&str]) -> Result<Vec<PathBuf>, Failure> {
-    if !path.is_dir() {
-        return match sources {
-            [_] => Ok(vec![path.to_owned()]),
-            _ => Err(Failure::Input(format!(
-                "{}: with several sources `-o` names a folder: create it first",
+    let is_folder = path.is_dir() || path.as_os_str().to_string_lossy().ends_with('/');
+    match sources {
+        [_] if !is_folder => return Ok(vec![path.to_owned()]),
+        [_, _, ..] if path.exists() && !is_folder => {
+            return Err(Failure::Input(format!(
+                "{}: with several sources `-o` names a folder, and this is a file: choose another place",
                 path.display()
-            ))),
-        };
+            )));
+        }
+        _ => {}
     }
     let places: Vec<PathBuf> = sources
         .iter()
@@ -271,7 +299,7 @@ fn derive_one(args: &Args, source: &str) -> Result<(ChatTemplate, Derivation), F
 fn hand_out(
     args: &Args,
     outcome: &Outcome<'_>,
-    place: Option<&Path>,
+    (output, place): (&Output, Option<&Path>),
     is_alone: bool,
 ) -> Result<(), Failure> {
     let (template, derivation) = match &outcome.result {
@@ -285,7 +313,7 @@ fn hand_out(
     let handed_out = if args.write {
         write_into_config(outcome.source, template, derived, args.force)
     } else if let Some(path) = place {
-        output::write_whole(path, &written(derived, args.format))
+        output.write(path, &written(derived, args.format))
     } else if args.diff {
         show_difference(outcome.source, template, derived)
     } else if is_alone {
@@ -294,7 +322,7 @@ fn hand_out(
         Ok(())
     };
     if let Err(failure) = handed_out {
-        if is_alone || matches!(failure, Failure::Closed) {
+        if is_alone {
             return Err(failure);
         }
         super::print_error(format_args!("error: {failure}\n"));
@@ -303,7 +331,10 @@ fn hand_out(
     if is_alone && !args.quiet {
         super::print_error(format_args!(
             "{}",
-            report::derivation(&template.name, derivation)
+            report::coloured(
+                &report::derivation(&template.name, derivation),
+                io::stderr().is_terminal()
+            )
         ));
     }
     match derivation.is_whole() {
@@ -323,9 +354,7 @@ fn written(template: &Value, format: Format) -> String {
 }
 
 fn print(template: &Value, format: Format) -> Result<(), Failure> {
-    let text = written(template, format);
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).map_err(Failure::printing)
+    output::print(&written(template, format))
 }
 
 /// The name of the file for a source, among others in a folder.
@@ -361,7 +390,7 @@ fn config_path(source: &str) -> Result<PathBuf, Failure> {
         (false, true) => path,
         (false, false) => path.with_file_name("tokenizer_config.json"),
     };
-    if !config.is_file() {
+    if matches!(config.try_exists(), Ok(false)) {
         return Err(Failure::Input(format!(
             "{}: there is no such file to write into: use `-o FILE`",
             config.display()
@@ -388,7 +417,7 @@ fn write_into_config(
         )));
     }
     let edited = json::set_key(&text, "response_template", response_template).map_err(wrong)?;
-    output::write_whole(&path, &edited)?;
+    output::change(&path, &edited)?;
     super::print_error(format_args!(
         "{}: written into {}\n",
         template.name,
@@ -417,8 +446,5 @@ fn show_difference(source: &str, template: &ChatTemplate, derived: &Value) -> Re
     let names = format!("--- {source}: there\n+++ {source}: derived\n");
     let text =
         report::painted_diff(&names, terminal) + &report::changed_lines(&old, &new, terminal);
-    io::stdout()
-        .lock()
-        .write_all(text.as_bytes())
-        .map_err(Failure::printing)
+    output::print(&text)
 }

@@ -1,6 +1,6 @@
 //! `unjinja lint`: what will hurt about a response template, before it does.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
@@ -12,6 +12,7 @@ use unjinja::lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Select
 use unjinja::{Diagnostic, Object, Value};
 
 use super::input::TemplateDocument;
+use super::report::painted;
 use super::source::{SourceOptions, report_left_out};
 use super::{Failure, github, output};
 
@@ -214,7 +215,7 @@ impl Finding {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.list {
-        return print(&list());
+        return output::print(list());
     }
     if let Some(code) = &args.explain {
         let lint = Lint::find(code).ok_or_else(|| {
@@ -222,7 +223,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 "there is no lint `{code}`: `unjinja lint --list` shows all there are"
             ))
         })?;
-        return print(lint.page());
+        return output::print(lint.page());
     }
     let given = match &args.chat_template {
         Some(source) => Some(args.options.load(source)?),
@@ -240,8 +241,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             Err(failure) => found.push(Finding::unreadable(path, &failure)),
         }
     }
-    print(&match args.format {
-        Format::Human => for_people(&found, looked_at),
+    output::print(match args.format {
+        Format::Human => for_people(&found, looked_at, io::stdout().is_terminal()),
         Format::Json => for_programs(&found),
         Format::Github => found.iter().map(for_github).collect(),
     })?;
@@ -302,9 +303,7 @@ fn look_at(
     options.rulings = rulings.clone();
     let complaints = lint(&template, &options).map_err(|error| {
         let name = options.chat_template.map_or("", |template| &template.name);
-        Failure::Wrong(format!(
-            "{name}: not even a question can be rendered: {error}"
-        ))
+        Failure::Wrong(format!("{name}: {}: {error}", error.of_question()))
     })?;
     let complaints = complaints.into_iter();
     Ok(complaints
@@ -332,20 +331,26 @@ fn list() -> String {
     Lint::all().map(line).collect()
 }
 
-fn for_people(found: &[Finding], templates: usize) -> String {
+fn for_people(found: &[Finding], templates: usize, terminal: bool) -> String {
     let mut out = String::new();
     for finding in found {
         let place = match finding.diagnostic.position {
             Some(position) => format!("{}:{}:{}", finding.file, position.line, position.column),
             None => finding.file.clone(),
         };
-        let (level, title) = (finding.level.key(), finding.title());
+        let colour = match finding.level {
+            Level::Error => "31",
+            _ => "33",
+        };
+        let level = painted(finding.level.key(), colour, terminal);
+        let title = finding.title();
         out.push_str(&format!(
             "{place}: {level}: {title}\n  {}\n",
             printable(&finding.message())
         ));
         if let Some(remedy) = &finding.diagnostic.remedy {
-            out.push_str(&format!("  help: {}\n", printable(remedy)));
+            let help = painted("help", "36", terminal);
+            out.push_str(&format!("  {help}: {}\n", printable(remedy)));
         }
         out.push('\n');
     }
@@ -383,9 +388,4 @@ fn for_github(finding: &Finding) -> String {
     let message = finding.message() + &remedy.collect::<String>();
     let (level, file, title) = (finding.level, &finding.file, finding.title());
     github::command(level, file, about.position, &title, &printable(&message))
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).map_err(Failure::printing)
 }

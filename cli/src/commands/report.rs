@@ -250,9 +250,37 @@ fn shortened(text: &str, first: bool, last: bool) -> String {
     }
 }
 
-/// Whether colours are wanted.
+/// Whether colours are wanted: where people look, unless they say otherwise.
 pub(crate) fn wants_colours(terminal: bool) -> bool {
-    terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    let given = |name| env::var_os(name).filter(|value| !value.is_empty());
+    let is_forced = given("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+    given("NO_COLOR").is_none() && (terminal || is_forced)
+}
+
+/// A report of a derivation in colours, where they are wanted: its name, the labels, and what is not right.
+pub(crate) fn coloured(report: &str, terminal: bool) -> String {
+    let mut out = String::new();
+    for (number, line) in report.lines().enumerate() {
+        // Labels have so much room.
+        let (label, text) = line.split_at_checked(12).unwrap_or((line, ""));
+        let name = label.trim();
+        if number == 0 {
+            out.push_str(&painted(line, "1", terminal));
+        } else if name.is_empty() {
+            let colour = if text.trim_start().starts_with("not ") {
+                "31"
+            } else {
+                "0"
+            };
+            out.push_str(label);
+            out.push_str(&painted(text, colour, terminal));
+        } else {
+            out.push_str(&label.replacen(name, &painted(name, "36", terminal), 1));
+            out.push_str(text);
+        }
+        out.push('\n');
+    }
+    out
 }
 
 /// The lines that differ, with some around them.

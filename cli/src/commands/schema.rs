@@ -1,12 +1,10 @@
 //! `unjinja schema`: what editors complete and check files by.
 
-use std::io::{self, Write};
-
 use clap::ValueEnum;
 use unjinja::ResponseTemplate;
 use unjinja::check::Fixture;
 
-use super::Failure;
+use super::{Failure, output};
 
 /// Print a JSON Schema, by which editors complete and check what unjinja reads
 #[derive(Debug, clap::Args)]
@@ -61,7 +59,5 @@ impl What {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(args.what.schema().as_bytes())
-        .map_err(Failure::printing)
+    output::print(args.what.schema())
 }

@@ -188,6 +188,17 @@ fn signals_end_it_with_the_terminal_given_back() {
     }
 }
 
+/// The standard error goes to the terminal, too, so a panic would show in the exit code only.
+#[test]
+fn when_its_terminal_goes_away_it_ends_as_by_the_signal_of_that() {
+    let folder = folder();
+    fs::write(folder.path().join("output.txt"), "Hello<end>").unwrap();
+    let arguments = ["-t", "template.json", "output.txt"];
+    let status = Session::hung_up(folder.path(), &arguments, "Events");
+    let died_of = status.signal().unwrap_or_default();
+    assert!(died_of.starts_with("Hangup"), "{status:?}");
+}
+
 #[test]
 fn ctrl_z_goes_to_the_shell_and_fg_comes_back() {
     let script = r#"set -m; stty -g; "$unjinja" tui chat.jinja; echo "stopped with $?"

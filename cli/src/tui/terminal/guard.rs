@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::io::{self, Stdout, Write};
+use std::mem::ManuallyDrop;
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
@@ -38,7 +39,9 @@ thread_local! {
 
 /// The terminal, as long as it is the workbench's.
 pub(super) struct TerminalGuard {
-    pub(super) terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// It is not dropped: it would print that it can't show the cursor of a terminal that has gone, and panic
+    /// where the standard error goes there, too.
+    pub(super) terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
 }
 
 impl TerminalGuard {
@@ -48,7 +51,9 @@ impl TerminalGuard {
         enter()?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
         terminal
-            .map(|terminal| TerminalGuard { terminal })
+            .map(|terminal| TerminalGuard {
+                terminal: ManuallyDrop::new(terminal),
+            })
             .inspect_err(|_| give_back())
     }
 
