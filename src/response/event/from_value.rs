@@ -9,7 +9,7 @@ use crate::value::{JsonString, Object, Value, pointer_below};
 
 use super::{Capture, OpeningMatch, OwnedEvent};
 
-/// Reads the object that [`Event::to_value`] makes. Other keys are passed over.
+/// Reads the object that [`Event::to_value`](crate::Event::to_value) makes. Other keys are passed over.
 ///
 /// ```
 /// use unjinja::{OwnedEvent, Value};
