@@ -148,7 +148,8 @@ fn update_all(report: &Report, options: &Options) -> Result<bool, Failure> {
         Err(_) => false,
     };
     for file in report.files.iter().filter(failed) {
-        let fixture = Fixture::load(&file.path).map_err(|e| Failure::Input(e.to_string()))?;
+        let fixture = Fixture::load(&file.path)
+            .map_err(|e| Failure::Input(e.explained(option_name).to_string()))?;
         let update = fixture.update(options);
         for left in &update.left {
             let (path, (line, column)) = (file.path.display(), left.position.line_column());
