@@ -68,9 +68,11 @@ impl Diagnostic {
     }
 
     /// The diagnostic as it is printed with the name of its file.
-    pub fn in_file(&self, file: impl fmt::Display) -> impl fmt::Display {
-        let separator = if self.position.is_some() { ":" } else { ": " };
-        fmt::from_fn(move |f| write!(f, "{file}{separator}{self}"))
+    pub fn in_file<F: fmt::Display>(&self, file: F) -> DiagnosticInFile<'_, F> {
+        DiagnosticInFile {
+            diagnostic: self,
+            file,
+        }
     }
 
     /// For programs: an object of `pointer`, `line`, `column`, `message` and `remedy`, with `null`
@@ -126,6 +128,23 @@ impl fmt::Display for Diagnostic {
 }
 
 impl std::error::Error for Diagnostic {}
+
+/// A diagnostic that prints with the name of its file: see [`Diagnostic::in_file`].
+#[derive(Debug, Clone)]
+pub struct DiagnosticInFile<'d, F> {
+    diagnostic: &'d Diagnostic,
+    file: F,
+}
+
+impl<F: fmt::Display> fmt::Display for DiagnosticInFile<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let separator = match self.diagnostic.position {
+            Some(_) => ":",
+            None => ": ",
+        };
+        write!(f, "{}{separator}{}", self.file, self.diagnostic)
+    }
+}
 
 /// Writes diagnostics line by line, each with the name of the file if there is one.
 pub(crate) fn write_lines(

@@ -82,7 +82,7 @@ mod tree;
 mod value;
 mod white_space;
 
-pub use diagnostic::Diagnostic;
+pub use diagnostic::{Diagnostic, DiagnosticInFile};
 pub use position::Position;
 #[cfg(feature = "chat-template")]
 pub use remedy::Remedy;

@@ -1,7 +1,9 @@
 //! Checking many fixtures, on all cores.
 
 use std::collections::VecDeque;
+use std::iter::FusedIterator;
 use std::path::PathBuf;
+use std::slice;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -94,16 +96,16 @@ pub struct CaseReport {
 
 impl Report {
     /// The files that could not be read.
-    pub fn unreadable(&self) -> impl Iterator<Item = &FixtureError> {
-        self.files
-            .iter()
-            .filter_map(|file| file.cases.as_ref().err())
+    pub fn unreadable(&self) -> Unreadable<'_> {
+        Unreadable(self.files.iter())
     }
 
     /// All cases that were checked, with their files.
-    pub fn cases(&self) -> impl Iterator<Item = (&FileReport, &CaseReport)> {
-        let of_file = |file| cases_of(file).iter().map(move |case| (file, case));
-        self.files.iter().flat_map(of_file)
+    pub fn cases(&self) -> CheckedCases<'_> {
+        CheckedCases {
+            files: self.files.iter(),
+            current: None,
+        }
     }
 
     /// How many cases failed.
@@ -112,9 +114,46 @@ impl Report {
     }
 }
 
-fn cases_of(file: &FileReport) -> &[CaseReport] {
-    file.cases.as_deref().unwrap_or_default()
+/// The files of a report that could not be read: see [`Report::unreadable`].
+#[derive(Debug, Clone)]
+pub struct Unreadable<'r>(slice::Iter<'r, FileReport>);
+
+impl<'r> Iterator for Unreadable<'r> {
+    type Item = &'r FixtureError;
+
+    fn next(&mut self) -> Option<&'r FixtureError> {
+        self.0.find_map(|file| file.cases.as_ref().err())
+    }
 }
+
+impl FusedIterator for Unreadable<'_> {}
+
+/// The cases of a report, with their files: see [`Report::cases`].
+#[derive(Debug, Clone)]
+pub struct CheckedCases<'r> {
+    /// The files that come next.
+    files: slice::Iter<'r, FileReport>,
+    /// The file that has begun, and the cases that are left of it.
+    current: Option<(&'r FileReport, slice::Iter<'r, CaseReport>)>,
+}
+
+impl<'r> Iterator for CheckedCases<'r> {
+    type Item = (&'r FileReport, &'r CaseReport);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some((file, cases)) = &mut self.current
+                && let Some(case) = cases.next()
+            {
+                return Some((file, case));
+            }
+            let file = self.files.next()?;
+            self.current = Some((file, file.cases.as_deref().unwrap_or_default().iter()));
+        }
+    }
+}
+
+impl FusedIterator for CheckedCases<'_> {}
 
 impl CaseReport {
     /// Where that stands which a failure is about: the expectation that is not met, or the case.

@@ -95,8 +95,17 @@ const ENTRIES: [Entry; 14] = [
 
 impl Lint {
     /// All of them, in the order of their codes.
-    pub fn all() -> impl Iterator<Item = Lint> {
-        ENTRIES.iter().map(|entry| entry.lint)
+    pub fn all() -> &'static [Lint] {
+        static ALL: [Lint; ENTRIES.len()] = {
+            let mut all = [Lint::DelimitersOverlap; ENTRIES.len()];
+            let mut index = 0;
+            while index < all.len() {
+                all[index] = ENTRIES[index].lint;
+                index += 1;
+            }
+            all
+        };
+        &ALL
     }
 
     /// The lint of a code or a name.
@@ -153,7 +162,7 @@ mod tests {
 
     #[test]
     fn each_lint_is_found_under_its_code_and_its_name() {
-        for (index, lint) in Lint::all().enumerate() {
+        for (index, lint) in Lint::all().iter().copied().enumerate() {
             assert_eq!(lint as usize, index);
             assert_eq!(lint.code(), format!("U{:03}", index + 1));
             assert_eq!(Lint::find(lint.code()), Some(lint));
@@ -163,7 +172,7 @@ mod tests {
 
     #[test]
     fn names_and_summaries_are_plain() {
-        for lint in Lint::all() {
+        for &lint in Lint::all() {
             let name = lint.name();
             assert!(
                 name.chars().all(|c| c.is_ascii_lowercase() || c == '-'),

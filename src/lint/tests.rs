@@ -41,7 +41,7 @@ fn lints(text: &str, chat_template: Option<&ChatTemplate>) -> Vec<Lint> {
 
 #[test]
 fn each_page_shows_what_is_reported_and_what_is_not() {
-    for lint in Lint::all() {
+    for &lint in Lint::all() {
         let page = lint.page();
         let jinja = blocks(page, "jinja");
         let chat_template = jinja

@@ -325,11 +325,11 @@ fn beside(args: &Args, path: &Path) -> Option<ChatTemplate> {
 }
 
 fn list() -> String {
-    let line = |lint: Lint| {
+    let line = |lint: &Lint| {
         let (code, name, level) = (lint.code(), lint.name(), lint.level().key());
         format!("{code}  {name:<20}  {level:<7}  {}\n", lint.summary())
     };
-    Lint::all().map(line).collect()
+    Lint::all().iter().map(line).collect()
 }
 
 fn for_people(found: &[Finding], templates: usize) -> String {
