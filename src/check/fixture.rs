@@ -47,7 +47,7 @@ pub struct Fixture {
 }
 
 /// A text, and what is expected of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Case {
     /// What it is called. No other case of its file is called so.

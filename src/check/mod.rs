@@ -44,7 +44,7 @@ pub use files::{find, is_fixture};
 pub use first::FirstFixture;
 pub use fixture::{Case, Expected, Fixture, FixtureError};
 pub use regions::{MarkedText, Region, RegionKind, regions};
-pub use run::{CaseReport, CheckedCases, FileReport, Options, Report, Unreadable, check};
+pub use run::{CaseReport, CheckOptions, CheckedCases, FileReport, Report, Unreadable, check};
 pub use settings::{Settings, SettingsError};
 pub use trace::EventTrace;
 pub use update::{Update, Updated};

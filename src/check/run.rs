@@ -17,7 +17,7 @@ use super::regions::{MarkedText, regions};
 /// How fixtures are to be checked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Options {
+pub struct CheckOptions {
     /// What random cuts go by.
     pub seed: u64,
     /// Checks only cases of which `FILE: NAME` has this text in it.
@@ -26,21 +26,21 @@ pub struct Options {
     pub fail_fast: bool,
 }
 
-impl Options {
+impl CheckOptions {
     /// Sets what random cuts go by.
-    pub fn seed(mut self, seed: u64) -> Options {
+    pub fn seed(mut self, seed: u64) -> CheckOptions {
         self.seed = seed;
         self
     }
 
     /// Checks only cases of which `FILE: NAME` has this text in it.
-    pub fn filter(mut self, filter: impl Into<String>) -> Options {
+    pub fn filter(mut self, filter: impl Into<String>) -> CheckOptions {
         self.filter = Some(filter.into());
         self
     }
 
     /// Sets whether no further case begins when one has failed.
-    pub fn fail_fast(mut self, fail_fast: bool) -> Options {
+    pub fn fail_fast(mut self, fail_fast: bool) -> CheckOptions {
         self.fail_fast = fail_fast;
         self
     }
@@ -183,7 +183,7 @@ impl CaseReport {
 /// character, and in random pieces.
 ///
 /// ```
-/// use unjinja::check::{Options, check};
+/// use unjinja::check::{CheckOptions, check};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("greeting.fixture.yaml");
@@ -193,12 +193,12 @@ impl CaseReport {
 ///   - {name: right, output: Hello!<end>, message: {content: Hello!}}
 ///   - {name: wrong, output: Hello!<end>, message: {content: Goodbye!}}
 /// ")?;
-/// let report = check(&[path], &Options::default());
+/// let report = check(&[path], &CheckOptions::default());
 /// assert_eq!(report.cases().count(), 2);
 /// assert_eq!(report.failed(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn check(paths: &[PathBuf], options: &Options) -> Report {
+pub fn check(paths: &[PathBuf], options: &CheckOptions) -> Report {
     let start = Instant::now();
     let work = Work::new(paths, options);
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -217,7 +217,7 @@ pub fn check(paths: &[PathBuf], options: &Options) -> Report {
 /// What there is to be done. Cases go before files, so that few files are in memory at a time.
 struct Work<'w> {
     paths: &'w [PathBuf],
-    options: &'w Options,
+    options: &'w CheckOptions,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -252,7 +252,7 @@ impl Drop for Reading<'_, '_> {
 }
 
 impl<'w> Work<'w> {
-    fn new(paths: &'w [PathBuf], options: &'w Options) -> Work<'w> {
+    fn new(paths: &'w [PathBuf], options: &'w CheckOptions) -> Work<'w> {
         Work {
             paths,
             options,

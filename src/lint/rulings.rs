@@ -26,6 +26,7 @@ pub enum Ruling {
 /// assert_eq!("all".parse(), Ok(Selector::All));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Selector {
     /// All of them.
     All,

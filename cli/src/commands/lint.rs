@@ -8,7 +8,9 @@ use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
 use crate::printable;
 use unjinja::analysis::Findings;
 use unjinja::chat_template::ChatTemplate;
-use unjinja::lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, lint};
+use unjinja::lint::{
+    Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, TemplateText, lint,
+};
 use unjinja::{Diagnostic, Object, Value};
 
 use super::input::TemplateDocument;
@@ -293,13 +295,13 @@ fn look_at(
         None => beside(args, path),
         Some(_) => None,
     };
-    let mut options = LintOptions::default();
-    options.chat_template = given.or(beside.as_ref());
-    options.base = args.options.base();
     let ends = args.options.eos_token.iter().chain(&document.eos_token);
-    options.turn_ends = ends.take(1).cloned().collect();
-    options.document = Some((&document.text, document.pointer));
-    options.rulings = rulings.clone();
+    let options = LintOptions::default()
+        .chat_template(given.or(beside.as_ref()))
+        .base(args.options.base())
+        .turn_ends(ends.take(1))
+        .document(TemplateText::new(&document.text).at(document.pointer))
+        .rulings(rulings.clone());
     let complaints = lint(&template, &options).map_err(|error| {
         let name = options.chat_template.map_or("", |template| &template.name);
         Failure::Wrong(format!(
