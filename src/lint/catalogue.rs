@@ -1,5 +1,9 @@
 //! All lints, with their codes, names and pages.
 
+use std::str::FromStr;
+
+use thiserror::Error;
+
 use super::Level;
 
 /// A kind of thing that is likely to hurt.
@@ -108,22 +112,6 @@ impl Lint {
         &ALL
     }
 
-    /// The lint of a code or a name.
-    ///
-    /// ```
-    /// use unjinja::lint::Lint;
-    ///
-    /// assert_eq!(Lint::find("U006"), Some(Lint::CloseInBody));
-    /// assert_eq!(Lint::find("close-in-body"), Some(Lint::CloseInBody));
-    /// assert_eq!(Lint::find("U999"), None);
-    /// ```
-    pub fn find(name: &str) -> Option<Lint> {
-        let named = |entry: &&Entry| {
-            entry.code.eq_ignore_ascii_case(name) || entry.name.eq_ignore_ascii_case(name)
-        };
-        ENTRIES.iter().find(named).map(|entry| entry.lint)
-    }
-
     fn entry(self) -> &'static Entry {
         // The entries stand in the order of the variants, as a test makes sure.
         &ENTRIES[self as usize]
@@ -156,6 +144,34 @@ impl Lint {
     }
 }
 
+/// The lint of a code or a name, in capitals or not.
+///
+/// ```
+/// use unjinja::lint::{Lint, UnknownLint};
+///
+/// assert_eq!("U006".parse(), Ok(Lint::CloseInBody));
+/// assert_eq!("close-in-body".parse(), Ok(Lint::CloseInBody));
+/// assert_eq!("U999".parse::<Lint>(), Err(UnknownLint("U999".into())));
+/// ```
+impl FromStr for Lint {
+    type Err = UnknownLint;
+
+    fn from_str(text: &str) -> Result<Lint, UnknownLint> {
+        let named = |entry: &&Entry| {
+            entry.code.eq_ignore_ascii_case(text) || entry.name.eq_ignore_ascii_case(text)
+        };
+        let found = ENTRIES.iter().find(named);
+        found
+            .map(|entry| entry.lint)
+            .ok_or_else(|| UnknownLint(text.to_owned()))
+    }
+}
+
+/// There is no lint of this code or name.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("there is no lint `{0}`: write a code such as U001, or its name")]
+pub struct UnknownLint(pub String);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,8 +181,8 @@ mod tests {
         for (index, lint) in Lint::all().iter().copied().enumerate() {
             assert_eq!(lint as usize, index);
             assert_eq!(lint.code(), format!("U{:03}", index + 1));
-            assert_eq!(Lint::find(lint.code()), Some(lint));
-            assert_eq!(Lint::find(lint.name()), Some(lint));
+            assert_eq!(lint.code().parse(), Ok(lint));
+            assert_eq!(lint.name().parse(), Ok(lint));
         }
     }
 

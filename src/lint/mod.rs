@@ -29,8 +29,8 @@ use crate::json::Places;
 use crate::response::ResponseTemplate;
 use crate::value::{Object, Value};
 
-pub use catalogue::Lint;
-pub use rulings::{Ruling, Rulings, Selector, UnknownLint};
+pub use catalogue::{Lint, UnknownLint};
+pub use rulings::{Ruling, Rulings, Selector, UnknownSelector};
 
 use model::Model;
 use subject::Subject;
@@ -52,6 +52,13 @@ impl Level {
             Level::Warning => "warning",
             Level::Error => "error",
         }
+    }
+}
+
+/// Its [`key`](Self::key).
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key())
     }
 }
 

@@ -235,6 +235,14 @@ impl TryFrom<&Value> for ResponseTemplate {
     }
 }
 
+impl TryFrom<Value> for ResponseTemplate {
+    type Error = TemplateError;
+
+    fn try_from(value: Value) -> Result<ResponseTemplate, TemplateError> {
+        ResponseTemplate::from_value(value)
+    }
+}
+
 /// The template as it was read.
 impl AsRef<Value> for ResponseTemplate {
     fn as_ref(&self) -> &Value {

@@ -219,7 +219,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return print(&list());
     }
     if let Some(code) = &args.explain {
-        let lint = Lint::find(code).ok_or_else(|| {
+        let lint: Lint = code.parse().map_err(|_| {
             Failure::Input(format!(
                 "there is no lint `{code}`: `unjinja lint --list` shows all there are"
             ))
