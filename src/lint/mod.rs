@@ -24,8 +24,7 @@ mod white_space;
 use std::fmt;
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
-use crate::diagnostic::Diagnostic;
-use crate::json::Places;
+use crate::diagnostic::{Diagnostic, Part, place_in};
 use crate::response::ResponseTemplate;
 use crate::value::{Object, Value};
 
@@ -235,7 +234,8 @@ pub fn lint(
         None => true,
     });
     if let Some(document) = options.document {
-        place(&mut complaints, document.text);
+        let diagnostics = complaints.iter_mut().map(|found| &mut found.diagnostic);
+        place_in(document.text, diagnostics.map(|found| (found, Part::Value)));
     }
     complaints.sort_by_key(|complaint| (complaint.diagnostic.position, complaint.lint));
     Ok(complaints)
@@ -254,22 +254,6 @@ const CHECKS: &[fn(&Subject<'_>, &mut Complaints)] = &[
     effect::check,
     white_space::check,
 ];
-
-/// Finds the places of complaints in the document, which is read once for all.
-fn place(complaints: &mut [Complaint], document: &str) {
-    if complaints.is_empty() {
-        return;
-    }
-    let pointers = complaints.iter().map(|c| c.diagnostic.pointer.as_str());
-    let Some(places) = Places::of(document, pointers) else {
-        return;
-    };
-    for Complaint { diagnostic, .. } in complaints {
-        diagnostic
-            .position
-            .get_or_insert_with(|| places.nearest_value(&diagnostic.pointer));
-    }
-}
 
 /// What has been found so far.
 #[derive(Debug, Default)]

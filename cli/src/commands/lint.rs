@@ -258,14 +258,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn rulings(args: &Args) -> Result<Rulings, Failure> {
     let settings = super::settings()?;
     let mut rulings = Rulings::default();
-    for (names, ruling) in [
+    for (selectors, ruling) in [
         (settings.deny, Ruling::Deny),
         (settings.allow, Ruling::Allow),
     ] {
-        for name in names {
-            let about = name
-                .parse()
-                .map_err(|error| Failure::Input(format!("unjinja.toml: {error}")))?;
+        for about in selectors {
             rulings.add(about, ruling);
         }
     }
