@@ -33,6 +33,10 @@ pub enum Remedy {
     EosToken,
     /// To make what comes out the expectation of fixtures.
     Update,
+    /// To begin with a first fixture: `check::FirstFixture`, with the feature `check`.
+    FirstFixture,
+    /// To look at a response template: [`lint`](crate::lint::lint()).
+    Lint,
 }
 
 impl Remedy {
@@ -44,6 +48,8 @@ impl Remedy {
             Self::BosToken => "`bos_token`",
             Self::EosToken => "`eos_token`",
             Self::Update => "`update`",
+            Self::FirstFixture => "`check::FirstFixture`",
+            Self::Lint => "`lint::lint`",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The options of the command line that errors of the library advise to use.
+//! The options and commands of the program that errors of the library advise to use.
 
 use unjinja::Remedy;
 
@@ -10,5 +10,7 @@ pub fn option_name(remedy: Remedy) -> &'static str {
         Remedy::BosToken => "`--bos-token`",
         Remedy::EosToken => "`--eos-token`",
         Remedy::Update => "`unjinja check --update`",
+        Remedy::FirstFixture => "`unjinja new`",
+        Remedy::Lint => "`unjinja lint`",
     }
 }

@@ -254,7 +254,7 @@ fn check_field(name: &str) -> Result<(), DeriveError> {
 }
 
 /// Why no response template could be derived.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeriveError {
     /// The chat template does not even render a question.
