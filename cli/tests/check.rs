@@ -346,6 +346,9 @@ fn a_first_fixture_is_made_checked_and_not_made_twice() {
             "{}",
             checked.stdout
         );
+        let mut edited = fs::read_to_string(folder.join(file)).expect("it is written");
+        edited.push('\n');
+        fs::write(folder.join(file), edited).expect("it is edited");
         let again = run_in(&folder, &arguments);
         assert_eq!(again.code, Some(2));
         assert!(again.stderr.contains("there already"), "{}", again.stderr);

@@ -185,7 +185,7 @@ fn several_sources_end_with_a_table() {
     let sources = ["derive", "chat.jinja", "tagged.jinja", "broken.jinja"];
     let outcome = unjinja(&folder, &sources);
     assert_snapshot!(outcome.stderr, @"
-    error: broken.jinja: not even a question can be rendered: unexpected end of block, expected in (line 1 of the template)
+    error: broken.jinja: this is not a valid chat template: unexpected end of block, expected in (line 1 of the template)
        |
      1 | {% for %}
        |        ^^

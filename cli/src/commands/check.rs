@@ -110,31 +110,23 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn fixtures(given: &[PathBuf], settings: &Settings) -> Result<Vec<PathBuf>, Failure> {
     let here = env::current_dir().unwrap_or_default();
     // People and annotations know paths from the current folder on.
-    let shortened = |path: &PathBuf| path.strip_prefix(&here).unwrap_or(path).to_owned();
+    let shortened = |path: &PathBuf| match path.strip_prefix(&here) {
+        Ok(path) if path == Path::new("") => ".".into(),
+        Ok(path) => path.to_owned(),
+        Err(_) => path.clone(),
+    };
     let paths = match (given, settings.paths.as_slice()) {
         ([], []) => vec![PathBuf::from(".")],
         ([], named) => {
             let named: Vec<PathBuf> = named.iter().map(shortened).collect();
-            if let Some(missing) = named
-                .iter()
-                .find(|path| matches!(path.try_exists(), Ok(false)))
-            {
+            let is_missing = |path: &&PathBuf| matches!(path.try_exists(), Ok(false));
+            if let Some(missing) = named.iter().find(is_missing) {
                 return Err(Failure::Input(not_there(missing)));
             }
             named
         }
         (given, _) => given.to_vec(),
     };
-    let paths: Vec<PathBuf> = paths
-        .into_iter()
-        .map(|path| {
-            if path == Path::new("") {
-                ".".into()
-            } else {
-                path
-            }
-        })
-        .collect();
     let found = find(&paths);
     if found.is_empty() {
         let paths: Vec<String> = paths
