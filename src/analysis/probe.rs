@@ -114,6 +114,8 @@ const MAX_RENDERING: usize = 1 << 18;
 pub(super) struct Prober<'t> {
     renderer: Renderer<'t>,
     base: RenderInput,
+    /// Whether it is known what `bos_token` and `eos_token` are.
+    known_tokens: [bool; 2],
     stem: String,
     words: Cell<usize>,
     /// What is given for tools where a probe has none.
@@ -130,9 +132,15 @@ impl<'t> Prober<'t> {
         while template.jinja.contains(&stem) {
             stem.push('q');
         }
+        let base = with_tokens(template, base);
+        let origins = &template.origins;
         Prober {
             renderer,
-            base: with_tokens(template, base),
+            known_tokens: [
+                base.bos_token.is_some() || origins.bos_token.is_some(),
+                base.eos_token.is_some() || origins.eos_token.is_some(),
+            ],
+            base,
             stem,
             words: Cell::new(0),
             no_tools: Value::Null,
@@ -157,6 +165,26 @@ impl<'t> Prober<'t> {
             self.no_tools = Value::Null;
         }
         first.map(|_| ())
+    }
+
+    /// Gives the template a variable from now on.
+    pub(super) fn give(&mut self, name: &str, value: impl Into<Value>) {
+        self.base.variables.insert(name, value);
+    }
+
+    /// Gives the template a variable no more.
+    pub(super) fn take_back(&mut self, name: &str) {
+        self.base.variables.remove(name);
+    }
+
+    /// Whether it is known what a variable is: it is given, or it is a token that the model does not
+    /// have.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        match name {
+            "bos_token" if self.known_tokens[0] => true,
+            "eos_token" if self.known_tokens[1] => true,
+            name => self.base.variables.contains_key(name),
+        }
     }
 
     /// The token that ends a turn, if the template or the input names one.

@@ -42,7 +42,7 @@ pub(super) fn load(
     metadata: &Metadata,
     path: &Path,
     options: &LoadOptions<'_>,
-) -> Result<ChatTemplate, LoadError> {
+) -> Result<Vec<ChatTemplate>, LoadError> {
     let name = path.display().to_string();
     let fail = |failure: ReadFailure| failure.in_file(&name);
     if !metadata.is_file() {
@@ -60,7 +60,7 @@ pub(super) fn load(
             .and_then(|rest| rest.strip_prefix('.'));
         templates.add(variant.map(str::to_owned), template, origin(&key));
     }
-    let chosen = templates.choose(options.variant.as_deref(), &name, || nothing_here(&file))?;
+    let all = templates.choose(options.variant.as_deref(), &name, || nothing_here(&file))?;
 
     let mut extras = Extras::default();
     if let Some(tokens) = model.tokens {
@@ -71,13 +71,13 @@ pub(super) fn load(
         let [bos, eos] = found.wanted;
         let token = |token: Option<String>, key| match token {
             Some(token) => Token::Is(token, origin(key)),
-            None => Token::Absent,
+            None => Token::Absent(origin(key)),
         };
         extras.bos_token = token(bos, BOS);
         extras.eos_token = token(eos, EOS);
         extras.take_special(found.control, &origin(TOKEN_TYPES));
     }
-    Ok(extras.with(name, chosen))
+    Ok(extras.with_all(&name, all))
 }
 
 fn nothing_here(file: &str) -> String {
