@@ -335,6 +335,37 @@ fn plain_values_are_tried_for_variables_that_nobody_gave() {
     assert_snapshot!(refused, @"");
 }
 
+#[test]
+fn content_is_given_as_parts_where_it_has_to_be() {
+    let parts = "{% for p in m.content %}{{ p.text }}{% endfor %}";
+    let first = "{{ m.content[0].text }}";
+    for (test, user, assistant) in [
+        ("all", parts, parts),
+        ("first", first, first),
+        ("user", parts, "{{ m.content }}"),
+        ("assistant", "{{ m.content }}", parts),
+    ] {
+        let template = format!(
+            "{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.role == 'assistant' %}}{assistant}\
+             {{% else %}}{user}{{% endif %}}<end>{{% endfor %}}\
+             {{% if add_generation_prompt %}}<assistant>{{% endif %}}"
+        );
+        let folder = with_template(&format!("parts-{test}"), &template);
+        let outcome = unjinja(&folder, &["derive", "chat.jinja"]);
+        assert_eq!(outcome.code, 0, "{test}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("ends with `<end>`"),
+            "{test}: {}",
+            outcome.stderr
+        );
+        assert!(
+            outcome.stderr.contains("18 of 18 renderings"),
+            "{test}: {}",
+            outcome.stderr
+        );
+    }
+}
+
 /// A model's configuration with chat templates that have names.
 fn variants(templates: &[(&str, &str)]) -> String {
     let items = templates.iter().map(|(name, template)| {
