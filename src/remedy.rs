@@ -31,6 +31,9 @@ pub enum Remedy {
     BosToken,
     /// [`ChatTemplate::eos_token`](crate::chat_template::ChatTemplate::eos_token).
     EosToken,
+    /// Further variables of the template:
+    /// [`RenderInput::variables`](crate::chat_template::RenderInput::variables).
+    Variable,
     /// To make what comes out the expectation of fixtures.
     Update,
     /// To begin with a first fixture: `check::FirstFixture`, with the feature `check`.
@@ -47,6 +50,7 @@ impl Remedy {
             Self::HubFeature => "the feature `hub`",
             Self::BosToken => "`bos_token`",
             Self::EosToken => "`eos_token`",
+            Self::Variable => "`variables`",
             Self::Update => "`update`",
             Self::FirstFixture => "`check::FirstFixture`",
             Self::Lint => "`lint::lint`",

@@ -9,6 +9,7 @@ pub fn option_name(remedy: Remedy) -> &'static str {
         Remedy::HubFeature => "`--features hub`",
         Remedy::BosToken => "`--bos-token`",
         Remedy::EosToken => "`--eos-token`",
+        Remedy::Variable => "`--var NAME=VALUE`",
         Remedy::Update => "`unjinja check --update`",
         Remedy::FirstFixture => "`unjinja new`",
         Remedy::Lint => "`unjinja lint`",

@@ -238,18 +238,209 @@ fn what_can_not_be_recovered_is_reported() {
                  not expressible: a text and a call: thinking is "One moment, I look it up.", not ""
                    the prompt ends  "<user>zq004question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\"harbour\": \"Brest\", \"scale\": \"metres\"}}</call><end>"
-                 not expressible: a thought, a text and a call: thinking is "One moment, I look it up.", not "They ask about the tide.\n\nA table would tell, so I look there."
+                   it also stands for {"thinking":"One moment, I look it up.","tool_calls":[{"type":"function","function":{"name":"read_tide","arguments":{"harbour":"Brest","scale":"metres"}}}]}
+                 not recovered: a thought, a text and a call: thinking is "One moment, I look it up.", not "They ask about the tide.\n\nA table would tell, so I look there."
                    the prompt ends  "<user>zq004question<end><assistant>"
                    the output is    "<think>They ask about the tide.\n\nA table would tell, so I look there.</think><think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\""…
                  not expressible: a text and two calls: thinking is "One moment, I look it up.", not ""
                    the prompt ends  "<user>zq004question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"find_pages\", \"arguments\": {\"words\": \"spring tide\", \"most\": 3}}</call><call>{\"name\": \"read_tide\", \"argume"…
+                   it also stands for {"thinking":"One moment, I look it up.","tool_calls":[{"type":"function","function":{"name":"find_pages","arguments":{"words":"spring tide","most":3}}},{"type":…
       damaged    57 of 64 damaged texts recovered
                  15 of 18: the turn's end missing
                  8 of 10: white space added
                  1 of 2: a call within reasoning
                  2 of 3: a call's end missing before the next
     "#);
+}
+
+/// A turn that ends with a token of the model.
+const WITH_TOKEN: &str = "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}\
+    {{ eos_token }}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+
+#[test]
+fn a_token_that_nobody_gave_is_missed_where_turns_hold_it() {
+    let folder = with_template("missing-token", WITH_TOKEN);
+    let outcome = unjinja(&folder, &["derive", "chat.jinja"]);
+    assert_eq!(outcome.code, 1);
+    let lines: Vec<&str> = outcome.stderr.lines().take(2).collect();
+    assert_snapshot!(lines.join("\n"), @"
+    chat.jinja
+      missing    the chat template writes `eos_token` into the assistant's turn, and nobody has said what it is, so what is found is not what the model writes: give it with `--eos-token`, or put the model's tokenizer_config.json beside the template
+    ");
+    let several = unjinja(
+        &folder,
+        &["derive", "chat.jinja", "chat.jinja", "./chat.jinja"],
+    );
+    assert_eq!(several.code, 1);
+    assert!(
+        several
+            .stderr
+            .contains("chat.jinja: the chat template writes `eos_token`")
+    );
+
+    // Each remedy works, and so does a configuration that says that there is none.
+    let given = ["derive", "chat.jinja", "--eos-token", "<end>"];
+    assert_eq!(unjinja(&folder, &given).code, 0);
+    for config in [r#"{"eos_token": "<end>"}"#, r#"{"eos_token": null}"#] {
+        fs::write(folder.join("tokenizer_config.json"), config).unwrap();
+        let outcome = unjinja(&folder, &["derive", "chat.jinja"]);
+        assert_eq!(
+            (outcome.code, outcome.stderr.contains("missing")),
+            (0, false),
+            "{config}"
+        );
+    }
+
+    // At the beginning of a prompt it makes no difference.
+    let before = WITH_TOKEN.replace("{{ eos_token }}", "<end>");
+    fs::write(folder.join("before.jinja"), before).unwrap();
+    fs::remove_file(folder.join("tokenizer_config.json")).unwrap();
+    assert_eq!(unjinja(&folder, &["derive", "before.jinja"]).code, 0);
+}
+
+#[test]
+fn plain_values_are_tried_for_variables_that_nobody_gave() {
+    let needy = format!(
+        "{{{{ 'Style: ' + style }}}}{{% if flags['x'] is defined %}}x{{% endif %}}{{{{ 'n' * count }}}}{PLAIN}"
+    );
+    let folder = with_template("assumed", &needy);
+    let outcome = unjinja(&folder, &["derive", "chat.jinja"]);
+    assert_eq!(outcome.code, 0);
+    let lines: Vec<&str> = outcome.stderr.lines().take(4).collect();
+    assert_snapshot!(lines.join("\n"), @"");
+
+    // No plain value has a name with a first part; and there is no plain token.
+    for (test, template) in [
+        ("never", "{{ style.name.first }}"),
+        ("token", "{{ bos_token + '' }}"),
+    ] {
+        let folder = with_template(test, &format!("{template}{PLAIN}"));
+        let outcome = unjinja(&folder, &["derive", "chat.jinja"]);
+        assert_eq!(outcome.code, 2);
+        assert_snapshot!(
+            format!("needs_{test}"),
+            outcome.stderr.lines().next().unwrap()
+        );
+    }
+    // Only what is refused needs it.
+    let calls = PLAIN.replace("{{ '<call>'", "{{ style.name.first + '<call>'");
+    let folder = with_template("refused", &calls);
+    let outcome = unjinja(&folder, &["derive", "chat.jinja"]);
+    let refused = outcome
+        .stderr
+        .lines()
+        .find(|line| line.contains("refused"))
+        .unwrap();
+    assert_snapshot!(refused, @"");
+}
+
+#[test]
+fn content_is_given_as_parts_where_it_has_to_be() {
+    let parts = "{% for p in m.content %}{{ p.text }}{% endfor %}";
+    let first = "{{ m.content[0].text }}";
+    for (test, user, assistant) in [
+        ("all", parts, parts),
+        ("first", first, first),
+        ("user", parts, "{{ m.content }}"),
+        ("assistant", "{{ m.content }}", parts),
+    ] {
+        let template = format!(
+            "{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.role == 'assistant' %}}{assistant}\
+             {{% else %}}{user}{{% endif %}}<end>{{% endfor %}}\
+             {{% if add_generation_prompt %}}<assistant>{{% endif %}}"
+        );
+        let folder = with_template(&format!("parts-{test}"), &template);
+        let outcome = unjinja(&folder, &["derive", "chat.jinja"]);
+        assert_eq!(outcome.code, 0, "{test}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("ends with `<end>`"),
+            "{test}: {}",
+            outcome.stderr
+        );
+        assert!(
+            outcome.stderr.contains("18 of 18 renderings"),
+            "{test}: {}",
+            outcome.stderr
+        );
+    }
+}
+
+/// A model's configuration with chat templates that have names.
+fn variants(templates: &[(&str, &str)]) -> String {
+    let items = templates.iter().map(|(name, template)| {
+        let pairs = [
+            ("name", Value::from(*name)),
+            ("template", Value::from(*template)),
+        ];
+        Value::from(unjinja::Object::from_iter(pairs))
+    });
+    let list: Vec<Value> = items.collect();
+    json::write(&unjinja::Object::from_iter([("chat_template", Value::from(list))]).into())
+}
+
+#[test]
+fn one_response_template_serves_all_chat_templates_of_a_model_if_it_can() {
+    let folder = scratch("siblings");
+    let (before, calls) = PLAIN.split_once("{%- for c in").unwrap();
+    let plain = before.to_owned() + calls.split_once("{% endfor %}").unwrap().1;
+    let config = variants(&[("default", &plain), ("tool_use", PLAIN)]);
+    fs::create_dir(folder.join("served")).unwrap();
+    fs::write(folder.join("served/tokenizer_config.json"), config).unwrap();
+    let outcome = unjinja(&folder, &["derive", "served"]);
+    assert_eq!(outcome.code, 0);
+    assert!(outcome.stdout.contains("<call>"), "{}", outcome.stdout);
+    let lines: Vec<&str> = outcome.stderr.lines().take(2).collect();
+    assert_snapshot!(lines.join("\n"), @"
+    served/tokenizer_config.json, variant `tool_use`
+      beside     the variant `default`: this response template reads all of its 18 renderings, too
+    ");
+    // Who asks for one of them gets that one.
+    let one = unjinja(&folder, &["derive", "served", "--variant", "default"]);
+    assert_eq!((one.code, one.stdout.contains("<call>")), (0, false));
+    assert!(!one.stderr.contains("beside"));
+
+    let other = PLAIN
+        .replace("<call>", "<tool>")
+        .replace("</call>", "</tool>");
+    fs::create_dir_all(folder.join("misread/additional_chat_templates")).unwrap();
+    fs::write(folder.join("misread/chat_template.jinja"), PLAIN).unwrap();
+    fs::write(
+        folder.join("misread/additional_chat_templates/tools.jinja"),
+        &other,
+    )
+    .unwrap();
+    fs::write(
+        folder.join("misread/tokenizer_config.json"),
+        config_with(&other),
+    )
+    .unwrap();
+    let outcome = unjinja(&folder, &["derive", "misread"]);
+    assert_eq!(outcome.code, 1);
+    let lines: Vec<&str> = outcome.stderr.lines().take(2).collect();
+    assert_snapshot!(lines.join("\n"), @"
+    misread/chat_template.jinja, variant `default`
+      beside     the variant `tools`: this response template misreads 11 of its 18 renderings (a call; a text and a call; a thought and a call; …), and none that was derived serves both: derive for it with `--variant tools`
+    ");
+    assert_eq!(
+        unjinja(&folder, &["derive", "misread", "--variant", "tools"]).code,
+        0
+    );
+
+    // A file of the model is not alone, either.
+    fs::remove_dir_all(folder.join("misread/additional_chat_templates")).unwrap();
+    let outcome = unjinja(&folder, &["derive", "misread/chat_template.jinja"]);
+    assert_eq!(outcome.code, 1);
+    let line = outcome.stderr.lines().nth(1).unwrap();
+    assert_snapshot!(line, @"  beside     misread/tokenizer_config.json: this response template misreads 11 of its 18 renderings (a call; a text and a call; a thought and a call; …), and none that was derived serves both: derive for it with `unjinja derive misread/tokenizer_config.json --variant default`");
+    let (_, remedy) = line.split_once("`unjinja ").unwrap();
+    let remedy: Vec<&str> = remedy.trim_end_matches('`').split(' ').collect();
+    assert_eq!(unjinja(&folder, &remedy).code, 0);
+}
+
+/// A configuration with one chat template.
+fn config_with(template: &str) -> String {
+    json::write(&unjinja::Object::from_iter([("chat_template", Value::from(template))]).into())
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn derived_holds_what_derive_makes_of_the_gallery() {
             "-",
         ];
         compare("fixture.yaml", unjinja("derived", &arguments).0);
-        // The one format that the language of response templates can't express wholly.
+        // The one format whose values no draft reads wholly.
         let expected = if name == "python-dict-calls" { 1 } else { 0 };
         if code != Some(expected) {
             faults.push(format!("{name}: exit code {code:?}"));

@@ -12,6 +12,7 @@ use super::findings::Findings;
 use super::findings_value::{calls_value, reasoning_value};
 use super::hints;
 use super::markers;
+use super::missing_tokens;
 use super::reasoning::{self, ObservedReasoning};
 use super::sample_turns::SampleTurns;
 use super::turn::{self, TurnShape};
@@ -95,6 +96,9 @@ pub(crate) fn analyze<'t>(
     if is_unseen && let Some(described) = hints::reasoning(&prober) {
         content.beside_reasoning.extend(described.others);
     }
+    let names = prepared.variables().into_iter().map(|(name, _)| name);
+    let names: Vec<String> = names.collect();
+    let missing_tokens = missing_tokens::find(&mut prober, &names, &turns, &content.close);
     let surroundings = CallSurroundings {
         headers: &headers,
         after_content: &after_content,
@@ -115,6 +119,8 @@ pub(crate) fn analyze<'t>(
         content,
         calls,
         calls_refused: calls_refused.or(not_understood),
+        assumed: prober.assumed().to_vec(),
+        missing_tokens,
     };
     Ok(Analysis {
         prober,

@@ -4,7 +4,7 @@ use crate::value::{Object, Value};
 
 use super::call_shape::{CallBody, CallShape, Slot};
 use super::findings::Findings;
-use super::probe::object;
+use super::probe::{object, with};
 use super::reasoning::ReasoningShape;
 
 impl Findings {
@@ -29,13 +29,24 @@ impl Findings {
         ]);
         let reasoning = self.reasoning.as_ref().map(reasoning_value);
         let calls = self.calls.as_ref().map(calls_value);
-        object([
+        let mut value = object([
             ("turn", turn),
             ("reasoning", reasoning.unwrap_or_default()),
             ("content", content),
             ("calls", calls.unwrap_or_default()),
             ("calls_refused", optional(self.calls_refused.as_deref())),
-        ])
+        ]);
+        // What is seldom so is said only if it is.
+        if !self.assumed.is_empty() {
+            let assumed = self.assumed.iter();
+            let assumed = assumed.map(|one| (one.name.as_str(), one.value.to_value()));
+            value = with(value, "assumed", assumed.collect::<Object>());
+        }
+        if !self.missing_tokens.is_empty() {
+            let names = self.missing_tokens.iter().map(|token| token.name.clone());
+            value = with(value, "missing_tokens", texts(&names.collect::<Vec<_>>()));
+        }
+        value
     }
 }
 

@@ -32,6 +32,8 @@
 //! template has no use for what they stood for.
 
 // In the order in which they build upon each other: no file imports from one of a later group.
+pub(crate) mod advice;
+mod assumed;
 pub(crate) mod markers;
 mod probe;
 mod variables;
@@ -57,6 +59,7 @@ mod calls;
 mod hints;
 
 mod content;
+mod missing_tokens;
 mod reasoning;
 mod reasoning_inference;
 mod sample_turns;
@@ -67,12 +70,14 @@ mod findings;
 mod findings_value;
 mod statement;
 
+pub use assumed::{AssumedVariable, PlainValue};
 pub use call_shape::{CallBody, CallKeys, CallShape, Dialect, Slot, Tagged};
 pub use capabilities::{Answer, Capabilities, GenerationPrompt, Outcome, Thinking, Topic};
 pub use certainty::Certainty;
 pub use content::ContentShape;
 pub use evidence::{Evidence, EvidenceRendering};
 pub use findings::Findings;
+pub use missing_tokens::MissingToken;
 pub use reasoning::ReasoningShape;
 pub use statement::{Statement, Subject};
 pub use turn::TurnShape;

@@ -36,6 +36,15 @@ pub(super) fn with(message: Value, key: &str, value: impl Into<Value>) -> Value 
     }
 }
 
+/// The message with a text as a list of parts, of which there is one.
+fn in_parts(message: &Value) -> Value {
+    let Some(text) = message.get("content").and_then(Value::as_str) else {
+        return message.clone();
+    };
+    let part = object([("type", "text".into()), ("text", text.into())]);
+    with(message.clone(), "content", vec![part])
+}
+
 /// A call of a tool.
 pub(super) fn call(id: &str, name: &str, arguments: Value) -> Value {
     let function = object([("name", name.into()), ("arguments", arguments)]);
@@ -114,10 +123,14 @@ const MAX_RENDERING: usize = 1 << 18;
 pub(super) struct Prober<'t> {
     renderer: Renderer<'t>,
     base: RenderInput,
+    /// Whether it is known what `bos_token` and `eos_token` are.
+    known_tokens: [bool; 2],
     stem: String,
     words: Cell<usize>,
     /// What is given for tools where a probe has none.
     no_tools: Value,
+    /// The roles in whose messages content is given as a list of parts.
+    in_parts: Vec<&'static str>,
     /// How long all renderings so far have taken.
     spent: Cell<Duration>,
 }
@@ -130,33 +143,107 @@ impl<'t> Prober<'t> {
         while template.jinja.contains(&stem) {
             stem.push('q');
         }
+        let base = with_tokens(template, base);
+        let origins = &template.origins;
         Prober {
             renderer,
-            base: with_tokens(template, base),
+            known_tokens: [
+                base.bos_token.is_some() || origins.bos_token.is_some(),
+                base.eos_token.is_some() || origins.eos_token.is_some(),
+            ],
+            base,
             stem,
             words: Cell::new(0),
             no_tools: Value::Null,
+            in_parts: Vec::new(),
             spent: Cell::new(Duration::ZERO),
         }
     }
 
-    /// Finds out how the template is to be asked a question without tools: some don't take it that
-    /// there are none at all, but take an empty list of them.
+    /// Finds out how the template is to be asked a question. Some don't take it that there are no tools
+    /// at all, but take an empty list of them; some want content as a list of parts.
     pub(super) fn try_question(&mut self) -> Result<(), RenderError> {
         let question = Probe::of([message("user", &self.word("question"))]);
         let ask = |prober: &Self| {
             let answer = prober.render(&question.clone().prompt());
-            answer.or_else(|_| prober.render(&question))
+            answer.or_else(|_| prober.render(&question)).map(|_| ())
         };
         let first = ask(self);
-        if first.is_err() {
-            self.no_tools = Vec::new().into();
-            if ask(self).is_ok() {
-                return Ok(());
+        let mut is_asked = first.is_ok();
+        for (parts, no_tools) in [(false, true), (true, false), (true, true)] {
+            if !is_asked {
+                self.in_parts = if parts { vec!["user"] } else { Vec::new() };
+                self.no_tools = if no_tools {
+                    Vec::new().into()
+                } else {
+                    Value::Null
+                };
+                is_asked = ask(self).is_ok();
             }
-            self.no_tools = Value::Null;
         }
-        first.map(|_| ())
+        if !is_asked {
+            self.in_parts = Vec::new();
+            self.no_tools = Value::Null;
+            return first;
+        }
+        self.try_parts();
+        Ok(())
+    }
+
+    /// Finds out in whose messages content has to be a list of parts, because its words are lost
+    /// otherwise.
+    fn try_parts(&mut self) {
+        let word = |meaning| self.word(meaning);
+        let (question, answer, name, done) = (
+            word("question"),
+            word("answer"),
+            word("tool"),
+            word("result"),
+        );
+        let asked = message("user", &question);
+        let tool_call = call("zqid70001", &name, Object::new().into());
+        let calling = with(message("assistant", ""), "tool_calls", vec![tool_call]);
+        let answered = result("zqid70001", &name, &done);
+        let conversations = [
+            ("user", vec![asked.clone()], question),
+            (
+                "assistant",
+                vec![asked.clone(), message("assistant", &answer)],
+                answer,
+            ),
+            ("tool", vec![asked, calling, answered], done),
+        ];
+        for (role, messages, word) in conversations {
+            let probe = Probe::of(messages);
+            let holds =
+                |prober: &Self| prober.render(&probe).is_ok_and(|text| text.contains(&word));
+            if !self.in_parts.contains(&role) && !holds(self) {
+                self.in_parts.push(role);
+                if !holds(self) {
+                    self.in_parts.pop();
+                }
+            }
+        }
+    }
+
+    /// Gives the template a variable from now on.
+    pub(super) fn give(&mut self, name: &str, value: impl Into<Value>) {
+        self.base.variables.insert(name, value);
+    }
+
+    /// Gives the template a variable no more.
+    pub(super) fn take_back(&mut self, name: &str) {
+        self.base.variables.remove(name);
+    }
+
+    /// Whether it is known what a variable is: it is given, or it is a token that the model does not
+    /// have.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        match name {
+            "bos_token" if self.known_tokens[0] => true,
+            "eos_token" if self.known_tokens[1] => true,
+            name => self.base.variables.contains_key(name),
+        }
     }
 
     /// The token that ends a turn, if the template or the input names one.
@@ -176,11 +263,27 @@ impl<'t> Prober<'t> {
         format!("{}{number:03}{meaning}", self.stem)
     }
 
+    /// Messages with content in the form in which the template takes it.
+    fn in_form(&self, messages: &[Value]) -> Vec<Value> {
+        let messages = messages.iter().map(|message| {
+            let role = message.get("role").and_then(Value::as_str);
+            match role.is_some_and(|role| self.in_parts.contains(&role)) {
+                true => in_parts(message),
+                false => message.clone(),
+            }
+        });
+        messages.collect()
+    }
+
     pub(super) fn render(&self, probe: &Probe) -> Result<String, RenderError> {
         let mut variables = self.base.variables.clone();
         variables.extend(probe.variables.clone());
+        if let Some(Value::Array(messages)) = variables.get("messages") {
+            let messages = self.in_form(messages);
+            variables.insert("messages", messages);
+        }
         let input = RenderInput {
-            messages: probe.messages.clone().into(),
+            messages: self.in_form(&probe.messages).into(),
             tools: match &probe.tools {
                 Value::Null => self.no_tools.clone(),
                 tools => tools.clone(),

@@ -7,8 +7,9 @@ use crate::json;
 use crate::value::Value;
 
 use super::assistant_turn::{AssistantTurn, ToolCall};
+use super::assumed::{self, AssumedVariable};
 use super::input_form::{IdShape, InputForm, ReasoningForm};
-use super::probe::{Probe, Prober, message, result, with};
+use super::probe::{Probe, Prober, message, result, tool, with};
 use super::variables;
 
 /// How long a turn may be to be worth looking at, in bytes: those of probes are a few words.
@@ -83,6 +84,7 @@ pub(crate) struct TurnProber<'t> {
     /// The variables that switch thinking.
     switches: Vec<String>,
     tools: Vec<Value>,
+    assumed: Vec<AssumedVariable>,
     words: SituationWords,
 }
 
@@ -115,6 +117,30 @@ impl SituationWords {
     }
 }
 
+/// Assumes the variables that are needed for a question, for an answer, and for a call.
+fn assume(prober: &mut Prober<'_>, names: &[String]) -> Vec<AssumedVariable> {
+    let word = |meaning| prober.word(meaning);
+    let (question, answer, name) = (word("question"), word("answer"), word("tool"));
+    let tool_call = ToolCall::new(&name, []);
+    let question = message("user", &question);
+    let form = InputForm::default();
+    let call = form.message(&AssistantTurn::calls([tool_call]), "");
+    let answer = message("assistant", &answer);
+    let offered = tool(&name, "A tool for a probe", "key");
+    let probes = [
+        Probe::of([question.clone()]).prompt(),
+        Probe::of([question.clone(), answer]),
+        Probe::of([question, call]).tools([offered]),
+    ];
+    let mut assumed = Vec::new();
+    for probe in probes {
+        assumed.extend(assumed::assume(prober, names, |prober| {
+            prober.render(&probe)
+        }));
+    }
+    assumed
+}
+
 impl<'t> TurnProber<'t> {
     /// Finds out how the template is to be asked a question at all.
     pub(crate) fn new(
@@ -123,6 +149,9 @@ impl<'t> TurnProber<'t> {
         base: &RenderInput,
     ) -> Result<TurnProber<'t>, RenderError> {
         let mut prober = Prober::new(template, prepared.renderer()?, base);
+        let names = prepared.variables().into_iter().map(|(name, _)| name);
+        let names: Vec<String> = names.collect();
+        let assumed = assume(&mut prober, &names);
         prober.try_question()?;
         let asked = Probe::of([message("user", &prober.word("asked"))]).prompt();
         let changes_prompt = |name: &str| {
@@ -141,8 +170,14 @@ impl<'t> TurnProber<'t> {
             input_form: InputForm::default(),
             switches,
             tools: Vec::new(),
+            assumed,
             words,
         })
+    }
+
+    /// The variables that nobody gave, and what they were taken to be.
+    pub(super) fn assumed(&self) -> &[AssumedVariable] {
+        &self.assumed
     }
 
     /// A word that occurs nowhere else.
@@ -153,6 +188,24 @@ impl<'t> TurnProber<'t> {
     /// The token that ends a turn, if the template or the input names one.
     pub(super) fn eos_token(&self) -> Option<&str> {
         self.prober.eos_token()
+    }
+
+    /// Whether it is known what a variable is.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        self.prober.knows(name)
+    }
+
+    /// What is found out while the template is given a variable that it is not given otherwise.
+    pub(super) fn given<T>(
+        &mut self,
+        name: &str,
+        value: impl Into<Value>,
+        find: impl FnOnce(&Self) -> T,
+    ) -> T {
+        self.prober.give(name, value);
+        let found = find(self);
+        self.prober.take_back(name);
+        found
     }
 
     /// Whether words of probes have got into a finding.

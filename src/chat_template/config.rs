@@ -117,7 +117,7 @@ impl Config {
     pub(super) fn token(&self, key: &str) -> Result<Token, LoadError> {
         match self.members.get(key) {
             None => Ok(Token::Unsaid),
-            Some(Value::Null) => Ok(Token::Absent),
+            Some(Value::Null) => Ok(Token::Absent(self.origin.clone())),
             Some(value) => match content(value) {
                 Some(token) => Ok(Token::Is(token.to_owned(), self.origin.clone())),
                 None => Err(self.malformed(

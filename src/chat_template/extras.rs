@@ -29,7 +29,7 @@ const NAMED_TOKENS: [&str; 7] = [
 const MORE_TOKENS: [&str; 2] = ["additional_special_tokens", "extra_special_tokens"];
 
 /// What stands beside a template, put together from several files. What comes first counts.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Extras {
     pub(super) bos_token: Token,
     pub(super) eos_token: Token,
@@ -139,6 +139,13 @@ impl Extras {
         if self.special_tokens.len() > before {
             self.special_origins.push(origin.to_owned());
         }
+    }
+
+    /// Puts templates together with this, which messages call by one name.
+    pub(super) fn with_all(&self, name: &str, all: Vec<Chosen>) -> Vec<ChatTemplate> {
+        let all = all.into_iter();
+        all.map(|chosen| self.clone().with(name.to_owned(), chosen))
+            .collect()
     }
 
     /// Puts a template together with this.

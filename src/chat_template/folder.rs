@@ -26,23 +26,27 @@ const CONFIGS: [&str; 3] = [
 /// All the files that may hold templates. The first that does counts.
 pub(super) const TEMPLATE_FILES: [&str; 4] = [TEMPLATE, CONFIGS[0], CONFIGS[1], CONFIGS[2]];
 
-/// Loads from a folder. Messages about the template call it by the file it stands in, unless the
-/// folder is `called` something.
+/// Loads all templates of a folder, of which the first is the one to be used, then its variants, then
+/// those of files that are not looked at because another comes first. Messages about a template call
+/// it by the file it stands in, unless the folder is `called` something.
 pub(super) fn load(
     folder: &Path,
     called: Option<&str>,
     options: &LoadOptions<'_>,
-) -> Result<ChatTemplate, LoadError> {
+) -> Result<Vec<ChatTemplate>, LoadError> {
     // So that a folder that can't be read is not just one without templates.
     let entries = list(folder)?;
 
     let mut extras = Extras::default();
     let mut templates = read_templates(folder)?;
+    let mut passed_over = Vec::new();
     for file in CONFIGS {
+        let config = Config::read_if_there(&folder.join(file));
         if !templates.is_empty() {
-            break;
-        }
-        if let Some(config) = Config::read_if_there(&folder.join(file))? {
+            // What is wrong with those that nobody needs is no reason to do nothing.
+            let config = config.ok().flatten();
+            passed_over.extend(config.and_then(|config| config.templates().ok()));
+        } else if let Some(config) = config? {
             templates = config.templates()?;
             if !templates.is_empty() {
                 extras.take_response_template(&config);
@@ -52,13 +56,35 @@ pub(super) fn load(
 
     let place = called.map_or_else(|| folder.display().to_string(), str::to_owned);
     let variant = options.variant.as_deref();
-    let chosen = templates.choose(variant, &place, || nothing_here(&entries))?;
+    let mut all = templates.choose(variant, &place, || nothing_here(&entries))?;
+    // Those among which none is the default have yet to be asked for by their names.
+    for templates in passed_over {
+        all.extend(
+            templates
+                .choose(None, &place, String::new)
+                .unwrap_or_default(),
+        );
+    }
     take_extras(&mut extras, folder)?;
-    let name = match called {
-        Some(name) => name.to_owned(),
-        None => folder.join(&chosen.origin).display().to_string(),
-    };
-    Ok(extras.with(name, chosen))
+    let all = all.into_iter().map(|chosen| {
+        let name = match called {
+            Some(name) => name.to_owned(),
+            None => folder.join(&chosen.origin).display().to_string(),
+        };
+        extras.clone().with(name, chosen)
+    });
+    Ok(all.collect())
+}
+
+/// The templates, each text once.
+pub(super) fn without_repeats(all: impl IntoIterator<Item = ChatTemplate>) -> Vec<ChatTemplate> {
+    let mut distinct: Vec<ChatTemplate> = Vec::new();
+    for template in all {
+        if distinct.iter().all(|other| other.jinja != template.jinja) {
+            distinct.push(template);
+        }
+    }
+    distinct
 }
 
 /// The files of a folder that a template and what belongs to it may be loaded from, if they are there.

@@ -43,7 +43,7 @@ pub(super) fn load(
     metadata: &Metadata,
     path: &Path,
     options: &LoadOptions<'_>,
-) -> Result<ChatTemplate, LoadError> {
+) -> Result<Vec<ChatTemplate>, LoadError> {
     let name = path.display().to_string();
     let fail = |failure: ReadFailure| failure.in_file(&name);
     if !metadata.is_file() {
@@ -61,7 +61,7 @@ pub(super) fn load(
             .and_then(|rest| rest.strip_prefix('.'));
         templates.add(variant.map(str::to_owned), template, origin(&key));
     }
-    let chosen = templates.choose(options.variant.as_deref(), &name, || nothing_here(&file))?;
+    let all = templates.choose(options.variant.as_deref(), &name, || nothing_here(&file))?;
 
     let mut extras = Extras::default();
     if let Some(tokens) = model.tokens {
@@ -79,7 +79,7 @@ pub(super) fn load(
         extras.take_special(found.control, &origin(TOKEN_TYPES));
     }
     folder::take_beside(&mut extras, Some(path))?;
-    Ok(extras.with(name, chosen))
+    Ok(extras.with_all(&name, all))
 }
 
 fn nothing_here(file: &str) -> String {

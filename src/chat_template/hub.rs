@@ -31,7 +31,10 @@ const FILES: [&str; 5] = [
     "processor_config.json",
 ];
 
-pub(super) fn load(model: &ModelId, options: &LoadOptions<'_>) -> Result<ChatTemplate, LoadError> {
+pub(super) fn load(
+    model: &ModelId,
+    options: &LoadOptions<'_>,
+) -> Result<Vec<ChatTemplate>, LoadError> {
     let settings = options.hub.clone().unwrap_or_else(HubSettings::from_env);
     let cached = CachedModel::new(&settings.cache_dir, model);
     let snapshot = cached.snapshot();
@@ -58,12 +61,12 @@ pub(super) fn load(model: &ModelId, options: &LoadOptions<'_>) -> Result<ChatTem
     if let LoadError::Hub { fault, .. } = &error
         && fault.is_outage()
         && let Some(snapshot) = snapshot
-        && let Ok(template) = load(snapshot.folder)
+        && let Ok(templates) = load(snapshot.folder)
     {
         if let Some(listener) = options.on_progress {
             listener(&Progress::FallingBack { error });
         }
-        return Ok(template);
+        return Ok(templates);
     }
     Err(error)
 }

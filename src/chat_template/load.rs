@@ -51,22 +51,43 @@ impl ChatTemplate {
     /// of which none is `default` and none was asked for. The error says where, why, and what can
     /// be done.
     pub fn load(source: &Source, options: &LoadOptions<'_>) -> Result<Self, LoadError> {
-        match source {
-            Source::Stdin => {
-                let name = "standard input";
-                let text = read_limited(name, io::stdin().lock())?;
-                load_text(name.to_owned(), name.to_owned(), text, None, options)
-            }
-            Source::Path(path) if path.is_dir() => folder::load(path, None, options),
-            Source::Path(path) => load_file(path, options),
-            #[cfg(feature = "hub")]
-            Source::Hub(model) => super::hub::load(model, options),
-            #[cfg(not(feature = "hub"))]
-            Source::Hub(model) => Err(LoadError::Hub {
-                model: model.clone(),
-                fault: super::error::HubFault::NoFeature,
-            }),
+        // There is one at least: else there would be an error.
+        Ok(load_source(source, options)?.swap_remove(0))
+    }
+
+    /// Loads all templates that a model has in the place where [`load`](Self::load) finds one, each
+    /// text once.
+    ///
+    /// First comes the one that `load` gives; then its other variants; then those of files that are
+    /// passed over because another comes first, as the template in a `tokenizer_config.json` is where
+    /// there is a `chat_template.jinja`.
+    ///
+    /// ```
+    /// use unjinja::chat_template::{ChatTemplate, LoadOptions, Source};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// std::fs::write(folder.join("chat_template.jinja"), "a")?;
+    /// std::fs::write(folder.join("tokenizer_config.json"), r#"{"chat_template": "b"}"#)?;
+    ///
+    /// let source = Source::Path(folder.to_owned());
+    /// let all = ChatTemplate::load_all(&source, &LoadOptions::default())?;
+    /// let texts: Vec<&str> = all.iter().map(|template| template.jinja.as_str()).collect();
+    /// assert_eq!(texts, ["a", "b"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`load`](Self::load).
+    pub fn load_all(source: &Source, options: &LoadOptions<'_>) -> Result<Vec<Self>, LoadError> {
+        let mut all = load_source(source, options)?;
+        if let Source::Path(path) = source
+            && !path.is_dir()
+        {
+            all.extend(beside_in_model(path, options));
         }
+        Ok(folder::without_repeats(all))
     }
 
     /// Loads the template that belongs to a response template in a file or folder: the one that the
@@ -131,7 +152,27 @@ impl Source {
     }
 }
 
-fn load_file(path: &Path, options: &LoadOptions<'_>) -> Result<ChatTemplate, LoadError> {
+/// Loads what a source has, of which the first is the one to be used.
+fn load_source(source: &Source, options: &LoadOptions<'_>) -> Result<Vec<ChatTemplate>, LoadError> {
+    match source {
+        Source::Stdin => {
+            let name = "standard input";
+            let text = read_limited(name, io::stdin().lock())?;
+            load_text(name.to_owned(), name.to_owned(), text, None, options)
+        }
+        Source::Path(path) if path.is_dir() => folder::load(path, None, options),
+        Source::Path(path) => load_file(path, options),
+        #[cfg(feature = "hub")]
+        Source::Hub(model) => super::hub::load(model, options),
+        #[cfg(not(feature = "hub"))]
+        Source::Hub(model) => Err(LoadError::Hub {
+            model: model.clone(),
+            fault: super::error::HubFault::NoFeature,
+        }),
+    }
+}
+
+fn load_file(path: &Path, options: &LoadOptions<'_>) -> Result<Vec<ChatTemplate>, LoadError> {
     let name = path.display().to_string();
     let fail = |error| LoadError::Read {
         name: name.clone(),
@@ -157,6 +198,24 @@ fn load_file(path: &Path, options: &LoadOptions<'_>) -> Result<ChatTemplate, Loa
     load_text(name, file_name(path), text, Some(path), options)
 }
 
+/// The templates of the model that a file belongs to, if its name is one that models give to such
+/// files. Nobody has asked for them, so what is wrong with them is no reason to do nothing.
+fn beside_in_model(path: &Path, options: &LoadOptions<'_>) -> Vec<ChatTemplate> {
+    let Some(folder) = path.parent() else {
+        return Vec::new();
+    };
+    let folder = match folder.ends_with(folder::VARIANTS_FOLDER) {
+        true => folder.parent().unwrap_or(folder),
+        false if folder::TEMPLATE_FILES.contains(&file_name(path).as_str()) => folder,
+        false => return Vec::new(),
+    };
+    let folder = match folder == Path::new("") {
+        true => Path::new("."),
+        false => folder,
+    };
+    folder::load(folder, None, options).unwrap_or_default()
+}
+
 /// Loads from a text that is a template, or JSON that holds one.
 fn load_text(
     name: String,
@@ -164,7 +223,7 @@ fn load_text(
     text: String,
     path: Option<&Path>,
     options: &LoadOptions<'_>,
-) -> Result<ChatTemplate, LoadError> {
+) -> Result<Vec<ChatTemplate>, LoadError> {
     if text.trim().is_empty() {
         return Err(LoadError::Empty { name });
     }
@@ -174,18 +233,18 @@ fn load_text(
     let text = match parse_config(&name, &origin, text, is_json)? {
         Ok(config) => {
             let advice = || nothing_in_json(path);
-            let chosen = config.templates()?.choose(variant, &name, advice)?;
+            let all = config.templates()?.choose(variant, &name, advice)?;
             extras.take(&config)?;
             folder::take_beside(&mut extras, path)?;
-            return Ok(extras.with(name, chosen));
+            return Ok(extras.with_all(&name, all));
         }
         Err(text) => text,
     };
     let mut templates = Templates::default();
     templates.add(None, text, origin);
-    let chosen = templates.choose(variant, &name, String::new)?;
+    let all = templates.choose(variant, &name, String::new)?;
     folder::take_beside(&mut extras, path)?;
-    Ok(extras.with(name, chosen))
+    Ok(extras.with_all(&name, all))
 }
 
 /// Reads JSON, or gives the text back if it is not meant to be JSON.
@@ -253,7 +312,7 @@ fn has_extension(path: &Path, wanted: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn load_stream(bytes: &[u8]) -> Result<ChatTemplate, LoadError> {
+    fn load_stream(bytes: &[u8]) -> Result<Vec<ChatTemplate>, LoadError> {
         let text = read_limited("standard input", bytes)?;
         let name = || "standard input".to_owned();
         load_text(name(), name(), text, None, &LoadOptions::default())
@@ -268,7 +327,9 @@ mod tests {
             (r#"{"role": {{ role }}}"#, r#"{"role": {{ role }}}"#),
             ("", ""),
         ] {
-            let template = load_stream(text.as_bytes()).expect(text);
+            let mut all = load_stream(text.as_bytes()).expect(text);
+            assert_eq!(all.len(), 1, "{text}");
+            let template = all.remove(0);
             assert_eq!(template.jinja, jinja);
             assert_eq!(template.name, "standard input");
             assert_eq!(template.origins.template.as_deref(), Some("standard input"));

@@ -55,9 +55,9 @@ pub struct ChatTemplate {
 pub struct Origins {
     /// Where the template stands.
     pub template: Option<String>,
-    /// Where [`ChatTemplate::bos_token`] stands.
+    /// Where [`ChatTemplate::bos_token`] stands, or where it is said that there is none.
     pub bos_token: Option<String>,
-    /// Where [`ChatTemplate::eos_token`] stands.
+    /// Where [`ChatTemplate::eos_token`] stands, or where it is said that there is none.
     pub eos_token: Option<String>,
     /// Where [`ChatTemplate::special_tokens`] stand; several files have commas between them.
     pub special_tokens: Option<String>,

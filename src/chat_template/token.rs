@@ -3,13 +3,13 @@
 use crate::value::Value;
 
 /// What files say about a token.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) enum Token {
     /// Nothing so far.
     #[default]
     Unsaid,
-    /// That there is none.
-    Absent,
+    /// That there is none, and the file that says so.
+    Absent(String),
     /// What it is, and the file that says so.
     Is(String, String),
 }
@@ -22,11 +22,12 @@ impl Token {
         }
     }
 
-    /// The token, and the file that says so.
+    /// The token if there is one, and the file that says so.
     pub(super) fn split(self) -> (Option<String>, Option<String>) {
         match self {
             Self::Is(token, origin) => (Some(token), Some(origin)),
-            Self::Unsaid | Self::Absent => (None, None),
+            Self::Absent(origin) => (None, Some(origin)),
+            Self::Unsaid => (None, None),
         }
     }
 }

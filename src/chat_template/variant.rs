@@ -15,7 +15,7 @@ struct Named {
     origin: String,
 }
 
-/// The template that was chosen.
+/// The template that was chosen, or one of the others.
 pub(super) struct Chosen {
     pub(super) jinja: String,
     pub(super) origin: String,
@@ -45,14 +45,14 @@ impl Templates {
         }
     }
 
-    /// Chooses the variant asked for, or else the default, or else the only one. The advice is for
-    /// where there are none.
+    /// All of them. First comes the one to be used: the variant asked for, or else the default, or
+    /// else the only one. The advice is for where there are none.
     pub(super) fn choose(
         mut self,
         wanted: Option<&str>,
         place: &str,
         advice: impl FnOnce() -> String,
-    ) -> Result<Chosen, LoadError> {
+    ) -> Result<Vec<Chosen>, LoadError> {
         let variants = self.variants();
         let found = self
             .0
@@ -82,13 +82,14 @@ impl Templates {
                 });
             }
         };
-        let chosen = self.0.swap_remove(index);
-        Ok(Chosen {
-            variant: (!variants.is_empty()).then(|| chosen.name().to_owned()),
-            jinja: chosen.jinja,
-            origin: chosen.origin,
-            variants,
-        })
+        self.0[..=index].rotate_right(1);
+        let all = self.0.into_iter().map(|template| Chosen {
+            variant: (!variants.is_empty()).then(|| template.name().to_owned()),
+            jinja: template.jinja,
+            origin: template.origin,
+            variants: variants.clone(),
+        });
+        Ok(all.collect())
     }
 
     fn variants(&self) -> Vec<String> {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use crate::derive::{Derivation, Recovery, Row};
+use crate::derive::{Derivation, Row};
 use crate::json;
 use crate::response::{ParseError, ParserOptions, ResponseTemplate, parse};
 use crate::value::{Object, Value};
@@ -193,7 +193,7 @@ fn case(
     let mut case = Object::new();
     case.insert("name", name);
     let mut description = Vec::new();
-    if let Recovery::NotExpressed(why) = &row.recovery {
+    if let Some(why) = row.recovery.difference() {
         description.push(format!("What was said does not come back: {why}"));
     }
     if !others.is_empty() {
@@ -204,7 +204,7 @@ fn case(
     }
     case.insert("prefix", from_anchor(template, &row.prefix));
     case.insert("output", row.output.as_str());
-    let is_recovered = !matches!(row.recovery, Recovery::NotExpressed(_));
+    let is_recovered = row.recovery.is_recovered();
     let message = match outcome.as_ref().ok().filter(|_| is_recovered) {
         Some(message) => message.clone(),
         None => intended_message(template, row),

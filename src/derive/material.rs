@@ -1,10 +1,10 @@
 //! What drafts are written from, and what they are tried on.
 
 use crate::analysis::{Analysis, Findings, analyze};
-use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
+use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput};
 
 use super::damage::{self, Damaged};
-use super::sample::{self, Samples};
+use super::sample::{Samples, Sampling};
 use super::synthetic;
 
 /// What drafts are written from, and what they are tried on.
@@ -15,25 +15,27 @@ pub(super) struct Material {
 }
 
 impl Material {
-    /// Renders all of it.
-    pub(super) fn gather(
+    /// Renders all of it. What renders it can render more.
+    pub(super) fn gather<'t>(
         template: &ChatTemplate,
+        prepared: &'t PreparedTemplate,
         base: &RenderInput,
-    ) -> Result<Material, RenderError> {
-        let prepared = template.prepare();
+    ) -> Result<(Material, Sampling<'t>), RenderError> {
         let Analysis {
-            mut prober,
+            prober,
             headers,
             findings,
-        } = analyze(template, &prepared, base)?;
-        let mut samples = sample::render(&mut prober, &headers, &findings);
+        } = analyze(template, prepared, base)?;
+        let mut sampling = Sampling::new(prober, headers);
+        let mut samples = sampling.render(&findings);
         let synthetic = synthetic::samples(&findings, &samples.all);
         samples.all.extend(synthetic);
         let damaged = damage::all(&findings, &samples.all);
-        Ok(Material {
+        let material = Material {
             findings,
             samples,
             damaged,
-        })
+        };
+        Ok((material, sampling))
     }
 }

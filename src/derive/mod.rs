@@ -50,13 +50,14 @@ mod search;
 
 mod candidate;
 
-use crate::analysis::Findings;
-use crate::chat_template::{ChatTemplate, RenderError};
+use crate::analysis::{Findings, MissingToken, advice};
+use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError};
 use crate::remedy::Remedy;
 use crate::response::{ResponseTemplate, TemplateError, Tools};
 use crate::value::{Object, Value};
 
 use material::Material;
+use sample::Sampling;
 use search::{Chosen, Search};
 
 pub use candidate::Candidate;
@@ -71,6 +72,9 @@ pub use score::Tally;
 pub struct Derivation {
     /// The response template.
     pub template: ResponseTemplate,
+    /// The tokens that nobody has given, and that are part of what the model writes: those that show in
+    /// turns, and those without which conversations are refused.
+    pub missing_tokens: Vec<MissingToken>,
     /// What it was written from.
     pub findings: Findings,
     /// What it makes of the chat template's own renderings.
@@ -83,6 +87,8 @@ pub struct Derivation {
     pub tools: Tools,
     /// How many drafts were tried.
     pub drafts: usize,
+    /// The field for reasoning.
+    pub reasoning_field: String,
 }
 
 impl Derivation {
@@ -124,19 +130,29 @@ impl Derivation {
         template: &ChatTemplate,
         options: &DeriveOptions,
     ) -> Result<(Derivation, Vec<Candidate>), DeriveError> {
-        let material = gather(template, options)?;
+        let prepared = template.prepare();
+        let (material, sampling) = gather(template, &prepared, options)?;
         let search = Search::new(&material, options);
         let chosen = search.best().map_err(DeriveError::NoDraft)?;
         let candidates = candidate::candidates(&search, &chosen);
-        Ok((Derivation::of(material, chosen, options), candidates))
+        let derivation = Derivation::of(material, sampling, chosen, options);
+        Ok((derivation, candidates))
     }
 
-    fn of(material: Material, chosen: Chosen, options: &DeriveOptions) -> Derivation {
+    fn of(
+        material: Material,
+        mut sampling: Sampling<'_>,
+        chosen: Chosen,
+        options: &DeriveOptions,
+    ) -> Derivation {
         let field = options.reasoning_field.as_str();
+        let proof = proof::rows(&chosen.template, field, &material, &mut sampling);
         let samples = material.samples;
         Derivation {
-            proof: proof::rows(&chosen.template, field, &samples),
+            proof,
+            reasoning_field: field.to_owned(),
             damaged: proof::damaged_texts(&chosen.template, field, &samples, &material.damaged),
+            missing_tokens: missing_tokens(&material.findings, &samples.refused),
             tools: samples.tools,
             refused: samples.refused,
             template: chosen.template,
@@ -177,10 +193,56 @@ impl Derivation {
         .into()
     }
 
-    /// Whether all that the chat template writes is recovered.
+    /// Whether all that the chat template writes is recovered, and no token is missing that is part of
+    /// what the model writes.
+    ///
+    /// ```
+    /// use unjinja::chat_template::ChatTemplate;
+    /// use unjinja::derive::{DeriveOptions, derive};
+    ///
+    /// let mut template = ChatTemplate::from_jinja(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ eos_token }}{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let derivation = derive(&template, &DeriveOptions::default())?;
+    /// assert!(!derivation.is_whole());
+    /// assert_eq!(derivation.missing_tokens[0].name, "eos_token");
+    ///
+    /// template.eos_token = Some("<end>".to_owned());
+    /// assert!(derive(&template, &DeriveOptions::default())?.is_whole());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_whole(&self) -> bool {
-        let missed = |row: &Row| matches!(row.recovery, Recovery::NotExpressed(_));
-        !self.proof.iter().any(missed)
+        self.missing_tokens.is_empty() && self.recovered() == self.proof.len()
+    }
+
+    /// Which of the renderings of another chat template this response template misreads, though the
+    /// other one's reads them. None of them, and it serves both chat templates.
+    ///
+    /// Both have to be derived with the same options.
+    ///
+    /// ```
+    /// use unjinja::chat_template::ChatTemplate;
+    /// use unjinja::derive::{DeriveOptions, derive};
+    ///
+    /// let plain = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+    ///              {% if add_generation_prompt %}<assistant>{% endif %}";
+    /// let call = "{% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}";
+    /// let with_calls = plain.replace("<end>", &format!("{call}<end>"));
+    /// let of = |jinja: &str| derive(&ChatTemplate::from_jinja(jinja), &DeriveOptions::default());
+    ///
+    /// let (plain, with_calls) = (of(plain)?, of(&with_calls)?);
+    /// assert!(with_calls.misread(&plain).is_empty());
+    /// assert_eq!(plain.misread(&with_calls)[0].name, "a call");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn misread<'o>(&self, other: &'o Derivation) -> Vec<&'o Row> {
+        proof::misread(
+            &self.template,
+            &other.reasoning_field,
+            &other.tools,
+            &other.proof,
+        )
     }
 
     /// How many damaged renderings are recovered, for each kind of damage.
@@ -190,8 +252,8 @@ impl Derivation {
 
     /// How many renderings are recovered, as far as they were written.
     pub fn recovered(&self) -> usize {
-        let missed = |row: &&Row| matches!(row.recovery, Recovery::NotExpressed(_));
-        self.proof.len() - self.proof.iter().filter(missed).count()
+        let rows = self.proof.iter();
+        rows.filter(|row| row.recovery.is_recovered()).count()
     }
 }
 
@@ -228,21 +290,39 @@ impl Derivation {
 /// If the chat template is not valid, does not even render a question, or renders nothing of what
 /// the assistant says; and if nothing that could be drafted is a valid response template.
 pub fn derive(template: &ChatTemplate, options: &DeriveOptions) -> Result<Derivation, DeriveError> {
-    let material = gather(template, options)?;
+    let prepared = template.prepare();
+    let (material, sampling) = gather(template, &prepared, options)?;
     let chosen = Search::new(&material, options).best();
     let chosen = chosen.map_err(DeriveError::NoDraft)?;
-    Ok(Derivation::of(material, chosen, options))
+    Ok(Derivation::of(material, sampling, chosen, options))
 }
 
 /// Renders what drafts are written from and tried on.
-fn gather(template: &ChatTemplate, options: &DeriveOptions) -> Result<Material, DeriveError> {
+fn gather<'t>(
+    template: &ChatTemplate,
+    prepared: &'t PreparedTemplate,
+    options: &DeriveOptions,
+) -> Result<(Material, Sampling<'t>), DeriveError> {
     check_field(&options.reasoning_field)?;
-    let material = Material::gather(template, &options.base)?;
+    let (material, sampling) = Material::gather(template, prepared, &options.base)?;
     let samples = &material.samples;
     match samples.have_written_turn() {
-        true => Ok(material),
+        true => Ok((material, sampling)),
         false => Err(DeriveError::NoTurn(samples.refusal().cloned())),
     }
+}
+
+/// The tokens that show in turns, and those without which conversations are refused.
+fn missing_tokens(findings: &Findings, refused: &[RefusedConversation]) -> Vec<MissingToken> {
+    let mut missing = findings.missing_tokens.clone();
+    let undefined = refused.iter().filter_map(|one| one.error.undefined());
+    let tokens = undefined.filter(|name| advice::is_name(name) && name.ends_with("_token"));
+    for token in tokens.map(MissingToken::named) {
+        if !missing.contains(&token) {
+            missing.push(token);
+        }
+    }
+    missing
 }
 
 /// Refuses a field for reasoning that is taken by something else.
@@ -258,7 +338,7 @@ fn check_field(name: &str) -> Result<(), DeriveError> {
 #[non_exhaustive]
 pub enum DeriveError {
     /// The chat template does not even render a question.
-    #[error("{}: {}", .0.of_question(), .0)]
+    #[error("{}", no_question(.0, Remedy::name))]
     Render(RenderError),
     /// The chat template renders no turn of the assistant, and how it refuses the first one; or
     /// nothing of what is said in it.
@@ -286,6 +366,7 @@ impl DeriveError {
     /// The message, with names of the caller for what it advises to make use of.
     pub fn explain(&self, words: impl Fn(Remedy) -> &'static str) -> String {
         match self {
+            Self::Render(error) => no_question(error, words),
             Self::NoTurn(refusal) => no_turn(refusal.as_ref(), words),
             other => other.to_string(),
         }
@@ -299,15 +380,19 @@ fn no_turn(refusal: Option<&RenderError>, words: impl Fn(Remedy) -> &'static str
                 of a chat model?"
             .to_owned();
     };
-    let why = error.message();
-    let token = match error.undefined() {
-        Some("bos_token") => Remedy::BosToken,
-        Some("eos_token") => Remedy::EosToken,
-        _ => return format!("no turn of the assistant can be rendered: {why}"),
-    };
+    let advice = advice::advice(error, words).map_or_else(String::new, |how| format!(": {how}"));
     format!(
-        "no turn of the assistant can be rendered: {why}: give it with {}, or put the model's \
-         tokenizer_config.json beside the template",
-        words(token)
+        "no turn of the assistant can be rendered: {}{advice}",
+        error.message()
     )
+}
+
+/// Says why no question is rendered, and what may help.
+fn no_question(error: &RenderError, words: impl Fn(Remedy) -> &'static str) -> String {
+    let advice = advice::advice(error, words).map_or_else(String::new, |how| format!("; {how}"));
+    let heading = error.of_question();
+    // The error may end with an excerpt of the template, which has lines of its own.
+    let error = error.to_string();
+    let (what, excerpt) = error.split_at(error.find('\n').unwrap_or(error.len()));
+    format!("{heading}: {what}{advice}{excerpt}")
 }

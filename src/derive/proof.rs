@@ -1,10 +1,12 @@
 //! What a derived template makes of the chat template's own renderings, and of damaged ones.
 
-use crate::response::ResponseTemplate;
+use crate::analysis::assistant_turn::AssistantTurn;
+use crate::response::{ResponseTemplate, Tools};
 use crate::value::{Object, Value};
 
 use super::damage::Damaged;
-use super::sample::{Origin, Samples};
+use super::material::Material;
+use super::sample::{Origin, Sample, Samples, Sampling};
 use super::trial::TrialReader;
 
 /// What a response template makes of a rendering.
@@ -24,7 +26,7 @@ pub struct Row {
 }
 
 /// What came back of what was said in a turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Recovery {
     /// All of it.
@@ -32,8 +34,17 @@ pub enum Recovery {
     /// All that the chat template has written: it has left these out.
     LostByTemplate(Vec<String>),
     /// Not all that was written, and how the message differs. None of the drafts that were tried
-    /// has done better.
-    NotExpressed(String),
+    /// has done better; another response template may.
+    NotRecovered(String),
+    /// Not all that was written, and no response template can recover it without losing something else:
+    /// the chat template writes the very same text behind the same prompt where another message was
+    /// meant.
+    NotExpressible {
+        /// How the message differs.
+        difference: String,
+        /// The other message that the text stands for.
+        other: Object,
+    },
 }
 
 impl Row {
@@ -52,23 +63,46 @@ impl Row {
 }
 
 impl Recovery {
+    /// Whether all that was written came back.
+    pub fn is_recovered(&self) -> bool {
+        match self {
+            Recovery::Whole | Recovery::LostByTemplate(_) => true,
+            Recovery::NotRecovered(_) | Recovery::NotExpressible { .. } => false,
+        }
+    }
+
+    /// How the message differs from what was said, if not all that was written came back.
+    pub fn difference(&self) -> Option<&str> {
+        match self {
+            Recovery::Whole | Recovery::LostByTemplate(_) => None,
+            Recovery::NotRecovered(difference) | Recovery::NotExpressible { difference, .. } => {
+                Some(difference)
+            }
+        }
+    }
+
     /// A name for programs.
     pub fn key(&self) -> &'static str {
         match self {
             Recovery::Whole => "recovered",
             Recovery::LostByTemplate(_) => "lost by the chat template",
-            Recovery::NotExpressed(_) => "not expressible",
+            Recovery::NotRecovered(_) => "not recovered",
+            Recovery::NotExpressible { .. } => "not expressible",
         }
     }
 
-    /// For programs: an object of `kind`, which is the [`key`](Self::key), and of what was `lost`
-    /// or how the message differs, the `difference`.
+    /// For programs: an object of `kind`, which is the [`key`](Self::key), and of what was `lost`,
+    /// or how the message differs, the `difference`, with the `other` message that the text stands for.
     pub fn to_value(&self) -> Value {
         let mut out = Object::from_iter([("kind", self.key())]);
         match self {
             Recovery::Whole => None,
             Recovery::LostByTemplate(lost) => out.insert("lost", lost.iter().collect::<Value>()),
-            Recovery::NotExpressed(difference) => out.insert("difference", difference),
+            Recovery::NotRecovered(difference) => out.insert("difference", difference),
+            Recovery::NotExpressible { difference, other } => {
+                out.insert("other", other.clone());
+                out.insert("difference", difference)
+            }
         };
         out.into()
     }
@@ -126,15 +160,24 @@ impl DamageRow {
 }
 
 /// What a template makes of the chat template's own renderings.
-pub(super) fn rows(template: &ResponseTemplate, field: &str, samples: &Samples) -> Vec<Row> {
+pub(super) fn rows(
+    template: &ResponseTemplate,
+    field: &str,
+    material: &Material,
+    sampling: &mut Sampling<'_>,
+) -> Vec<Row> {
+    let samples = &material.samples;
     let reader = TrialReader::new(field, &samples.tools);
     let rendered = samples
         .all
         .iter()
         .filter(|sample| sample.origin == Origin::Rendered);
     let rows = rendered.map(|sample| {
-        let difference =
-            reader.difference(template, &sample.prefix, &sample.output, &sample.written);
+        let read = reader.read(template, &sample.prefix, &sample.output);
+        let difference = match &read {
+            Ok(read) => reader.difference_to(read, &sample.written),
+            Err(error) => Some(error.to_string()),
+        };
         let lost = sample.lost();
         Row {
             name: sample.name.to_owned(),
@@ -142,13 +185,74 @@ pub(super) fn rows(template: &ResponseTemplate, field: &str, samples: &Samples) 
             output: sample.output.clone(),
             message: sample.written.to_message(field),
             recovery: match difference {
-                Some(difference) => Recovery::NotExpressed(difference),
+                Some(difference) => match other_meaning(sample, read.ok(), material, sampling) {
+                    Some(other) => Recovery::NotExpressible {
+                        difference,
+                        other: other.to_message(field),
+                    },
+                    None => Recovery::NotRecovered(difference),
+                },
                 None if lost.is_empty() => Recovery::Whole,
                 None => Recovery::LostByTemplate(lost.into_iter().map(str::to_owned).collect()),
             },
         }
     });
     rows.collect()
+}
+
+/// Something else that a text stands for: what came back of it, if the chat template writes the same
+/// text for that; or what was said in another conversation.
+fn other_meaning(
+    sample: &Sample,
+    read: Option<AssistantTurn>,
+    material: &Material,
+    sampling: &mut Sampling<'_>,
+) -> Option<AssistantTurn> {
+    let findings = &material.findings;
+    let others = material.samples.all.iter();
+    let others = others.filter(|other| {
+        other.origin == Origin::Rendered
+            && (&other.prefix, &other.output) == (&sample.prefix, &sample.output)
+    });
+    let mut others = others.map(|other| &other.written);
+    let other = others.find(|other| **other != sample.written).cloned();
+    other.or_else(|| {
+        read.filter(|read| {
+            has_types_of(read, &sample.written) && sampling.writes_the_same(sample, read, findings)
+        })
+    })
+}
+
+/// Whether the arguments of calls have the types that they have in what was said: what is of another
+/// type does not suit the tool, so nobody says it.
+fn has_types_of(read: &AssistantTurn, said: &AssistantTurn) -> bool {
+    read.calls.iter().all(|call| {
+        let mut same = said.calls.iter().filter(|said| said.name == call.name);
+        same.any(|said| {
+            call.arguments.iter().all(|(key, value)| {
+                let said = said.arguments.get(&key.to_string_lossy());
+                said.is_some_and(|said| said.type_name() == value.type_name())
+            })
+        })
+    })
+}
+
+/// Which of another template's renderings this one misreads, though that one reads them.
+pub(super) fn misread<'r>(
+    template: &ResponseTemplate,
+    field: &str,
+    tools: &Tools,
+    rows: &'r [Row],
+) -> Vec<&'r Row> {
+    let reader = TrialReader::new(field, tools);
+    let read_by_its_own = rows.iter().filter(|row| row.recovery.is_recovered());
+    let misread = read_by_its_own.filter(|row| {
+        let meant = reader.turn(&row.message);
+        reader
+            .difference(template, &row.prefix, &row.output, &meant)
+            .is_some()
+    });
+    misread.collect()
 }
 
 /// What a template makes of damaged renderings.

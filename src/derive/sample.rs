@@ -3,8 +3,9 @@
 
 use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
 use crate::analysis::turn_prober::{Situation, ThinkingMode, TurnProber};
-use crate::analysis::{Findings, TurnHeaders, TurnShape, markers};
+use crate::analysis::{Findings, TurnHeaders, TurnShape, advice, markers};
 use crate::chat_template::RenderError;
+use crate::remedy::Remedy;
 use crate::response::Tools;
 use crate::value::{Object, Value};
 
@@ -85,6 +86,15 @@ impl RefusedConversation {
         ])
         .into()
     }
+
+    /// Why it is refused, with names of the caller for what may be made use of.
+    pub fn explain(&self, words: impl Fn(Remedy) -> &'static str) -> String {
+        let why = self.error.message().to_owned();
+        match advice::advice(&self.error, words) {
+            Some(advice) => format!("{why}: {advice}"),
+            None => why,
+        }
+    }
 }
 
 /// The samples of a template, and the tools that they call.
@@ -108,39 +118,83 @@ impl Samples {
     }
 }
 
-/// Renders all samples.
-pub(super) fn render(
-    prober: &mut TurnProber<'_>,
-    headers: &TurnHeaders,
-    findings: &Findings,
-) -> Samples {
-    let tools = tools();
-    let offered = tools.as_list().to_vec();
-    let mut samples = Samples {
-        all: Vec::new(),
-        tools,
-        cut_markers: Vec::new(),
-        refused: Vec::new(),
-    };
-    prober.offer(offered.clone());
-    let question = prober.prompt(Situation::Question, ThinkingMode::Unset);
-    let takes_tools = question.is_ok();
-    for conversation in conversations() {
-        prober.offer(match conversation.has_tools && takes_tools {
-            true => offered.clone(),
-            false => Vec::new(),
-        });
-        let sampler = Sampler {
+/// Renders samples with one chat template.
+pub(super) struct Sampling<'t> {
+    prober: TurnProber<'t>,
+    headers: TurnHeaders,
+    tools: Tools,
+    takes_tools: bool,
+}
+
+impl<'t> Sampling<'t> {
+    pub(super) fn new(mut prober: TurnProber<'t>, headers: TurnHeaders) -> Sampling<'t> {
+        let tools = tools();
+        prober.offer(tools.as_list().to_vec());
+        let question = prober.prompt(Situation::Question, ThinkingMode::Unset);
+        Sampling {
+            takes_tools: question.is_ok(),
             prober,
             headers,
-            findings,
-            conversation: &conversation,
-        };
-        sampler.add_to(&mut samples);
+            tools,
+        }
     }
-    samples.cut_markers.sort_unstable();
-    samples.cut_markers.dedup();
-    samples
+
+    /// Renders all samples.
+    pub(super) fn render(&mut self, findings: &Findings) -> Samples {
+        let mut samples = Samples {
+            all: Vec::new(),
+            tools: self.tools.clone(),
+            cut_markers: Vec::new(),
+            refused: Vec::new(),
+        };
+        for conversation in conversations() {
+            self.sampler(&conversation, findings).add_to(&mut samples);
+        }
+        samples.cut_markers.sort_unstable();
+        samples.cut_markers.dedup();
+        samples
+    }
+
+    /// Whether the chat template writes the very text of a sample, behind the same prompt, when
+    /// something else is said in its turn, and leaves nothing of that out.
+    pub(super) fn writes_the_same(
+        &mut self,
+        sample: &Sample,
+        said: &AssistantTurn,
+        findings: &Findings,
+    ) -> bool {
+        let mut all = conversations().into_iter();
+        let Some(mut conversation) = all.find(|one| one.name == sample.name) else {
+            return false;
+        };
+        conversation.turn = said.clone();
+        let sampler = self.sampler(&conversation, findings);
+        ThinkingMode::ALL.into_iter().any(|mode| {
+            let rendered = sampler.samples(mode).unwrap_or_default();
+            rendered.iter().any(|RenderedSample { sample: other, .. }| {
+                other.written == *said
+                    && (&other.prefix, &other.output) == (&sample.prefix, &sample.output)
+            })
+        })
+    }
+
+    fn sampler<'a>(
+        &'a mut self,
+        conversation: &'a Conversation,
+        findings: &'a Findings,
+    ) -> Sampler<'a, 't> {
+        let offers = conversation.has_tools && self.takes_tools;
+        self.prober.offer(match offers {
+            true => self.tools.as_list().to_vec(),
+            false => Vec::new(),
+        });
+        Sampler {
+            prober: &self.prober,
+            headers: &self.headers,
+            findings,
+            conversation,
+        }
+    }
 }
 
 /// Makes the samples of one conversation.

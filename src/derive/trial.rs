@@ -2,7 +2,7 @@
 
 use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
 use crate::json;
-use crate::response::{ParserOptions, ResponseTemplate, Tools, parse};
+use crate::response::{ParseError, ParserOptions, ResponseTemplate, Tools, parse};
 use crate::value::{Object, Value};
 
 /// Reads texts with response templates, and compares what comes of them with what was meant.
@@ -27,47 +27,66 @@ impl<'a> TrialReader<'a> {
         output: &str,
         expected: &AssistantTurn,
     ) -> Option<String> {
+        match self.read(template, prefix, output) {
+            Ok(read) => self.difference_to(&read, expected),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// What comes of a text.
+    pub(super) fn read(
+        &self,
+        template: &ResponseTemplate,
+        prefix: &str,
+        output: &str,
+    ) -> Result<AssistantTurn, ParseError> {
         let options = ParserOptions {
             tools: self.tools.clone(),
             ..ParserOptions::default()
         };
-        match parse(template, prefix, output, options) {
-            Ok(message) => difference(&message, self.reasoning_field, expected),
-            Err(error) => Some(error.to_string()),
+        Ok(self.turn(&parse(template, prefix, output, options)?))
+    }
+
+    /// What a message says.
+    pub(super) fn turn(&self, message: &Object) -> AssistantTurn {
+        let text = |key: &str| {
+            let text = message.get(key).and_then(Value::as_str).unwrap_or_default();
+            Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+        };
+        let calls = message.get("tool_calls").and_then(Value::as_array);
+        AssistantTurn {
+            reasoning: text(self.reasoning_field),
+            content: text("content"),
+            calls: calls.unwrap_or_default().iter().map(tool_call).collect(),
         }
     }
-}
 
-fn difference(message: &Object, field: &str, expected: &AssistantTurn) -> Option<String> {
-    let text = |key: &str| {
-        message
-            .get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .trim()
-    };
-    let expected_text =
-        |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
-    let reasoning = expected_text(&expected.reasoning);
-    if text(field) != reasoning {
-        return Some(format!("{field} is {:?}, not {reasoning:?}", text(field)));
+    /// How what was read differs from what was expected.
+    pub(super) fn difference_to(
+        &self,
+        read: &AssistantTurn,
+        expected: &AssistantTurn,
+    ) -> Option<String> {
+        let trimmed = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
+        let texts = [
+            (self.reasoning_field, &read.reasoning, &expected.reasoning),
+            ("content", &read.content, &expected.content),
+        ];
+        for (field, read, expected) in texts {
+            let (read, expected) = (trimmed(read), trimmed(expected));
+            if read != expected {
+                return Some(format!("{field} is {read:?}, not {expected:?}"));
+            }
+        }
+        (read.calls != expected.calls).then(|| {
+            let calls: Vec<String> = read
+                .calls
+                .iter()
+                .map(|c| format!("{}({})", c.name, json::write(&c.arguments.clone().into())))
+                .collect();
+            format!("the calls are [{}]", calls.join(", "))
+        })
     }
-    let content = expected_text(&expected.content);
-    if text("content") != content {
-        return Some(format!("content is {:?}, not {content:?}", text("content")));
-    }
-    let calls = message
-        .get("tool_calls")
-        .and_then(Value::as_array)
-        .unwrap_or_default();
-    let calls: Vec<ToolCall> = calls.iter().map(tool_call).collect();
-    (calls != expected.calls).then(|| {
-        let calls: Vec<String> = calls
-            .iter()
-            .map(|c| format!("{}({})", c.name, json::write(&c.arguments.clone().into())))
-            .collect();
-        format!("the calls are [{}]", calls.join(", "))
-    })
 }
 
 /// A call as it stands in a message.

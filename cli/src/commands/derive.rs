@@ -1,5 +1,7 @@
 //! `unjinja derive`: from a chat template to a response template.
 
+mod siblings;
+
 use std::io::{self, IsTerminal};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -14,6 +16,8 @@ use unjinja::chat_template::{ChatTemplate, Source};
 use unjinja::derive::{Derivation, DeriveOptions, derive};
 use unjinja::{Value, json};
 
+use self::siblings::Derived;
+pub(crate) use self::siblings::Sibling;
 use super::output::Output;
 use super::source::SourceOptions;
 use super::{Failure, input, output, report};
@@ -30,6 +34,9 @@ use super::{Failure, input, output, report};
   What would change in one that has a response template already:
     unjinja derive model/ --diff
 
+  For one of several chat templates of a model, whatever the others write:
+    unjinja derive model/ --variant tool_use
+
   Many at once, each into a file of its own:
     unjinja derive templates/*.jinja -o derived/
 
@@ -38,9 +45,14 @@ of them, whole and damaged as models damage them, and the best one is printed. W
 sources what is printed is an object with a template for each, and a table takes the place of the
 reports.
 
+Where a model has several chat templates (variants, or a chat_template.jinja beside another one in
+the configuration) all are derived for, and what is printed is a response template that reads the
+renderings of all, if there is one. If not, the report says which are misread.
+
 Exit codes:
   0  all that the chat template writes is recovered
-  1  some of it can't be: the report says what, and the template is printed all the same
+  1  some of it isn't, a token is missing that the chat template writes, or another chat template of
+     the model is misread: the report says what, and the template is printed all the same
   2  no template could be derived, or the input can't be read")]
 pub(crate) struct Args {
     /// The chat templates: .jinja files, tokenizer_config.json files, models' folders, GGUF files,
@@ -112,7 +124,7 @@ enum Format {
 /// A source, and what came of it.
 struct Outcome<'a> {
     source: &'a str,
-    result: Result<(ChatTemplate, Derivation), Failure>,
+    result: Result<(Derived, Vec<Sibling>), Failure>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -135,7 +147,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     if outcomes.len() > 1 {
         let derived = outcomes.iter().filter_map(|outcome| {
-            let (_, derivation) = outcome.result.as_ref().ok()?;
+            let ((_, derivation), _) = outcome.result.as_ref().ok()?;
             Some((outcome.source, derivation))
         });
         if args.file().is_none() && !args.write && !args.diff {
@@ -145,14 +157,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
         if !args.quiet {
             let rows = outcomes.iter().map(|outcome| {
-                let derivation = outcome
-                    .result
-                    .as_ref()
-                    .ok()
-                    .map(|(_, derivation)| derivation);
-                (outcome.source, derivation)
+                let derived = outcome.result.as_ref().ok();
+                (
+                    outcome.source,
+                    derived.map(|((_, derivation), _)| derivation),
+                )
             });
             super::print_error(format_args!("{}", report::table(rows)));
+            for outcome in &outcomes {
+                if let Ok(((_, derivation), siblings)) = &outcome.result {
+                    for warning in warnings(derivation, siblings) {
+                        super::print_error(format_args!("{}: {warning}\n", outcome.source));
+                    }
+                }
+            }
         }
     }
     result
@@ -282,17 +300,41 @@ fn derive_all<'s>(args: &Args, sources: &[&'s str]) -> Vec<Outcome<'s>> {
     outcomes.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-fn derive_one(args: &Args, source: &str) -> Result<(ChatTemplate, Derivation), Failure> {
-    let template = args.options.load(source)?;
+/// What makes a response template unfit for what the model writes.
+fn warnings(derivation: &Derivation, siblings: &[Sibling]) -> Vec<String> {
+    let missing = derivation.missing_tokens.iter();
+    let missing = missing.map(|token| token.explain(option_name));
+    let misread = siblings.iter().filter(|sibling| sibling.is_misread());
+    missing.chain(misread.map(Sibling::statement)).collect()
+}
+
+/// Derives for all chat templates of a model, unless one of them was asked for, and chooses.
+fn derive_one(args: &Args, source: &str) -> Result<(Derived, Vec<Sibling>), Failure> {
+    let mut templates = args.options.load_all(source)?.into_iter();
+    let Some(first) = templates.next() else {
+        return Err(Failure::Input(format!(
+            "{source}: there is no chat template"
+        )));
+    };
+    let derivation = derive_for(args, &first)
+        .map_err(|error| Failure::Input(format!("{}: {error}", first.name)))?;
+    let (mut others, mut failed) = (Vec::new(), Vec::new());
+    for template in templates {
+        match derive_for(args, &template) {
+            Ok(derivation) => others.push((template, derivation)),
+            Err(error) => failed.push((template, error)),
+        }
+    }
+    Ok(siblings::choose((first, derivation), others, failed))
+}
+
+fn derive_for(args: &Args, template: &ChatTemplate) -> Result<Derivation, String> {
     let mut options = DeriveOptions::default();
     options.base = args.options.base();
     options.reasoning_field.clone_from(&args.reasoning_field);
     options.ids = args.ids;
     options.guess_types = args.untyped == Untyped::Guess;
-    let derivation = derive(&template, &options)
-        .map_err(|error| error.explain(option_name))
-        .map_err(|error| Failure::Input(format!("{}: {error}", template.name)))?;
-    Ok((template, derivation))
+    derive(template, &options).map_err(|error| error.explain(option_name))
 }
 
 /// Prints, writes or compares what was derived from one source, and reports on it.
@@ -302,7 +344,7 @@ fn hand_out(
     (output, place): (&Output, Option<&Path>),
     is_alone: bool,
 ) -> Result<(), Failure> {
-    let (template, derivation) = match &outcome.result {
+    let ((template, derivation), siblings) = match &outcome.result {
         Ok(derived) => derived,
         Err(failure) => {
             super::print_error(format_args!("error: {failure}\n"));
@@ -332,12 +374,12 @@ fn hand_out(
         super::print_error(format_args!(
             "{}",
             report::coloured(
-                &report::derivation(&template.name, derivation),
+                &report::derivation(template, derivation, siblings),
                 io::stderr().is_terminal()
             )
         ));
     }
-    match derivation.is_whole() {
+    match warnings(derivation, siblings).is_empty() && derivation.is_whole() {
         true => Ok(()),
         false => Err(Failure::Reported(1)),
     }

@@ -4,10 +4,14 @@ use std::env;
 
 use clap::ValueEnum;
 
+use super::derive::Sibling;
 use crate::difference;
+use crate::options::option_name;
 use crate::printable;
 use unjinja::analysis::{Certainty, Evidence, Findings, Subject};
+use unjinja::chat_template::ChatTemplate;
 use unjinja::derive::{Derivation, Recovery};
+use unjinja::{Remedy, json};
 
 /// How much of a text is shown in a report.
 const SHOWN: usize = 160;
@@ -25,8 +29,23 @@ pub(crate) enum Format {
 }
 
 /// The report on one derivation.
-pub(crate) fn derivation(name: &str, derivation: &Derivation) -> String {
-    let mut out = format!("{name}\n");
+pub(crate) fn derivation(
+    template: &ChatTemplate,
+    derivation: &Derivation,
+    siblings: &[Sibling],
+) -> String {
+    let mut out = match (&template.variant, siblings) {
+        (Some(variant), [_, ..]) => format!("{}, variant `{variant}`\n", template.name),
+        _ => format!("{}\n", template.name),
+    };
+    for token in &derivation.missing_tokens {
+        if !derivation.findings.missing_tokens.contains(token) {
+            line(&mut out, "missing", &token.explain(option_name));
+        }
+    }
+    for sibling in siblings {
+        line(&mut out, "beside", &sibling.statement());
+    }
     out.push_str(&findings(&derivation.findings));
     let total = derivation.proof.len();
     line(
@@ -71,12 +90,9 @@ pub(crate) fn derivation(name: &str, derivation: &Derivation) -> String {
         );
     }
     for row in &derivation.proof {
-        if let Recovery::NotExpressed(why) = &row.recovery {
-            line(
-                &mut out,
-                "",
-                &format!("not expressible: {}: {why}", row.name),
-            );
+        if let Some(why) = row.recovery.difference() {
+            let key = row.recovery.key();
+            line(&mut out, "", &format!("{key}: {}: {why}", row.name));
             line(
                 &mut out,
                 "",
@@ -87,6 +103,14 @@ pub(crate) fn derivation(name: &str, derivation: &Derivation) -> String {
                 "",
                 &format!("  the output is    {}", start_of(&row.output)),
             );
+            if let Recovery::NotExpressible { other, .. } = &row.recovery {
+                let other = json::write(&other.clone().into());
+                line(
+                    &mut out,
+                    "",
+                    &format!("  it also stands for {}", shortened(&other, false, true)),
+                );
+            }
         }
     }
     let (recovered, damaged) = damage(derivation);
@@ -133,12 +157,12 @@ fn lost(derivation: &Derivation) -> Vec<(String, String)> {
 
 /// The names of the conversations that are refused for the same reason.
 fn refused(derivation: &Derivation) -> Vec<(String, String)> {
-    grouped(
-        derivation
-            .refused
-            .iter()
-            .map(|refused| (one_line(refused.error.message()), refused.name.clone())),
-    )
+    grouped(derivation.refused.iter().map(|refused| {
+        (
+            one_line(&refused.explain(option_name)),
+            refused.name.clone(),
+        )
+    }))
 }
 
 fn grouped(pairs: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
@@ -165,6 +189,16 @@ fn damage(derivation: &Derivation) -> (usize, usize) {
 /// The findings, one a line.
 pub(crate) fn findings(findings: &Findings) -> String {
     let mut out = String::new();
+    for token in &findings.missing_tokens {
+        line(&mut out, "missing", &token.explain(option_name));
+    }
+    for variable in &findings.assumed {
+        let (name, value) = (&variable.name, variable.value);
+        let how = option_name(Remedy::Variable);
+        let text =
+            format!("`{name}` is taken to be `{value}`, for nobody gave it: give it with {how}");
+        line(&mut out, "assumed", &text);
+    }
     let mut before = None;
     for statement in findings.statements() {
         let label = match before == Some(statement.subject) {

@@ -89,6 +89,19 @@ impl SourceOptions {
         Ok(self.with_tokens(template))
     }
 
+    /// Loads all templates that a model has, the one in use first; or only the variant that was asked
+    /// for.
+    pub(crate) fn load_all(&self, source: &str) -> Result<Vec<ChatTemplate>, Failure> {
+        if self.variant.is_some() {
+            return Ok(vec![self.load(source)?]);
+        }
+        let fail = |error: LoadError| Failure::Input(error.explain(option_name));
+        let source = Source::parse(source).map_err(fail)?;
+        let loaded = self.with_load_options(|options| ChatTemplate::load_all(&source, options));
+        let all = loaded.map_err(fail)?.into_iter();
+        Ok(all.map(|template| self.with_tokens(template)).collect())
+    }
+
     /// The chat template that stands beside a response template. Nobody has asked for it, so what is
     /// wrong with it is reported, and no reason to do nothing.
     pub(crate) fn beside(&self, path: &Path) -> Option<ChatTemplate> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use unjinja::analysis::Findings;
 use unjinja::chat_template::{ChatTemplate, LoadError, LoadOptions, Source};
 use unjinja::check::{Case, Expected, Fixture, FixtureError, free_name, is_fixture};
-use unjinja::derive::{Derivation, DeriveOptions, Recovery, Row};
+use unjinja::derive::{Derivation, DeriveOptions, Row};
 use unjinja::files::read_text;
 use unjinja::{
     Diagnostic, ParserOptions, Position, ResponseTemplate, TemplateError, Tools, Value, json, parse,
@@ -251,7 +251,7 @@ fn message(row: &Row, derived: &ResponseTemplate, tools: &Tools) -> unjinja::Obj
         let options = ParserOptions::default().tools(tools.clone());
         parse(derived, &row.prefix, &row.output, options).ok()
     };
-    let is_recovered = !matches!(row.recovery, Recovery::NotExpressed(_));
+    let is_recovered = row.recovery.is_recovered();
     let message = is_recovered.then(read).flatten();
     message.unwrap_or_else(|| {
         let mut said = derived.defaults().clone();

@@ -1,0 +1,114 @@
+//! Variables that nobody gave and a template can't do without: plain values are tried for them.
+
+use std::fmt;
+
+use crate::chat_template::RenderError;
+use crate::value::{Object, Value};
+
+use super::probe::Prober;
+
+/// So many variables may be assumed for one template.
+const MAX_ASSUMED: usize = 8;
+
+/// A variable that nobody gave, without which the template renders nothing, and what it was taken to
+/// be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AssumedVariable {
+    /// Its name.
+    pub name: String,
+    /// The first plain value with which the template goes on.
+    pub value: PlainValue,
+}
+
+/// A plain value of each kind, in the order in which they are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlainValue {
+    /// `false`
+    False,
+    /// `true`
+    True,
+    /// `""`
+    EmptyText,
+    /// `0`
+    Zero,
+    /// `[]`
+    EmptyList,
+    /// `{}`
+    EmptyObject,
+}
+
+impl PlainValue {
+    /// All of them.
+    pub const ALL: [PlainValue; 6] = [
+        PlainValue::False,
+        PlainValue::True,
+        PlainValue::EmptyText,
+        PlainValue::Zero,
+        PlainValue::EmptyList,
+        PlainValue::EmptyObject,
+    ];
+
+    /// The value.
+    pub fn to_value(self) -> Value {
+        match self {
+            PlainValue::False => false.into(),
+            PlainValue::True => true.into(),
+            PlainValue::EmptyText => "".into(),
+            PlainValue::Zero => 0.into(),
+            PlainValue::EmptyList => Vec::new().into(),
+            PlainValue::EmptyObject => Object::new().into(),
+        }
+    }
+}
+
+/// As JSON.
+impl fmt::Display for PlainValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&crate::json::write(&self.to_value()))
+    }
+}
+
+/// Gives the template plain values for the variables without which it can't be asked something, as far
+/// as that helps. `names` are the variables that it reads. Tokens are not assumed: there is no plain
+/// one.
+pub(super) fn assume(
+    prober: &mut Prober<'_>,
+    names: &[String],
+    ask: impl Fn(&Prober<'_>) -> Result<String, RenderError>,
+) -> Vec<AssumedVariable> {
+    let mut assumed: Vec<AssumedVariable> = Vec::new();
+    let mut needed = needed(names, &ask(prober));
+    while let Some(name) = needed.take()
+        && assumed.len() < MAX_ASSUMED
+    {
+        for value in PlainValue::ALL {
+            prober.give(&name, value.to_value());
+            let answer = ask(prober);
+            let next = self::needed(names, &answer).filter(|next| *next != name);
+            if answer.is_ok() || next.is_some() {
+                assumed.push(AssumedVariable {
+                    name: name.clone(),
+                    value,
+                });
+                needed = next;
+                break;
+            }
+            prober.take_back(&name);
+        }
+    }
+    if ask(prober).is_err() {
+        for variable in assumed.drain(..) {
+            prober.take_back(&variable.name);
+        }
+    }
+    assumed
+}
+
+/// The variable that a template has missed.
+fn needed(names: &[String], answer: &Result<String, RenderError>) -> Option<String> {
+    let undefined = answer.as_ref().err()?.undefined()?;
+    let is_variable = names.iter().any(|name| name == undefined);
+    (is_variable && !undefined.ends_with("_token")).then(|| undefined.to_owned())
+}
