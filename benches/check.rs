@@ -72,7 +72,7 @@ fn case(number: usize) -> Value {
     ])
 }
 
-/// Writes the fixtures, and tells how long an output is on the average.
+/// Writes the fixtures, and returns how long an output is on the average.
 fn write(folder: &Path) -> usize {
     let template = json::read(TEMPLATE).expect("JSON");
     let mut length = 0;
@@ -94,7 +94,7 @@ fn write(folder: &Path) -> usize {
     length / (FILES * CASES)
 }
 
-/// The most memory that the process has had, in MiB, where the system tells.
+/// The most memory that the process has had, in MiB, where the system reports it.
 fn peak() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

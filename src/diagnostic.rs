@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::json::Places;
 use crate::position::Position;
+use crate::value::{Object, Value};
 
 /// Something that is wrong with a document, or likely to hurt.
 ///
@@ -72,6 +73,30 @@ impl Diagnostic {
         fmt::from_fn(move |f| write!(f, "{file}{separator}{self}"))
     }
 
+    /// For programs: an object of `pointer`, `line`, `column`, `message` and `remedy`, with `null`
+    /// for what is not known.
+    ///
+    /// ```
+    /// use unjinja::Diagnostic;
+    ///
+    /// let diagnostic = Diagnostic::new("unknown key `clsoe`").at("/fields/x/clsoe");
+    /// assert_eq!(
+    ///     diagnostic.to_value().to_string(),
+    ///     r#"{"pointer":"/fields/x/clsoe","line":null,"column":null,"message":"unknown key `clsoe`","remedy":null}"#,
+    /// );
+    /// ```
+    pub fn to_value(&self) -> Value {
+        let (line, column) = self.position.map(Position::line_column).unzip();
+        Object::from_iter([
+            ("pointer", Value::from(&self.pointer)),
+            ("line", line.into()),
+            ("column", column.into()),
+            ("message", Value::from(&self.message)),
+            ("remedy", self.remedy.as_deref().into()),
+        ])
+        .into()
+    }
+
     /// Writes what is wrong and the remedy, without any place.
     pub(crate) fn write_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
@@ -99,6 +124,8 @@ impl fmt::Display for Diagnostic {
         self.write_text(f)
     }
 }
+
+impl std::error::Error for Diagnostic {}
 
 /// Writes diagnostics line by line, each with the name of the file if there is one.
 pub(crate) fn write_lines(

@@ -75,6 +75,8 @@ mod position;
 #[cfg(feature = "chat-template")]
 mod remedy;
 pub mod response;
+#[cfg(feature = "serde")]
+mod serialize;
 mod spelling;
 mod tree;
 mod value;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::value::{Object, Value};
+
 /// A place in a text.
 ///
 /// ```
@@ -39,6 +41,16 @@ impl Position {
     /// Line and column, both counted from 1.
     pub fn line_column(self) -> (usize, usize) {
         (self.line, self.column)
+    }
+
+    /// For programs: an object of `offset`, `line` and `column`.
+    pub fn to_value(&self) -> Value {
+        let all = [
+            ("offset", self.offset),
+            ("line", self.line),
+            ("column", self.column),
+        ];
+        Object::from_iter(all).into()
     }
 
     /// The position behind some bytes that start here.

@@ -23,7 +23,7 @@ fn with_candidates(name: &str) -> (Derivation, Vec<Candidate>) {
 }
 
 /// One line for each candidate.
-fn told(name: &str) -> String {
+fn summary(name: &str) -> String {
     let count = |tally: Tally| format!("{}/{}", tally.recovered, tally.total);
     let lines = with_candidates(name).1.into_iter().map(|candidate| {
         let what = match candidate.is_chosen {
@@ -97,12 +97,12 @@ fn what_is_derived_is_the_same_with_candidates_and_without() {
 
 #[test]
 fn what_recovers_more_comes_first_and_renderings_count_most() {
-    assert_snapshot!(told("recipient-lines"), @"
+    assert_snapshot!(summary("recipient-lines"), @"
     18/18   0/0     25/25   chosen
     15/18   0/0     22/25   a call does not close a text
     8/18    0/0     8/25    text is whatever is nothing else
     ");
-    assert_snapshot!(told("channels"), @"
+    assert_snapshot!(summary("channels"), @"
     15/15   0/0     49/49   chosen
     15/15   0/0     49/49   a call closes reasoning, even if its marker does so later
     15/15   0/0     49/49   a call closes a text that is never closed
@@ -128,13 +128,13 @@ fn what_recovers_more_comes_first_and_renderings_count_most() {
 
 #[test]
 fn what_does_as_well_is_told_apart_by_what_it_does() {
-    assert_snapshot!(told("bare-json-call"), @"
+    assert_snapshot!(summary("bare-json-call"), @"
     15/15   0/0     22/22   chosen
     15/15   0/0     22/22   calls can't begin within a text
     15/15   0/0     22/22   a call's name and its arguments are read one by one
     15/15   0/0     22/22   calls can't begin within a text; a call's name and its arguments are read one by one
     ");
-    assert_snapshot!(told("json-lines-section"), @"
+    assert_snapshot!(summary("json-lines-section"), @"
     18/18   0/0     52/52   chosen
     18/18   0/0     52/52   a call's name and its arguments are read one by one
     18/18   0/0     52/52   the next call closes one that is never closed
@@ -143,7 +143,7 @@ fn what_does_as_well_is_told_apart_by_what_it_does() {
 
 #[test]
 fn markers_that_prompts_cut_count_before_damaged_texts() {
-    assert_snapshot!(told("unquoted-keys"), @"
+    assert_snapshot!(summary("unquoted-keys"), @"
     32/32   7/7     89/89   chosen
     32/32   7/7     88/89   the end of the turn closes reasoning, and calls do not
     32/32   7/7     84/89   only its marker closes reasoning
@@ -167,7 +167,7 @@ fn markers_that_prompts_cut_count_before_damaged_texts() {
 
 #[test]
 fn where_nothing_is_left_open_there_is_one_alone() {
-    assert_snapshot!(told("plain-turns"), @"16/16   0/0     24/24   chosen");
+    assert_snapshot!(summary("plain-turns"), @"16/16   0/0     24/24   chosen");
 }
 
 #[test]

@@ -192,7 +192,7 @@ fn the_tag_for_training_is_told() {
 
 #[test]
 fn programs_get_all_of_it() {
-    let told = ask(STRICT).to_value();
+    let answer = ask(STRICT).to_value();
     for (pointer, expected) in [
         ("/capabilities/tools/outcome", r#""dropped""#),
         ("/capabilities/system_message/outcome", r#""refused""#),
@@ -204,7 +204,7 @@ fn programs_get_all_of_it() {
         ("/generation_prompt/text", r#""""#),
         ("/variables", "{}"),
     ] {
-        let found = told.pointer(pointer).map(json::write);
+        let found = answer.pointer(pointer).map(json::write);
         assert_eq!(found.as_deref(), Some(expected), "{pointer}");
     }
 }

@@ -11,9 +11,9 @@ use unjinja::{
     ResponseTemplate, Tools, Value, json,
 };
 
-/// What a parser told of an output.
+/// What a parser reported of an output.
 #[derive(Debug, Clone, PartialEq)]
-struct Story {
+struct Reading {
     events: Vec<OwnedEvent>,
     message: Option<Object>,
 }
@@ -22,16 +22,16 @@ fn options(tools: &Tools) -> ParserOptions {
     ParserOptions::default().tools(tools.clone()).spans(true)
 }
 
-/// Feeds the chunks; a failure ends the story.
-fn tell(
+/// Feeds the chunks; a failure ends the reading.
+fn read(
     template: &ResponseTemplate,
     prefix: &str,
     chunks: &[&str],
     options: ParserOptions,
-) -> Story {
+) -> Reading {
     let mut events = Vec::new();
     let message = feed_all(template, prefix, chunks, options, &mut events);
-    Story {
+    Reading {
         events,
         message: message.ok(),
     }
@@ -52,9 +52,9 @@ fn feed_all(
     parser.finalize_with(|event| events.push(event.into_owned()))
 }
 
-impl Story {
-    /// The story with neighbouring chunks joined: what is left when only the cutting differs.
-    fn joined(&self) -> Story {
+impl Reading {
+    /// The reading with neighbouring chunks joined: what is left when only the cutting differs.
+    fn joined(&self) -> Reading {
         let mut joined: Vec<OwnedEvent> = Vec::new();
         for event in &self.events {
             if let (Some(OwnedEvent::Chunk { text, .. }), OwnedEvent::Chunk { text: more, .. }) =
@@ -65,7 +65,7 @@ impl Story {
                 joined.push(event.clone());
             }
         }
-        Story {
+        Reading {
             events: joined,
             message: self.message.clone(),
         }
@@ -162,17 +162,17 @@ fn check_cuts(
         text,
     ]
     .concat();
-    let whole = tell(template, prefix, &[text], options.clone());
+    let whole = read(template, prefix, &[text], options.clone());
     let mut cuts = vec![by_character(text), vec!["", text, ""]];
     cuts.extend((1..=3).map(|seed| cut(text, seed)));
     check_chunks(&whole.events, &since_anchor).or_else(|why| unfinished(&whole, why))?;
     for chunks in cuts {
-        let story = tell(template, prefix, &chunks, options.clone());
-        check_chunks(&story.events, &since_anchor).or_else(|why| unfinished(&story, why))?;
-        if is_chunk_independent(template) && story.joined() != whole.joined() {
+        let reading = read(template, prefix, &chunks, options.clone());
+        check_chunks(&reading.events, &since_anchor).or_else(|why| unfinished(&reading, why))?;
+        if is_chunk_independent(template) && reading.joined() != whole.joined() {
             return Err(format!(
                 "{chunks:?}\n  in pieces: {:?}\n  whole: {:?}",
-                story.joined(),
+                reading.joined(),
                 whole.joined()
             ));
         }
@@ -180,9 +180,9 @@ fn check_cuts(
     Ok(())
 }
 
-/// A story that ends in an error may end amid a region.
-fn unfinished(story: &Story, why: String) -> Result<(), String> {
-    if story.message.is_some() {
+/// A reading that ends in an error may end amid a region.
+fn unfinished(reading: &Reading, why: String) -> Result<(), String> {
+    if reading.message.is_some() {
         Err(why)
     } else {
         Ok(())

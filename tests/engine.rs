@@ -1,4 +1,4 @@
-//! What the engine does, told by the cases in `tests/engine/*.json`.
+//! What the engine does, as the cases in `tests/engine/*.json` say.
 //!
 //! A case has a `name` that reads like a statement, a `template`, an output (`text`, or `chunks`),
 //! and may have a `prefix`, `tools` and `options`. The other keys say what is to come of it; events
@@ -280,7 +280,7 @@ fn a_clone_goes_on_as_its_original_does() {
             // The original goes on as a clone of itself.
             walker = walker.clone();
             if walker
-                .feed_with(character, |event| before.push(told(&event)))
+                .feed_with(character, |event| before.push(summary(&event)))
                 .is_err()
             {
                 break;
@@ -290,22 +290,22 @@ fn a_clone_goes_on_as_its_original_does() {
     assert!(count > 1_000, "only {count} places");
 }
 
-/// All that is told of the rest of a text.
+/// All that is reported of the rest of a text.
 fn goes_on(mut parser: ResponseParser, rest: &[&str]) -> Vec<String> {
-    let mut story = Vec::new();
+    let mut trace = Vec::new();
     for piece in rest {
-        if let Err(error) = parser.feed_with(piece, |event| story.push(told(&event))) {
-            story.push(error.to_string());
-            return story;
+        if let Err(error) = parser.feed_with(piece, |event| trace.push(summary(&event))) {
+            trace.push(error.to_string());
+            return trace;
         }
     }
-    let outcome = parser.finalize_with(|event| story.push(told(&event)));
-    story.push(format!("{outcome:?}"));
-    story
+    let outcome = parser.finalize_with(|event| trace.push(summary(&event)));
+    trace.push(format!("{outcome:?}"));
+    trace
 }
 
 /// An event in words: numbers that are no numbers are not equal to themselves.
-fn told(event: &Event<'_>) -> String {
+fn summary(event: &Event<'_>) -> String {
     format!("{event:?}")
 }
 

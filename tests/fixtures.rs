@@ -41,7 +41,7 @@ fn write(folder: &TempDir, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// What is said of a file that is refused; files of its folder are told by their names alone.
+/// What is said of a file that is refused; files of its folder are shown by their names alone.
 fn refusal(path: &Path) -> String {
     let Err(error) = Fixture::load(path) else {
         panic!("{} is not refused", path.display());
@@ -55,8 +55,8 @@ fn faults(report: &Report) -> Vec<String> {
     let unreadable = report.unreadable().map(ToString::to_string);
     let failures = report.cases().flat_map(|(file, case)| {
         let place = format!("{}:{}", name(&file.path), case.position.line);
-        let told = move |f: &Failure| format!("{place}: {}: {}", f.key(), f.headline());
-        case.failures.iter().map(told)
+        let line = move |f: &Failure| format!("{place}: {}: {}", f.key(), f.headline());
+        case.failures.iter().map(line)
     });
     unreadable.chain(failures).collect()
 }
@@ -163,7 +163,7 @@ fn a_difference_comes_with_both_sides() {
     "#);
 }
 
-fn told(trace: &EventTrace) -> String {
+fn summary(trace: &EventTrace) -> String {
     match &trace.outcome {
         Ok(message) => json::write(&message.clone().into()),
         Err(error) => error.to_string(),
@@ -192,8 +192,8 @@ fn what_depends_on_cuts_is_told_with_the_fewest_places() {
     };
     assert_eq!(cut.to_string(), "byte by byte");
     assert_eq!(places, &["Hello!<end".len()]);
-    assert_eq!(told(whole), r#"{"content":"Hello!"}"#);
-    assert_eq!(told(pieces), r#"{"content":"Hello!<end>"}"#);
+    assert_eq!(summary(whole), r#"{"content":"Hello!"}"#);
+    assert_eq!(summary(pieces), r#"{"content":"Hello!<end>"}"#);
 }
 
 /// Its length alone is looked at: there is nothing in it.
@@ -285,7 +285,7 @@ fn fixtures_are_found_by_the_ends_of_their_names() {
         "none twice"
     );
     assert_eq!(found(&["a/notes.yaml"]), ["a/notes.yaml"]);
-    // Reading it tells what is wrong.
+    // Reading it shows what is wrong.
     assert_eq!(
         found(&["a", "missing"]).last().map(String::as_str),
         Some("missing")
@@ -336,7 +336,7 @@ fn who_asks_to_fail_fast_is_told_of_the_first_failure_only() {
     assert_eq!(check(&paths, &options).failed(), 1_000);
     options.fail_fast = true;
     let failed = check(&paths, &options).failed();
-    // Those that others had begun in the meantime are told as well.
+    // Those that others had begun in the meantime are reported as well.
     assert!((1..1_000).contains(&failed), "{failed}");
 }
 

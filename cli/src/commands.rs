@@ -22,7 +22,7 @@ mod tui;
 
 use std::env;
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -116,9 +116,19 @@ pub(crate) fn settings() -> Result<Settings, Failure> {
     Ok(found.unwrap_or_default())
 }
 
-/// Tells people something on the standard error. Where nobody listens, nothing is lost.
+/// Tells people something on the standard error, an error or a warning with its label in colour. Where nobody listens, nothing is lost.
 pub(crate) fn print_error(text: fmt::Arguments<'_>) {
-    let _nobody_listens = io::stderr().lock().write_fmt(text);
+    let text = text.to_string();
+    let terminal = io::stderr().is_terminal();
+    let labels = [("error", "31"), ("warning", "33")];
+    let labelled = labels.into_iter().find_map(|(label, colour)| {
+        let rest = text
+            .strip_prefix(label)
+            .filter(|rest| rest.starts_with(':'))?;
+        Some(report::painted(label, colour, terminal) + rest)
+    });
+    let text = labelled.unwrap_or(text);
+    let _nobody_listens = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Runs the command that the arguments of the process name.

@@ -134,7 +134,7 @@ mod tests {
     use super::{Change, lines, words, words_of};
 
     #[test]
-    fn words_tags_and_single_characters_are_reported_apart() {
+    fn words_tags_and_single_characters_are_parts() {
         let cases: [(&str, &[&str]); 5] = [
             ("", &[]),
             ("an été 7th", &["an", " ", "été", " ", "7th"]),

@@ -26,7 +26,8 @@ pub struct WriteError {
 }
 
 /// Writes a file whole or not at all: whoever reads it sees what it was before, or all that it is
-/// now. A file that is there keeps its permissions, and a link stays one.
+/// now. A file that is there keeps its permissions, and a link stays one. The folder of a new file is
+/// made if it is not there.
 ///
 /// ```
 /// use unjinja_cli::files::write_whole;
@@ -48,6 +49,9 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), WriteError> {
     let attempt = || {
         let target = followed(path)?;
         let old = writable(&target)?;
+        if let Some(folder) = target.parent().filter(|_| old.is_none()) {
+            fs::create_dir_all(folder)?;
+        }
         let mut temporary = Temporary::beside(&target)?;
         if let Some(old) = old {
             // First of all, or others could read what is meant to be private.
@@ -63,9 +67,29 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), WriteError> {
     })
 }
 
+/// Whether two paths lead to the same file, whatever links are on the way.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (identity(one), identity(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
+
+/// What no other file has.
+#[cfg(unix)]
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).map(|file| (file.dev(), file.ino()))
+}
+
+/// What no other file has, but for those that are linked to it.
+#[cfg(not(unix))]
+fn identity(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize()
+}
+
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
-        ErrorKind::NotFound => "create the folder first",
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             "make the file and its folder writable, or choose another place"
         }
@@ -212,9 +236,44 @@ mod tests {
         let folder = folder();
         let message = refusal(folder.path());
         assert_eq!(message, "it is a folder: choose another place");
-        let message = refusal(&folder.path().join("none/a.json"));
-        assert!(message.ends_with(": create the folder first"), "{message}");
-        assert!(names(folder.path()).is_empty());
+        fs::write(folder.path().join("file"), "").expect("is written");
+        let message = refusal(&folder.path().join("file/a.json"));
+        assert!(message.ends_with(": choose another place"), "{message}");
+        assert_eq!(names(folder.path()), ["file"]);
+    }
+
+    #[test]
+    fn folders_are_made() {
+        let folder = folder();
+        let path = folder.path().join("some/where/a.json");
+        write_whole(&path, "new").expect("is written");
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_is_the_same_by_each_of_its_names() {
+        use std::os::unix::fs::symlink;
+        let folder = folder();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["a", "b"] {
+            fs::write(at(name), "").expect("is written");
+        }
+        fs::create_dir(at("deep")).expect("a folder");
+        symlink("a", at("soft")).expect("a link");
+        fs::hard_link(at("a"), at("hard")).expect("a link");
+        for (name, is_same) in [
+            ("a", true),
+            ("./a", true),
+            ("deep/../a", true),
+            ("soft", true),
+            ("hard", true),
+            ("b", false),
+            ("none", false),
+        ] {
+            assert_eq!(is_same_file(&at("a"), &at(name)), is_same, "{name}");
+        }
+        assert!(!is_same_file(&at("none"), &at("none")));
     }
 
     #[cfg(unix)]

@@ -8,6 +8,7 @@
 mod commands;
 pub mod difference;
 pub mod files;
+mod incoming;
 mod options;
 mod printable;
 pub mod tui;

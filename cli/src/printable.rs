@@ -1,4 +1,4 @@
-//! Texts of strangers, where people look at them.
+//! Texts from anyone, where people look at them.
 
 /// A text without what would move a cursor or turn the direction of writing: such characters come
 /// out as escapes. Line ends and tabs stay.

@@ -35,7 +35,7 @@ impl Outcome {
     }
 }
 
-/// Replaces the numbers that report seconds.
+/// Replaces the numbers of seconds.
 fn without_times(text: &str) -> String {
     let mut text = text.to_owned();
     for before in ["seed 0, ", "time=\"", "\"seconds\": "] {
@@ -129,10 +129,10 @@ fn github_knows_files_from_the_top_of_the_repository_on() {
         .env("GITHUB_WORKSPACE", &folder)
         .output()
         .expect("the program starts");
-    let told = String::from_utf8(out.stdout).expect("it prints UTF-8");
+    let printed = String::from_utf8(out.stdout).expect("it prints UTF-8");
     assert!(
-        told.starts_with("::error file=models/mixed.fixture.yaml,"),
-        "{told}"
+        printed.starts_with("::error file=models/mixed.fixture.yaml,"),
+        "{printed}"
     );
 }
 
@@ -267,11 +267,11 @@ fn a_toml_file_names_the_fixtures() {
         let report = json::read(&outcome.stdout).expect("JSON");
         assert_eq!(report.get("seed"), Some(&5.into()));
         let path = fs::canonicalize(place.join(path)).expect("a file");
-        let told = report
+        let printed = report
             .pointer("/files/0/path")
             .and_then(Value::as_str)
             .expect("a path");
-        assert_eq!(fs::canonicalize(place.join(told)).expect("a file"), path);
+        assert_eq!(fs::canonicalize(place.join(printed)).expect("a file"), path);
         assert_eq!(report.pointer("/files/1"), None);
     }
     let outcome = run_in(&folder, &["check", "other", "--filter", "end"]);
@@ -283,7 +283,7 @@ fn a_toml_file_names_the_fixtures() {
 }
 
 #[test]
-fn who_has_no_fixture_is_reported_how_to_make_one() {
+fn without_a_fixture_the_error_says_how_to_make_one() {
     let folder = scratch("nothing");
     assert_snapshot!(run_in(&folder, &["check"]).shown(), @"
     ! error: there is no fixture in .: make a first one with `unjinja new chat_template.jinja`, or write one: `unjinja schema fixture` tells what it may hold
@@ -485,8 +485,8 @@ mod junit_schema {
                 ("failures", "failure"),
                 ("errors", "error"),
             ] {
-                if let Some(told) = node.attribute(count) {
-                    assert_eq!(told, counted(node, of).to_string(), "<{name} {count}>");
+                if let Some(printed) = node.attribute(count) {
+                    assert_eq!(printed, counted(node, of).to_string(), "<{name} {count}>");
                 }
             }
         }

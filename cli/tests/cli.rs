@@ -73,7 +73,7 @@ fn run(mut command: Command, stdin: &[u8]) -> Outcome {
     });
     Outcome {
         stdout: String::from_utf8(output.stdout).expect("it prints UTF-8"),
-        stderr: String::from_utf8(output.stderr).expect("it tells UTF-8"),
+        stderr: String::from_utf8(output.stderr).expect("it prints UTF-8"),
         status: output.status,
     }
 }
@@ -142,7 +142,7 @@ impl Dialogue {
         let pipe = self.child.stderr.as_mut();
         pipe.expect("the standard error is a pipe")
             .read_to_string(&mut stderr)
-            .expect("it tells UTF-8");
+            .expect("it prints UTF-8");
         Outcome {
             stdout,
             stderr,
@@ -676,9 +676,12 @@ mod failures {
 
     #[test]
     fn no_command() {
-        let told = unjinja("");
-        assert_eq!((told.stdout.as_str(), told.status.code()), ("", Some(2)));
-        assert!(told.stderr.contains("Exit codes:"), "{told}");
+        let printed = unjinja("");
+        assert_eq!(
+            (printed.stdout.as_str(), printed.status.code()),
+            ("", Some(2))
+        );
+        assert!(printed.stderr.contains("Exit codes:"), "{printed}");
     }
 }
 
@@ -1017,8 +1020,8 @@ mod prompts {
             ),
         ] {
             let expected = format!("! error: {expected}\nexit 2");
-            let told = unjinja(&format!("{render} {messages}")).to_string();
-            assert_eq!(told, expected, "{messages}");
+            let printed = unjinja(&format!("{render} {messages}")).to_string();
+            assert_eq!(printed, expected, "{messages}");
         }
     }
 
@@ -1356,11 +1359,11 @@ mod capabilities {
     fn tokens_are_those_that_come_with_the_template() {
         let template = "{% if not eos_token %}{{ raise_exception('no token') }}{% endif %}\
                         {{ messages[0].content }}{% if add_generation_prompt %}{{ eos_token }}{% endif %}";
-        let told = unjinja_with("caps - --eos-token <end>", template).to_string();
-        let prompt = told
+        let printed = unjinja_with("caps - --eos-token <end>", template).to_string();
+        let prompt = printed
             .lines()
             .find(|line| line.starts_with("generation prompt"));
-        assert_snapshot!(prompt.unwrap_or(&told), @r#"generation prompt           "<end>""#);
+        assert_snapshot!(prompt.unwrap_or(&printed), @r#"generation prompt           "<end>""#);
     }
 
     #[test]
@@ -1573,7 +1576,7 @@ mod manual_pages {
 
     #[test]
     fn what_can_not_be_had_is_reported() {
-        for (arguments, told) in [
+        for (arguments, printed) in [
             (
                 "man prase",
                 "error: there is no command `prase`: known are `derive`, ",
@@ -1588,7 +1591,10 @@ mod manual_pages {
             ),
         ] {
             let outcome = unjinja(arguments);
-            assert!(outcome.stderr.starts_with(told), "{arguments}: {outcome}");
+            assert!(
+                outcome.stderr.starts_with(printed),
+                "{arguments}: {outcome}"
+            );
             assert_eq!(outcome.status.code(), Some(2), "{arguments}");
         }
     }
@@ -1617,7 +1623,7 @@ mod closed_outputs {
             let output = child.wait_with_output().expect("the program ends");
             Outcome {
                 stdout: read,
-                stderr: String::from_utf8(output.stderr).expect("it tells UTF-8"),
+                stderr: String::from_utf8(output.stderr).expect("it prints UTF-8"),
                 status: output.status,
             }
         })

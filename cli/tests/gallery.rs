@@ -132,7 +132,7 @@ fn derived_holds_what_derive_makes_of_the_gallery() {
 
 /// How many families of recorded round trips are recovered wholly by what is derived from some
 /// template of the gallery: all whose format is among those of the gallery, but for one, which
-/// writes what stands beside a call as it writes reasoning, so that nothing can report them apart.
+/// writes what stands beside a call as it writes reasoning, so that nothing can distinguish them.
 const FAMILIES_OF_THE_GALLERY: usize = 36;
 
 #[test]

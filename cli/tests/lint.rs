@@ -46,8 +46,8 @@ fn unjinja_lint(folder: &Path, arguments: &str) -> String {
         .output()
         .unwrap();
     let [stdout, stderr] = [out.stdout, out.stderr].map(|text| String::from_utf8(text).unwrap());
-    let told: String = stderr.lines().map(|line| format!("! {line}\n")).collect();
-    format!("{stdout}{told}exit {}", out.status.code().unwrap())
+    let printed: String = stderr.lines().map(|line| format!("! {line}\n")).collect();
+    format!("{stdout}{printed}exit {}", out.status.code().unwrap())
 }
 
 const CALLS: &str = r#"{
@@ -146,10 +146,10 @@ fn the_exit_code_tells_the_worst() {
         ("clean.json --deny U999", 2),
         ("", 2),
     ] {
-        let told = unjinja_lint(&folder, arguments);
+        let printed = unjinja_lint(&folder, arguments);
         assert!(
-            told.ends_with(&format!("exit {code}")),
-            "{arguments}\n{told}"
+            printed.ends_with(&format!("exit {code}")),
+            "{arguments}\n{printed}"
         );
     }
 }
@@ -169,7 +169,7 @@ fn what_can_not_be_read_does_not_keep_the_others_from_being_looked_at() {
 const JINJA: &str = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
                      {% if add_generation_prompt %}<assistant>{% endif %}";
 
-/// What a folder's own chat template and tokens report needs no option.
+/// What a folder's own chat template and tokens show needs no option.
 #[test]
 fn a_folder_is_read_with_its_chat_template() {
     let config = r#"{"eos_token": {"content": "</s>"}, "response_template":
@@ -197,15 +197,15 @@ fn a_folder_is_read_with_its_chat_template() {
 fn a_chat_template_that_renders_nothing_is_an_error() {
     let files = [("clean.json", CLEAN), ("broken.jinja", "{{ 1 / 0 }}")];
     let folder = folder("broken", &files);
-    let told = unjinja_lint(&folder, "clean.json --chat-template broken.jinja");
+    let printed = unjinja_lint(&folder, "clean.json --chat-template broken.jinja");
     assert!(
-        told.contains("not even a question can be rendered"),
-        "{told}"
+        printed.contains("not even a question can be rendered"),
+        "{printed}"
     );
-    assert!(told.ends_with("exit 1"), "{told}");
+    assert!(printed.ends_with("exit 1"), "{printed}");
 }
 
-/// How often each lint is reported what is derived for the gallery, with and without the chat
+/// How often each lint is reported of what is derived for the gallery, with and without the chat
 /// templates. What is reported there is true, and has been looked at.
 #[test]
 fn the_gallery_has_these() {

@@ -72,7 +72,7 @@ const PICTURES: &[Picture] = &[
     },
     Picture {
         name: "no-colours",
-        about: "A tool call while it comes in, without colours: regions are told apart by names and signs",
+        about: "A tool call while it comes in, without colours: regions are distinguished by names and signs",
         source: "chat_templates/xml-calls.jinja",
         size: (90, 26),
         keys: "c}}}}}/</fun⏎n6",
@@ -167,13 +167,13 @@ fn spans(screen: &Buffer) -> Vec<(f32, f32, String)> {
 fn letters_keep_to_their_cells() {
     let mut screen = Buffer::empty(Rect::new(0, 0, 20, 1));
     screen.set_string(0, 0, "│ two words   水 a⏎b │", Style::new());
-    let told: Vec<String> = spans(&screen)
+    let shown: Vec<String> = spans(&screen)
         .into_iter()
         .map(|(from, to, text)| format!("{text} {from:.0}-{to:.0}"))
         .collect();
     // The frame is drawn.
     assert_eq!(
-        told,
+        shown,
         [
             "two words 2-11",
             "水 14-16",

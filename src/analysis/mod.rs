@@ -3,7 +3,7 @@
 //! [`Capabilities`] says what a chat template renders, refuses or silently drops. [`Findings`] say
 //! how its model writes a turn: after which texts it begins, what encloses reasoning, content and
 //! calls, and how a call is written. From findings any kind of parser can be written;
-//! [`derive`](crate::derive()) writes response templates.
+//! [`derive`](crate::derive::derive()) writes response templates.
 //!
 //! ```
 //! use unjinja::analysis::{Capabilities, Findings, Outcome, Topic};

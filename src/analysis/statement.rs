@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::value::{Object, Value};
+
 use super::call_shape::{CallBody, CallKeys, CallShape, Dialect, Slot};
 use super::certainty::Certainty;
 use super::content::ContentShape;
@@ -45,6 +47,18 @@ pub struct Statement {
     pub text: String,
     /// How sure it is.
     pub certainty: Certainty,
+}
+
+impl Statement {
+    /// For programs: an object of `subject`, `certainty` and `text`.
+    pub fn to_value(&self) -> Value {
+        Object::from_iter([
+            ("subject", self.subject.key()),
+            ("certainty", self.certainty.key()),
+            ("text", &self.text),
+        ])
+        .into()
+    }
 }
 
 impl fmt::Display for Subject {

@@ -7,7 +7,7 @@ use crate::json;
 use crate::value::{Object, Value, pointer_below};
 
 use super::error::LoadError;
-use super::text_file::{file_name, read_text};
+use super::text_file::{file_name, is_there, read_text};
 use super::token::{Token, content};
 use super::variant::Templates;
 
@@ -31,11 +31,11 @@ impl Config {
 
     /// Nothing if there is no such file.
     pub(super) fn read_if_there(path: &Path) -> Result<Option<Self>, LoadError> {
-        path.is_file().then(|| Self::read(path)).transpose()
+        is_there(path).then(|| Self::read(path)).transpose()
     }
 
     pub(super) fn parse(name: String, origin: String, text: String) -> Result<Self, LoadError> {
-        match json::read(&text) {
+        match json::read(json::without_byte_order_mark(&text)) {
             Ok(Value::Object(members)) => Ok(Self {
                 name,
                 origin,

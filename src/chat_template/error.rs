@@ -77,6 +77,14 @@ pub enum LoadError {
         /// What is wrong, and what would be right.
         what: String,
     },
+    /// There is nothing in a file.
+    #[error(
+        "{name}: the file is empty: give a chat template, such as the chat_template.jinja of a model"
+    )]
+    Empty {
+        /// The file.
+        name: String,
+    },
     /// There is no chat template.
     #[error("{}", no_template(name, advice, *only_cached, Remedy::name))]
     NoTemplate {

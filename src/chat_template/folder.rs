@@ -7,7 +7,7 @@ use super::error::LoadError;
 use super::extras::Extras;
 use super::options::LoadOptions;
 use super::template::ChatTemplate;
-use super::text_file::{file_name, read_text};
+use super::text_file::{file_name, is_there, read_text};
 use super::variant::Templates;
 
 pub(super) const TEMPLATE: &str = "chat_template.jinja";
@@ -87,11 +87,38 @@ pub(super) fn without_repeats(all: impl IntoIterator<Item = ChatTemplate>) -> Ve
     distinct
 }
 
+/// The files of a folder that a template and what belongs to it may be loaded from, if they are there.
+pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
+    let named = TEMPLATE_FILES.into_iter().chain([TOKENS_MAP, TOKENIZER]);
+    let named = named.map(|file| folder.join(file));
+    let variants = list(&folder.join(VARIANTS_FOLDER)).unwrap_or_default();
+    named
+        .chain(variants)
+        .filter(|path| path.is_file())
+        .collect()
+}
+
+/// Takes tokens and response template from the configuration beside a file, if there is one.
+pub(super) fn take_beside(extras: &mut Extras, path: Option<&Path>) -> Result<(), LoadError> {
+    let Some(mut folder) = path.and_then(Path::parent) else {
+        return Ok(());
+    };
+    if folder.ends_with(VARIANTS_FOLDER)
+        && let Some(outer) = folder.parent()
+    {
+        folder = outer;
+    }
+    if is_there(&folder.join(TOKENIZER_CONFIG)) {
+        take_extras(extras, folder)?;
+    }
+    Ok(())
+}
+
 /// Takes tokens and response template from the files in a folder.
 pub(super) fn take_extras(extras: &mut Extras, folder: &Path) -> Result<(), LoadError> {
     take_small_extras(extras, folder)?;
     let tokenizer = folder.join(TOKENIZER);
-    if extras.lacks_list() && tokenizer.is_file() {
+    if extras.lacks_list() && is_there(&tokenizer) {
         extras.take_added_tokens(&tokenizer)?;
     }
     Ok(())
@@ -121,7 +148,7 @@ pub(super) fn needs_tokenizer(folder: &Path) -> Result<bool, LoadError> {
 fn read_templates(folder: &Path) -> Result<Templates, LoadError> {
     let mut templates = Templates::default();
     let main = folder.join(TEMPLATE);
-    if main.is_file() {
+    if is_there(&main) {
         templates.add(None, read_text(&main)?, TEMPLATE.to_owned());
     }
     let variants = folder.join(VARIANTS_FOLDER);

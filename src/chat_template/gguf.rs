@@ -14,6 +14,7 @@ use std::path::Path;
 
 use super::error::{GgufFault, LoadError};
 use super::extras::Extras;
+use super::folder;
 use super::options::LoadOptions;
 use super::template::ChatTemplate;
 use super::text_file::{MAX_TEXT, file_name};
@@ -71,12 +72,13 @@ pub(super) fn load(
         let [bos, eos] = found.wanted;
         let token = |token: Option<String>, key| match token {
             Some(token) => Token::Is(token, origin(key)),
-            None => Token::Absent(origin(key)),
+            None => Token::Unsaid,
         };
         extras.bos_token = token(bos, BOS);
         extras.eos_token = token(eos, EOS);
         extras.take_special(found.control, &origin(TOKEN_TYPES));
     }
+    folder::take_beside(&mut extras, Some(path))?;
     Ok(extras.with_all(&name, all))
 }
 

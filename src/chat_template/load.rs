@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use crate::json::without_byte_order_mark;
 
 use super::config::Config;
 use super::error::LoadError;
@@ -21,7 +23,8 @@ impl ChatTemplate {
     ///   beside it, if there is one.
     /// - A JSON file holds the template under `chat_template`, as `tokenizer_config.json`,
     ///   `processor_config.json` and `chat_template.json` do.
-    /// - A GGUF file has it in its metadata; the weights are never read, however large.
+    /// - A GGUF file has it in its metadata; the weights are never read, however large. Tokens that it does
+    ///   not name come from beside it, too.
     /// - A folder holds some of these files, as models are published.
     /// - A model on the hub is such a folder, of which only the small files are fetched.
     ///
@@ -132,6 +135,43 @@ fn load_source(source: &Source, options: &LoadOptions<'_>) -> Result<Vec<ChatTem
     }
 }
 
+impl Source {
+    /// The files on this machine from which a template of this source may be loaded, with all that is taken
+    /// from beside it: those that are there.
+    ///
+    /// ```
+    /// use unjinja::chat_template::Source;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let [template, config] = ["chat_template.jinja", "tokenizer_config.json"];
+    /// for file in [template, config, "weights.bin"] {
+    ///     std::fs::write(folder.path().join(file), "{}")?;
+    /// }
+    /// let of_folder = Source::from(folder.path()).files();
+    /// assert_eq!(of_folder, [template, config].map(|file| folder.path().join(file)));
+    /// // The tokens come from the configuration beside it.
+    /// let of_file = Source::from(folder.path().join(template)).files();
+    /// assert_eq!(of_file, of_folder);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn files(&self) -> Vec<PathBuf> {
+        let Self::Path(path) = self else {
+            return Vec::new();
+        };
+        if path.is_dir() {
+            return folder::files(path);
+        }
+        let mut files = vec![path.clone()];
+        let folder = path.parent().unwrap_or(Path::new(""));
+        files.extend(
+            folder::files(folder)
+                .into_iter()
+                .filter(|file| file != path),
+        );
+        files
+    }
+}
+
 fn load_file(path: &Path, options: &LoadOptions<'_>) -> Result<Vec<ChatTemplate>, LoadError> {
     let name = path.display().to_string();
     let fail = |error| LoadError::Read {
@@ -184,6 +224,9 @@ fn load_text(
     path: Option<&Path>,
     options: &LoadOptions<'_>,
 ) -> Result<Vec<ChatTemplate>, LoadError> {
+    if text.trim().is_empty() {
+        return Err(LoadError::Empty { name });
+    }
     let variant = options.variant.as_deref();
     let mut extras = Extras::default();
     let is_json = path.is_some_and(|path| has_extension(path, "json"));
@@ -192,7 +235,7 @@ fn load_text(
             let advice = || nothing_in_json(path);
             let all = config.templates()?.choose(variant, &name, advice)?;
             extras.take(&config)?;
-            take_neighbours(&mut extras, path)?;
+            folder::take_beside(&mut extras, path)?;
             return Ok(extras.with_all(&name, all));
         }
         Err(text) => text,
@@ -200,7 +243,7 @@ fn load_text(
     let mut templates = Templates::default();
     templates.add(None, text, origin);
     let all = templates.choose(variant, &name, String::new)?;
-    take_neighbours(&mut extras, path)?;
+    folder::take_beside(&mut extras, path)?;
     Ok(extras.with_all(&name, all))
 }
 
@@ -217,8 +260,13 @@ fn parse_config(
     if is_json {
         return Config::parse(name.to_owned(), origin.to_owned(), text).map(Ok);
     }
-    let inner = text.trim_start().strip_prefix('{').map(str::trim_start);
-    if !inner.is_some_and(|inner| inner.starts_with('"')) || crate::json::read(&text).is_err() {
+    let inner = without_byte_order_mark(&text)
+        .trim_start()
+        .strip_prefix('{')
+        .map(str::trim_start);
+    if !inner.is_some_and(|inner| inner.starts_with('"'))
+        || crate::json::read(without_byte_order_mark(&text)).is_err()
+    {
         return Ok(Err(text));
     }
     let config = Config::parse(name.to_owned(), origin.to_owned(), text)?;
@@ -253,22 +301,6 @@ fn show_folder(folder: &Path) -> String {
     } else {
         folder.display().to_string()
     }
-}
-
-/// Takes what a `tokenizer_config.json` beside a file says, and what completes it.
-fn take_neighbours(extras: &mut Extras, path: Option<&Path>) -> Result<(), LoadError> {
-    let Some(mut folder) = path.and_then(Path::parent) else {
-        return Ok(());
-    };
-    if folder.ends_with(folder::VARIANTS_FOLDER)
-        && let Some(outer) = folder.parent()
-    {
-        folder = outer;
-    }
-    if folder.join(folder::TOKENIZER_CONFIG).is_file() {
-        folder::take_extras(extras, folder)?;
-    }
-    Ok(())
 }
 
 fn has_extension(path: &Path, wanted: &str) -> bool {

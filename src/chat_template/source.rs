@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use super::error::LoadError;
 use super::model_id::ModelId;
+use super::text_file::is_missing;
 
 /// Where a chat template is to be loaded from.
 ///
@@ -47,8 +48,11 @@ impl Source {
             return Ok(Self::Stdin);
         }
         let path = Path::new(text);
-        // A link to nowhere, or one that may not be looked at, is a path nevertheless.
-        if path.symlink_metadata().is_ok() {
+        // A link to nowhere, or what may not be looked at, is a path nevertheless.
+        if path
+            .symlink_metadata()
+            .map_or_else(|error| !is_missing(&error), |_| true)
+        {
             return Ok(Self::Path(path.to_owned()));
         }
         let not_a_model = match text.parse() {
@@ -125,6 +129,7 @@ mod tests {
             ("no/such.jinja", "it ends as a file does"),
             ("no/such.GGUF", "it ends as a file does"),
             ("/no/such/thing", "it has more than one `/`"),
+            ("Cargo.toml/thing.jinja", "it ends as a file does"),
         ] {
             let error = Source::parse(text).expect_err(text).to_string();
             assert!(error.starts_with(&format!("{text}: ")), "{error}");

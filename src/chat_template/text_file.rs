@@ -1,7 +1,7 @@
 //! Files of text, read whole up to a limit.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 use crate::files::{ReadFault, read_all};
@@ -36,6 +36,19 @@ pub(super) fn read_limited(name: &str, source: impl Read) -> Result<String, Load
             offset: position.offset as u64,
         },
     })
+}
+
+/// Whether there is a file. One that can't be looked at is there, too: reading it says why.
+pub(super) fn is_there(path: &Path) -> bool {
+    match path.metadata() {
+        Ok(metadata) => metadata.is_file(),
+        Err(error) => !is_missing(&error),
+    }
+}
+
+/// Whether an error of the system says that there is nothing of that name.
+pub(super) fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 pub(super) fn too_large(name: &str) -> LoadError {

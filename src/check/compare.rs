@@ -2,10 +2,11 @@
 
 use crate::derive::Derivation;
 use crate::response::{ParseError, ParserOptions, ResponseTemplate, Tools, parse};
-use crate::value::Object;
+use crate::value::{Object, Value};
 
 use super::fixture::Fixture;
 use super::shrink::smallest;
+use super::trace::outcome_object;
 
 /// So many of the diverging texts are shrunk to find the smallest one.
 const MAX_SHRUNK: usize = 12;
@@ -44,6 +45,36 @@ pub struct Divergence {
     pub first: Result<Object, ParseError>,
     /// What the second makes of it.
     pub second: Result<Object, ParseError>,
+}
+
+impl Comparison {
+    /// For programs: an object of how many texts the two have `parted` on, and of the `smallest`
+    /// one, as [`Divergence::to_value`] gives it.
+    pub fn to_value(&self) -> Value {
+        Object::from_iter([
+            ("parted", Value::from(self.diverging.len())),
+            (
+                "smallest",
+                self.smallest.as_ref().map(Divergence::to_value).into(),
+            ),
+        ])
+        .into()
+    }
+}
+
+impl Divergence {
+    /// For programs: an object of the `origin`, `prefix` and `output` of the text, and of what the
+    /// `first` and the `second` template make of it: each an object of a `message` or an `error`.
+    pub fn to_value(&self) -> Value {
+        Object::from_iter([
+            ("origin", Value::from(&self.input.origin)),
+            ("prefix", Value::from(&self.input.prefix)),
+            ("output", Value::from(&self.input.output)),
+            ("first", outcome_object(&self.first).into()),
+            ("second", outcome_object(&self.second).into()),
+        ])
+        .into()
+    }
 }
 
 /// Lets two response templates read the same texts, and looks for the smallest one on which they

@@ -106,6 +106,9 @@ impl Expected {
 }
 
 impl Fixture {
+    /// The JSON Schema of fixtures, by which editors complete and check them.
+    pub const JSON_SCHEMA: &str = include_str!("../../schema/fixture.schema.json");
+
     /// Reads a fixture and whatever it names: paths in it begin at its own folder.
     ///
     /// # Errors

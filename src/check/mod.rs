@@ -28,6 +28,7 @@ mod files;
 mod first;
 mod fixture;
 mod regions;
+mod report_value;
 mod run;
 mod settings;
 mod shrink;

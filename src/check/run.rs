@@ -37,7 +37,7 @@ impl Options {
         self
     }
 
-    /// Sets whether no further case is begun when one has failed.
+    /// Sets whether no further case begins when one has failed.
     pub fn fail_fast(mut self, fail_fast: bool) -> Options {
         self.fail_fast = fail_fast;
         self

@@ -45,9 +45,24 @@ impl EventTrace {
         EventTrace { events, outcome }
     }
 
+    /// For programs: an object of the `message`, or of the `error`, and of the `events`.
+    pub fn to_value(&self) -> Value {
+        let mut out = outcome_object(&self.outcome);
+        out.insert("events", self.events_as_values());
+        out.into()
+    }
+
     /// The events as they are exchanged.
     pub fn events_as_values(&self) -> Vec<Value> {
         self.events.iter().map(OwnedEvent::to_value).collect()
+    }
+}
+
+/// What came of a text, for programs: its `message`, or the `error`.
+pub(super) fn outcome_object(outcome: &Result<Object, ParseError>) -> Object {
+    match outcome {
+        Ok(message) => Object::from_iter([("message", message.clone())]),
+        Err(error) => Object::from_iter([("error", error.to_string())]),
     }
 }
 

@@ -182,13 +182,13 @@ impl Expectation {
 fn new_expectations(template: &ResponseTemplate, case: &Case) -> Vec<Expectation> {
     let message = |message: Object| Expectation::new("message", message);
     let error = |error: ParseError| Expectation::new("error", error.to_string());
-    let story = case.read(template, &Cut::whole());
-    let failures = case.differences(template, &story).into_iter();
+    let trace = case.read(template, &Cut::whole());
+    let failures = case.differences(template, &trace).into_iter();
     let new = failures.filter_map(|failure| match failure {
         Failure::Message { actual, .. } => Some(message(actual)),
         Failure::Events { actual, .. } => Some(Expectation::new("events", actual)),
         Failure::OtherError { actual, .. } => Some(error(actual)),
-        Failure::NothingExpected(story) => Some(story.outcome.map_or_else(error, message)),
+        Failure::NothingExpected(trace) => Some(trace.outcome.map_or_else(error, message)),
         Failure::NotParsed(actual) => Some(error(actual).in_place_of("message")),
         Failure::Parsed { actual, .. } => Some(message(actual).in_place_of("error")),
         Failure::NoAnchor | Failure::Cut { .. } => None,

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::response::ResponseTemplate;
-use crate::value::Value;
+use crate::value::{Object, Value};
 
 use super::choices::{Choices, OPEN_CHOICES};
 use super::score::{KINDS, Score, Tally};
@@ -46,6 +46,20 @@ impl Candidate {
             synthetic,
             damaged,
         }
+    }
+
+    /// For programs: an object of the `template`, whether it was `chosen`, its `differences`, and
+    /// how many texts that are `rendered`, `synthetic` and `damaged` it has recovered.
+    pub fn to_value(&self) -> Value {
+        Object::from_iter([
+            ("template", self.template.as_value().clone()),
+            ("chosen", self.is_chosen.into()),
+            ("differences", self.differences.iter().copied().collect()),
+            ("rendered", self.rendered.to_value()),
+            ("synthetic", self.synthetic.to_value()),
+            ("damaged", self.damaged.to_value()),
+        ])
+        .into()
     }
 }
 

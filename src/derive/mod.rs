@@ -24,7 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The only room that knows both sides. Findings leave questions open; each answer makes another
+//! Findings leave questions open; each answer makes another
 //! draft, and every draft is run, by the real parser, over all renderings of probes and over what
 //! models do to such texts.
 
@@ -54,6 +54,7 @@ use crate::analysis::{Findings, MissingToken, advice};
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError};
 use crate::remedy::Remedy;
 use crate::response::{ResponseTemplate, TemplateError, Tools};
+use crate::value::{Object, Value};
 
 use material::Material;
 use sample::Sampling;
@@ -158,6 +159,47 @@ impl Derivation {
             drafts: chosen.tried.len(),
             findings: material.findings,
         }
+    }
+
+    /// For programs: an object of the `template`; whether it [is whole](Self::is_whole); the names of the
+    /// `missing_tokens`; the `findings`, as [`Findings::to_value`] gives
+    /// them; the `proof`, row by row, as [`Row::to_value`] gives them; the conversations that are
+    /// `refused`; the `damage`, a [`DamageRow`] for each kind; and the number of `drafts`.
+    ///
+    /// ```
+    /// use unjinja::chat_template::ChatTemplate;
+    /// use unjinja::derive::{DeriveOptions, derive};
+    ///
+    /// let template = ChatTemplate::from_jinja(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let report = derive(&template, &DeriveOptions::default())?.to_value();
+    /// let first = report.pointer("/proof/0").expect("there are renderings");
+    /// assert_eq!(first.get("name"), Some(&"an answer".into()));
+    /// assert_eq!(first.pointer("/recovery/kind"), Some(&"recovered".into()));
+    /// # Ok::<(), unjinja::derive::DeriveError>(())
+    /// ```
+    pub fn to_value(&self) -> Value {
+        let damage = self.damage();
+        let refused = self.refused.iter().map(RefusedConversation::to_value);
+        Object::from_iter([
+            ("template", self.template.as_value().clone()),
+            ("is_whole", self.is_whole().into()),
+            (
+                "missing_tokens",
+                self.missing_tokens
+                    .iter()
+                    .map(|token| &token.name)
+                    .collect(),
+            ),
+            ("findings", self.findings.to_value()),
+            ("proof", self.proof.iter().map(Row::to_value).collect()),
+            ("refused", refused.collect()),
+            ("damage", damage.iter().map(DamageRow::to_value).collect()),
+            ("drafts", self.drafts.into()),
+        ])
+        .into()
     }
 
     /// Whether all that the chat template writes is recovered, and no token is missing that is part of
@@ -357,8 +399,9 @@ fn no_turn(refusal: Option<&RenderError>, words: impl Fn(Remedy) -> &'static str
 /// Says why no question is rendered, and what may help.
 fn no_question(error: &RenderError, words: impl Fn(Remedy) -> &'static str) -> String {
     let advice = advice::advice(error, words).map_or_else(String::new, |how| format!("; {how}"));
+    let of_question = error.of_question();
     // The error may end with an excerpt of the template, which has lines of its own.
     let error = error.to_string();
     let (what, excerpt) = error.split_at(error.find('\n').unwrap_or(error.len()));
-    format!("not even a question can be rendered: {what}{advice}{excerpt}")
+    format!("{of_question}: {what}{advice}{excerpt}")
 }

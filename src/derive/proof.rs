@@ -2,7 +2,7 @@
 
 use crate::analysis::assistant_turn::AssistantTurn;
 use crate::response::{ResponseTemplate, Tools};
-use crate::value::Object;
+use crate::value::{Object, Value};
 
 use super::damage::Damaged;
 use super::material::Material;
@@ -47,6 +47,21 @@ pub enum Recovery {
     },
 }
 
+impl Row {
+    /// For programs: an object of `name`, `prefix`, `output`, `message` and `recovery`, which is
+    /// what [`Recovery::to_value`] gives.
+    pub fn to_value(&self) -> Value {
+        Object::from_iter([
+            ("name", Value::from(&self.name)),
+            ("prefix", Value::from(&self.prefix)),
+            ("output", Value::from(&self.output)),
+            ("message", self.message.clone().into()),
+            ("recovery", self.recovery.to_value()),
+        ])
+        .into()
+    }
+}
+
 impl Recovery {
     /// Whether all that was written came back.
     pub fn is_recovered(&self) -> bool {
@@ -75,6 +90,23 @@ impl Recovery {
             Recovery::NotExpressible { .. } => "not expressible",
         }
     }
+
+    /// For programs: an object of `kind`, which is the [`key`](Self::key), and of what was `lost`
+    /// or how the message differs, the `difference`. Where another message has the same text, it is
+    /// the `other`.
+    pub fn to_value(&self) -> Value {
+        let mut out = Object::from_iter([("kind", self.key())]);
+        match self {
+            Recovery::Whole => None,
+            Recovery::LostByTemplate(lost) => out.insert("lost", lost.iter().collect::<Value>()),
+            Recovery::NotRecovered(difference) => out.insert("difference", difference),
+            Recovery::NotExpressible { difference, other } => {
+                out.insert("difference", difference);
+                out.insert("other", other.clone())
+            }
+        };
+        out.into()
+    }
 }
 
 /// What a response template makes of a damaged rendering.
@@ -101,6 +133,31 @@ pub struct DamageRow {
     pub recovered: usize,
     /// How many there are.
     pub total: usize,
+}
+
+impl DamagedText {
+    /// For programs: an object of `damage`, `prefix`, `output`, and whether it is `recovered`.
+    pub fn to_value(&self) -> Value {
+        Object::from_iter([
+            ("damage", Value::from(&self.damage)),
+            ("prefix", Value::from(&self.prefix)),
+            ("output", Value::from(&self.output)),
+            ("recovered", self.is_recovered.into()),
+        ])
+        .into()
+    }
+}
+
+impl DamageRow {
+    /// For programs: an object of `damage`, and of how many texts are `recovered` of a `total`.
+    pub fn to_value(&self) -> Value {
+        Object::from_iter([
+            ("damage", Value::from(&self.damage)),
+            ("recovered", self.recovered.into()),
+            ("total", self.total.into()),
+        ])
+        .into()
+    }
 }
 
 /// What a template makes of the chat template's own renderings.

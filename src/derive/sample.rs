@@ -7,6 +7,7 @@ use crate::analysis::{Findings, TurnHeaders, TurnShape, advice, markers};
 use crate::chat_template::RenderError;
 use crate::remedy::Remedy;
 use crate::response::Tools;
+use crate::value::{Object, Value};
 
 use super::conversations::{Conversation, THOUGHT, conversations, tools};
 
@@ -84,6 +85,15 @@ impl RefusedConversation {
             Some(advice) => format!("{why}: {advice}"),
             None => why,
         }
+    }
+
+    /// For programs: an object of the `name` of the conversation, and the `error`.
+    pub fn to_value(&self) -> Value {
+        Object::from_iter([
+            ("name", self.name.as_str()),
+            ("error", self.error.message()),
+        ])
+        .into()
     }
 }
 

@@ -7,6 +7,7 @@ use std::fmt;
 use crate::analysis::assistant_turn::AssistantTurn;
 use crate::json;
 use crate::response::ResponseTemplate;
+use crate::value::{Object, Value};
 
 use super::material::Material;
 use super::sample::Origin;
@@ -24,6 +25,13 @@ pub struct Tally {
     pub recovered: usize,
     /// How many there are.
     pub total: usize,
+}
+
+impl Tally {
+    /// For programs: an object of how many are `recovered`, and of the `total`.
+    pub fn to_value(&self) -> Value {
+        Object::from_iter([("recovered", self.recovered), ("total", self.total)]).into()
+    }
 }
 
 /// As in `3/4`.

@@ -27,6 +27,7 @@ use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 use crate::diagnostic::Diagnostic;
 use crate::json::Places;
 use crate::response::ResponseTemplate;
+use crate::value::{Object, Value};
 
 pub use catalogue::Lint;
 pub use rulings::{Ruling, Rulings, Selector, UnknownLint};
@@ -64,6 +65,20 @@ pub struct Complaint {
     pub level: Level,
     /// What it is about, what is likely to hurt and why, and what to do about it.
     pub diagnostic: Diagnostic,
+}
+
+impl Complaint {
+    /// For programs: an object of `level`, `code` and `name`, and of what
+    /// [`Diagnostic::to_value`] gives.
+    pub fn to_value(&self) -> Value {
+        let mut out = Object::from_iter([
+            ("level", self.level.key()),
+            ("code", self.lint.code()),
+            ("name", self.lint.name()),
+        ]);
+        out.extend(self.diagnostic.to_value().into_object());
+        out.into()
+    }
 }
 
 impl fmt::Display for Complaint {

@@ -59,20 +59,20 @@ fn losing_close(subject: &Subject<'_>, name: &str, close: &Watch) -> Option<Stri
     };
     let loses = |example: &&Example| {
         let text = format!("{WORD}{opened}{}", example.text);
-        let said = |text: &str| said(subject, name, text).is_some_and(|text| text == WORD);
-        !example.matched().is_empty() && said(&text) && !said(&format!("{text}\n"))
+        let reads = |text: &str| value_of(subject, name, text).is_some_and(|text| text == WORD);
+        !example.matched().is_empty() && reads(&text) && !reads(&format!("{text}\n"))
     };
     let example = subject.examples(close).iter().find(loses)?;
     Some(example.text.clone())
 }
 
 /// What a field says in the message that a text means.
-fn said(subject: &Subject<'_>, field: &str, text: &str) -> Option<String> {
+fn value_of(subject: &Subject<'_>, field: &str, text: &str) -> Option<String> {
     let options = ParserOptions {
         on_malformed: OnMalformed::Event,
         ..ParserOptions::default()
     };
     let message = parse(subject.template, "", text, options).ok()?;
-    let said = message.get(field).and_then(Value::as_str);
-    said.map(str::to_owned)
+    let value = message.get(field).and_then(Value::as_str);
+    value.map(str::to_owned)
 }

@@ -1,5 +1,7 @@
 //! What a parser reports while text comes in.
 
+mod from_value;
+
 use std::borrow::Cow;
 use std::ops::Range;
 

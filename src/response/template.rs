@@ -58,6 +58,12 @@ pub(crate) struct Inner {
 }
 
 impl ResponseTemplate {
+    /// The JSON Schema of response templates, by which editors complete and check them.
+    ///
+    /// A schema does not know all: whether regular expressions can be used, for one. Loading a
+    /// template shows it.
+    pub const JSON_SCHEMA: &str = include_str!("../../schema/response-template.schema.json");
+
     /// Reads a template from a JSON document.
     ///
     /// All faults are reported at once, each with its place in the document:

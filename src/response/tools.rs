@@ -1,11 +1,15 @@
 //! Typing the arguments of tool calls by the schemas of the tools.
 
+mod declaration;
+mod types;
+
 use std::sync::Arc;
 
-use crate::json;
-use crate::number;
-use crate::value::{JsonString, Number, Object, Value, object};
-use crate::white_space;
+use crate::diagnostic::Diagnostic;
+use crate::value::{Object, Value, object};
+
+use declaration::{AS_TOOL, declarations, list_of};
+use types::{Type, cast, collect_types};
 
 /// What the parameters of some tools are declared to be. Clones share it.
 ///
@@ -46,50 +50,73 @@ pub struct Tools {
 /// What no tools are as a value.
 static EMPTY_LIST: Value = Value::Array(Vec::new());
 
-/// A type that a schema declares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Type {
-    Integer,
-    Number,
-    Boolean,
-    Null,
-    Object,
-    Array,
-    Other,
-}
-
 impl Tools {
     /// No tools: arguments stay as they were parsed.
     pub fn none() -> Tools {
         Tools::default()
     }
 
-    /// Reads a list of tools. What does not have the form of a tool types nothing.
+    /// Reads a list of tools, in any of these shapes:
+    ///
+    /// - `{"function": {"name", "parameters"}}`, as chat templates take them, and most servers;
+    /// - `{"name", "parameters"}`;
+    /// - `{"name", "input_schema"}`, or `inputSchema`;
+    /// - `{"functionDeclarations": [{"name", "parameters"}]}`, whose types may be in upper case.
+    ///
+    /// The list may stand below `tools`, as in a request. What has no such shape types nothing;
+    /// [`complaints`](Self::complaints) are about that.
+    ///
+    /// ```
+    /// use unjinja::{json, Tools};
+    ///
+    /// let request = json::read(r#"{"tools": [
+    ///     {"name": "wait", "input_schema": {"properties": {"seconds": {"type": "integer"}}}}
+    /// ]}"#)?;
+    /// assert!(Tools::from_value(&request).names().eq(["wait"]));
+    /// # Ok::<(), json::Error>(())
+    /// ```
     pub fn from_value(tools: &Value) -> Tools {
-        let Some(list) = tools.as_array() else {
+        let Some((_, list)) = list_of(tools) else {
             return Tools::none();
         };
         let mut properties = Object::new();
-        for tool in list {
-            let tool = tool.as_object();
-            let function = match tool.and_then(|tool| tool.get("function")) {
-                Some(function) => function.as_object(),
-                None => tool,
-            };
-            let Some(function) = function else { continue };
-            let Some(Value::String(name)) = function.get("name") else {
-                continue;
-            };
-            let declared = function
-                .get("parameters")
-                .and_then(Value::as_object)
-                .and_then(|parameters| parameters.get("properties"))
-                .and_then(Value::as_object);
-            properties.insert(name.clone(), declared.cloned().unwrap_or_default());
+        for declared in declarations(tools).into_iter().flatten() {
+            properties.insert(declared.name.clone(), declared.properties());
         }
         Tools {
-            list: Some(Arc::new(tools.clone())),
+            list: (!list.is_empty()).then(|| Arc::new(Value::Array(list.to_vec()))),
             properties,
+        }
+    }
+
+    /// What of some tools types nothing, though someone may think that it does.
+    ///
+    /// ```
+    /// use unjinja::{json, Tools};
+    ///
+    /// let list = json::read(r#"[{"name": "wait", "parameters": {"seconds": {"type": "integer"}}}, 3]"#)?;
+    /// let complaints: Vec<String> = Tools::complaints(&list).iter().map(ToString::to_string).collect();
+    /// assert_eq!(complaints, [
+    ///     "/0/parameters: there are no `properties` in it, so no argument is typed: write it as a JSON \
+    ///      schema, {\"type\": \"object\", \"properties\": …}",
+    ///     "/1: expected a tool, found a number: write each as {\"type\": \"function\", \"function\": \
+    ///      {\"name\": …, \"parameters\": …}}",
+    /// ]);
+    /// # Ok::<(), json::Error>(())
+    /// ```
+    pub fn complaints(tools: &Value) -> Vec<Diagnostic> {
+        match list_of(tools) {
+            None => {
+                let message = format!("expected a list of tools, found {}", tools.type_name());
+                vec![Diagnostic::new(message).with_remedy(AS_TOOL)]
+            }
+            Some(_) => declarations(tools)
+                .into_iter()
+                .filter_map(|declared| match declared {
+                    Ok(declared) => declared.complaint(),
+                    Err(complaint) => Some(complaint),
+                })
+                .collect(),
         }
     }
 
@@ -185,104 +212,85 @@ impl AsRef<Value> for Tools {
     }
 }
 
-/// Adds the types that a schema names, in their order.
-fn collect_types(schema: &Value, types: &mut Vec<Type>) {
-    let Some(schema) = schema.as_object() else {
-        return;
-    };
-    let first = types.len();
-    match schema.get("type") {
-        Some(Value::String(name)) => types.push(Type::from_name(name)),
-        Some(Value::Array(names)) => {
-            types.extend(
-                names
-                    .iter()
-                    .filter_map(Value::as_json_string)
-                    .map(Type::from_name),
-            );
-        }
-        _ => {}
-    }
-    for union in ["anyOf", "oneOf"] {
-        for choice in schema
-            .get(union)
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            collect_types(choice, types);
-        }
-    }
-    let nullable = schema.get("nullable").is_some_and(is_truthy);
-    if nullable && !types[first..].contains(&Type::Null) {
-        types.push(Type::Null);
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
 
-fn is_truthy(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(flag) => *flag,
-        Value::Number(Number::Int(n)) => *n != 0,
-        Value::Number(Number::BigInt(_)) => true,
-        Value::Number(Number::Float(n)) => *n != 0.0,
-        Value::String(text) => !text.is_empty(),
-        Value::Array(values) => !values.is_empty(),
-        Value::Object(object) => !object.is_empty(),
+    fn value(json: &str) -> Value {
+        json::read(json).expect("JSON")
     }
-}
 
-impl Type {
-    fn from_name(name: &JsonString) -> Type {
-        match name.as_str() {
-            Some("integer") => Type::Integer,
-            Some("number") => Type::Number,
-            Some("boolean") => Type::Boolean,
-            Some("null") => Type::Null,
-            Some("object") => Type::Object,
-            Some("array") => Type::Array,
-            _ => Type::Other,
+    #[test]
+    fn tools_type_in_every_shape() {
+        let schema = r#"{"type": "object", "properties": {"n": {"type": "integer"}}}"#;
+        let upper = r#"{"type": "OBJECT", "properties": {"n": {"anyOf": [{"type": "INTEGER"}]}}}"#;
+        for (tools, schema) in [
+            (
+                r#"[{"type": "function", "function": {"name": "f", "parameters": S}}]"#,
+                schema,
+            ),
+            (r#"[{"name": "f", "parameters": S}]"#, schema),
+            (r#"[{"name": "f", "input_schema": S}]"#, schema),
+            (r#"[{"name": "f", "inputSchema": S}]"#, schema),
+            (r#"{"tools": [{"name": "f", "input_schema": S}]}"#, schema),
+            (
+                r#"[{"functionDeclarations": [{"name": "f", "parameters": S}]}]"#,
+                upper,
+            ),
+            (
+                r#"{"functionDeclarations": [{"name": "f", "parameters": S}]}"#,
+                upper,
+            ),
+            (
+                r#"{"tools": [{"function_declarations": [{"name": "f", "parametersJsonSchema": S}]}]}"#,
+                schema,
+            ),
+        ] {
+            let tools = value(&tools.replace('S', schema));
+            assert_eq!(Tools::complaints(&tools), [], "{tools:?}");
+            let mut call = value(r#"{"function": {"name": "f", "arguments": {"n": "3"}}}"#);
+            Tools::from_value(&tools).cast(&mut call);
+            let typed = value(r#"{"function": {"name": "f", "arguments": {"n": 3}}}"#);
+            assert_eq!(call, typed, "{tools:?}");
         }
     }
-}
 
-/// The text as the first type that it fits.
-fn cast(text: &JsonString, types: &[Type]) -> Option<Value> {
-    types.iter().find_map(|declared| match declared {
-        Type::Object => json::read_wtf8(text.as_wtf8())
-            .ok()
-            .filter(|value| value.as_object().is_some()),
-        Type::Array => json::read_wtf8(text.as_wtf8())
-            .ok()
-            .filter(|value| value.as_array().is_some()),
-        _ => cast_scalar(text.as_str()?, *declared),
-    })
-}
-
-fn cast_scalar(text: &str, declared: Type) -> Option<Value> {
-    match declared {
-        Type::Integer => number::read_int(text)
-            .or_else(|| number::read_float(text).and_then(whole))
-            .map(Value::from),
-        Type::Number => {
-            let float = number::read_float(text).filter(|float| float.is_finite())?;
-            let number = match whole(float) {
-                Some(int) if !text.contains('.') => int,
-                _ => Number::Float(float),
-            };
-            Some(number.into())
+    #[test]
+    fn what_types_nothing_is_reported_with_its_place() {
+        for (tools, expected) in [
+            ("[]", &[][..]),
+            (
+                r#"[{"name": "f"}, {"function": {"name": "f", "parameters": {"type": "object"}}}]"#,
+                &[],
+            ),
+            (
+                r#"{"f": {"parameters": {}}}"#,
+                &["expected a list of tools, found an object"],
+            ),
+            (r#""[]""#, &["expected a list of tools, found a string"]),
+            (r#"[{"toolSpec": {"name": "f"}}]"#, &["/0: this is no tool"]),
+            (
+                r#"{"tools": [{"function": "f"}]}"#,
+                &["/tools/0/function: expected a tool, found a string"],
+            ),
+            (
+                r#"{"functionDeclarations": [{}]}"#,
+                &["/functionDeclarations/0: this is no tool"],
+            ),
+            (
+                r#"[{"name": "f", "parameters": "{}"}, {"name": "g", "input_schema": {"properties": []}}]"#,
+                &[
+                    "/0/parameters: expected a JSON schema",
+                    "/1/input_schema: its `properties` are no",
+                ],
+            ),
+        ] {
+            let found = Tools::complaints(&value(tools));
+            assert_eq!(found.len(), expected.len(), "{found:?}");
+            for (complaint, expected) in found.iter().zip(expected) {
+                assert!(complaint.to_string().starts_with(expected), "{complaint}");
+            }
         }
-        Type::Boolean => match white_space::strip(text).to_ascii_lowercase().as_str() {
-            "true" | "1" => Some(true.into()),
-            "false" | "0" => Some(false.into()),
-            _ => None,
-        },
-        Type::Null => matches!(white_space::strip(text), "null" | "None").then_some(Value::Null),
-        Type::Object | Type::Array | Type::Other => None,
     }
-}
-
-/// A float without a fraction as a whole number.
-fn whole(float: f64) -> Option<Number> {
-    (float.is_finite() && float.fract() == 0.0).then(|| number::int_of_float(float))
 }

@@ -138,6 +138,24 @@ impl Value {
         }
     }
 
+    /// The members, if this is an object; otherwise there are none.
+    ///
+    /// ```
+    /// use unjinja::{Object, Value};
+    ///
+    /// let rest: Value = r#"{"b": 2, "c": 3}"#.parse()?;
+    /// let mut object = Object::from_iter([("a", 1)]);
+    /// object.extend(rest.into_object());
+    /// assert_eq!(Value::from(object).to_string(), r#"{"a":1,"b":2,"c":3}"#);
+    /// # Ok::<(), unjinja::json::Error>(())
+    /// ```
+    pub fn into_object(self) -> Object {
+        match self {
+            Self::Object(object) => object,
+            _ => Object::new(),
+        }
+    }
+
     /// What this is, in the words of error messages: `a string`, `null`.
     pub fn type_name(&self) -> &'static str {
         match self {
@@ -240,6 +258,27 @@ impl From<Number> for Value {
 impl From<Vec<Value>> for Value {
     fn from(items: Vec<Value>) -> Self {
         Self::Array(items)
+    }
+}
+
+/// Makes an array.
+///
+/// ```
+/// use unjinja::Value;
+///
+/// let squares: Value = (1..4).map(|n| n * n).collect();
+/// assert_eq!(squares.to_string(), "[1,4,9]");
+/// ```
+impl<V: Into<Value>> FromIterator<V> for Value {
+    fn from_iter<I: IntoIterator<Item = V>>(items: I) -> Self {
+        Self::Array(items.into_iter().map(V::into).collect())
+    }
+}
+
+/// Nothing is `null`.
+impl<V: Into<Value>> From<Option<V>> for Value {
+    fn from(value: Option<V>) -> Self {
+        value.map_or(Self::Null, V::into)
     }
 }
 

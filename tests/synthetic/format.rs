@@ -820,7 +820,7 @@ impl Maker {
     }
 }
 
-/// Whether nothing but a word tells where calls begin.
+/// Whether nothing but a word shows where calls begin.
 pub fn begins_with_word(calls: &Calls) -> bool {
     let head = match &calls.body {
         Body::Named { head, .. } => match head.first() {

@@ -1,13 +1,13 @@
 //! `unjinja analyze`: what a chat template says of a format.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
-use unjinja::analysis::{Evidence, EvidenceRendering, Findings, Subject};
-use unjinja::{Object, Value, json};
+use unjinja::analysis::{Evidence, Findings, Statement, Subject};
+use unjinja::{Object, Value};
 
-use super::Failure;
 use super::report::{self, Format};
 use super::source::SourceArgs;
+use super::{Failure, output};
 
 /// Show how a model writes its turn, as far as its chat template says
 #[derive(Debug, clap::Args)]
@@ -51,16 +51,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let (findings, evidence) = found.map_err(|error| {
         Failure::Wrong(format!(
-            "{}: not even a question can be rendered: {error}",
-            template.name
+            "{}: {}: {error}",
+            template.name,
+            error.of_question()
         ))
     })?;
     let text = match args.format {
         Format::Human => for_people(&template.name, &findings, &evidence),
         Format::Json => for_programs(&template.name, &findings, &evidence),
     };
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).map_err(Failure::printing)
+    output::print(&text)
 }
 
 fn for_people(name: &str, findings: &Findings, evidence: &[Evidence]) -> String {
@@ -81,33 +81,18 @@ fn for_people(name: &str, findings: &Findings, evidence: &[Evidence]) -> String 
 }
 
 fn for_programs(name: &str, findings: &Findings, evidence: &[Evidence]) -> String {
-    let rendering = |one: &EvidenceRendering| -> Value {
-        Object::from_iter([
-            ("conversation", one.title.as_str()),
-            ("rendering", one.text.as_str()),
-        ])
-        .into()
-    };
-    let mut out = Object::new();
-    out.insert("source", name);
-    out.insert("findings", findings.to_value());
-    let statements = findings.statements().into_iter().map(|statement| -> Value {
-        Object::from_iter([
-            ("subject", statement.subject.key()),
-            ("certainty", statement.certainty.key()),
-            ("text", statement.text.as_str()),
-        ])
-        .into()
-    });
-    out.insert("statements", statements.collect::<Vec<Value>>());
+    let statements = findings.statements();
+    let mut out = Object::from_iter([
+        ("source", Value::from(name)),
+        ("findings", findings.to_value()),
+        (
+            "statements",
+            statements.iter().map(Statement::to_value).collect(),
+        ),
+    ]);
     if !evidence.is_empty() {
-        let all = evidence.iter().map(|evidence| -> Value {
-            let mut pair = Object::from_iter([("subject", evidence.subject.key())]);
-            pair.insert("without", rendering(&evidence.without));
-            pair.insert("with", rendering(&evidence.with));
-            pair.into()
-        });
-        out.insert("evidence", all.collect::<Vec<Value>>());
+        let evidence: Value = evidence.iter().map(Evidence::to_value).collect();
+        out.insert("evidence", evidence);
     }
-    json::write_styled(&out.into(), &json::Style::pretty(2)) + "\n"
+    output::pretty(&out.into())
 }

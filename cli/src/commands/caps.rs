@@ -1,13 +1,11 @@
 //! `unjinja caps`: what a chat template can do.
 
-use std::io::{self, Write};
-
 use unjinja::analysis::{Capabilities, Outcome, Topic};
 use unjinja::json;
 
-use super::Failure;
 use super::report::Format;
 use super::source::SourceArgs;
+use super::{Failure, output};
 
 /// Tell what a chat template renders, refuses, or silently drops
 #[derive(Debug, clap::Args)]
@@ -38,20 +36,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let base = args.source.options.base();
     let capabilities = Capabilities::of(&template, &base).map_err(|error| {
         Failure::Wrong(format!(
-            "{}: not even a question can be rendered: {error}",
-            template.name
+            "{}: {}: {error}",
+            template.name,
+            error.of_question()
         ))
     })?;
     let text = match args.format {
         Format::Human => table(&capabilities),
-        Format::Json => {
-            json::write_styled(&capabilities.to_value(), &json::Style::pretty(2)) + "\n"
-        }
+        Format::Json => output::pretty(&capabilities.to_value()),
     };
-    io::stdout()
-        .lock()
-        .write_all(text.as_bytes())
-        .map_err(Failure::printing)
+    output::print(&text)
 }
 
 fn table(capabilities: &Capabilities) -> String {

@@ -2,16 +2,16 @@
 
 mod changes;
 mod human;
-mod json;
 mod junit;
 mod workflow;
 
 use std::env;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
+use crate::options::option_name;
 use crate::printable;
 use unjinja::check::{Fixture, Options, Report, Settings, check, find};
 
@@ -40,7 +40,7 @@ const HOW_TO_BEGIN: &str = "make a first one with `unjinja new chat_template.jin
 
 Fixtures are files that end in .fixture.yaml, .fixture.yml or .fixture.json. Every case is read
 many times: whole, byte by byte, character by character, and in random pieces. The message has to
-be the same each time, and the events have to tell the same story.
+be the same each time, and the events have to be the same.
 
 unjinja.toml, in the current folder or one above it, may name the fixtures:
   [check]
@@ -113,7 +113,16 @@ fn fixtures(given: &[PathBuf], settings: &Settings) -> Result<Vec<PathBuf>, Fail
     let shortened = |path: &PathBuf| path.strip_prefix(&here).unwrap_or(path).to_owned();
     let paths = match (given, settings.paths.as_slice()) {
         ([], []) => vec![PathBuf::from(".")],
-        ([], named) => named.iter().map(shortened).collect(),
+        ([], named) => {
+            let named: Vec<PathBuf> = named.iter().map(shortened).collect();
+            if let Some(missing) = named
+                .iter()
+                .find(|path| matches!(path.try_exists(), Ok(false)))
+            {
+                return Err(Failure::Input(not_there(missing)));
+            }
+            named
+        }
         (given, _) => given.to_vec(),
     };
     let paths: Vec<PathBuf> = paths
@@ -140,6 +149,16 @@ fn fixtures(given: &[PathBuf], settings: &Settings) -> Result<Vec<PathBuf>, Fail
     Ok(found)
 }
 
+/// What is said of a path of unjinja.toml where there is nothing.
+fn not_there(path: &Path) -> String {
+    let path = path.display().to_string();
+    let remedy = match path.contains(['*', '?', '[']) {
+        true => "patterns are not understood: name a folder, and all fixtures below it are found",
+        false => "name what is there; paths begin at the folder of unjinja.toml",
+    };
+    format!("unjinja.toml: [check] paths: there is nothing at {path}: {remedy}")
+}
+
 /// Shows and writes what is expected from now on. Whether anything was written.
 fn update_all(report: &Report, options: &Options) -> Result<bool, Failure> {
     let mut has_changed = false;
@@ -162,21 +181,20 @@ fn update_all(report: &Report, options: &Options) -> Result<bool, Failure> {
         }
         let text = changes::shown(&file.path, &update, io::stderr().is_terminal());
         print_error(format_args!("{text}"));
-        output::write_whole(&file.path, &update.text)?;
+        output::change(&file.path, &update.text)?;
         has_changed = true;
     }
     Ok(has_changed)
 }
 
 fn print(report: &Report, format: Format) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
     let text = match format {
-        Format::Human => human::report(report, out.is_terminal()),
-        Format::Json => json::report(report),
+        Format::Human => human::report(report, io::stdout().is_terminal()),
+        Format::Json => output::pretty(&report.explain_to_value(option_name)),
         Format::Junit => junit::report(report),
         Format::Github => workflow::report(report),
     };
-    out.write_all(text.as_bytes()).map_err(Failure::printing)
+    output::print(&text)
 }
 
 fn verdict(report: &Report, args: &Args) -> Result<(), Failure> {

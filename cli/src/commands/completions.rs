@@ -1,11 +1,9 @@
 //! `unjinja completions`: how shells complete the commands.
 
-use std::io::{self, Write};
-
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::{Cli, Failure};
+use super::{Cli, Failure, output};
 
 /// Print a script by which a shell completes unjinja's commands and options
 #[derive(Debug, clap::Args)]
@@ -37,8 +35,5 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     // Into memory first: clap_complete panics where it can't write, as into a pipe that is closed.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "unjinja", &mut script);
-    io::stdout()
-        .lock()
-        .write_all(&script)
-        .map_err(Failure::printing)
+    output::print(&script)
 }

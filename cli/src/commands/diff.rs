@@ -1,23 +1,23 @@
 //! `unjinja diff`: whether two response templates read the same texts alike.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use crate::options::option_name;
 use crate::printable;
-use unjinja::chat_template::{ChatTemplate, LoadOptions, Source};
-use unjinja::check::{Comparison, ComparisonInput, Divergence, Fixture, compare, find};
+use unjinja::chat_template::ChatTemplate;
+use unjinja::check::{Comparison, ComparisonInput, Fixture, compare, find};
 use unjinja::derive::{DeriveOptions, derive};
-use unjinja::{Object, ParseError, Value, json};
+use unjinja::{Object, ParseError};
 
 use super::report::{Format, changed_lines, painted_diff};
-use super::source::report_left_out;
-use super::{Failure, input};
+use super::source::{SourceOptions, report_left_out};
+use super::{Failure, input, output};
 
 /// Find out whether two response templates read the same texts alike
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  On texts that are made up of the markers of both:
+  On texts that are put together from the markers of both:
     unjinja diff old.json new.json
 
   On what a chat template renders, too, and on what models do to such texts:
@@ -50,6 +50,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SOURCE")]
     chat_template: Option<String>,
 
+    #[command(flatten)]
+    options: SourceOptions,
+
     /// Fixtures, or folders that have some, whose outputs they are to read
     #[arg(long, value_name = "PATH", num_args = 1..)]
     fixtures: Vec<PathBuf>,
@@ -66,13 +69,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     texts.extend(of_fixtures(&args.fixtures)?);
     texts.extend(rendered(args)?);
     let comparison = compare(&first, &second, &texts);
-    let mut out = io::stdout().lock();
     let report = match args.format {
-        Format::Human => human(args, &comparison, texts.len(), out.is_terminal()),
-        Format::Json => as_json(&comparison, texts.len()),
+        Format::Human => human(args, &comparison, texts.len(), io::stdout().is_terminal()),
+        Format::Json => for_programs(&comparison, texts.len()),
     };
-    out.write_all(report.as_bytes())
-        .map_err(Failure::printing)?;
+    output::print(&report)?;
     match comparison.smallest {
         None => Ok(()),
         Some(_) => Err(Failure::Reported(1)),
@@ -96,26 +97,22 @@ fn of_fixtures(paths: &[PathBuf]) -> Result<Vec<ComparisonInput>, Failure> {
 
 /// What the chat template renders, if there is one.
 fn rendered(args: &Args) -> Result<Vec<ComparisonInput>, Failure> {
-    let options = LoadOptions::default();
+    let mut options = DeriveOptions::default();
+    options.base = args.options.base();
     let texts = |template: &ChatTemplate| {
-        let derivation = derive(template, &DeriveOptions::default());
-        derivation.map(|derivation| ComparisonInput::of_derivation(&derivation))
+        derive(template, &options)
+            .map(|derivation| ComparisonInput::of_derivation(&derivation))
+            .map_err(|error| format!("{}: {}", template.name, error.explain(option_name)))
     };
     if let Some(source) = &args.chat_template {
-        let loaded = Source::parse(source).and_then(|source| ChatTemplate::load(&source, &options));
-        let template = loaded.map_err(|error| Failure::Input(error.explain(option_name)))?;
-        return texts(&template).map_err(|error| {
-            let error = error.explain(option_name);
-            Failure::Input(format!("{}: {error}", template.name))
-        });
+        return texts(&args.options.load(source)?).map_err(Failure::Input);
     }
     // One that is not asked for need not be there, nor be of use.
     for path in [&args.first, &args.second] {
-        match ChatTemplate::beside(path, &options).map(|found| found.map(|found| texts(&found))) {
-            Ok(Some(Ok(texts))) => return Ok(texts),
-            Ok(None) => {}
-            Ok(Some(Err(error))) => report_left_out(&error.explain(option_name)),
-            Err(error) => report_left_out(&error.explain(option_name)),
+        match args.options.beside(path).map(|template| texts(&template)) {
+            Some(Ok(texts)) => return Ok(texts),
+            Some(Err(error)) => report_left_out(&error),
+            None => {}
         }
     }
     Ok(Vec::new())
@@ -148,37 +145,13 @@ fn human(args: &Args, comparison: &Comparison, count: usize, terminal: bool) -> 
 
 fn outcome(outcome: &Result<Object, ParseError>) -> String {
     match outcome {
-        Ok(message) => json::write_styled(&message.clone().into(), &json::Style::pretty(2)) + "\n",
+        Ok(message) => output::pretty(&message.clone().into()),
         Err(error) => format!("error: {error}\n"),
     }
 }
 
-fn as_json(comparison: &Comparison, count: usize) -> String {
-    let mut out = Object::new();
-    out.insert("texts", count);
-    out.insert("parted", comparison.diverging.len());
-    out.insert(
-        "smallest",
-        comparison
-            .smallest
-            .as_ref()
-            .map_or(Value::Null, |p| smallest(p).into()),
-    );
-    json::write_styled(&out.into(), &json::Style::pretty(2)) + "\n"
-}
-
-fn smallest(divergence: &Divergence) -> Object {
-    let mut out = Object::new();
-    out.insert("origin", divergence.input.origin.as_str());
-    out.insert("prefix", divergence.input.prefix.as_str());
-    out.insert("output", divergence.input.output.as_str());
-    for (name, outcome) in [("first", &divergence.first), ("second", &divergence.second)] {
-        let mut side = Object::new();
-        match outcome {
-            Ok(message) => side.insert("message", message.clone()),
-            Err(error) => side.insert("error", error.to_string()),
-        };
-        out.insert(name, side);
-    }
-    out
+fn for_programs(comparison: &Comparison, count: usize) -> String {
+    let mut out = Object::from_iter([("texts", count)]);
+    out.extend(comparison.to_value().into_object());
+    output::pretty(&out.into())
 }

@@ -3,15 +3,16 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use unjinja::chat_template::{ChatTemplate, LoadOptions, Source};
+use unjinja::check::is_fixture;
 use unjinja::{ResponseTemplate, TemplateError, Tools, Value, files, json};
+
+use crate::incoming::Incoming;
 
 use super::Failure;
 
 /// Files that are read whole may be this large; templates and prompts are far smaller.
 const MAX_FILE: u64 = 256 << 20;
-
-/// How much is read from a stream at a time.
-const BLOCK: usize = 64 << 10;
 
 /// Reads a whole file of text; `-` is standard input.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
@@ -65,15 +66,27 @@ pub(crate) fn read_json(path: &Path) -> Result<Value, Failure> {
 /// Reads the tools that a prompt offered.
 pub(crate) fn read_tools(path: &Path) -> Result<Tools, Failure> {
     let value = read_json(path)?;
-    let list = list(&value, path, "tools")?;
-    let tools = Tools::from_value(&list);
-    if tools.names().next().is_none() {
-        super::print_error(format_args!(
-            "warning: {}: no tool is recognised; write each as {{\"function\": {{\"name\": …, \"parameters\": …}}}}\n",
-            path.display()
-        ));
+    let (tools, remark) =
+        tools(&value).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+    if let Some(remark) = remark {
+        super::print_error(format_args!("warning: {}: {remark}\n", path.display()));
     }
     Ok(tools)
+}
+
+/// The tools in a value, and what of them types nothing, if anything. What is no list of any is refused.
+pub(crate) fn tools(value: &Value) -> Result<(Tools, Option<String>), String> {
+    let tools = Tools::from_value(value);
+    let complaints = Tools::complaints(value);
+    let remark = complaints.first().map(|first| match complaints.len() {
+        1 => first.to_string(),
+        count => format!("{first} (and {} more like that)", count - 1),
+    });
+    let is_list = value.as_array().is_some() || !tools.as_list().is_empty();
+    match remark {
+        Some(error) if !is_list => Err(error),
+        remark => Ok((tools, remark)),
+    }
 }
 
 /// A JSON document that holds a response template.
@@ -92,18 +105,30 @@ impl TemplateDocument {
     /// model's folder.
     pub(crate) fn find(path: &Path) -> Result<TemplateDocument, Failure> {
         let in_folder = path.join("tokenizer_config.json");
-        if path.is_dir() && !in_folder.exists() {
+        if path.is_dir() && matches!(in_folder.try_exists(), Ok(false)) {
+            let message = "there is no tokenizer_config.json in this folder";
+            let remedy = derive_remedy(path)
+                .unwrap_or_else(|| "name the file of the response template".to_owned());
             return Err(Failure::Input(format!(
-                "{}: there is no tokenizer_config.json in this folder: name the file of the \
-                 response template",
+                "{}: {message}: {remedy}",
                 path.display()
             )));
         }
+        let given = path;
         let path = if path.is_dir() { &in_folder } else { path };
+        if is_fixture(path) {
+            return Err(Failure::Input(format!(
+                "{}: this is a fixture: check it with `unjinja check`, and give the response template \
+                 that it names here",
+                path.display()
+            )));
+        }
         let text = read_json_text(path)?;
         let name = path.display().to_string();
-        let pointer = ResponseTemplate::find_in(&text)
-            .map_err(|error| Failure::Input(error.in_file(name.as_str()).to_string()))?;
+        let pointer = ResponseTemplate::find_in(&text).map_err(|error| {
+            let remedy = derive_remedy(given).map_or_else(String::new, |how| format!(": {how}"));
+            Failure::Input(format!("{}{remedy}", error.in_file(name.as_str())))
+        })?;
         let document = json::read(&text).ok();
         let eos_token = document.as_ref().and_then(|d| d.get("eos_token"));
         let eos_token = eos_token.and_then(|token| token.get("content").unwrap_or(token).as_str());
@@ -120,6 +145,19 @@ impl TemplateDocument {
     }
 }
 
+/// What to do about a file or folder without a response template that has a chat template.
+fn derive_remedy(path: &Path) -> Option<String> {
+    let source = Source::Path(path.to_owned());
+    let is_file = path.try_exists().unwrap_or(false);
+    let loaded = is_file.then(|| ChatTemplate::load(&source, &LoadOptions::default()));
+    loaded?.ok()?;
+    Some(format!(
+        "derive one from the chat template that is there, with `unjinja derive {} -o \
+         response_template.json`",
+        path.display()
+    ))
+}
+
 /// Reads a response template, or one that stands in a tokenizer's configuration, and says what of
 /// it has no effect.
 pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, Failure> {
@@ -134,98 +172,49 @@ pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, Failure> {
     Ok(template)
 }
 
-/// Reads text as it comes in, and hands it on at once, piece by piece; a character that comes in
-/// two pieces is put together.
+/// How a text that came in has ended.
+pub(crate) enum Ended {
+    /// As it should.
+    Whole,
+    /// In its middle, and why.
+    Broken(String),
+}
+
+/// Reads text as it comes in, and hands it on at once, piece by piece. Where bytes are no character it ends,
+/// or goes on with U+FFFD in their place if it may.
 pub(crate) fn read_stream(
     name: &str,
-    mut source: impl Read,
+    source: impl Read,
+    is_lossy: bool,
     mut take: impl FnMut(&str) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut block = vec![0; BLOCK];
-    // The block begins with this many bytes of a character that is not complete.
-    let mut kept = 0;
-    let mut offset = 0;
+) -> Result<Ended, Failure> {
+    let mut incoming = Incoming::new(source);
+    let mut is_reported = false;
     loop {
-        let read = match source.read(&mut block[kept..]) {
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(Failure::Input(format!("{name}: {error}"))),
+        let piece = match incoming.next() {
+            Ok(Some(piece)) => piece,
+            Ok(None) => return Ok(Ended::Whole),
+            Err(error) => return Ok(Ended::Broken(format!("{name}: {error}"))),
         };
-        let bytes = &block[..kept + read];
-        let (text, rest) = match std::str::from_utf8(bytes) {
-            Ok(text) => (text, 0),
-            Err(error) => {
-                let valid = error.valid_up_to();
-                let text = std::str::from_utf8(&bytes[..valid]).unwrap_or_default();
-                if error.error_len().is_some() || read == 0 {
-                    take(text)?;
-                    return Err(Failure::Input(not_utf8(name, offset + valid)));
-                }
-                (text, bytes.len() - valid)
+        match piece.fault {
+            Some(fault) if !is_lossy => {
+                take(&piece.text[..fault.in_piece])?;
+                let offset = fault.offset;
+                return Ok(Ended::Broken(format!(
+                    "{name}: byte {offset} is not valid UTF-8: save the text as UTF-8, or read on with \
+                     `--lossy`"
+                )));
             }
-        };
-        if !text.is_empty() {
-            take(text)?;
-        }
-        if read == 0 {
-            return Ok(());
-        }
-        let (start, end) = (text.len(), text.len() + rest);
-        offset += start;
-        block.copy_within(start..end, 0);
-        kept = rest;
-    }
-}
-
-fn not_utf8(name: &str, offset: usize) -> String {
-    format!("{name}: byte {offset} is not valid UTF-8: save the text as UTF-8")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A source that gives away a few bytes at a time.
-    struct Slow<'b>(&'b [u8], usize);
-
-    impl Read for Slow<'_> {
-        fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
-            let taken = self.1.min(self.0.len()).min(block.len());
-            block[..taken].copy_from_slice(&self.0[..taken]);
-            self.0 = &self.0[taken..];
-            Ok(taken)
-        }
-    }
-
-    fn read(bytes: &[u8], step: usize) -> Result<String, String> {
-        let mut text = String::new();
-        let result = read_stream("input", Slow(bytes, step), |piece| {
-            text.push_str(piece);
-            Ok(())
-        });
-        result.map(|()| text).map_err(|failure| failure.to_string())
-    }
-
-    #[test]
-    fn characters_cut_in_two_are_put_together() {
-        let text = "aé日😀\u{301}z";
-        for step in 1..8 {
-            assert_eq!(read(text.as_bytes(), step).as_deref(), Ok(text), "{step}");
-        }
-    }
-
-    #[test]
-    fn bytes_that_are_no_character_are_refused_with_their_offset() {
-        for (bytes, offset) in [
-            (&b"ab\xffcd"[..], 2),
-            (b"\xc3\xa9\xe6\x97", 2),
-            (b"abc\xe6\x97x", 3),
-        ] {
-            for step in 1..4 {
-                let expected =
-                    format!("input: byte {offset} is not valid UTF-8: save the text as UTF-8");
-                assert_eq!(read(bytes, step), Err(expected), "{bytes:?} by {step}");
+            Some(fault) if !is_reported => {
+                is_reported = true;
+                let offset = fault.offset;
+                super::print_error(format_args!(
+                    "warning: {name}: byte {offset} is not valid UTF-8: it is read as U+FFFD, as are all \
+                     that follow\n"
+                ));
             }
+            _ => {}
         }
+        take(&piece.text)?;
     }
 }

@@ -28,11 +28,26 @@ struct Batch {
     lines: Vec<Result<String, usize>>,
 }
 
+/// What comes of a line.
+#[derive(Default)]
+pub(crate) struct Reply {
+    pub(crate) answer: Object,
+    /// What the command would warn of, were the line all that it is given.
+    pub(crate) warnings: Vec<String>,
+}
+
 /// Answers every line of a file (`-` is standard input) with a line.
 ///
 /// `work` answers one line's object; what it returns is written with the line's `id`. A line that
 /// is no JSON object is reported on standard error, and makes the batch a failure in the end.
-pub(crate) fn run(path: &Path, work: impl Fn(&Object) -> Object + Sync) -> Result<(), Failure> {
+///
+/// Warnings are reported with their line. One that comes again is counted, and the count is reported in the
+/// end.
+pub(crate) fn run(
+    path: &Path,
+    is_lossy: bool,
+    work: impl Fn(&Object) -> Reply + Sync,
+) -> Result<(), Failure> {
     let source: Box<dyn Read + Send> = if path == Path::new("-") {
         Box::new(io::stdin())
     } else {
@@ -56,7 +71,7 @@ pub(crate) fn run(path: &Path, work: impl Fn(&Object) -> Object + Sync) -> Resul
     }
     let batches = Mutex::new(batches);
     std::thread::scope(|scope| {
-        let reader = scope.spawn(|| read_batches(source, &name, tickets, batch_sender));
+        let reader = scope.spawn(|| read_batches(source, (&name, is_lossy), tickets, batch_sender));
         for _ in 0..threads {
             let answer_sender = answer_sender.clone();
             let (batches, name, work) = (&batches, &name, &work);
@@ -70,7 +85,7 @@ pub(crate) fn run(path: &Path, work: impl Fn(&Object) -> Object + Sync) -> Resul
             });
         }
         drop(answer_sender);
-        let written = write_answers(answers, ticket_sender);
+        let written = write_answers(answers, ticket_sender, &name);
         let read = reader
             .join()
             .map_err(|_| Failure::Input(format!("{name}: reading it failed")))?;
@@ -92,7 +107,7 @@ fn next(batches: &Mutex<Receiver<Batch>>) -> Option<Batch> {
 
 fn read_batches(
     source: impl Read,
-    name: &str,
+    (name, is_lossy): (&str, bool),
     tickets: Receiver<()>,
     batches: SyncSender<Batch>,
 ) -> Result<(), Failure> {
@@ -107,7 +122,7 @@ fn read_batches(
         let mut size = 0;
         let mut ended = false;
         while batch.lines.len() < BATCH_LINES && size < BATCH_BYTES {
-            let Some(line) = read_line(&mut source, name, line_number)? else {
+            let Some(line) = read_line(&mut source, (name, is_lossy), line_number)? else {
                 ended = true;
                 break;
             };
@@ -129,7 +144,7 @@ fn read_batches(
 
 fn read_line(
     source: &mut impl BufRead,
-    name: &str,
+    (name, is_lossy): (&str, bool),
     number: usize,
 ) -> Result<Option<Result<String, usize>>, Failure> {
     let mut line = Vec::new();
@@ -143,6 +158,13 @@ fn read_line(
         ))),
         Ok(_) => {
             while line.pop_if(|byte| matches!(byte, b'\n' | b'\r')).is_some() {}
+            // Some editors begin files with it.
+            if number == 1 && line.starts_with("\u{feff}".as_bytes()) {
+                line.drain(.."\u{feff}".len());
+            }
+            if is_lossy {
+                return Ok(Some(Ok(String::from_utf8_lossy(&line).into_owned())));
+            }
             let text = String::from_utf8(line);
             Ok(Some(text.map_err(|error| error.utf8_error().valid_up_to())))
         }
@@ -155,13 +177,16 @@ struct Answers {
     lines: usize,
     /// Lines that are no JSON object, each with the reason.
     faults: Vec<String>,
+    /// Each with the number of its line.
+    warnings: Vec<(usize, String)>,
 }
 
-fn answer(name: &str, batch: &Batch, work: &impl Fn(&Object) -> Object) -> Answers {
+fn answer(name: &str, batch: &Batch, work: &impl Fn(&Object) -> Reply) -> Answers {
     let mut answers = Answers {
         text: String::new(),
         lines: batch.lines.len(),
         faults: Vec::new(),
+        warnings: Vec::new(),
     };
     for (index, line) in batch.lines.iter().enumerate() {
         let place = batch.first_line + index;
@@ -191,7 +216,12 @@ fn answer(name: &str, batch: &Batch, work: &impl Fn(&Object) -> Object) -> Answe
         };
         let mut answer = Object::new();
         answer.insert("id", object.get("id").cloned().unwrap_or_default());
-        answer.extend(work(&object));
+        let reply = work(&object);
+        answer.extend(reply.answer);
+        let warnings = reply.warnings.into_iter();
+        answers
+            .warnings
+            .extend(warnings.map(|warning| (place, warning)));
         json::write_into(&mut answers.text, &answer.into(), &json::Style::COMPACT);
         answers.text.push('\n');
     }
@@ -202,19 +232,23 @@ fn answer(name: &str, batch: &Batch, work: &impl Fn(&Object) -> Object) -> Answe
 fn write_answers(
     answers: Receiver<(usize, Answers)>,
     tickets: SyncSender<()>,
+    name: &str,
 ) -> Result<usize, Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut waiting = BTreeMap::new();
     let mut next = 0;
     let mut faults = 0;
     let mut progress = Progress::new();
+    let mut warnings = Warnings::default();
     loop {
         let received = match answers.try_recv() {
             Ok(received) => Some(received),
             Err(TryRecvError::Disconnected) => None,
             Err(TryRecvError::Empty) => {
                 // Nobody is kept waiting for what is answered.
-                out.flush().map_err(Failure::printing)?;
+                if has_gone(out.flush())? {
+                    return Ok(faults);
+                }
                 answers.recv().ok()
             }
         };
@@ -224,21 +258,78 @@ fn write_answers(
         waiting.insert(number, batch);
         while let Some(answers) = waiting.remove(&next) {
             next += 1;
-            out.write_all(answers.text.as_bytes())
-                .map_err(Failure::printing)?;
+            let written = out.write_all(answers.text.as_bytes());
             for fault in &answers.faults {
                 progress.clear();
                 super::print_error(format_args!("error: {fault}\n"));
             }
             faults += answers.faults.len();
+            for (line, warning) in answers.warnings {
+                if warnings.is_new(line, &warning) {
+                    progress.clear();
+                    super::print_error(format_args!("warning: {name}:{line}: {warning}\n"));
+                }
+            }
+            if has_gone(written)? {
+                return Ok(faults);
+            }
             progress.add(answers.lines);
             // Nobody takes the ticket when all has been read.
             let _ = tickets.send(());
         }
     }
     progress.clear();
-    out.flush().map_err(Failure::printing)?;
+    has_gone(out.flush())?;
+    warnings.report_repeated(name);
     Ok(faults)
+}
+
+/// The warnings that have been reported: batches are long, and their lines alike.
+#[derive(Default)]
+struct Warnings {
+    /// Each with its first line, and how often it has come again.
+    known: BTreeMap<String, (usize, usize)>,
+}
+
+impl Warnings {
+    /// So many different ones are counted. Of others each is reported.
+    const COUNTED: usize = 1000;
+
+    fn is_new(&mut self, line: usize, warning: &str) -> bool {
+        if let Some((_, again)) = self.known.get_mut(warning) {
+            *again += 1;
+            return false;
+        }
+        if self.known.len() < Self::COUNTED {
+            self.known.insert(warning.to_owned(), (line, 0));
+        }
+        true
+    }
+
+    fn report_repeated(&self, name: &str) {
+        let known = self.known.iter();
+        let known = known.map(|(warning, (line, again))| (line, again, warning));
+        let mut repeated: Vec<_> = known.filter(|(_, again, _)| **again > 0).collect();
+        repeated.sort();
+        for (line, again, warning) in repeated {
+            let lines = match again {
+                1 => "1 more line".to_owned(),
+                count => format!("{count} more lines"),
+            };
+            super::print_error(format_args!(
+                "warning: {name}: {lines} as line {line}: {warning}\n"
+            ));
+        }
+    }
+}
+
+/// Whether the reader of the answers has gone. Nobody wants more of them, and what was found until then
+/// counts.
+fn has_gone(written: io::Result<()>) -> Result<bool, Failure> {
+    match written.map_err(Failure::printing) {
+        Err(Failure::Closed) => Ok(true),
+        written => written.map(|()| false),
+    }
 }
 
 /// A line on the terminal that says how far the work is.

@@ -1,6 +1,6 @@
 //! `unjinja lint`: what will hurt about a response template, before it does.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
@@ -9,11 +9,12 @@ use crate::printable;
 use unjinja::analysis::Findings;
 use unjinja::chat_template::ChatTemplate;
 use unjinja::lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, lint};
-use unjinja::{Diagnostic, Object, Position, Value, json};
+use unjinja::{Diagnostic, Object, Value};
 
 use super::input::TemplateDocument;
+use super::report::painted;
 use super::source::{SourceOptions, report_left_out};
-use super::{Failure, github};
+use super::{Failure, github, output};
 
 /// Say what will hurt about a response template, before it does
 #[derive(Debug, clap::Args)]
@@ -94,7 +95,7 @@ const RULINGS: [(&str, Ruling, &str); 2] = [
         "Take these for errors: codes or names, with commas, or `all`. A single code counts more \
          than `all`, and of two options about the same the later one",
     ),
-    ("allow", Ruling::Allow, "Don't tell of these"),
+    ("allow", Ruling::Allow, "Don't report these"),
 ];
 
 impl clap::Args for RulingArgs {
@@ -148,16 +149,31 @@ struct Finding {
     /// What it means for the exit code.
     exit_code: u8,
     diagnostic: Diagnostic,
+    /// What programs are given, beside the file: what a complaint is as a value.
+    members: Object,
 }
 
 impl Finding {
     fn of_fault(file: &str, fault: Diagnostic) -> Finding {
+        Finding::without_lint(file.to_owned(), fault, 2)
+    }
+
+    /// What is no complaint has neither code nor name.
+    fn without_lint(file: String, diagnostic: Diagnostic, exit_code: u8) -> Finding {
+        let level = Level::Error;
+        let mut members = Object::from_iter([
+            ("level", Value::from(level.key())),
+            ("code", Value::Null),
+            ("name", Value::Null),
+        ]);
+        members.extend(diagnostic.to_value().into_object());
         Finding {
-            file: file.to_owned(),
+            file,
             lint: None,
-            level: Level::Error,
-            exit_code: 2,
-            diagnostic: fault,
+            level,
+            exit_code,
+            diagnostic,
+            members,
         }
     }
 
@@ -166,13 +182,8 @@ impl Finding {
         let file = path.display().to_string();
         let text = failure.to_string();
         let message = text.strip_prefix(&format!("{file}: ")).unwrap_or(&text);
-        Finding {
-            diagnostic: Diagnostic::new(message),
-            lint: None,
-            level: Level::Error,
-            exit_code: failure.exit_code(),
-            file,
-        }
+        let diagnostic = Diagnostic::new(message);
+        Finding::without_lint(file, diagnostic, failure.exit_code())
     }
 
     fn of_complaint(file: &str, complaint: Complaint) -> Finding {
@@ -181,6 +192,7 @@ impl Finding {
             lint: Some(complaint.lint),
             level: complaint.level,
             exit_code: u8::from(complaint.level == Level::Error),
+            members: complaint.to_value().into_object(),
             diagnostic: complaint.diagnostic,
         }
     }
@@ -203,7 +215,7 @@ impl Finding {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.list {
-        return print(&list());
+        return output::print(list());
     }
     if let Some(code) = &args.explain {
         let lint = Lint::find(code).ok_or_else(|| {
@@ -211,7 +223,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 "there is no lint `{code}`: `unjinja lint --list` shows all there are"
             ))
         })?;
-        return print(lint.page());
+        return output::print(lint.page());
     }
     let given = match &args.chat_template {
         Some(source) => Some(args.options.load(source)?),
@@ -229,8 +241,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             Err(failure) => found.push(Finding::unreadable(path, &failure)),
         }
     }
-    print(&match args.format {
-        Format::Human => for_people(&found, looked_at),
+    output::print(match args.format {
+        Format::Human => for_people(&found, looked_at, io::stdout().is_terminal()),
         Format::Json => for_programs(&found),
         Format::Github => found.iter().map(for_github).collect(),
     })?;
@@ -291,9 +303,7 @@ fn look_at(
     options.rulings = rulings.clone();
     let complaints = lint(&template, &options).map_err(|error| {
         let name = options.chat_template.map_or("", |template| &template.name);
-        Failure::Wrong(format!(
-            "{name}: not even a question can be rendered: {error}"
-        ))
+        Failure::Wrong(format!("{name}: {}: {error}", error.of_question()))
     })?;
     let complaints = complaints.into_iter();
     Ok(complaints
@@ -321,20 +331,26 @@ fn list() -> String {
     Lint::all().map(line).collect()
 }
 
-fn for_people(found: &[Finding], templates: usize) -> String {
+fn for_people(found: &[Finding], templates: usize, terminal: bool) -> String {
     let mut out = String::new();
     for finding in found {
         let place = match finding.diagnostic.position {
             Some(position) => format!("{}:{}:{}", finding.file, position.line, position.column),
             None => finding.file.clone(),
         };
-        let (level, title) = (finding.level.key(), finding.title());
+        let colour = match finding.level {
+            Level::Error => "31",
+            _ => "33",
+        };
+        let level = painted(finding.level.key(), colour, terminal);
+        let title = finding.title();
         out.push_str(&format!(
             "{place}: {level}: {title}\n  {}\n",
             printable(&finding.message())
         ));
         if let Some(remedy) = &finding.diagnostic.remedy {
-            out.push_str(&format!("  help: {}\n", printable(remedy)));
+            let help = painted("help", "36", terminal);
+            out.push_str(&format!("  {help}: {}\n", printable(remedy)));
         }
         out.push('\n');
     }
@@ -358,26 +374,12 @@ fn for_people(found: &[Finding], templates: usize) -> String {
 }
 
 fn for_programs(found: &[Finding]) -> String {
-    let object = |finding: &Finding| -> Value {
-        let text = |text: Option<&str>| text.map_or(Value::Null, Value::from);
-        let number = |number: Option<usize>| number.map_or(Value::Null, |n| (n as i64).into());
-        let about = &finding.diagnostic;
-        let (line, column) = about.position.map(Position::line_column).unzip();
-        Object::from_iter([
-            ("file", finding.file.as_str().into()),
-            ("level", finding.level.key().into()),
-            ("code", text(finding.lint.map(Lint::code))),
-            ("name", text(finding.lint.map(Lint::name))),
-            ("pointer", about.pointer.as_str().into()),
-            ("line", number(line)),
-            ("column", number(column)),
-            ("message", about.message.as_str().into()),
-            ("remedy", text(about.remedy.as_deref())),
-        ])
-        .into()
+    let object = |finding: &Finding| -> Object {
+        let mut out = Object::from_iter([("file", &finding.file)]);
+        out.extend(finding.members.clone());
+        out
     };
-    let all: Value = found.iter().map(object).collect::<Vec<Value>>().into();
-    json::write_styled(&all, &json::Style::pretty(2)) + "\n"
+    output::pretty(&found.iter().map(object).collect())
 }
 
 fn for_github(finding: &Finding) -> String {
@@ -386,9 +388,4 @@ fn for_github(finding: &Finding) -> String {
     let message = finding.message() + &remedy.collect::<String>();
     let (level, file, title) = (finding.level, &finding.file, finding.title());
     github::command(level, file, about.position, &title, &printable(&message))
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).map_err(Failure::printing)
 }

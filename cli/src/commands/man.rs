@@ -1,14 +1,14 @@
 //! `unjinja man`: the help of the commands as manual pages.
 
-use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::CommandFactory;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use super::{Cli, Failure, output};
+use super::output::{self, Output};
+use super::{Cli, Failure};
 
 /// Print a manual page, or write all of them into a folder
 #[derive(Debug, clap::Args)]
@@ -20,8 +20,8 @@ use super::{Cli, Failure, output};
     unjinja man -o ~/.local/share/man/man1
     man unjinja-derive
 
-  Install them for everyone:
-    sudo unjinja man -o /usr/local/share/man/man1
+  Install them for everyone, in place of those of an older unjinja:
+    sudo unjinja man -o /usr/local/share/man/man1 --force
 
 The pages say what `--help` says. man looks into ~/.local/share/man if ~/.local/bin is in your PATH.
 
@@ -33,9 +33,13 @@ pub(crate) struct Args {
     #[arg(value_name = "COMMAND", conflicts_with = "output")]
     command: Option<String>,
 
-    /// Write all pages into this folder, such as unjinja.1 and unjinja-parse.1
+    /// Write all pages into this folder, such as unjinja.1 and unjinja-parse.1; `-` prints them all
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
+
+    /// Replace pages that are there already
+    #[arg(long, requires = "output")]
+    force: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -43,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     // Only now do the subcommands know that their names begin with `unjinja`.
     main.build();
     if let Some(folder) = &args.output {
-        return write_all(&main, folder);
+        return write_all(&main, folder, args.force);
     }
     let command = match &args.command {
         None => &main,
@@ -52,10 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             .ok_or_else(|| Failure::Input(unknown(name, &main)))?,
     };
     let page = page(command).map_err(Failure::printing)?;
-    io::stdout()
-        .lock()
-        .write_all(page.as_bytes())
-        .map_err(Failure::printing)
+    output::print(&page)
 }
 
 fn unknown(name: &str, main: &clap::Command) -> String {
@@ -69,17 +70,17 @@ fn unknown(name: &str, main: &clap::Command) -> String {
     )
 }
 
-fn write_all(main: &clap::Command, folder: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(folder).map_err(|error| {
-        let folder = folder.display();
-        Failure::Input(format!(
-            "{folder}: can't make the folder: {error}: choose another place"
-        ))
-    })?;
+fn write_all(main: &clap::Command, folder: &Path, force: bool) -> Result<(), Failure> {
+    let sources = Vec::new();
+    let output = Output { sources, force };
     for command in [main].into_iter().chain(main.get_subcommands()) {
         let name = command.get_display_name().unwrap_or(command.get_name());
         let page = page(command).map_err(Failure::printing)?;
-        output::write_whole(&folder.join(format!("{name}.1")), &page)?;
+        let place = match output::is_stdout(folder) {
+            true => folder.to_owned(),
+            false => folder.join(format!("{name}.1")),
+        };
+        output.write(&place, &page)?;
     }
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! `unjinja new`: a first fixture for a chat template.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use crate::options::option_name;
@@ -9,8 +8,9 @@ use unjinja::chat_template::Source;
 use unjinja::check::{FirstFixture, is_fixture};
 use unjinja::derive::{Derivation, DeriveOptions, derive};
 
+use super::output::{self, Output};
 use super::source::SourceArgs;
-use super::{Failure, input, output, print_error};
+use super::{Failure, input, print_error};
 
 /// Write a first fixture for a chat template, ready to be edited
 #[derive(Debug, clap::Args)]
@@ -63,14 +63,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Some(path) => path.clone(),
         None => PathBuf::from(format!("{}.fixture.yaml", stem(&args.source.source))),
     };
+    let output = args.output_of();
+    output.check(&place)?;
     let template = args.source.load()?;
-    let is_stdout = place == Path::new("-");
-    if !is_stdout && place.exists() && !args.force {
-        return Err(Failure::Input(format!(
-            "{}: the file is there already: choose another with `-o FILE`, or replace it with `--force`",
-            place.display()
-        )));
-    }
     let mut options = DeriveOptions::default();
     options.base = args.source.options.base();
     let derivation = derive(&template, &options)
@@ -86,11 +81,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         template.name
     );
     let text = fixture.to_text(&place, &comment);
-    if is_stdout {
-        let mut out = io::stdout().lock();
-        return out.write_all(text.as_bytes()).map_err(Failure::printing);
+    output.write(&place, &text)?;
+    if output::is_stdout(&place) {
+        return Ok(());
     }
-    output::write_whole(&place, &text)?;
     let is_found = is_fixture(&place);
     let (cases, place) = (fixture.cases.len(), place.display());
     print_error(format_args!(
@@ -103,6 +97,19 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+impl Args {
+    /// How a file is written that is made of what is read.
+    fn output_of(&self) -> Output {
+        let source = Source::parse(&self.source.source);
+        let mut sources = source.map_or(Vec::new(), |source| source.files());
+        sources.extend(self.response_template.clone());
+        Output {
+            sources,
+            force: self.force,
+        }
+    }
 }
 
 /// The fixture, with its response template as it was asked for.

@@ -1,12 +1,79 @@
-//! Files that commands write.
+//! What commands print, and the files that they write.
 
-use std::path::Path;
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
-use crate::files;
+use crate::files::{self, is_same_file};
+
+use unjinja::{Value, json};
 
 use super::Failure;
 
-/// Writes a file whole or not at all.
-pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
+/// JSON for programs that people can read, too.
+pub(crate) fn pretty(value: &Value) -> String {
+    json::write_styled(value, &json::Style::pretty(2)) + "\n"
+}
+
+/// Prints the result of a command. That its reader has gone is no failure: nobody wants to see more, and
+/// what was found still decides the exit code.
+pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let printed = out.write_all(text.as_ref()).and_then(|()| out.flush());
+    match printed {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        printed => printed.map_err(Failure::printing),
+    }
+}
+
+/// Whether `-o` names the standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-") || path == Path::new("/dev/stdout")
+}
+
+/// What must not be replaced when a command writes a file of its own.
+#[derive(Debug)]
+pub(crate) struct Output {
+    /// What the command reads. It is not replaced even by force.
+    pub(crate) sources: Vec<PathBuf>,
+    /// Whether another file may be.
+    pub(crate) force: bool,
+}
+
+impl Output {
+    /// Prints what a command has made, or writes it to the file that `-o` names. What is there already
+    /// stays, unless it is to be replaced by force, or is the same.
+    pub(crate) fn write(&self, path: &Path, text: &str) -> Result<(), Failure> {
+        if is_stdout(path) {
+            return print(text);
+        }
+        self.check(path)?;
+        if path.is_file() && !self.force {
+            return match fs::read(path) {
+                Ok(there) if there == text.as_bytes() => Ok(()),
+                _ => Err(Failure::Input(format!(
+                    "{}: the file is there already: choose another with `-o FILE`, or replace it \
+                     with `--force`",
+                    path.display()
+                ))),
+            };
+        }
+        change(path, text)
+    }
+
+    /// Refuses to write to what is read. Nobody has to wait for that.
+    pub(crate) fn check(&self, path: &Path) -> Result<(), Failure> {
+        match self.sources.iter().any(|source| is_same_file(source, path)) {
+            true => Err(Failure::Input(format!(
+                "{}: this file is read, so it is not replaced: choose another with `-o FILE`",
+                path.display()
+            ))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Writes a file that the command was asked to change in its place, whole or not at all.
+pub(crate) fn change(path: &Path, text: &str) -> Result<(), Failure> {
     files::write_whole(path, text).map_err(|error| Failure::Input(error.to_string()))
 }

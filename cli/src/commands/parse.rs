@@ -12,7 +12,12 @@ use unjinja::{
     ResponseTemplate, Tools, Value, json,
 };
 
-use super::{Failure, input, jsonl};
+use super::input::Ended;
+use super::jsonl::Reply;
+use super::{Failure, input, jsonl, output};
+
+/// What is said of an output without text.
+const EMPTY: &str = "the output is empty";
 
 /// Parse a model's output with a response template
 #[derive(Debug, clap::Args)]
@@ -29,6 +34,9 @@ use super::{Failure, input, jsonl};
   Arguments of calls typed by the tools' schemas:
     unjinja parse -t template.json --tools tools.json output.txt
 
+  Also if some of it is not UTF-8:
+    model | unjinja parse -t template.json --events --lossy
+
   Many outputs at once, one JSON object a line, each with `id`, `prefix`, `text` or `chunks`,
   and, if it is not the one of `-t`, `response_template`:
     unjinja parse -t template.json --jsonl outputs.jsonl > messages.jsonl
@@ -36,7 +44,8 @@ use super::{Failure, input, jsonl};
 Exit codes:
   0  the output is parsed, or every line of the batch has its answer
   1  the output is not what its template expects
-  2  the template is refused, or the input can't be read")]
+  2  the template is refused, or the input can't be read: what has come in of an output until then is
+     parsed and printed all the same")]
 pub(crate) struct Args {
     /// The response template, a tokenizer_config.json that has one, or a model's folder
     #[arg(short, long, value_name = "FILE", required_unless_present = "jsonl")]
@@ -75,6 +84,10 @@ pub(crate) struct Args {
     #[arg(long)]
     body_aware_close: bool,
 
+    /// Read bytes that are not UTF-8 as U+FFFD, in place of ending there
+    #[arg(long)]
+    lossy: bool,
+
     /// Parse a batch: one JSON object a line (`-` is standard input)
     #[arg(long, value_name = "FILE", conflicts_with = "output")]
     jsonl: Option<PathBuf>,
@@ -104,7 +117,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 .transpose()?,
             recent: Mutex::default(),
         };
-        return jsonl::run(path, |case| answer(args, &templates, case));
+        return jsonl::run(path, args.lossy, |case| answer(args, &templates, case));
     }
     let Some(path) = &args.template else {
         return Err(Failure::Input(
@@ -120,14 +133,22 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         (Some(path), _) => input::read_text(path)?,
         (None, text) => text.clone().unwrap_or_default(),
     };
-    if !prefix.is_empty() && template.after_anchor(&prefix).map_err(wrong)?.is_none() {
-        warn_of_missing_anchor(&template, &prefix);
+    for warning in missing_anchor(&template, &prefix).map_err(wrong)? {
+        warn(&warning);
     }
     let parser = ResponseParser::new(&template, &prefix, args.options(tools)).map_err(wrong)?;
     args.parse(&template, parser)
 }
 
-fn warn_of_missing_anchor(template: &ResponseTemplate, prefix: &str) {
+fn warn(text: &str) {
+    super::print_error(format_args!("warning: {text}\n"));
+}
+
+/// What is to be said of a prompt in which the message does not begin.
+fn missing_anchor(template: &ResponseTemplate, prefix: &str) -> Result<Vec<String>, ParseError> {
+    if prefix.is_empty() || template.after_anchor(prefix)?.is_some() {
+        return Ok(Vec::new());
+    }
     let anchor = template.start_anchor();
     let anchor = match (anchor.literals(), anchor.pattern()) {
         (Some(literals), _) => literals
@@ -137,14 +158,13 @@ fn warn_of_missing_anchor(template: &ResponseTemplate, prefix: &str) {
             .join(" or "),
         (None, pattern) => format!("{:?}", pattern.unwrap_or_default()),
     };
-    super::print_error(format_args!(
-        "warning: the template's anchor, {anchor}, is not in the prefix, so all of it is parsed as part of the message\n"
-    ));
+    let mut warnings = vec![format!(
+        "the template's anchor, {anchor}, is not in the prefix, so all of it is parsed as part of the message"
+    )];
     if prefix.contains("\r\n") {
-        super::print_error(format_args!(
-            "warning: the prefix has Windows line ends, which may be why\n"
-        ));
+        warnings.push("the prefix has Windows line ends, which may be why".into());
     }
+    Ok(warnings)
 }
 
 fn wrong(error: ParseError) -> Failure {
@@ -197,38 +217,56 @@ impl Args {
         let mut is_empty = true;
         let mut feed = |text: &str| {
             let result = parser.feed_with(text, |event| printer.event(&event));
-            printer.flush()?;
-            result.map_err(wrong)
+            let printed = printer.flush();
+            // What is wrong counts, even if nobody is left to see what came before it.
+            result.map_err(wrong)?;
+            printed
         };
         let mut cutter = Cutter::new(self.chunk);
         let take = |text: &str| {
             is_empty = false;
             cutter.cut(text, &mut feed)
         };
-        match &self.output {
-            None => input::read_stream("standard input", io::stdin().lock(), take)?,
-            Some(path) if path == Path::new("-") => {
-                input::read_stream("standard input", io::stdin().lock(), take)?;
-            }
-            Some(path) => {
-                let name = path.display().to_string();
-                let file =
-                    File::open(path).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
-                input::read_stream(&name, file, take)?;
-            }
+        let ended = self.read(take)?;
+        // What has come in is read to its end, however it ended.
+        let finished = cutter.finish(&mut feed);
+        if is_empty && finished.is_ok() {
+            warn(EMPTY);
         }
-        cutter.finish(&mut feed)?;
-        if is_empty {
-            super::print_error(format_args!("warning: the output is empty\n"));
+        let finished = finished.and_then(|()| self.finish(parser, printer));
+        let Ended::Broken(why) = ended else {
+            return finished;
+        };
+        if let Err(failure @ Failure::Wrong(_)) = finished {
+            super::print_error(format_args!("error: {failure}\n"));
         }
+        Err(Failure::Input(why))
+    }
+
+    /// Prints what comes out in the end.
+    fn finish(&self, parser: ResponseParser, mut printer: Printer<'_>) -> Result<(), Failure> {
         let message = parser.finalize_with(|event| printer.event(&event));
-        printer.flush()?;
+        let printed = printer.flush();
         let message = message.map_err(wrong)?;
-        if !self.events {
-            printer.message(message);
-            printer.warn_of_losses();
+        printed?;
+        if self.events {
+            return Ok(());
         }
-        printer.flush()
+        let text = json::write_styled(&message.into(), &json::Style::pretty(2)) + "\n";
+        output::print(text)?;
+        printer.losses.warnings().iter().for_each(|loss| warn(loss));
+        Ok(())
+    }
+
+    /// Reads the output, and hands it on piece by piece.
+    fn read(&self, take: impl FnMut(&str) -> Result<(), Failure>) -> Result<Ended, Failure> {
+        let path = self.output.as_deref().unwrap_or(Path::new("-"));
+        if path == Path::new("-") {
+            return input::read_stream("standard input", io::stdin().lock(), self.lossy, take);
+        }
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+        input::read_stream(&name, file, self.lossy, take)
     }
 }
 
@@ -278,10 +316,45 @@ impl Cutter {
     }
 }
 
-/// Prints events as lines, or the message in the end.
+/// Prints events as lines, if they are wanted.
 struct Printer<'t> {
     events: bool,
     text: String,
+    losses: Losses<'t>,
+}
+
+impl<'t> Printer<'t> {
+    fn new(events: bool, template: &'t ResponseTemplate) -> Printer<'t> {
+        Printer {
+            events,
+            text: String::new(),
+            losses: Losses::new(template),
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        self.losses.note(event);
+        if self.events {
+            json::write_into(&mut self.text, &event.to_value(), &json::Style::COMPACT);
+            self.text.push('\n');
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        if self.text.is_empty() {
+            return Ok(());
+        }
+        let mut out = io::stdout().lock();
+        let written = out
+            .write_all(self.text.as_bytes())
+            .and_then(|()| out.flush());
+        self.text.clear();
+        written.map_err(Failure::printing)
+    }
+}
+
+/// What a message does not show of the text that it was made of.
+struct Losses<'t> {
     template: &'t ResponseTemplate,
     /// Fields whose value a later one has replaced, though it was not empty.
     replaced: Vec<String>,
@@ -290,11 +363,9 @@ struct Printer<'t> {
     closed: Vec<String>,
 }
 
-impl<'t> Printer<'t> {
-    fn new(events: bool, template: &'t ResponseTemplate) -> Printer<'t> {
-        Printer {
-            events,
-            text: String::new(),
+impl<'t> Losses<'t> {
+    fn new(template: &'t ResponseTemplate) -> Losses<'t> {
+        Losses {
             template,
             replaced: Vec::new(),
             malformed: Vec::new(),
@@ -302,8 +373,7 @@ impl<'t> Printer<'t> {
         }
     }
 
-    /// Remembers what a message would not show.
-    fn note_loss(&mut self, event: &Event<'_>) {
+    fn note(&mut self, event: &Event<'_>) {
         let add = |fields: &mut Vec<String>, field: &str| {
             if !fields.iter().any(|known| known == field) {
                 fields.push(field.to_owned());
@@ -327,42 +397,17 @@ impl<'t> Printer<'t> {
         }
     }
 
-    fn warn_of_losses(&self) {
-        for field in &self.replaced {
-            super::print_error(format_args!(
-                "warning: `{field}` was closed more than once, and the last value counts: add `repeats`, or let its close take the white space after it\n"
-            ));
-        }
-        for field in &self.malformed {
-            super::print_error(format_args!(
-                "warning: a region of `{field}` could not be parsed; `--events` shows it\n"
-            ));
-        }
-    }
-
-    fn event(&mut self, event: &Event<'_>) {
-        self.note_loss(event);
-        if self.events {
-            json::write_into(&mut self.text, &event.to_value(), &json::Style::COMPACT);
-            self.text.push('\n');
-        }
-    }
-
-    fn message(&mut self, message: Object) {
-        json::write_into(&mut self.text, &message.into(), &json::Style::pretty(2));
-        self.text.push('\n');
-    }
-
-    fn flush(&mut self) -> Result<(), Failure> {
-        if self.text.is_empty() {
-            return Ok(());
-        }
-        let mut out = io::stdout().lock();
-        let written = out
-            .write_all(self.text.as_bytes())
-            .and_then(|()| out.flush());
-        self.text.clear();
-        written.map_err(Failure::printing)
+    fn warnings(&self) -> Vec<String> {
+        let replaced = self.replaced.iter().map(|field| {
+            format!(
+                "`{field}` was closed more than once, and the last value counts: add `repeats`, or let its close take the white space after it"
+            )
+        });
+        let malformed = self
+            .malformed
+            .iter()
+            .map(|field| format!("a region of `{field}` could not be parsed; `--events` shows it"));
+        replaced.chain(malformed).collect()
     }
 }
 
@@ -397,25 +442,31 @@ impl Templates {
 }
 
 /// Answers one case of a batch.
-fn answer(args: &Args, templates: &Templates, case: &Object) -> Object {
-    let mut answer = Object::new();
+fn answer(args: &Args, templates: &Templates, case: &Object) -> Reply {
+    let mut reply = Reply::default();
     let template = match (case.get("response_template"), &templates.usual) {
-        (Some(template), _) => templates.load(template),
+        (Some(template), _) => templates.load(template).inspect(|template| {
+            // Those of the one for all lines are reported once.
+            let warnings = template.warnings().iter();
+            reply
+                .warnings
+                .extend(warnings.map(|warning| format!("/response_template{warning}")));
+        }),
         (None, Some(usual)) => Ok(usual.clone()),
         (None, None) => Err("there is no `response_template`, and none is given by `-t`".into()),
     };
     let template = match template {
         Ok(template) => template,
         Err(error) => {
-            answer.insert("load_error", error);
-            return answer;
+            reply.answer.insert("load_error", error);
+            return reply;
         }
     };
-    if let Err((error, place)) = replay(args, &template, case, &mut answer) {
-        answer.insert("error", error);
-        answer.insert("error_at", place);
+    if let Err((error, place)) = replay(args, &template, case, &mut reply) {
+        reply.answer.insert("error", error);
+        reply.answer.insert("error_at", place);
     }
-    answer
+    reply
 }
 
 /// Parses a case's text, and adds to the answer what happens, up to a failure: its message, and
@@ -424,32 +475,53 @@ fn replay(
     args: &Args,
     template: &ResponseTemplate,
     case: &Object,
-    answer: &mut Object,
+    Reply { answer, warnings }: &mut Reply,
 ) -> Result<(), (String, Value)> {
-    let tools = case.get("tools").map_or(Tools::none(), Tools::from_value);
+    let tools = match case.get("tools") {
+        None | Some(Value::Null) => Tools::none(),
+        Some(tools) => {
+            let fail = |error| (format!("`tools`: {error}"), "tools".into());
+            let (tools, remark) = input::tools(tools).map_err(fail)?;
+            warnings.extend(remark.map(|remark| format!("`tools`: {remark}")));
+            tools
+        }
+    };
     let prefix = match case.get("prefix") {
         None | Some(Value::Null) => "",
         Some(prefix) => prefix
             .as_str()
             .ok_or_else(|| ("`prefix` is no text".to_owned(), "prefix".into()))?,
     };
-    let mut parser = ResponseParser::new(template, prefix, args.options(tools))
-        .map_err(|error| (error.to_string(), "prefix".into()))?;
-    answer.insert("initial_events", values(parser.initial_events()));
+    let fail = |error: ParseError| (error.to_string(), "prefix".into());
+    warnings.extend(missing_anchor(template, prefix).map_err(fail)?);
+    let mut losses = Losses::new(template);
+    let mut noted = |events: &[OwnedEvent]| {
+        events
+            .iter()
+            .for_each(|event| losses.note(&event.as_event()));
+        values(events)
+    };
+    let mut parser = ResponseParser::new(template, prefix, args.options(tools)).map_err(fail)?;
+    answer.insert("initial_events", noted(parser.initial_events()));
     answer.insert("events", Vec::new());
-    for (index, chunk) in chunks(case)?.into_iter().enumerate() {
+    let chunks = chunks(case)?;
+    if chunks.iter().all(|chunk| chunk.is_empty()) {
+        warnings.push(EMPTY.into());
+    }
+    for (index, chunk) in chunks.into_iter().enumerate() {
         let events = parser
             .feed(chunk)
             .map_err(|error| (error.to_string(), Value::from(index)))?;
         if let Some(Value::Array(all)) = answer.get_mut("events") {
-            all.push(values(&events));
+            all.push(noted(&events));
         }
     }
     let (message, events) = parser
         .finalize()
         .map_err(|error| (error.to_string(), "finalize".into()))?;
-    answer.insert("final_events", values(&events));
+    answer.insert("final_events", noted(&events));
     answer.insert("message", message);
+    warnings.extend(losses.warnings());
     Ok(())
 }
 

@@ -1,13 +1,13 @@
 //! `unjinja render`: messages into the text of a prompt.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use unjinja::chat_template::{ChatTemplate, RenderInput};
-use unjinja::{Object, Value, json};
+use unjinja::{Object, Value};
 
-use super::source::SourceOptions;
-use super::{Failure, input, jsonl};
+use super::jsonl::Reply;
+use super::source::{SourceOptions, time};
+use super::{Failure, input, jsonl, output};
 
 /// Render messages with a chat template
 #[derive(Debug, clap::Args)]
@@ -55,11 +55,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "jsonl")]
     tools: Option<PathBuf>,
 
-    /// A variable of the template; the value is read as JSON, or as Python's True, False or None,
-    /// else as text
-    #[arg(long = "var", value_name = "NAME=VALUE", conflicts_with = "jsonl")]
-    variables: Vec<String>,
-
     /// End with the beginning of the assistant's turn
     #[arg(long, conflicts_with = "jsonl")]
     add_generation_prompt: bool,
@@ -75,7 +70,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(path) = &args.jsonl {
-        return jsonl::run(path, answer);
+        return jsonl::run(path, false, |case| answer(&args.options, case));
     }
     let (Some(source), Some(messages)) = (&args.source, &args.messages) else {
         return Err(Failure::Input(
@@ -92,9 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             None => given.get("tools").cloned().unwrap_or_default(),
         },
         add_generation_prompt: args.add_generation_prompt,
-        variables: variables(&args.variables)?,
-        now: args.options.now,
-        ..RenderInput::default()
+        ..args.options.base()
     };
     let rendering = template
         .render(&input)
@@ -103,27 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         true => shown(&rendering.text),
         false => rendering.text,
     };
-    io::stdout()
-        .lock()
-        .write_all(text.as_bytes())
-        .map_err(Failure::printing)
-}
-
-fn variables(given: &[String]) -> Result<Object, Failure> {
-    let mut variables = Object::new();
-    for variable in given {
-        let (name, value) = variable
-            .split_once('=')
-            .ok_or_else(|| Failure::Input(format!("`--var {variable}`: write it as NAME=VALUE")))?;
-        let value = match value {
-            "True" => true.into(),
-            "False" => false.into(),
-            "None" => Value::Null,
-            value => json::read(value).unwrap_or_else(|_| value.into()),
-        };
-        variables.insert(name, value);
-    }
-    Ok(variables)
+    output::print(&text)
 }
 
 /// The text with its white space made visible.
@@ -145,45 +118,54 @@ fn shown(text: &str) -> String {
 }
 
 /// Answers one conversation of a batch.
-fn answer(case: &Object) -> Object {
-    let mut answer = Object::new();
-    match render(case) {
-        Ok(text) => answer.insert("text", text),
-        Err(error) => answer.insert("error", error),
+fn answer(options: &SourceOptions, case: &Object) -> Reply {
+    let mut reply = Reply::default();
+    match render(options, case) {
+        Ok(text) => reply.answer.insert("text", text),
+        Err(error) => reply.answer.insert("error", error),
     };
-    answer
+    reply
 }
 
-fn render(case: &Object) -> Result<String, String> {
-    let text = |key: &str| case.get(key).and_then(Value::as_str).map(str::to_owned);
-    let template = text("chat_template").ok_or("there is no `chat_template`")?;
-    let now = match text("now") {
-        Some(now) => {
-            let fail = |error| format!("`now`: {error}; write it as 2026-01-15T12:00:00");
-            Some(now.parse().map_err(fail)?)
-        }
-        None => None,
+/// Renders one conversation of a batch. What the options say holds where it says nothing.
+fn render(options: &SourceOptions, case: &Object) -> Result<String, String> {
+    let given = |key: &str| case.get(key).filter(|value| !value.is_null());
+    let wrong = |key: &str, what: &str, value: &Value| {
+        format!("`{key}`: expected {what}, found {}", value.type_name())
     };
-    let input = RenderInput {
-        messages: case
-            .get("messages")
-            .filter(|messages| messages.as_array().is_some())
-            .cloned()
-            .ok_or("there is no list of `messages`")?,
-        tools: case.get("tools").cloned().unwrap_or_default(),
-        add_generation_prompt: case
-            .get("add_generation_prompt")
-            .and_then(Value::as_bool)
-            .unwrap_or(false),
-        variables: match case.get("kwargs") {
-            Some(Value::Object(variables)) => variables.clone(),
-            _ => Object::new(),
-        },
-        bos_token: text("bos_token"),
-        eos_token: text("eos_token"),
-        now,
+    let text = |key: &str| {
+        let as_text = |value: &Value| {
+            let text = value.as_str().map(str::to_owned);
+            text.ok_or_else(|| wrong(key, "a string", value))
+        };
+        given(key).map(as_text).transpose()
     };
-    let rendering = ChatTemplate::from_jinja(template).render(&input);
+    let list = |key: &str| match given(key) {
+        Some(value) if value.as_array().is_none() => Err(wrong(key, "a list", value)),
+        value => Ok(value.cloned()),
+    };
+    let jinja = text("chat_template")?.ok_or("there is no `chat_template`")?;
+    let template = options.with_tokens(ChatTemplate::from_jinja(jinja));
+    let mut input = options.base();
+    if let Some(now) = text("now")? {
+        input.now = Some(time(&now).map_err(|error| format!("`now`: {error}"))?);
+    }
+    input.messages = list("messages")?.ok_or("there is no list of `messages`")?;
+    input.tools = list("tools")?.unwrap_or_default();
+    input.add_generation_prompt = match given("add_generation_prompt") {
+        Some(value) => value
+            .as_bool()
+            .ok_or_else(|| wrong("add_generation_prompt", "true or false", value))?,
+        None => false,
+    };
+    match given("kwargs") {
+        Some(Value::Object(variables)) => input.variables.extend(variables.clone()),
+        Some(other) => return Err(wrong("kwargs", "an object", other)),
+        None => {}
+    }
+    input.bos_token = text("bos_token")?;
+    input.eos_token = text("eos_token")?;
+    let rendering = template.render(&input);
     rendering
         .map(|rendering| rendering.text)
         .map_err(|error| error.to_string())

@@ -11,7 +11,7 @@ use crate::printable;
 use unjinja::analysis::{Certainty, Evidence, Findings, Subject};
 use unjinja::chat_template::ChatTemplate;
 use unjinja::derive::{Derivation, Recovery};
-use unjinja::{Remedy, json};
+use unjinja::{Object, Remedy, Value, json};
 
 /// How much of a text is shown in a report.
 const SHOWN: usize = 160;
@@ -134,6 +134,24 @@ pub(crate) fn derivation(
         line(&mut out, "refused", &format!("{names}: {why}"));
     }
     out
+}
+
+/// The report on one derivation, for programs: what it is for, and what it is.
+pub(crate) fn derivation_value(
+    template: &ChatTemplate,
+    derivation: &Derivation,
+    siblings: &[Sibling],
+) -> Value {
+    let mut report = Object::from_iter([
+        ("name", Value::from(&template.name)),
+        (
+            "variant",
+            template.variant.as_deref().map_or(Value::Null, Value::from),
+        ),
+        ("beside", siblings.iter().map(Sibling::to_value).collect()),
+    ]);
+    report.extend(derivation.to_value().into_object());
+    report.into()
 }
 
 fn line(out: &mut String, label: &str, text: &str) {
@@ -260,7 +278,7 @@ fn difference(before: &str, after: &str, colours: bool) -> String {
     out
 }
 
-/// A text in a colour, reported by its code, where colours are wanted.
+/// A text in a colour, given by its code, where colours are wanted.
 pub(crate) fn painted(text: &str, colour: &str, terminal: bool) -> String {
     match wants_colours(terminal) {
         true => format!("\u{1b}[{colour}m{text}\u{1b}[0m"),
@@ -284,9 +302,37 @@ fn shortened(text: &str, first: bool, last: bool) -> String {
     }
 }
 
-/// Whether colours are wanted.
+/// Whether colours are wanted: where people look, unless they say otherwise.
 pub(crate) fn wants_colours(terminal: bool) -> bool {
-    terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    let given = |name| env::var_os(name).filter(|value| !value.is_empty());
+    let is_forced = given("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+    given("NO_COLOR").is_none() && (terminal || is_forced)
+}
+
+/// A report of a derivation in colours, where they are wanted: its name, the labels, and what is not right.
+pub(crate) fn coloured(report: &str, terminal: bool) -> String {
+    let mut out = String::new();
+    for (number, line) in report.lines().enumerate() {
+        // Labels have so much room.
+        let (label, text) = line.split_at_checked(12).unwrap_or((line, ""));
+        let name = label.trim();
+        if number == 0 {
+            out.push_str(&painted(line, "1", terminal));
+        } else if name.is_empty() {
+            let colour = if text.trim_start().starts_with("not ") {
+                "31"
+            } else {
+                "0"
+            };
+            out.push_str(label);
+            out.push_str(&painted(text, colour, terminal));
+        } else {
+            out.push_str(&label.replacen(name, &painted(name, "36", terminal), 1));
+            out.push_str(text);
+        }
+        out.push('\n');
+    }
+    out
 }
 
 /// The lines that differ, with some around them.

@@ -1,10 +1,10 @@
 //! `unjinja schema`: what editors complete and check files by.
 
-use std::io::{self, Write};
-
 use clap::ValueEnum;
+use unjinja::ResponseTemplate;
+use unjinja::check::Fixture;
 
-use super::Failure;
+use super::{Failure, output};
 
 /// Print a JSON Schema, by which editors complete and check what unjinja reads
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,7 @@ refused. Hence the settings. The comment in fixtures is for all editors that use
 server; its path begins at the file's folder. In a fixture of JSON, `$schema` does the same.
 
 A schema does not know all: whether regular expressions can be used, for one, or whether their
-groups are, or whether files are there. Loading the file tells.
+groups are, or whether files are there. Loading the file shows it.
 
 Exit codes:
   0  the schema is printed
@@ -52,14 +52,12 @@ enum What {
 impl What {
     fn schema(self) -> &'static str {
         match self {
-            What::ResponseTemplate => include_str!("../../../schema/response-template.schema.json"),
-            What::Fixture => include_str!("../../../schema/fixture.schema.json"),
+            What::ResponseTemplate => ResponseTemplate::JSON_SCHEMA,
+            What::Fixture => Fixture::JSON_SCHEMA,
         }
     }
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(args.what.schema().as_bytes())
-        .map_err(Failure::printing)
+    output::print(args.what.schema())
 }

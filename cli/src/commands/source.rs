@@ -9,6 +9,7 @@ use jiff::civil::DateTime;
 use crate::options::option_name;
 use crate::tui::Target;
 use unjinja::chat_template::{ChatTemplate, LoadError, LoadOptions, Progress, RenderInput, Source};
+use unjinja::{Value, json};
 
 use super::Failure;
 
@@ -44,8 +45,31 @@ pub(crate) struct SourceOptions {
     pub(crate) eos_token: Option<String>,
 
     /// The time that the template takes for the current one, such as 2026-01-15T12:00:00
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) now: Option<DateTime>,
+
+    /// A variable of the template; the value is read as JSON, or as Python's True, False or None,
+    /// else as text
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
+    variables: Vec<(String, Value)>,
+}
+
+/// The time that a text means.
+pub(crate) fn time(text: &str) -> Result<DateTime, String> {
+    text.parse()
+        .map_err(|_| "this is no time: write it as 2026-01-15T12:00:00".to_owned())
+}
+
+/// The name and the value of a variable.
+fn variable(text: &str) -> Result<(String, Value), String> {
+    let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
+    let value = match value {
+        "True" => true.into(),
+        "False" => false.into(),
+        "None" => Value::Null,
+        value => json::read(value).unwrap_or_else(|_| value.into()),
+    };
+    Ok((name.to_owned(), value))
 }
 
 impl SourceArgs {
@@ -108,7 +132,7 @@ impl SourceOptions {
     }
 
     /// The template with the tokens that were given.
-    fn with_tokens(&self, mut template: ChatTemplate) -> ChatTemplate {
+    pub(crate) fn with_tokens(&self, mut template: ChatTemplate) -> ChatTemplate {
         if let Some(token) = &self.bos_token {
             template.bos_token = Some(token.clone());
         }
@@ -133,6 +157,7 @@ impl SourceOptions {
             (self.variant.is_some(), "--variant"),
             (self.bos_token.is_some(), "--bos-token"),
             (self.eos_token.is_some(), "--eos-token"),
+            (!self.variables.is_empty(), "--var"),
         ];
         given
             .into_iter()
@@ -144,6 +169,7 @@ impl SourceOptions {
     pub(crate) fn base(&self) -> RenderInput {
         RenderInput {
             now: self.now,
+            variables: self.variables.iter().cloned().collect(),
             ..RenderInput::default()
         }
     }

@@ -39,7 +39,8 @@ unasked. NO_COLOR is honoured.
 
 Exit codes:
   0  the workbench was left
-  2  there is no terminal, or the input can't be read")]
+  2  there is no terminal, or it has gone, or the input can't be read
+A signal, as when its window is closed, ends it as it ends other programs.")]
 pub(crate) struct Args {
     /// A chat template (a .jinja file, a GGUF file, a model's folder, a model id), a response
     /// template, a tokenizer_config.json, or a fixture; with `-t` an output

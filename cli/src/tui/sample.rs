@@ -48,7 +48,7 @@ pub enum Origin {
 pub enum Verdict {
     /// It has yet to be tried.
     Pending,
-    /// It can't be tried, by a fault of the program, which this reports.
+    /// It can't be tried, by a fault of the program, which this describes.
     Unknown(String),
     /// Nothing is expected of it, and it means the same however it is cut.
     Open,

@@ -84,7 +84,7 @@ pub struct Workbench {
     pub(crate) notice: Option<Notice>,
     /// The fixture that a text was saved in last.
     pub(crate) fixture: Option<PathBuf>,
-    /// Whether it was reported what would be lost by leaving.
+    /// Whether a notice has said what would be lost by leaving.
     pub(crate) is_leaving: bool,
     /// What wants to be done.
     pub(crate) effects: Vec<Effect>,
@@ -152,7 +152,7 @@ pub(crate) struct Confirm {
     pub(crate) keep: Keep,
 }
 
-/// Something to be reported at the bottom.
+/// Something to be shown at the bottom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notice {
     pub(crate) text: String,

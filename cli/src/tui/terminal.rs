@@ -112,7 +112,7 @@ struct Show {
     runner: EffectRunner,
     receiver: Receiver<Message>,
     watched: Watched,
-    /// When time was reported last.
+    /// When the workbench last got to know the time.
     ticked: Instant,
     /// When the screen was drawn last.
     drawn: Instant,
@@ -304,7 +304,7 @@ impl Show {
     ///
     /// # Errors
     ///
-    /// If the terminal has gone. Its reader does not tell, but finds nothing to read for ever.
+    /// If the terminal has gone. Its reader gets no error, but finds nothing to read for ever.
     fn look_around(&mut self) -> io::Result<()> {
         if self.watched.have_changed() {
             self.load();

@@ -35,7 +35,7 @@ pub fn draw(workbench: &Workbench, frame: &mut Frame<'_>) {
 
 /// Draws the workbench into a buffer that is as large as the terminal.
 pub fn render(workbench: &Workbench, buffer: &mut Buffer) {
-    // The terminal may have another size already than the workbench has been reported.
+    // The terminal may have another size already than the workbench knows of.
     let size = (buffer.area.width, buffer.area.height);
     let areas = workbench.areas_of(size);
     if size.0 < SMALLEST.0 || size.1 < SMALLEST.1 {

@@ -98,7 +98,7 @@ fn a_template_is_derived_stepped_through_broken_and_mended() {
 }
 
 #[test]
-fn an_editor_that_fails_is_reported_of() {
+fn an_editor_that_fails_is_reported() {
     let folder = folder();
     fs::write(folder.path().join("editor.sh"), "exit 3").unwrap();
     let mut session = with_text(&folder, "Hello<end>");
@@ -186,6 +186,17 @@ fn signals_end_it_with_the_terminal_given_back() {
         assert!(died_of.starts_with(name), "{signal}: {status:?}");
         session.wait_until("given back", Session::is_given_back);
     }
+}
+
+/// The standard error goes to the terminal, too, so a panic would show in the exit code only.
+#[test]
+fn when_its_terminal_goes_away_it_ends_as_by_the_signal_of_that() {
+    let folder = folder();
+    fs::write(folder.path().join("output.txt"), "Hello<end>").unwrap();
+    let arguments = ["-t", "template.json", "output.txt"];
+    let status = Session::hung_up(folder.path(), &arguments, "Events");
+    let died_of = status.signal().unwrap_or_default();
+    assert!(died_of.starts_with("Hangup"), "{status:?}");
 }
 
 #[test]

@@ -78,6 +78,35 @@ impl Session {
         Session::run(command, folder, (140, 45))
     }
 
+    /// Runs the workbench in a terminal that goes away when this has come. How it has ended.
+    pub fn hung_up(folder: &Path, arguments: &[&str], awaited: &str) -> ExitStatus {
+        let mut command = CommandBuilder::new(UNJINJA);
+        command.arg("tui");
+        command.args(arguments);
+        command.cwd(folder);
+        command.env("TERM", "xterm-256color");
+        let pair = native_pty_system().openpty(size_of(140, 45)).unwrap();
+        let mut child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let mut source = pair.master.try_clone_reader().unwrap();
+        let mut written = Vec::new();
+        let mut block = [0; 4096];
+        while !String::from_utf8_lossy(&written).contains(awaited) {
+            let read = source.read(&mut block).unwrap();
+            written.extend_from_slice(&block[..read]);
+        }
+        // Whoever reads holds the terminal open, too.
+        drop((source, pair.master));
+        let start = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(start.elapsed() < LIMIT, "it goes on without a terminal");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     fn run(mut command: CommandBuilder, folder: &Path, (columns, rows): (u16, u16)) -> Session {
         command.cwd(folder);
         command.env("unjinja", UNJINJA);

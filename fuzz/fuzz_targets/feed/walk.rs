@@ -13,7 +13,7 @@ pub struct Walk<'a> {
     template: &'a ResponseTemplate,
     /// The text since the anchor.
     text: &'a str,
-    /// How far the events have come in it; only known if they tell where they are.
+    /// How far the events have come in it; only known if they say where they are.
     at: usize,
     open: Option<Region>,
     message: Object,

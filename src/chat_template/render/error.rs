@@ -24,6 +24,7 @@ pub struct RenderError {
     /// The line's text, and where in it the error lies, in characters.
     excerpt: Option<(String, usize, usize)>,
     raised: bool,
+    is_invalid: bool,
     undefined: Option<String>,
 }
 
@@ -56,6 +57,7 @@ impl RenderError {
         let raised = message.starts_with(RAISED);
         RenderError {
             raised,
+            is_invalid: error.kind() == minijinja::ErrorKind::SyntaxError,
             undefined: undefined_in(&message)
                 .filter(|_| !raised)
                 .map(str::to_owned),
@@ -75,6 +77,7 @@ impl RenderError {
             line: None,
             excerpt: None,
             raised: false,
+            is_invalid: false,
             undefined: None,
         }
     }
@@ -82,6 +85,26 @@ impl RenderError {
     /// What went wrong.
     pub fn message(&self) -> &str {
         &self.message
+    }
+
+    /// What it means that not even a question can be rendered: that the template is not valid, or just that.
+    ///
+    /// ```
+    /// use unjinja::chat_template::{ChatTemplate, RenderInput};
+    ///
+    /// for (jinja, meaning) in [
+    ///     ("{% if %}", "this is not a valid chat template"),
+    ///     ("{{ 1 + '' }}", "not even a question can be rendered"),
+    /// ] {
+    ///     let error = ChatTemplate::from_jinja(jinja).render(&RenderInput::default()).unwrap_err();
+    ///     assert_eq!(error.of_question(), meaning);
+    /// }
+    /// ```
+    pub fn of_question(&self) -> &'static str {
+        match self.is_invalid {
+            true => "this is not a valid chat template",
+            false => "not even a question can be rendered",
+        }
     }
 
     /// The line of the template, from 1.

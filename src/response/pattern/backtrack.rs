@@ -177,7 +177,7 @@ impl Backtracker {
         loop {
             if start > 0 {
                 // Nothing is passed over at the start and at the end, where looks may see
-                // something that no character tells.
+                // something that no character shows.
                 let next = prefilter.find(bytes, start - window.base, bytes.len());
                 start = window.base + next;
             }

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::io::{self, Stdout, Write};
+use std::mem::ManuallyDrop;
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
@@ -28,7 +29,7 @@ static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 /// The panics beside the workbench, to be reported when there is a terminal to report them in.
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// The first ones report enough.
+/// The first ones say enough.
 const MAX_PANICS: usize = 10;
 
 thread_local! {
@@ -38,7 +39,9 @@ thread_local! {
 
 /// The terminal, as long as it is the workbench's.
 pub(super) struct TerminalGuard {
-    pub(super) terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// It is not dropped: it would print that it can't show the cursor of a terminal that has gone, and panic
+    /// where the standard error goes there, too.
+    pub(super) terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
 }
 
 impl TerminalGuard {
@@ -48,7 +51,9 @@ impl TerminalGuard {
         enter()?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
         terminal
-            .map(|terminal| TerminalGuard { terminal })
+            .map(|terminal| TerminalGuard {
+                terminal: ManuallyDrop::new(terminal),
+            })
             .inspect_err(|_| give_back())
     }
 

@@ -34,7 +34,7 @@ pub(super) struct Keyboard {
     ear: Arc<Ear>,
 }
 
-/// What the listening thread is reported, and what it says.
+/// What the listening thread gets, and what it sends.
 #[derive(Debug, Default)]
 struct Ear {
     state: Mutex<Listening>,
