@@ -366,6 +366,141 @@ fn content_is_given_as_parts_where_it_has_to_be() {
     }
 }
 
+#[test]
+fn what_is_there_is_checked_by_what_it_means() {
+    let folder = with_template("check", PLAIN);
+    let file = folder.join("there.json");
+    let run = |more: &[&str]| {
+        let arguments = ["derive", "chat.jinja", "-o", "there.json", "-q"];
+        unjinja(&folder, &[&arguments, more].concat())
+    };
+    let check = || run(&["--check"]);
+    assert_snapshot!(check().all(), @"");
+    assert_eq!(run(&[]).code, 0);
+    assert_snapshot!(check().all(), @"");
+
+    // Other keys' order and another way to say the same are fine; --diff shows what changes.
+    let written = fs::read_to_string(&file).unwrap();
+    fs::write(
+        &file,
+        written.replace("(?:</call>|<end>)", "(?:<end>|</call>)"),
+    )
+    .unwrap();
+    assert_snapshot!(check().all(), @"");
+    let outcome = run(&["--diff"]);
+    assert_eq!((outcome.code, outcome.stdout.contains("\n-  ")), (0, true));
+
+    fs::write(&file, written.replace("(?:</call>|<end>)", "</call>")).unwrap();
+    assert_snapshot!(check().all(), @"");
+    assert_eq!(run(&["--diff"]).code, 1);
+    assert_eq!(run(&["--force"]).code, 0);
+    assert_eq!(check().code, 0);
+
+    fs::write(&file, "{}").unwrap();
+    assert_snapshot!(check().all(), @"");
+}
+
+#[test]
+fn what_is_in_the_configuration_may_be_written_again() {
+    let folder = scratch("again");
+    let path = folder.join("tokenizer_config.json");
+    fs::write(&path, config_with(PLAIN)).unwrap();
+    let run = |more: &[&str]| {
+        let arguments = ["derive", "tokenizer_config.json", "-q"];
+        unjinja(&folder, &[&arguments, more].concat())
+    };
+    assert_snapshot!(run(&["--check"]).all(), @"");
+    assert_eq!(run(&["--write"]).code, 0);
+    assert_snapshot!(run(&["--check"]).all(), @"");
+    // The order of keys is no difference.
+    let written = fs::read_to_string(&path).unwrap();
+    let reordered = written
+        .replace("\"version\": 1,", "")
+        .replace("\"fields\":", "\"version\": 1, \"fields\":");
+    assert_ne!(reordered, written);
+    fs::write(&path, &reordered).unwrap();
+    assert_snapshot!(run(&["--write"]).all(), @"");
+    assert_eq!(fs::read_to_string(&path).unwrap(), reordered);
+    // Another meaning is one, and the remedy works.
+    fs::write(&path, written.replace("<call>", "<tool>")).unwrap();
+    assert_eq!(run(&["--write"]).code, 2);
+    let outcome = run(&["--check"]);
+    assert_eq!(outcome.code, 1);
+    assert!(
+        outcome.stderr.contains("replace it with `--write --force`"),
+        "{}",
+        outcome.stderr
+    );
+    assert_eq!(run(&["--write", "--force"]).code, 0);
+    assert_eq!(run(&["--check"]).code, 0);
+}
+
+#[test]
+fn the_report_is_json_for_programs() {
+    let folder = with_template("json-report", WITH_TOKEN);
+    let outcome = unjinja(
+        &folder,
+        &["derive", "chat.jinja", "--format", "json-report"],
+    );
+    assert_eq!((outcome.stderr.as_str(), outcome.code), ("", 1));
+    let report = json::read(&outcome.stdout).unwrap();
+    let keys: Vec<String> = report
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(ToString::to_string)
+        .collect();
+    assert_snapshot!(keys.join(" "), @"");
+    assert_eq!(
+        report.pointer("/missing_tokens/0"),
+        Some(&"eos_token".into())
+    );
+    assert_eq!(report.get("is_whole"), Some(&false.into()));
+    let template = unjinja(&folder, &["derive", "chat.jinja", "-q"]).stdout;
+    assert_eq!(
+        report.get("template"),
+        Some(&json::read(&template).unwrap())
+    );
+
+    let all = [
+        "derive",
+        "chat.jinja",
+        "no.jinja",
+        "-q",
+        "--format",
+        "json-report",
+        "-o",
+        "out/",
+    ];
+    let outcome = unjinja(&folder, &all);
+    assert_eq!(outcome.code, 2);
+    let reports = json::read(&outcome.stdout).unwrap();
+    assert!(reports.pointer("/no.jinja/error").is_some());
+    assert!(reports.pointer("/chat.jinja/template").is_some());
+    assert!(folder.join("out/chat.json").is_file());
+}
+
+#[test]
+fn commands_that_take_response_templates_name_what_derives_one() {
+    let folder = with_template("remedy", PLAIN);
+    fs::create_dir(folder.join("model")).unwrap();
+    fs::write(folder.join("model/chat_template.jinja"), PLAIN).unwrap();
+    fs::write(folder.join("config.json"), config_with(PLAIN)).unwrap();
+    for source in ["chat.jinja", "model", "config.json"] {
+        for command in [&["parse", "-t"][..], &["lint"]] {
+            let outcome = unjinja(&folder, &[command, &[source]].concat());
+            assert_eq!(outcome.code, 2);
+            let said = outcome.all();
+            let (_, remedy) = said.split_once("with `unjinja ").unwrap();
+            let (remedy, _) = remedy.split_once('`').unwrap();
+            let remedy: Vec<&str> = remedy.split(' ').collect();
+            assert_eq!(unjinja(&folder, &remedy).code, 0, "{remedy:?}");
+            let derived = unjinja(&folder, &[command, &["response_template.json"]].concat());
+            assert_eq!(derived.code, 0, "{}", derived.all());
+        }
+    }
+}
+
 /// A model's configuration with chat templates that have names.
 fn variants(templates: &[(&str, &str)]) -> String {
     let items = templates.iter().map(|(name, template)| {

@@ -161,7 +161,8 @@ impl Derivation {
         }
     }
 
-    /// For programs: an object of the `template`; the `findings`, as [`Findings::to_value`] gives
+    /// For programs: an object of the `template`; whether it [is whole](Self::is_whole); the names of the
+    /// `missing_tokens`; the `findings`, as [`Findings::to_value`] gives
     /// them; the `proof`, row by row, as [`Row::to_value`] gives them; the conversations that are
     /// `refused`; the `damage`, a [`DamageRow`] for each kind; and the number of `drafts`.
     ///
@@ -184,6 +185,14 @@ impl Derivation {
         let refused = self.refused.iter().map(RefusedConversation::to_value);
         Object::from_iter([
             ("template", self.template.as_value().clone()),
+            ("is_whole", self.is_whole().into()),
+            (
+                "missing_tokens",
+                self.missing_tokens
+                    .iter()
+                    .map(|token| &token.name)
+                    .collect(),
+            ),
             ("findings", self.findings.to_value()),
             ("proof", self.proof.iter().map(Row::to_value).collect()),
             ("refused", refused.collect()),
@@ -390,9 +399,9 @@ fn no_turn(refusal: Option<&RenderError>, words: impl Fn(Remedy) -> &'static str
 /// Says why no question is rendered, and what may help.
 fn no_question(error: &RenderError, words: impl Fn(Remedy) -> &'static str) -> String {
     let advice = advice::advice(error, words).map_or_else(String::new, |how| format!("; {how}"));
-    let heading = error.of_question();
+    let of_question = error.of_question();
     // The error may end with an excerpt of the template, which has lines of its own.
     let error = error.to_string();
     let (what, excerpt) = error.split_at(error.find('\n').unwrap_or(error.len()));
-    format!("{heading}: {what}{advice}{excerpt}")
+    format!("{of_question}: {what}{advice}{excerpt}")
 }

@@ -1,5 +1,6 @@
 //! `unjinja derive`: from a chat template to a response template.
 
+mod present;
 mod siblings;
 
 use std::io::{self, IsTerminal};
@@ -16,6 +17,7 @@ use unjinja::chat_template::{ChatTemplate, Source};
 use unjinja::derive::{Derivation, DeriveOptions, derive};
 use unjinja::{Value, json};
 
+use self::present::Standing;
 use self::siblings::Derived;
 pub(crate) use self::siblings::Sibling;
 use super::output::Output;
@@ -33,6 +35,13 @@ use super::{Failure, input, output, report};
 
   What would change in one that has a response template already:
     unjinja derive model/ --diff
+
+  In CI: does the response template that is there still read what the chat template writes?
+    unjinja derive model/ --check
+    unjinja derive chat_template.jinja -o response_template.json --check
+
+  The report for programs, with the response template in it:
+    unjinja derive chat_template.jinja --format json-report
 
   For one of several chat templates of a model, whatever the others write:
     unjinja derive model/ --variant tool_use
@@ -52,7 +61,8 @@ renderings of all, if there is one. If not, the report says which are misread.
 Exit codes:
   0  all that the chat template writes is recovered
   1  some of it isn't, a token is missing that the chat template writes, or another chat template of
-     the model is misread: the report says what, and the template is printed all the same
+     the model is misread: the report says what, and the template is printed all the same.
+     With `--check` and `--diff`: the response template that is there reads anything otherwise
   2  no template could be derived, or the input can't be read")]
 pub(crate) struct Args {
     /// The chat templates: .jinja files, tokenizer_config.json files, models' folders, GGUF files,
@@ -65,21 +75,27 @@ pub(crate) struct Args {
 
     /// Write the response template to a file (`-` is standard output), or to a file of its own in this
     /// folder
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["write", "diff"])]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "write")]
     output: Option<PathBuf>,
 
     /// Put it as `response_template` into the tokenizer_config.json that the chat template came
     /// from, or that stands beside it; also if it does not recover everything
-    #[arg(long, conflicts_with = "diff")]
+    #[arg(long, conflicts_with_all = ["diff", "check"])]
     write: bool,
 
     /// Replace what is there already: the file of `-o`, or with `--write` the response template
     #[arg(long)]
     force: bool,
 
-    /// Show how it differs from the one that comes with the chat template, in place of printing it
+    /// Show how it differs from the one that is there, in the file of `-o` or else in the configuration,
+    /// in place of writing or printing it
     #[arg(long)]
     diff: bool,
+
+    /// Only find out whether the one that is there, in the file of `-o` or else in the configuration,
+    /// reads all as the derived one does
+    #[arg(long, conflicts_with = "diff")]
+    check: bool,
 
     /// The field for reasoning. Serving engines expect the default
     #[arg(long, value_name = "NAME", default_value = "thinking")]
@@ -119,6 +135,8 @@ enum Format {
     Json,
     /// As JSON on one line
     Compact,
+    /// The report as a JSON object, which holds the response template
+    JsonReport,
 }
 
 /// A source, and what came of it.
@@ -134,7 +152,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         None => None,
     };
     let output = output_of(args, &sources);
-    for place in places.iter().flatten() {
+    for place in places.iter().flatten().filter(|_| !args.compares()) {
         output.check(place)?;
     }
     let outcomes = derive_all(args, &sources);
@@ -150,7 +168,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             let ((_, derivation), _) = outcome.result.as_ref().ok()?;
             Some((outcome.source, derivation))
         });
-        if args.file().is_none() && !args.write && !args.diff {
+        if args.prints_template() {
             let all = derived.map(|(source, d)| (source, d.template.as_value().clone()));
             let all: Value = all.collect::<unjinja::Object>().into();
             print(&all, args.format)?;
@@ -173,10 +191,50 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             }
         }
     }
+    if args.prints_report() {
+        print_reports(&outcomes)?;
+    }
     result
 }
 
+/// Prints the report for programs: of one source, or of each.
+fn print_reports(outcomes: &[Outcome<'_>]) -> Result<(), Failure> {
+    let reports = outcomes.iter().map(|outcome| {
+        let report = match &outcome.result {
+            Ok(((template, derivation), siblings)) => {
+                report::derivation_value(template, derivation, siblings)
+            }
+            Err(failure) => unjinja::Object::from_iter([("error", failure.to_string())]).into(),
+        };
+        (outcome.source, report)
+    });
+    let reports: Vec<(&str, Value)> = reports.collect();
+    match reports.as_slice() {
+        [(_, report)] => output::print(output::pretty(report)),
+        _ => {
+            let all: unjinja::Object = reports.into_iter().collect();
+            output::print(output::pretty(&all.into()))
+        }
+    }
+}
+
 impl Args {
+    /// Whether what was derived is printed as it is.
+    fn prints_template(&self) -> bool {
+        let elsewhere = self.file().is_some() || self.write || self.compares();
+        !elsewhere && !self.prints_report()
+    }
+
+    /// Whether what was derived is compared with what is there.
+    fn compares(&self) -> bool {
+        self.diff || self.check
+    }
+
+    /// Whether the report is printed for programs.
+    fn prints_report(&self) -> bool {
+        matches!(self.format, Format::JsonReport)
+    }
+
     /// The file or folder to write to, if it is not to be printed.
     fn file(&self) -> Option<&Path> {
         let given = self.output.as_deref();
@@ -354,23 +412,23 @@ fn hand_out(
     let derived = derivation.template.as_value();
     let handed_out = if args.write {
         write_into_config(outcome.source, template, derived, args.force)
+    } else if args.compares() {
+        compare_with_present(args, outcome.source, place, (template, derivation))
     } else if let Some(path) = place {
         output.write(path, &written(derived, args.format))
-    } else if args.diff {
-        show_difference(outcome.source, template, derived)
-    } else if is_alone {
+    } else if is_alone && args.prints_template() {
         print(derived, args.format)
     } else {
         Ok(())
     };
     if let Err(failure) = handed_out {
-        if is_alone {
+        if is_alone || matches!(failure, Failure::Reported(_)) {
             return Err(failure);
         }
         super::print_error(format_args!("error: {failure}\n"));
         return Err(failure.reported());
     }
-    if is_alone && !args.quiet {
+    if is_alone && !args.quiet && !args.check && !args.prints_report() {
         super::print_error(format_args!(
             "{}",
             report::coloured(
@@ -379,7 +437,9 @@ fn hand_out(
             )
         ));
     }
-    match warnings(derivation, siblings).is_empty() && derivation.is_whole() {
+    // What was compared need not be whole.
+    let is_whole = args.compares() || derivation.is_whole();
+    match warnings(derivation, siblings).is_empty() && is_whole {
         true => Ok(()),
         false => Err(Failure::Reported(1)),
     }
@@ -387,7 +447,7 @@ fn hand_out(
 
 fn written(template: &Value, format: Format) -> String {
     let style = match format {
-        Format::Json => json::Style::pretty(2),
+        Format::Json | Format::JsonReport => json::Style::pretty(2),
         Format::Compact => json::Style::default(),
     };
     let mut text = json::write_styled(template, &style);
@@ -451,6 +511,16 @@ fn write_into_config(
     let text = input::read_text(&path)?;
     let wrong = |error: json::EditError| Failure::Input(format!("{}: {error}", path.display()));
     let present = json::get_key(&text, "response_template").map_err(wrong)?;
+    if present
+        .as_ref()
+        .is_some_and(|value| value.total_eq(response_template))
+    {
+        super::print_error(format_args!(
+            "{}: the response template that is there is the same\n",
+            path.display()
+        ));
+        return Ok(());
+    }
     if present.is_some_and(|value| !value.is_null()) && !force {
         return Err(Failure::Input(format!(
             "{}: there is a `response_template` already: look at the difference with `--diff`, \
@@ -468,25 +538,58 @@ fn write_into_config(
     Ok(())
 }
 
-/// Shows what would change; where there is no response template yet, all of it is new.
-fn show_difference(source: &str, template: &ChatTemplate, derived: &Value) -> Result<(), Failure> {
-    let style = json::Style::pretty(2);
-    let text = |value: &Value| json::write_styled(value, &style) + "\n";
-    let old = template
-        .response_template
+/// Compares what is there with what was derived: whether it reads anything otherwise, and with `--diff`
+/// how the texts differ. Where there is no response template yet, all of it is new.
+fn compare_with_present(
+    args: &Args,
+    source: &str,
+    place: Option<&Path>,
+    (template, derivation): (&ChatTemplate, &Derivation),
+) -> Result<(), Failure> {
+    let present = present::find(source, template, place)?;
+    let standing = present
         .as_ref()
-        .map(text)
-        .unwrap_or_default();
-    let new = text(derived);
-    if old == new {
-        super::print_error(format_args!(
-            "{source}: the one that is there is the same\n"
-        ));
-        return Ok(());
+        .map(|present| (present, present::compare_with(present, derivation)));
+    let is_fine = match &standing {
+        Some((present, standing)) => {
+            if args.check || matches!(standing, Standing::Same) {
+                super::print_error(format_args!("{}\n", present.statement(standing)));
+            }
+            !matches!(standing, Standing::Otherwise(_))
+        }
+        None => {
+            if args.check {
+                let how = match place {
+                    Some(path) => format!("-o {}", path.display()),
+                    None => "--write".to_owned(),
+                };
+                super::print_error(format_args!(
+                    "{source}: there is no response template yet: write it with `{how}`\n"
+                ));
+            }
+            false
+        }
+    };
+    if args.diff && !matches!(standing, Some((_, Standing::Same))) {
+        let old = present.as_ref().map(|present| &present.value);
+        show_difference(source, old, derivation.template.as_value())?;
     }
+    if args.check {
+        for token in &derivation.missing_tokens {
+            super::print_error(format_args!("{source}: {}\n", token.explain(option_name)));
+        }
+    }
+    match is_fine {
+        true => Ok(()),
+        false => Err(Failure::Reported(1)),
+    }
+}
+
+/// Shows what would change.
+fn show_difference(source: &str, old: Option<&Value>, derived: &Value) -> Result<(), Failure> {
+    let (old, new) = (old.map(output::pretty), output::pretty(derived));
     let terminal = io::stdout().is_terminal();
     let names = format!("--- {source}: there\n+++ {source}: derived\n");
-    let text =
-        report::painted_diff(&names, terminal) + &report::changed_lines(&old, &new, terminal);
-    output::print(&text)
+    let changes = report::changed_lines(&old.unwrap_or_default(), &new, terminal);
+    output::print(report::painted_diff(&names, terminal) + &changes)
 }

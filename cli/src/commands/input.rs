@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use unjinja::chat_template::{ChatTemplate, LoadOptions, Source};
 use unjinja::check::is_fixture;
 use unjinja::{ResponseTemplate, TemplateError, Tools, Value, files, json};
 
@@ -108,12 +109,15 @@ impl TemplateDocument {
     pub(crate) fn find(path: &Path) -> Result<TemplateDocument, Failure> {
         let in_folder = path.join("tokenizer_config.json");
         if path.is_dir() && matches!(in_folder.try_exists(), Ok(false)) {
+            let message = "there is no tokenizer_config.json in this folder";
+            let remedy = derive_remedy(path)
+                .unwrap_or_else(|| "name the file of the response template".to_owned());
             return Err(Failure::Input(format!(
-                "{}: there is no tokenizer_config.json in this folder: name the file of the \
-                 response template",
+                "{}: {message}: {remedy}",
                 path.display()
             )));
         }
+        let given = path;
         let path = if path.is_dir() { &in_folder } else { path };
         let text = read_json_text(path)?;
         // One of JSON may have a response template in it, as a configuration has.
@@ -126,8 +130,10 @@ impl TemplateDocument {
             )));
         }
         let name = path.display().to_string();
-        let pointer = ResponseTemplate::find_in(&text)
-            .map_err(|error| Failure::Input(error.in_file(name.as_str()).to_string()))?;
+        let pointer = ResponseTemplate::find_in(&text).map_err(|error| {
+            let remedy = derive_remedy(given).map_or_else(String::new, |how| format!(": {how}"));
+            Failure::Input(format!("{}{remedy}", error.in_file(name.as_str())))
+        })?;
         let document = json::read(&text).ok();
         let eos_token = document.as_ref().and_then(|d| d.get("eos_token"));
         let eos_token = eos_token.and_then(|token| token.get("content").unwrap_or(token).as_str());
@@ -142,6 +148,19 @@ impl TemplateDocument {
     pub(crate) fn template(&self) -> Result<ResponseTemplate, TemplateError> {
         ResponseTemplate::from_json_at(&self.text, self.pointer)
     }
+}
+
+/// What to do about a file or folder without a response template that has a chat template.
+fn derive_remedy(path: &Path) -> Option<String> {
+    let source = Source::Path(path.to_owned());
+    let is_file = path.try_exists().unwrap_or(false);
+    let loaded = is_file.then(|| ChatTemplate::load(&source, &LoadOptions::default()));
+    loaded?.ok()?;
+    Some(format!(
+        "derive one from the chat template that is there, with `unjinja derive {} -o \
+         response_template.json`",
+        path.display()
+    ))
 }
 
 /// Reads a response template, or one that stands in a tokenizer's configuration, and says what of

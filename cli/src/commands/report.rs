@@ -11,7 +11,7 @@ use crate::printable;
 use unjinja::analysis::{Certainty, Evidence, Findings, Subject};
 use unjinja::chat_template::ChatTemplate;
 use unjinja::derive::{Derivation, Recovery};
-use unjinja::{Remedy, json};
+use unjinja::{Object, Remedy, Value, json};
 
 /// How much of a text is shown in a report.
 const SHOWN: usize = 160;
@@ -134,6 +134,24 @@ pub(crate) fn derivation(
         line(&mut out, "refused", &format!("{names}: {why}"));
     }
     out
+}
+
+/// The report on one derivation, for programs: what it is for, and what it is.
+pub(crate) fn derivation_value(
+    template: &ChatTemplate,
+    derivation: &Derivation,
+    siblings: &[Sibling],
+) -> Value {
+    let mut report = Object::from_iter([
+        ("name", Value::from(&template.name)),
+        (
+            "variant",
+            template.variant.as_deref().map_or(Value::Null, Value::from),
+        ),
+        ("beside", siblings.iter().map(Sibling::to_value).collect()),
+    ]);
+    report.extend(derivation.to_value().into_object());
+    report.into()
 }
 
 fn line(out: &mut String, label: &str, text: &str) {

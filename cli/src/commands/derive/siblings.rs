@@ -2,6 +2,7 @@
 
 use unjinja::chat_template::ChatTemplate;
 use unjinja::derive::{Derivation, Row};
+use unjinja::{Object, Value};
 
 /// So many of the renderings that are misread are named.
 const NAMED: usize = 3;
@@ -101,6 +102,22 @@ impl Sibling {
     /// Whether it needs another response template.
     pub(crate) fn is_misread(&self) -> bool {
         matches!(self.service, Service::Misreads { .. })
+    }
+
+    /// For programs: an object of its `name`, whether it is `served`, which is null where nothing can be
+    /// derived for it, and all of that in words, the `statement`.
+    pub(crate) fn to_value(&self) -> Value {
+        let served = match self.service {
+            Service::All(_) => Value::from(true),
+            Service::Misreads { .. } => Value::from(false),
+            Service::Unknown(_) => Value::Null,
+        };
+        Object::from_iter([
+            ("name", Value::from(&self.name)),
+            ("served", served),
+            ("statement", self.statement().into()),
+        ])
+        .into()
     }
 
     /// What reports say of it.

@@ -1,0 +1,98 @@
+//! The response template that is there already, and whether it reads all as the derived one does.
+
+use std::path::Path;
+
+use unjinja::chat_template::ChatTemplate;
+use unjinja::check::{ComparisonInput, compare};
+use unjinja::derive::Derivation;
+use unjinja::{ResponseTemplate, Value, json};
+
+use crate::commands::{Failure, input};
+
+/// The response template that is there already.
+pub(super) struct Present {
+    /// The file that it stands in.
+    name: String,
+    /// What stands there, whether or not it is a response template.
+    pub(super) value: Value,
+    /// The options with which it is replaced.
+    replaced_by: String,
+}
+
+/// How the one that is there compares with the derived one.
+pub(super) enum Standing {
+    /// It is the same, whatever the order of its keys.
+    Same,
+    /// It reads all texts alike: so many.
+    Alike(usize),
+    /// It reads some otherwise, or none at all, and how.
+    Otherwise(String),
+}
+
+/// The one in a file, or the one that came with the chat template, if there is any.
+pub(super) fn find(
+    source: &str,
+    template: &ChatTemplate,
+    place: Option<&Path>,
+) -> Result<Option<Present>, Failure> {
+    let Some(path) = place else {
+        let value = template.response_template.as_ref();
+        return Ok(value.map(|value| Present {
+            name: source.to_owned(),
+            value: value.clone(),
+            replaced_by: "--write --force".to_owned(),
+        }));
+    };
+    if matches!(path.try_exists(), Ok(false)) {
+        return Ok(None);
+    }
+    let text = input::read_text(path)?;
+    // What is no JSON is no response template, either.
+    Ok(Some(Present {
+        name: path.display().to_string(),
+        value: json::read(json::without_byte_order_mark(&text)).unwrap_or_default(),
+        replaced_by: format!("-o {} --force", path.display()),
+    }))
+}
+
+/// Compares what is there with what was derived.
+pub(super) fn compare_with(present: &Present, derivation: &Derivation) -> Standing {
+    let derived = &derivation.template;
+    if present.value.total_eq(derived.as_value()) {
+        return Standing::Same;
+    }
+    let there = match ResponseTemplate::from_value(&present.value) {
+        Ok(there) => there,
+        Err(error) => return Standing::Otherwise(format!("is refused: {error}")),
+    };
+    let mut texts = ComparisonInput::synthetic(&there, derived);
+    texts.extend(ComparisonInput::of_derivation(derivation));
+    let comparison = compare(&there, derived, &texts);
+    let (diverging, total) = (comparison.diverging.len(), texts.len());
+    match comparison.smallest {
+        None => Standing::Alike(total),
+        Some(smallest) => Standing::Otherwise(format!(
+            "reads {diverging} of {total} texts otherwise than the derived one, such as {:?}",
+            smallest.input.prefix + &smallest.input.output
+        )),
+    }
+}
+
+impl Present {
+    /// What `--check` says.
+    pub(super) fn statement(&self, standing: &Standing) -> String {
+        let name = &self.name;
+        match standing {
+            Standing::Same => format!("{name}: the response template that is there is the same"),
+            Standing::Alike(total) => format!(
+                "{name}: the response template that is there reads all of {total} texts as the derived \
+                 one does"
+            ),
+            Standing::Otherwise(how) => format!(
+                "{name}: the response template that is there {how}: look at the difference with \
+                 `--diff`, and replace it with `{}`",
+                self.replaced_by
+            ),
+        }
+    }
+}
