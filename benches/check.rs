@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use criterion::{Criterion, Throughput};
-use unjinja::check::{Cut, Options, check, find};
+use unjinja::check::{CheckOptions, Cut, check, find};
 use unjinja::{Object, Value, json};
 
 const FILES: usize = 100;
@@ -109,7 +109,7 @@ fn main() {
         let all = find(&[folder.path().to_owned()]);
         all.into_iter().take(count).collect()
     };
-    let report = check(&paths(FILES), &Options::default());
+    let report = check(&paths(FILES), &CheckOptions::default());
     assert_eq!(report.failed(), 0);
     println!("| cases | bytes each | cuts each | seconds | peak memory, MiB |");
     println!("|---:|---:|---:|---:|---:|");
@@ -125,7 +125,7 @@ fn main() {
     let mut group = criterion.benchmark_group("check");
     group.throughput(Throughput::Elements((2 * CASES) as u64));
     group.bench_function("cases", |bencher| {
-        bencher.iter(|| check(&few, &Options::default()));
+        bencher.iter(|| check(&few, &CheckOptions::default()));
     });
     group.finish();
     criterion.final_summary();

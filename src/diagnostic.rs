@@ -68,9 +68,11 @@ impl Diagnostic {
     }
 
     /// The diagnostic as it is printed with the name of its file.
-    pub fn in_file(&self, file: impl fmt::Display) -> impl fmt::Display {
-        let separator = if self.position.is_some() { ":" } else { ": " };
-        fmt::from_fn(move |f| write!(f, "{file}{separator}{self}"))
+    pub fn in_file<F: fmt::Display>(&self, file: F) -> DiagnosticInFile<'_, F> {
+        DiagnosticInFile {
+            diagnostic: self,
+            file,
+        }
     }
 
     /// For programs: an object of `pointer`, `line`, `column`, `message` and `remedy`, with `null`
@@ -126,6 +128,23 @@ impl fmt::Display for Diagnostic {
 }
 
 impl std::error::Error for Diagnostic {}
+
+/// A diagnostic that prints with the name of its file: see [`Diagnostic::in_file`].
+#[derive(Debug, Clone)]
+pub struct DiagnosticInFile<'d, F> {
+    diagnostic: &'d Diagnostic,
+    file: F,
+}
+
+impl<F: fmt::Display> fmt::Display for DiagnosticInFile<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let separator = match self.diagnostic.position {
+            Some(_) => ":",
+            None => ": ",
+        };
+        write!(f, "{}{separator}{}", self.file, self.diagnostic)
+    }
+}
 
 /// Writes diagnostics line by line, each with the name of the file if there is one.
 pub(crate) fn write_lines(
@@ -206,27 +225,45 @@ impl Diagnostics {
 
     /// All of them in the order in which they stand in the document. Those without a position get
     /// the one that their pointer has in the JSON document, which is read once for all.
-    pub(crate) fn placed_in(self, document: Option<&str>) -> Vec<Diagnostic> {
-        let pointers = self.found.iter().map(|(found, _)| found.pointer.as_str());
-        let lacks_position = self.found.iter().any(|(found, _)| found.position.is_none());
-        let places = document
-            .filter(|_| lacks_position)
-            .and_then(|text| Places::of(text, pointers));
-        let place = |(mut diagnostic, part): (Diagnostic, Part)| {
-            let look_up = |places: &Places<'_>| match part {
-                Part::Key => places.key(&diagnostic.pointer),
-                Part::Value => Some(places.nearest_value(&diagnostic.pointer)),
-            };
-            let position = diagnostic.position.or_else(|| look_up(places.as_ref()?));
-            diagnostic.position = position;
-            diagnostic
-        };
-        let mut all: Vec<Diagnostic> = self.found.into_iter().map(place).collect();
+    pub(crate) fn placed_in(mut self, document: Option<&str>) -> Vec<Diagnostic> {
+        if let Some(document) = document {
+            place_in(
+                document,
+                self.found.iter_mut().map(|(found, part)| (found, *part)),
+            );
+        }
+        let mut all: Vec<Diagnostic> = self.found.into_iter().map(|(found, _)| found).collect();
         all.sort_by_key(|diagnostic| diagnostic.position);
         if self.has_more {
             all.push(Diagnostic::new("there are more faults").with_remedy("mend these first"));
         }
         all
+    }
+}
+
+/// Gives diagnostics without a position the one that their pointer has in a JSON document, which is
+/// read once for all.
+pub(crate) fn place_in<'d>(
+    document: &str,
+    diagnostics: impl Iterator<Item = (&'d mut Diagnostic, Part)>,
+) {
+    let unplaced: Vec<(&mut Diagnostic, Part)> = diagnostics
+        .filter(|(diagnostic, _)| diagnostic.position.is_none())
+        .collect();
+    if unplaced.is_empty() {
+        return;
+    }
+    let pointers = unplaced
+        .iter()
+        .map(|(diagnostic, _)| diagnostic.pointer.as_str());
+    let Some(places) = Places::of(document, pointers) else {
+        return;
+    };
+    for (diagnostic, part) in unplaced {
+        diagnostic.position = match part {
+            Part::Key => places.key(&diagnostic.pointer),
+            Part::Value => Some(places.nearest_value(&diagnostic.pointer)),
+        };
     }
 }
 

@@ -35,7 +35,7 @@
 //! | module | what it is for | feature |
 //! |---|---|---|
 //! | [`json`] | JSON as Python reads and writes it, and changing a key of a document in place | |
-//! | [`response`] | what a template is made of, and what a parser waits for | |
+//! | [`response`] | what a template and its events are made of, and what a parser waits for | |
 //! | `chat_template` | loading chat templates from wherever models keep them, and rendering them | `chat-template` |
 //! | `analysis` | what a chat template can do, and how its model writes a turn | `chat-template` |
 //! | `derive` | working out the response template of a chat template, with its proof | `chat-template` |
@@ -82,7 +82,7 @@ mod tree;
 mod value;
 mod white_space;
 
-pub use diagnostic::Diagnostic;
+pub use diagnostic::{Diagnostic, DiagnosticInFile};
 pub use position::Position;
 #[cfg(feature = "chat-template")]
 pub use remedy::Remedy;

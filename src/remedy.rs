@@ -36,6 +36,10 @@ pub enum Remedy {
     Variable,
     /// To make what comes out the expectation of fixtures.
     Update,
+    /// To begin with a first fixture: `check::FirstFixture`, with the feature `check`.
+    FirstFixture,
+    /// To look at a response template: [`lint`](crate::lint::lint()).
+    Lint,
 }
 
 impl Remedy {
@@ -48,6 +52,8 @@ impl Remedy {
             Self::EosToken => "`eos_token`",
             Self::Variable => "`variables`",
             Self::Update => "`update`",
+            Self::FirstFixture => "`check::FirstFixture`",
+            Self::Lint => "`lint::lint`",
         }
     }
 }

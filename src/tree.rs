@@ -15,10 +15,6 @@ pub(crate) struct Node {
 #[derive(Debug, Clone)]
 pub(crate) enum Content {
     /// What has no parts.
-    #[cfg_attr(
-        not(feature = "check"),
-        expect(dead_code, reason = "only fixtures are read from trees")
-    )]
     Scalar(Value),
     List(Vec<Node>),
     Map(Map),
@@ -52,6 +48,19 @@ pub(crate) struct Destination<'t> {
 impl Node {
     pub(crate) fn new(span: Range<usize>, content: Content) -> Node {
         Node { span, content }
+    }
+
+    /// The value, without its places.
+    pub(crate) fn to_value(&self) -> Value {
+        match &self.content {
+            Content::Scalar(value) => value.clone(),
+            Content::List(nodes) => Value::Array(nodes.iter().map(Node::to_value).collect()),
+            Content::Map(map) => {
+                let entries = map.entries().iter();
+                let members = entries.map(|entry| (entry.key.clone(), entry.value.to_value()));
+                Value::Object(members.collect())
+            }
+        }
     }
 
     /// Follows a pointer as far as it leads.
@@ -91,7 +100,6 @@ impl Map {
     }
 
     /// The entries as they stand in the text.
-    #[cfg(feature = "check")]
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
 use tempfile::TempDir;
-use unjinja::check::{EventTrace, Failure, Fixture, Options, Report, check, find};
+use unjinja::check::{CheckOptions, EventTrace, Failure, Fixture, Report, check, find};
 use unjinja::{Position, json};
 
 const TEMPLATE: &str =
@@ -62,7 +62,7 @@ fn faults(report: &Report) -> Vec<String> {
 }
 
 fn assert_passes(paths: &[PathBuf]) {
-    let report = check(paths, &Options::default());
+    let report = check(paths, &CheckOptions::default());
     assert_eq!(faults(&report), Vec::<String>::new());
     assert!(report.cases().count() >= paths.len());
 }
@@ -120,7 +120,7 @@ fn what_a_fixture_names_may_begin_with_a_mark_as_well() {
 
 #[test]
 fn failing_ones_fail_with_what_is_wrong() {
-    let report = check(&fixtures("failing"), &Options::default());
+    let report = check(&fixtures("failing"), &CheckOptions::default());
     assert_snapshot!(faults(&report).join("\n"), @r#"
     a_prompt_without_the_anchor.fixture.yaml:3: no anchor: the template's anchor is not in the prompt, so all of it is read as part of the message: mend the one or the other, or leave `prefix` out
     an_error_where_none_was_expected.fixture.yaml:3: not parsed: the output can't be parsed: field `content`, bytes 0 to 6 of the message: this is not JSON: expected a value at line 1, column 1, in "Hello!"
@@ -138,7 +138,7 @@ fn failing_ones_fail_with_what_is_wrong() {
 
 #[test]
 fn a_difference_comes_with_both_sides() {
-    let report = check(&fixtures("failing"), &Options::default());
+    let report = check(&fixtures("failing"), &CheckOptions::default());
     let mut sides = Vec::new();
     for (_, case) in report.cases() {
         for failure in &case.failures {
@@ -173,7 +173,7 @@ fn summary(trace: &EventTrace) -> String {
 #[test]
 fn what_depends_on_cuts_is_told_with_the_fewest_places() {
     let path = "tests/fixtures/failing/it_depends_on_cuts.fixture.yaml";
-    let report = check(&[path.into()], &Options::default());
+    let report = check(&[path.into()], &CheckOptions::default());
     let failures: Vec<&Failure> = report
         .cases()
         .flat_map(|(_, case)| &case.failures)
@@ -307,7 +307,7 @@ fn pipes_are_not_waited_for() {
 #[test]
 fn a_filter_chooses_by_file_and_name() {
     let chosen = |filter: &str| {
-        let mut options = Options::default();
+        let mut options = CheckOptions::default();
         options.filter = Some(filter.to_owned());
         check(&fixtures("right"), &options).cases().count()
     };
@@ -331,7 +331,7 @@ fn who_asks_to_fail_fast_is_told_of_the_first_failure_only() {
         "it.fixture.yaml",
         &format!("{TEMPLATE}cases:\n{cases}"),
     );
-    let mut options = Options::default();
+    let mut options = CheckOptions::default();
     let paths = [path];
     assert_eq!(check(&paths, &options).failed(), 1_000);
     options.fail_fast = true;
@@ -349,14 +349,14 @@ fn an_update_makes_right_what_it_may_and_changes_nothing_else() {
     let folder = folder();
     for path in fixtures("failing").into_iter().chain(fixtures("right")) {
         let fixture = Fixture::load(&path).expect("it is a fixture");
-        let updated = fixture.update(&Options::default());
+        let updated = fixture.update(&CheckOptions::default());
         assert!(updated.left.is_empty());
         let copy = write(&folder, &name(&path), &updated.text);
         if updated.changes.is_empty() {
             assert_eq!(updated.text, read(&path));
             continue;
         }
-        let [before, after] = [path, copy].map(|path| check(&[path], &Options::default()));
+        let [before, after] = [path, copy].map(|path| check(&[path], &CheckOptions::default()));
         let keys = |report: &Report| -> Vec<&str> {
             let failures = report.cases().flat_map(|(_, case)| &case.failures);
             failures.map(Failure::key).collect()

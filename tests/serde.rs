@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize, forward_to_deserialize_any};
 
 use unjinja::analysis::{Capabilities, Findings};
 use unjinja::chat_template::{ChatTemplate, RenderInput};
-use unjinja::check::{ComparisonInput, EventTrace, Options, check, compare};
+use unjinja::check::{CheckOptions, ComparisonInput, EventTrace, check, compare};
 use unjinja::derive::{Derivation, DeriveOptions};
-use unjinja::lint::{LintOptions, lint};
+use unjinja::lint::{LintOptions, TemplateText, lint};
 use unjinja::{
     Diagnostic, JsonString, Number, Object, OwnedEvent, ParserOptions, Position, ResponseParser,
     ResponseTemplate, Tools, Value, json,
@@ -337,8 +337,7 @@ fn a_derivation_reports_its_proof() {
 
 #[test]
 fn complaints_and_diagnostics_are_what_to_value_says() {
-    let mut options = LintOptions::default();
-    options.document = Some((TEMPLATE, ""));
+    let options = LintOptions::default().document(TemplateText::new(TEMPLATE));
     let complaints = lint(&template(), &options).expect("complaints");
     assert!(!complaints.is_empty());
     for complaint in complaints {
@@ -372,7 +371,7 @@ cases:
     )
     .expect("it is written");
     std::fs::write(&bad, "cases: 5").expect("it is written");
-    let report = check(&[good, bad], &Options::default());
+    let report = check(&[good, bad], &CheckOptions::default());
     assert_written_alike(&report, &report.to_value());
     assert_eq!(report.to_value().get("unreadable"), Some(&1.into()));
     for file in &report.files {

@@ -1,4 +1,4 @@
-//! The options of the command line that errors of the library advise to use.
+//! The options and commands of the program that errors of the library advise to use.
 
 use unjinja::Remedy;
 
@@ -11,5 +11,7 @@ pub fn option_name(remedy: Remedy) -> &'static str {
         Remedy::EosToken => "`--eos-token`",
         Remedy::Variable => "`--var NAME=VALUE`",
         Remedy::Update => "`unjinja check --update`",
+        Remedy::FirstFixture => "`unjinja new`",
+        Remedy::Lint => "`unjinja lint`",
     }
 }

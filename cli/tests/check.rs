@@ -297,6 +297,34 @@ fn without_a_fixture_the_error_says_how_to_make_one() {
 }
 
 #[test]
+fn what_is_no_fixture_is_reported_with_the_command_for_it() {
+    let folder = scratch("no-fixture");
+    for (name, text, remedy) in [
+        (
+            "a.fixture.yaml",
+            "{%- for m in messages %}",
+            "`unjinja new` makes a fixture of it",
+        ),
+        (
+            "b.fixture.yaml",
+            "[1]",
+            "write `response_template:` and `cases:`, or make one with `unjinja new`",
+        ),
+        (
+            "c.fixture.yaml",
+            "start_anchor: <bot>\nfields: {content: {}}\n",
+            "`unjinja lint` looks at those; a fixture names one with `response_template`",
+        ),
+    ] {
+        fs::write(folder.join(name), text).expect("is written");
+        for format in ["human", "json", "junit", "github"] {
+            let outcome = run_in(&folder, &["check", name, "--format", format]);
+            assert!(outcome.stdout.contains(remedy), "{}", outcome.stdout);
+        }
+    }
+}
+
+#[test]
 fn a_first_fixture_is_made_checked_and_not_made_twice() {
     let folder = scratch("new");
     let source = root().join("chat_templates/xml-calls.jinja");
@@ -318,6 +346,9 @@ fn a_first_fixture_is_made_checked_and_not_made_twice() {
             "{}",
             checked.stdout
         );
+        let mut edited = fs::read_to_string(folder.join(file)).expect("it is written");
+        edited.push('\n');
+        fs::write(folder.join(file), edited).expect("it is edited");
         let again = run_in(&folder, &arguments);
         assert_eq!(again.code, Some(2));
         assert!(again.stderr.contains("there already"), "{}", again.stderr);

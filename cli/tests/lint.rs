@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use unjinja::chat_template::ChatTemplate;
-use unjinja::lint::{LintOptions, lint};
+use unjinja::lint::{LintOptions, TemplateText, lint};
 use unjinja::{ResponseTemplate, Value, json};
 
 use root::root;
@@ -221,8 +221,7 @@ fn the_gallery_has_these() {
         let jinja = root().join("chat_templates").join(format!("{name}.jinja"));
         let chat_template = ChatTemplate::from_jinja(fs::read_to_string(jinja).unwrap());
         for (column, chat_template) in [None, Some(&chat_template)].into_iter().enumerate() {
-            let mut options = LintOptions::default();
-            options.chat_template = chat_template;
+            let options = LintOptions::default().chat_template(chat_template);
             for complaint in lint(&template, &options).unwrap() {
                 let lint = format!("{} {}", complaint.lint.code(), complaint.lint.name());
                 counts.entry(lint).or_default()[column] += 1;
@@ -248,8 +247,7 @@ fn bear_with(template: &Value) {
         return;
     };
     let text = json::write(template.as_value());
-    let mut options = LintOptions::default();
-    options.document = Some((&text, ""));
+    let options = LintOptions::default().document(TemplateText::new(&text));
     let began = Instant::now();
     let complaints = lint(&template, &options).expect("there is no chat template to be rendered");
     assert!(began.elapsed() < PATIENCE, "{text}");

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use unjinja::check::{Fixture, Options};
+use unjinja::check::{Fixture, CheckOptions};
 use unjinja::lint::{LintOptions, lint};
 
 fuzz_target!(|text: &str| {
@@ -17,10 +17,10 @@ fuzz_target!(|text: &str| {
         };
         let complaints = lint(fixture.template(), &LintOptions::default());
         assert!(complaints.is_ok(), "nothing is rendered");
-        let update = fixture.update(&Options::default());
+        let update = fixture.update(&CheckOptions::default());
         let updated = Fixture::parse(path, update.text).expect("it is still a fixture");
         assert_eq!(updated.cases().len(), fixture.cases().len());
-        let again = updated.update(&Options::default());
+        let again = updated.update(&CheckOptions::default());
         assert!(again.changes.is_empty());
         assert_eq!(again.left.len(), update.left.len());
     }

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use crate::json;
+use crate::position::Position;
 use crate::value::{Object, Value, pointer_below};
 
 use super::error::LoadError;
@@ -147,11 +148,9 @@ impl Config {
 }
 
 fn malformed(name: &str, text: &str, pointer: &str, what: String) -> LoadError {
-    let place = json::locate(text, pointer);
     LoadError::Malformed {
         name: name.to_owned(),
-        line: place.map_or(1, |place| place.line),
-        column: place.map_or(1, |place| place.column),
+        position: json::locate(text, pointer).unwrap_or(Position::START),
         what,
     }
 }

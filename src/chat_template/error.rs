@@ -6,6 +6,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::json;
+use crate::position::Position;
 use crate::remedy::Remedy;
 
 use super::model_id::ModelId;
@@ -66,14 +67,12 @@ pub enum LoadError {
         error: json::Error,
     },
     /// Something in a JSON file is not what it should be.
-    #[error("{name}:{line}:{column}: {what}")]
+    #[error("{name}:{}:{}: {what}", position.line, position.column)]
     Malformed {
         /// The file.
         name: String,
-        /// The line, counted from 1.
-        line: usize,
-        /// The column in characters, counted from 1.
-        column: usize,
+        /// Where.
+        position: Position,
         /// What is wrong, and what would be right.
         what: String,
     },

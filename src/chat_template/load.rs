@@ -115,26 +115,6 @@ impl ChatTemplate {
     }
 }
 
-/// Loads what a source has, of which the first is the one to be used.
-fn load_source(source: &Source, options: &LoadOptions<'_>) -> Result<Vec<ChatTemplate>, LoadError> {
-    match source {
-        Source::Stdin => {
-            let name = "standard input";
-            let text = read_limited(name, io::stdin().lock())?;
-            load_text(name.to_owned(), name.to_owned(), text, None, options)
-        }
-        Source::Path(path) if path.is_dir() => folder::load(path, None, options),
-        Source::Path(path) => load_file(path, options),
-        #[cfg(feature = "hub")]
-        Source::Hub(model) => super::hub::load(model, options),
-        #[cfg(not(feature = "hub"))]
-        Source::Hub(model) => Err(LoadError::Hub {
-            model: model.clone(),
-            fault: super::error::HubFault::NoFeature,
-        }),
-    }
-}
-
 impl Source {
     /// The files on this machine from which a template of this source may be loaded, with all that is taken
     /// from beside it: those that are there.
@@ -169,6 +149,26 @@ impl Source {
                 .filter(|file| file != path),
         );
         files
+    }
+}
+
+/// Loads what a source has, of which the first is the one to be used.
+fn load_source(source: &Source, options: &LoadOptions<'_>) -> Result<Vec<ChatTemplate>, LoadError> {
+    match source {
+        Source::Stdin => {
+            let name = "standard input";
+            let text = read_limited(name, io::stdin().lock())?;
+            load_text(name.to_owned(), name.to_owned(), text, None, options)
+        }
+        Source::Path(path) if path.is_dir() => folder::load(path, None, options),
+        Source::Path(path) => load_file(path, options),
+        #[cfg(feature = "hub")]
+        Source::Hub(model) => super::hub::load(model, options),
+        #[cfg(not(feature = "hub"))]
+        Source::Hub(model) => Err(LoadError::Hub {
+            model: model.clone(),
+            fault: super::error::HubFault::NoFeature,
+        }),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use super::error::LoadError;
 use super::model_id::ModelId;
@@ -38,7 +37,7 @@ pub enum Source {
 
 impl Source {
     /// Finds out what a name means: `-` is standard input, a path that exists is that path, and
-    /// `org/name` or `org/name@revision` is a model on the hub.
+    /// `org/name` or `org/name@revision` is a model on the hub. It looks at the files there are.
     ///
     /// # Errors
     ///
@@ -68,15 +67,6 @@ impl Source {
             source_name: text.to_owned(),
             not_a_model,
         })
-    }
-}
-
-impl FromStr for Source {
-    type Err = LoadError;
-
-    /// As [`parse`](Self::parse), which looks at the files there are.
-    fn from_str(text: &str) -> Result<Self, LoadError> {
-        Self::parse(text)
     }
 }
 

@@ -1,6 +1,8 @@
 //! The ways in which a text may arrive.
 
 use std::fmt;
+use std::iter::FusedIterator;
+use std::slice;
 
 /// A way to cut a text into pieces.
 ///
@@ -121,7 +123,7 @@ impl Cut {
 
     /// The pieces of the text. A character that is cut in two comes with its last byte, as from
     /// whoever puts characters together; the pieces before may be empty.
-    pub fn pieces<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+    pub fn pieces<'c, 't>(&'c self, text: &'t str) -> Pieces<'c, 't> {
         pieces(text, &self.at)
     }
 }
@@ -140,16 +142,50 @@ impl fmt::Display for Cut {
 }
 
 /// The pieces of a text that is cut at some places, as [`Cut::pieces`] has them.
-pub(super) fn pieces<'t>(text: &'t str, places: &[usize]) -> impl Iterator<Item = &'t str> {
-    let ends = places.iter().copied().chain([text.len()]);
-    let mut start = 0;
-    ends.map(move |end| {
-        let end = text.floor_char_boundary(end).max(start);
-        let piece = &text[start..end];
-        start = end;
-        piece
-    })
+pub(super) fn pieces<'c, 't>(text: &'t str, places: &'c [usize]) -> Pieces<'c, 't> {
+    Pieces {
+        text,
+        start: 0,
+        places: Some(places.iter()),
+    }
 }
+
+/// The pieces of a text: see [`Cut::pieces`].
+#[derive(Debug, Clone)]
+pub struct Pieces<'c, 't> {
+    text: &'t str,
+    /// Where the next piece starts.
+    start: usize,
+    /// Where the pieces end but for the last; nothing when that is out, too.
+    places: Option<slice::Iter<'c, usize>>,
+}
+
+impl<'t> Iterator for Pieces<'_, 't> {
+    type Item = &'t str;
+
+    fn next(&mut self) -> Option<&'t str> {
+        let end = match self.places.as_mut()?.next() {
+            Some(&place) => place,
+            None => {
+                self.places = None;
+                self.text.len()
+            }
+        };
+        let end = self.text.floor_char_boundary(end).max(self.start);
+        let piece = &self.text[self.start..end];
+        self.start = end;
+        Some(piece)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let count = self.places.as_ref().map_or(0, |places| places.len() + 1);
+        (count, Some(count))
+    }
+}
+
+impl ExactSizeIterator for Pieces<'_, '_> {}
+
+impl FusedIterator for Pieces<'_, '_> {}
 
 /// How many bytes of a text belong to the token that it begins with.
 fn token_length(text: &str) -> usize {

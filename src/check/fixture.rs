@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, write_lines};
 use crate::position::Position;
+use crate::remedy::Remedy;
 use crate::response::{ResponseTemplate, Tools};
 use crate::value::{Object, Value};
 
@@ -46,7 +47,7 @@ pub struct Fixture {
 }
 
 /// A text, and what is expected of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Case {
     /// What it is called. No other case of its file is called so.
@@ -116,7 +117,7 @@ impl Fixture {
     /// If the file can't be read, or is no fixture, or names what can't be read. All that is wrong
     /// is reported at once.
     pub fn load(path: &Path) -> Result<Fixture, FixtureError> {
-        load::load(path).map_err(|faults| FixtureError::new(path, faults))
+        load::load(path)
     }
 
     /// Reads a fixture that is at hand as text, as one would that stands at this path.
@@ -125,7 +126,7 @@ impl Fixture {
     ///
     /// As for [`load`](Self::load).
     pub fn parse(path: &Path, text: String) -> Result<Fixture, FixtureError> {
-        load::parse(path, text).map_err(|faults| FixtureError::new(path, faults))
+        load::parse(path, text)
     }
 
     /// Where it stands.
@@ -186,6 +187,8 @@ pub struct FixtureError {
     pub path: PathBuf,
     /// All that is wrong with it, at least one fault.
     pub faults: Vec<Diagnostic>,
+    /// What a remedy of theirs names as the library does.
+    advised: Option<Remedy>,
 }
 
 impl FixtureError {
@@ -193,7 +196,39 @@ impl FixtureError {
         FixtureError {
             path: path.to_owned(),
             faults,
+            advised: None,
         }
+    }
+
+    /// The error, of which a remedy names this as the library does.
+    fn advising(mut self, advised: Option<Remedy>) -> FixtureError {
+        self.advised = advised;
+        self
+    }
+
+    /// The error, with names of the caller for what its faults advise to make use of.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use unjinja::check::Fixture;
+    ///
+    /// let error = Fixture::parse(Path::new("a.fixture.yaml"), "[]".into()).unwrap_err();
+    /// assert!(error.to_string().ends_with("or make one with `check::FirstFixture`"));
+    /// let error = error.explained(|_| "the button `New`");
+    /// assert!(error.to_string().ends_with("or make one with the button `New`"));
+    /// ```
+    pub fn explained(&self, words: impl Fn(Remedy) -> &'static str) -> FixtureError {
+        let mut explained = self.clone();
+        if let Some(advised) = explained.advised.take() {
+            for remedy in explained
+                .faults
+                .iter_mut()
+                .flat_map(|fault| &mut fault.remedy)
+            {
+                *remedy = remedy.replace(advised.name(), words(advised));
+            }
+        }
+        explained
     }
 }
 

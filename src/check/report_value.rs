@@ -52,7 +52,10 @@ impl FileReport {
                 let cases = cases.iter().map(|case| case.value(words));
                 out.insert("cases", cases.collect::<Value>())
             }
-            Err(error) => out.insert("faults", error.faults.iter().map(fault).collect::<Value>()),
+            Err(error) => {
+                let faults = error.explained(words).faults;
+                out.insert("faults", faults.iter().map(fault).collect::<Value>())
+            }
         };
         out.into()
     }

@@ -1,7 +1,9 @@
 //! Checking many fixtures, on all cores.
 
 use std::collections::VecDeque;
+use std::iter::FusedIterator;
 use std::path::PathBuf;
+use std::slice;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,7 +17,7 @@ use super::regions::{MarkedText, regions};
 /// How fixtures are to be checked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Options {
+pub struct CheckOptions {
     /// What random cuts go by.
     pub seed: u64,
     /// Checks only cases of which `FILE: NAME` has this text in it.
@@ -24,21 +26,21 @@ pub struct Options {
     pub fail_fast: bool,
 }
 
-impl Options {
+impl CheckOptions {
     /// Sets what random cuts go by.
-    pub fn seed(mut self, seed: u64) -> Options {
+    pub fn seed(mut self, seed: u64) -> CheckOptions {
         self.seed = seed;
         self
     }
 
     /// Checks only cases of which `FILE: NAME` has this text in it.
-    pub fn filter(mut self, filter: impl Into<String>) -> Options {
+    pub fn filter(mut self, filter: impl Into<String>) -> CheckOptions {
         self.filter = Some(filter.into());
         self
     }
 
     /// Sets whether no further case begins when one has failed.
-    pub fn fail_fast(mut self, fail_fast: bool) -> Options {
+    pub fn fail_fast(mut self, fail_fast: bool) -> CheckOptions {
         self.fail_fast = fail_fast;
         self
     }
@@ -94,16 +96,16 @@ pub struct CaseReport {
 
 impl Report {
     /// The files that could not be read.
-    pub fn unreadable(&self) -> impl Iterator<Item = &FixtureError> {
-        self.files
-            .iter()
-            .filter_map(|file| file.cases.as_ref().err())
+    pub fn unreadable(&self) -> Unreadable<'_> {
+        Unreadable(self.files.iter())
     }
 
     /// All cases that were checked, with their files.
-    pub fn cases(&self) -> impl Iterator<Item = (&FileReport, &CaseReport)> {
-        let of_file = |file| cases_of(file).iter().map(move |case| (file, case));
-        self.files.iter().flat_map(of_file)
+    pub fn cases(&self) -> CheckedCases<'_> {
+        CheckedCases {
+            files: self.files.iter(),
+            current: None,
+        }
     }
 
     /// How many cases failed.
@@ -112,9 +114,46 @@ impl Report {
     }
 }
 
-fn cases_of(file: &FileReport) -> &[CaseReport] {
-    file.cases.as_deref().unwrap_or_default()
+/// The files of a report that could not be read: see [`Report::unreadable`].
+#[derive(Debug, Clone)]
+pub struct Unreadable<'r>(slice::Iter<'r, FileReport>);
+
+impl<'r> Iterator for Unreadable<'r> {
+    type Item = &'r FixtureError;
+
+    fn next(&mut self) -> Option<&'r FixtureError> {
+        self.0.find_map(|file| file.cases.as_ref().err())
+    }
 }
+
+impl FusedIterator for Unreadable<'_> {}
+
+/// The cases of a report, with their files: see [`Report::cases`].
+#[derive(Debug, Clone)]
+pub struct CheckedCases<'r> {
+    /// The files that come next.
+    files: slice::Iter<'r, FileReport>,
+    /// The file that has begun, and the cases that are left of it.
+    current: Option<(&'r FileReport, slice::Iter<'r, CaseReport>)>,
+}
+
+impl<'r> Iterator for CheckedCases<'r> {
+    type Item = (&'r FileReport, &'r CaseReport);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some((file, cases)) = &mut self.current
+                && let Some(case) = cases.next()
+            {
+                return Some((file, case));
+            }
+            let file = self.files.next()?;
+            self.current = Some((file, file.cases.as_deref().unwrap_or_default().iter()));
+        }
+    }
+}
+
+impl FusedIterator for CheckedCases<'_> {}
 
 impl CaseReport {
     /// Where that stands which a failure is about: the expectation that is not met, or the case.
@@ -144,7 +183,7 @@ impl CaseReport {
 /// character, and in random pieces.
 ///
 /// ```
-/// use unjinja::check::{Options, check};
+/// use unjinja::check::{CheckOptions, check};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("greeting.fixture.yaml");
@@ -154,12 +193,12 @@ impl CaseReport {
 ///   - {name: right, output: Hello!<end>, message: {content: Hello!}}
 ///   - {name: wrong, output: Hello!<end>, message: {content: Goodbye!}}
 /// ")?;
-/// let report = check(&[path], &Options::default());
+/// let report = check(&[path], &CheckOptions::default());
 /// assert_eq!(report.cases().count(), 2);
 /// assert_eq!(report.failed(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn check(paths: &[PathBuf], options: &Options) -> Report {
+pub fn check(paths: &[PathBuf], options: &CheckOptions) -> Report {
     let start = Instant::now();
     let work = Work::new(paths, options);
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -178,7 +217,7 @@ pub fn check(paths: &[PathBuf], options: &Options) -> Report {
 /// What there is to be done. Cases go before files, so that few files are in memory at a time.
 struct Work<'w> {
     paths: &'w [PathBuf],
-    options: &'w Options,
+    options: &'w CheckOptions,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -213,7 +252,7 @@ impl Drop for Reading<'_, '_> {
 }
 
 impl<'w> Work<'w> {
-    fn new(paths: &'w [PathBuf], options: &'w Options) -> Work<'w> {
+    fn new(paths: &'w [PathBuf], options: &'w CheckOptions) -> Work<'w> {
         Work {
             paths,
             options,

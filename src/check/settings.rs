@@ -8,12 +8,16 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::diagnostic::{Diagnostic, write_lines};
+use crate::diagnostic::{Diagnostic, Diagnostics, Part, write_lines};
+use crate::lint::{Selector, UnknownSelector};
 use crate::position::Position;
 use crate::spelling::did_you_mean;
 
 /// The name of the file.
 const NAME: &str = "unjinja.toml";
+
+/// So many faults are reported at the most.
+const MAX_FAULTS: usize = 50;
 
 /// What the file may hold: each table, and its keys.
 const TABLES: [(&str, &[&str]); 2] = [("check", &["paths", "seed"]), ("lint", &["allow", "deny"])];
@@ -37,9 +41,9 @@ pub struct Settings {
     /// What random cuts go by.
     pub seed: Option<u64>,
     /// Lints that are not to be reported.
-    pub allow: Vec<String>,
+    pub allow: Vec<Selector>,
     /// Lints that are errors.
-    pub deny: Vec<String>,
+    pub deny: Vec<Selector>,
 }
 
 /// Why settings can't be used.
@@ -77,104 +81,148 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// If there is a file, and it can't be read or holds something else.
+    /// If there is a file, and it can't be read or holds something else. All that is wrong is
+    /// reported at once.
     pub fn find(folder: &Path) -> Result<Option<Settings>, SettingsError> {
         for folder in folder.ancestors() {
             let path = folder.join(NAME);
-            let fail = |fault| SettingsError {
+            let fail = |faults| SettingsError {
                 path: path.clone(),
-                faults: vec![fault],
+                faults,
             };
             let text = match fs::read_to_string(&path) {
                 Ok(text) => text,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => {
-                    return Err(fail(Diagnostic::new(format!("can't be read: {error}"))));
+                    let fault = Diagnostic::new(format!("can't be read: {error}"));
+                    return Err(fail(vec![fault]));
                 }
             };
-            return Reader {
-                text: &text,
-                folder,
-            }
-            .settings()
-            .map(Some)
-            .map_err(fail);
+            return read(&text, folder).map(Some).map_err(fail);
         }
         Ok(None)
     }
 }
 
 /// Reads the text of a file that stands in a folder.
+fn read(text: &str, folder: &Path) -> Result<Settings, Vec<Diagnostic>> {
+    let root = DeTable::parse(text).map_err(|error| {
+        let position = error.span().map(|span| Position::at(text, span.start));
+        let message = format!("this is not TOML: {}", error.message());
+        vec![Diagnostic::new(message).at_position(position)]
+    })?;
+    let mut reader = Reader {
+        text,
+        folder,
+        faults: Diagnostics::up_to(MAX_FAULTS),
+    };
+    let settings = reader.settings(root.get_ref());
+    match reader.faults.is_empty() {
+        true => Ok(settings),
+        false => Err(reader.faults.placed_in(None)),
+    }
+}
+
+/// Reads settings piece by piece, and collects all that is wrong with them.
 struct Reader<'t> {
     text: &'t str,
     folder: &'t Path,
+    faults: Diagnostics,
 }
 
 impl Reader<'_> {
-    fn settings(&self) -> Result<Settings, Diagnostic> {
-        let root = DeTable::parse(self.text).map_err(|error| {
-            let position = error.span().map(|span| Position::at(self.text, span.start));
-            Diagnostic::new(format!("this is not TOML: {}", error.message())).at_position(position)
-        })?;
+    fn settings(&mut self, root: &DeTable<'_>) -> Settings {
         let mut settings = Settings::default();
-        for (name, value) in root.get_ref() {
+        for (name, value) in root {
             let mut tables = TABLES.iter();
             let Some((table, keys)) = tables.find(|(known, _)| known == name.get_ref()) else {
-                return Err(self.unknown(name, &TABLES.map(|(name, _)| name)));
+                self.unknown(name, &TABLES.map(|(name, _)| name));
+                continue;
             };
             let DeValue::Table(entries) = value.get_ref() else {
-                let message = format!("`{table}` is a table: write `[{table}]`");
-                return Err(self.fault(value, message));
+                self.fault(value, format!("`{table}` is a table: write `[{table}]`"));
+                continue;
             };
             for (key, value) in entries {
                 match (*table, key.get_ref().as_ref()) {
                     ("check", "paths") => {
-                        let paths = self.texts(value)?;
-                        settings.paths = paths.iter().map(|path| self.folder.join(path)).collect();
+                        let folder = self.folder;
+                        let path = |text: &str| Ok(folder.join(text));
+                        settings.paths = self.each(value, path);
                     }
-                    ("check", "seed") => settings.seed = Some(self.seed(value)?),
-                    ("lint", "allow") => settings.allow = self.texts(value)?,
-                    ("lint", "deny") => settings.deny = self.texts(value)?,
-                    _ => return Err(self.unknown(key, keys)),
+                    ("check", "seed") => settings.seed = self.seed(value),
+                    ("lint", "allow") => settings.allow = self.selectors(value),
+                    ("lint", "deny") => settings.deny = self.selectors(value),
+                    _ => self.unknown(key, keys),
                 }
             }
         }
-        Ok(settings)
+        settings
     }
 
-    fn texts(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Diagnostic> {
+    fn selectors(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<Selector> {
+        self.each(value, |text| {
+            text.parse()
+                .map_err(|error: UnknownSelector| error.to_string())
+        })
+    }
+
+    /// What is made of each text of a list.
+    fn each<T>(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        make: impl Fn(&str) -> Result<T, String>,
+    ) -> Vec<T> {
         let DeValue::Array(items) = value.get_ref() else {
-            return Err(self.fault(value, "expected a list of texts"));
+            self.fault(value, "expected a list of texts");
+            return Vec::new();
         };
-        let text = |item: &Spanned<DeValue<'_>>| match item.get_ref() {
-            DeValue::String(text) => Ok(text.to_string()),
-            _ => Err(self.fault(item, "expected a text")),
-        };
-        items.iter().map(text).collect()
+        let mut made = Vec::new();
+        for item in items {
+            let one = match item.get_ref() {
+                DeValue::String(text) => make(text),
+                _ => Err("expected a text".to_owned()),
+            };
+            match one {
+                Ok(one) => made.push(one),
+                Err(message) => self.fault(item, message),
+            }
+        }
+        made
     }
 
-    fn seed(&self, value: &Spanned<DeValue<'_>>) -> Result<u64, Diagnostic> {
+    fn seed(&mut self, value: &Spanned<DeValue<'_>>) -> Option<u64> {
         let number = match value.get_ref() {
             DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
             _ => None,
         };
-        number.ok_or_else(|| self.fault(value, "expected a whole number that is not negative"))
+        if number.is_none() {
+            self.fault(value, "expected a whole number that is not negative");
+        }
+        number
     }
 
-    fn unknown(&self, key: &Spanned<impl AsRef<str>>, known: &[&str]) -> Diagnostic {
+    fn unknown(&mut self, key: &Spanned<impl AsRef<str>>, known: &[&str]) {
         let name = key.get_ref().as_ref();
-        self.fault(key, format!("unknown key `{name}`"))
-            .with_remedy(did_you_mean(name, known))
+        let remedy = did_you_mean(name, known);
+        let fault = Diagnostic::new(format!("unknown key `{name}`")).with_remedy(remedy);
+        self.add(key, fault);
     }
 
-    fn fault<T>(&self, place: &Spanned<T>, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::new(message).at_position(Position::at(self.text, place.span().start))
+    fn fault<T>(&mut self, place: &Spanned<T>, message: impl Into<String>) {
+        self.add(place, Diagnostic::new(message));
+    }
+
+    fn add<T>(&mut self, place: &Spanned<T>, fault: Diagnostic) {
+        let position = Position::at(self.text, place.span().start);
+        self.faults.add(fault.at_position(position), Part::Value);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lint::Lint;
 
     #[test]
     fn what_is_wrong_is_reported_with_its_place() {
@@ -204,6 +252,16 @@ mod tests {
                 "unjinja.toml:2:8: expected a whole number that is not negative",
             ),
             (
+                "[lint]\nallow = ['U001', 'U999']\n",
+                "unjinja.toml:2:18: there is no lint `U999`: write a code such as U001, its name, or `all`",
+            ),
+            (
+                "[check]\nseed = 'a'\npaths = [1, 'b', 2]\n",
+                "unjinja.toml:2:8: expected a whole number that is not negative\n\
+                 unjinja.toml:3:10: expected a text\n\
+                 unjinja.toml:3:18: expected a text",
+            ),
+            (
                 "[check\n",
                 "unjinja.toml:1:7: this is not TOML: unclosed table, expected `]`",
             ),
@@ -219,8 +277,7 @@ mod tests {
     #[test]
     fn everything_is_read() {
         let folder = tempfile::tempdir().expect("a folder");
-        let text =
-            "[check]\npaths = ['a', 'b/c']\nseed = 0x10\n[lint]\nallow = ['x']\ndeny = ['all']\n";
+        let text = "[check]\npaths = ['a', 'b/c']\nseed = 0x10\n[lint]\nallow = ['unknown-field']\ndeny = ['all']\n";
         fs::write(folder.path().join(NAME), text).expect("is written");
         let settings = Settings::find(folder.path())
             .expect("is read")
@@ -228,8 +285,8 @@ mod tests {
         let expected = Settings {
             paths: vec![folder.path().join("a"), folder.path().join("b/c")],
             seed: Some(16),
-            allow: vec!["x".into()],
-            deny: vec!["all".into()],
+            allow: vec![Selector::One(Lint::UnknownField)],
+            deny: vec![Selector::All],
         };
         assert_eq!(settings, expected);
     }

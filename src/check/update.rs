@@ -8,10 +8,10 @@ use super::case::Failure;
 use super::cuts::Cut;
 use super::document::Change;
 use super::fixture::{Case, Fixture};
-use super::run::Options;
+use super::run::CheckOptions;
 
 /// A fixture that expects what comes out.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Update {
     /// Its text. Whatever is right already stays as it was, with all comments.
@@ -24,7 +24,7 @@ pub struct Update {
 }
 
 /// An expectation that has changed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Updated {
     /// The case's name.
@@ -46,7 +46,7 @@ impl Fixture {
     ///
     /// ```
     /// use std::path::Path;
-    /// use unjinja::check::{Fixture, Options};
+    /// use unjinja::check::{Fixture, CheckOptions};
     ///
     /// let fixture = Fixture::parse(Path::new("greeting.fixture.yaml"), "
     /// response_template: {start_anchor: <bot>, fields: {content: {close: <end>}}}
@@ -54,7 +54,7 @@ impl Fixture {
     ///   - name: a greeting   # the first one
     ///     output: Hello!<end>
     /// ".into())?;
-    /// let update = fixture.update(&Options::default());
+    /// let update = fixture.update(&CheckOptions::default());
     /// assert_eq!(update.changes[0].case, "a greeting");
     /// assert!(update.text.ends_with("
     ///   - name: a greeting   # the first one
@@ -64,7 +64,7 @@ impl Fixture {
     /// "));
     /// # Ok::<(), unjinja::check::FixtureError>(())
     /// ```
-    pub fn update(&self, options: &Options) -> Update {
+    pub fn update(&self, options: &CheckOptions) -> Update {
         let cases = self.cases().iter().enumerate();
         let selected = cases.filter(|(_, case)| options.selects(self, &case.name));
         let new = selected.flat_map(|(index, case)| {

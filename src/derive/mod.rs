@@ -343,7 +343,7 @@ fn check_field(name: &str) -> Result<(), DeriveError> {
 }
 
 /// Why no response template could be derived.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeriveError {
     /// The chat template does not even render a question.
@@ -399,9 +399,9 @@ fn no_turn(refusal: Option<&RenderError>, words: impl Fn(Remedy) -> &'static str
 /// Says why no question is rendered, and what may help.
 fn no_question(error: &RenderError, words: impl Fn(Remedy) -> &'static str) -> String {
     let advice = advice::advice(error, words).map_or_else(String::new, |how| format!("; {how}"));
-    let of_question = error.of_question();
+    let heading = error.of_question();
     // The error may end with an excerpt of the template, which has lines of its own.
     let error = error.to_string();
     let (what, excerpt) = error.split_at(error.find('\n').unwrap_or(error.len()));
-    format!("{of_question}: {what}{advice}{excerpt}")
+    format!("{heading}: {what}{advice}{excerpt}")
 }

@@ -13,7 +13,7 @@ use crate::chat_template::RenderInput;
 /// assert_eq!(options.reasoning_field, "reasoning_content");
 /// assert!(options.ids && !options.guess_types);
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DeriveOptions {
     /// What all renderings have in common: tokens, the time, variables.

@@ -91,9 +91,8 @@ impl Recovery {
         }
     }
 
-    /// For programs: an object of `kind`, which is the [`key`](Self::key), and of what was `lost`
-    /// or how the message differs, the `difference`. Where another message has the same text, it is
-    /// the `other`.
+    /// For programs: an object of `kind`, which is the [`key`](Self::key), and of what was `lost`,
+    /// or how the message differs, the `difference`, with the `other` message that the text stands for.
     pub fn to_value(&self) -> Value {
         let mut out = Object::from_iter([("kind", self.key())]);
         match self {
@@ -101,8 +100,8 @@ impl Recovery {
             Recovery::LostByTemplate(lost) => out.insert("lost", lost.iter().collect::<Value>()),
             Recovery::NotRecovered(difference) => out.insert("difference", difference),
             Recovery::NotExpressible { difference, other } => {
-                out.insert("difference", difference);
-                out.insert("other", other.clone())
+                out.insert("other", other.clone());
+                out.insert("difference", difference)
             }
         };
         out.into()

@@ -78,15 +78,6 @@ pub struct RefusedConversation {
 }
 
 impl RefusedConversation {
-    /// Why it is refused, with names of the caller for what may be made use of.
-    pub fn explain(&self, words: impl Fn(Remedy) -> &'static str) -> String {
-        let why = self.error.message().to_owned();
-        match advice::advice(&self.error, words) {
-            Some(advice) => format!("{why}: {advice}"),
-            None => why,
-        }
-    }
-
     /// For programs: an object of the `name` of the conversation, and the `error`.
     pub fn to_value(&self) -> Value {
         Object::from_iter([
@@ -94,6 +85,15 @@ impl RefusedConversation {
             ("error", self.error.message()),
         ])
         .into()
+    }
+
+    /// Why it is refused, with names of the caller for what may be made use of.
+    pub fn explain(&self, words: impl Fn(Remedy) -> &'static str) -> String {
+        let why = self.error.message().to_owned();
+        match advice::advice(&self.error, words) {
+            Some(advice) => format!("{why}: {advice}"),
+            None => why,
+        }
     }
 }
 

@@ -157,7 +157,7 @@ impl<'a> Search<'a> {
     }
 
     fn try_to_the_end(&self, choices: Choices) -> Result<Tried, TemplateError> {
-        let template = ResponseTemplate::from_value(&self.draft(&choices))?;
+        let template = ResponseTemplate::from_value(self.draft(&choices))?;
         Ok(Tried {
             score: self.trials.score(&template),
             template,
@@ -168,7 +168,7 @@ impl<'a> Search<'a> {
     /// A draft, if it is a valid template and beats a score. What can't beat it any more is not
     /// tried to the end.
     fn better(&self, choices: Choices, to_beat: Score, start: Instant) -> Option<Tried> {
-        let template = ResponseTemplate::from_value(&self.draft(&choices)).ok()?;
+        let template = ResponseTemplate::from_value(self.draft(&choices)).ok()?;
         let goes_on = |score: &Score| *score > to_beat && start.elapsed() <= MAX_TRYING;
         let score = self.trials.score_while(&template, goes_on)?;
         (score > to_beat).then_some(Tried {

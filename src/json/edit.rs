@@ -8,12 +8,12 @@ use std::ops::Range;
 use thiserror::Error;
 
 use crate::tree::{Content, Entry};
-use crate::value::{Object, Value};
+use crate::value::Value;
 
 use super::tree::{TreeLimits, read_tree};
 use super::{
-    Error, ErrorKind, Position, Style, read, split_byte_order_mark, write, write_into, write_str,
-    write_styled,
+    Error, ErrorKind, MAX_DEPTH, Position, Style, read, split_byte_order_mark, write, write_into,
+    write_str, write_styled,
 };
 
 /// What starts a new line: `\r\n` is both of them.
@@ -81,8 +81,10 @@ pub fn set_key(text: &str, key: &str, value: &Value) -> Result<String, EditError
 /// If the text is not JSON or no object.
 pub fn get_key(text: &str, key: &str) -> Result<Option<Value>, EditError> {
     let (mark, text) = split_byte_order_mark(text);
-    let mut object = read_object(mark, text)?;
-    Ok(object.get_mut(key).map(std::mem::take))
+    match read(text).map_err(|error| not_json(mark, error))? {
+        Value::Object(mut object) => Ok(object.get_mut(key).map(std::mem::take)),
+        other => Err(not_an_object(mark, text, &other)),
+    }
 }
 
 /// Why a key of a document can't be set.
@@ -134,21 +136,21 @@ struct Document<'a> {
 impl<'a> Document<'a> {
     fn read(text: &'a str) -> Result<Self, EditError> {
         let (mark, text) = split_byte_order_mark(text);
-        let object = read_object(mark, text)?;
         let limits = TreeLimits {
-            depth: 1,
+            depth: MAX_DEPTH,
             nodes: usize::MAX,
         };
-        let (root, _) = read_tree(text, limits).map_err(EditError::NotJson)?;
-        let members = match root.content {
-            Content::Map(map) => map.into_entries(),
-            _ => Vec::new(), // it was an object a moment ago
+        let (root, _) = read_tree(text, limits).map_err(|error| not_json(mark, error))?;
+        let is_ascii = text.is_ascii() && !write(&root.to_value()).is_ascii();
+        let map = match root.content {
+            Content::Map(map) => map,
+            _ => return Err(not_an_object(mark, text, &root.to_value())),
         };
         Ok(Self {
             mark,
             text,
-            is_ascii: text.is_ascii() && !write(&object.into()).is_ascii(),
-            members,
+            is_ascii,
+            members: map.into_entries(),
             inside: root.span.start + 1..root.span.end - 1,
         })
     }
@@ -280,20 +282,21 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Reads an object from the text behind the mark.
-fn read_object(mark: &str, text: &str) -> Result<Object, EditError> {
-    let value = read(text).map_err(|mut error| {
-        error.position.offset += mark.len();
-        EditError::NotJson(error)
-    })?;
-    let found = value.type_name();
-    let Value::Object(object) = value else {
-        let space = text.len() - text.trim_start().len();
-        let mut position = Position::at(text, space);
-        position.offset += mark.len();
-        return Err(EditError::NotAnObject { found, position });
-    };
-    Ok(object)
+/// What is wrong with the text behind the mark.
+fn not_json(mark: &str, mut error: Error) -> EditError {
+    error.position.offset += mark.len();
+    EditError::NotJson(error)
+}
+
+/// The text behind the mark is something else.
+fn not_an_object(mark: &str, text: &str, value: &Value) -> EditError {
+    let space = text.len() - text.trim_start().len();
+    let mut position = Position::at(text, space);
+    position.offset += mark.len();
+    EditError::NotAnObject {
+        found: value.type_name(),
+        position,
+    }
 }
 
 /// The indent of the last line of this text.

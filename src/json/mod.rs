@@ -29,8 +29,12 @@ use crate::value::Value;
 
 use reader::{Reader, Values};
 
+/// The iterators of an [`Object`](crate::Object).
+pub mod object {
+    pub use crate::value::object::{IntoIter, Iter, IterMut, Keys, Values};
+}
+
 pub use crate::position::Position;
-pub use crate::value::object;
 pub use edit::{EditError, get_key, set_key};
 pub use tree::{locate, locate_key};
 pub use writer::{Style, write, write_into, write_json_string, write_str, write_styled};

@@ -14,7 +14,7 @@ use super::special::special_from;
 /// use unjinja::json::{self, Style};
 ///
 /// let value = json::read(r#"{"b": [1, "é"], "a": {}}"#).unwrap();
-/// let style = Style { sort_keys: true, ..Style::PYTHON };
+/// let style = Style::PYTHON.sort_keys(true);
 /// assert_eq!(json::write_styled(&value, &style), r#"{"a": {}, "b": [1, "\u00e9"]}"#);
 /// assert_eq!(
 ///     json::write_styled(&value, &Style::pretty(2)),
@@ -22,6 +22,7 @@ use super::special::special_from;
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Style {
     /// Starts a new line for each item, with this many spaces for each level.
     pub indent: Option<usize>,
@@ -65,6 +66,35 @@ impl Style {
             ensure_ascii: false,
             sort_keys: false,
         }
+    }
+
+    /// Sets [`indent`](Self::indent).
+    pub fn indent(mut self, indent: impl Into<Option<usize>>) -> Self {
+        self.indent = indent.into();
+        self
+    }
+
+    /// Sets [`item_separator`](Self::item_separator) and [`key_separator`](Self::key_separator).
+    pub fn separators(
+        mut self,
+        item: impl Into<Cow<'static, str>>,
+        key: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        self.item_separator = item.into();
+        self.key_separator = key.into();
+        self
+    }
+
+    /// Sets [`ensure_ascii`](Self::ensure_ascii).
+    pub fn ensure_ascii(mut self, ensure_ascii: bool) -> Self {
+        self.ensure_ascii = ensure_ascii;
+        self
+    }
+
+    /// Sets [`sort_keys`](Self::sort_keys).
+    pub fn sort_keys(mut self, sort_keys: bool) -> Self {
+        self.sort_keys = sort_keys;
+        self
     }
 }
 

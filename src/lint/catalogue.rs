@@ -1,5 +1,9 @@
 //! All lints, with their codes, names and pages.
 
+use std::str::FromStr;
+
+use thiserror::Error;
+
 use super::Level;
 
 /// A kind of thing that is likely to hurt.
@@ -95,24 +99,17 @@ const ENTRIES: [Entry; 14] = [
 
 impl Lint {
     /// All of them, in the order of their codes.
-    pub fn all() -> impl Iterator<Item = Lint> {
-        ENTRIES.iter().map(|entry| entry.lint)
-    }
-
-    /// The lint of a code or a name.
-    ///
-    /// ```
-    /// use unjinja::lint::Lint;
-    ///
-    /// assert_eq!(Lint::find("U006"), Some(Lint::CloseInBody));
-    /// assert_eq!(Lint::find("close-in-body"), Some(Lint::CloseInBody));
-    /// assert_eq!(Lint::find("U999"), None);
-    /// ```
-    pub fn find(name: &str) -> Option<Lint> {
-        let named = |entry: &&Entry| {
-            entry.code.eq_ignore_ascii_case(name) || entry.name.eq_ignore_ascii_case(name)
+    pub fn all() -> &'static [Lint] {
+        static ALL: [Lint; ENTRIES.len()] = {
+            let mut all = [Lint::DelimitersOverlap; ENTRIES.len()];
+            let mut index = 0;
+            while index < all.len() {
+                all[index] = ENTRIES[index].lint;
+                index += 1;
+            }
+            all
         };
-        ENTRIES.iter().find(named).map(|entry| entry.lint)
+        &ALL
     }
 
     fn entry(self) -> &'static Entry {
@@ -147,23 +144,51 @@ impl Lint {
     }
 }
 
+/// The lint of a code or a name, in capitals or not.
+///
+/// ```
+/// use unjinja::lint::{Lint, UnknownLint};
+///
+/// assert_eq!("U006".parse(), Ok(Lint::CloseInBody));
+/// assert_eq!("close-in-body".parse(), Ok(Lint::CloseInBody));
+/// assert_eq!("U999".parse::<Lint>(), Err(UnknownLint("U999".into())));
+/// ```
+impl FromStr for Lint {
+    type Err = UnknownLint;
+
+    fn from_str(text: &str) -> Result<Lint, UnknownLint> {
+        let named = |entry: &&Entry| {
+            entry.code.eq_ignore_ascii_case(text) || entry.name.eq_ignore_ascii_case(text)
+        };
+        let found = ENTRIES.iter().find(named);
+        found
+            .map(|entry| entry.lint)
+            .ok_or_else(|| UnknownLint(text.to_owned()))
+    }
+}
+
+/// There is no lint of this code or name.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("there is no lint `{0}`: write a code such as U001, or its name")]
+pub struct UnknownLint(pub String);
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn each_lint_is_found_under_its_code_and_its_name() {
-        for (index, lint) in Lint::all().enumerate() {
+        for (index, lint) in Lint::all().iter().copied().enumerate() {
             assert_eq!(lint as usize, index);
             assert_eq!(lint.code(), format!("U{:03}", index + 1));
-            assert_eq!(Lint::find(lint.code()), Some(lint));
-            assert_eq!(Lint::find(lint.name()), Some(lint));
+            assert_eq!(lint.code().parse(), Ok(lint));
+            assert_eq!(lint.name().parse(), Ok(lint));
         }
     }
 
     #[test]
     fn names_and_summaries_are_plain() {
-        for lint in Lint::all() {
+        for &lint in Lint::all() {
             let name = lint.name();
             assert!(
                 name.chars().all(|c| c.is_ascii_lowercase() || c == '-'),

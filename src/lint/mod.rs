@@ -24,13 +24,12 @@ mod white_space;
 use std::fmt;
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
-use crate::diagnostic::Diagnostic;
-use crate::json::Places;
+use crate::diagnostic::{Diagnostic, Part, place_in};
 use crate::response::ResponseTemplate;
 use crate::value::{Object, Value};
 
-pub use catalogue::Lint;
-pub use rulings::{Ruling, Rulings, Selector, UnknownLint};
+pub use catalogue::{Lint, UnknownLint};
+pub use rulings::{Ruling, Rulings, Selector, UnknownSelector};
 
 use model::Model;
 use subject::Subject;
@@ -52,6 +51,13 @@ impl Level {
             Level::Warning => "warning",
             Level::Error => "error",
         }
+    }
+}
+
+/// Its [`key`](Self::key).
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key())
     }
 }
 
@@ -91,7 +97,17 @@ impl fmt::Display for Complaint {
 }
 
 /// What is known beside a template, and what is to be complained of.
-#[derive(Debug, Clone, Default)]
+///
+/// ```
+/// use unjinja::lint::{LintOptions, TemplateText};
+///
+/// let text = r#"{"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}"#;
+/// let options = LintOptions::default()
+///     .document(TemplateText::new(text))
+///     .turn_ends(["<end>"]);
+/// assert_eq!(options.turn_ends, ["<end>"]);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LintOptions<'a> {
     /// The chat template of the model whose outputs are read: it shows what prompts look like, and
@@ -101,17 +117,71 @@ pub struct LintOptions<'a> {
     pub base: RenderInput,
     /// Tokens that end a turn, beside those that the chat template writes.
     pub turn_ends: Vec<String>,
-    /// The JSON that the template was read from, and the pointer to where it stands in there: they
-    /// give complaints their places.
-    pub document: Option<(&'a str, &'a str)>,
+    /// The JSON that the template was read from: it gives complaints their places.
+    pub document: Option<TemplateText<'a>>,
     /// What is allowed, and what is an error.
     pub rulings: Rulings,
+}
+
+impl<'a> LintOptions<'a> {
+    /// Sets [`chat_template`](Self::chat_template).
+    pub fn chat_template(mut self, template: impl Into<Option<&'a ChatTemplate>>) -> Self {
+        self.chat_template = template.into();
+        self
+    }
+
+    /// Sets [`base`](Self::base).
+    pub fn base(mut self, base: RenderInput) -> Self {
+        self.base = base;
+        self
+    }
+
+    /// Sets [`turn_ends`](Self::turn_ends).
+    pub fn turn_ends(mut self, tokens: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.turn_ends = tokens.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets [`document`](Self::document).
+    pub fn document(mut self, document: TemplateText<'a>) -> Self {
+        self.document = Some(document);
+        self
+    }
+
+    /// Sets [`rulings`](Self::rulings).
+    pub fn rulings(mut self, rulings: Rulings) -> Self {
+        self.rulings = rulings;
+        self
+    }
+}
+
+/// The JSON that a response template was read from, and where in there it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TemplateText<'a> {
+    /// The whole text.
+    pub text: &'a str,
+    /// The JSON pointer to the template; empty where it is the whole.
+    pub pointer: &'a str,
+}
+
+impl<'a> TemplateText<'a> {
+    /// A text that is a template as a whole.
+    pub fn new(text: &'a str) -> Self {
+        TemplateText { text, pointer: "" }
+    }
+
+    /// The text, with the template at this JSON pointer.
+    pub fn at(mut self, pointer: &'a str) -> Self {
+        self.pointer = pointer;
+        self
+    }
 }
 
 /// Reports what is likely to hurt about a response template, in the order in which it stands there.
 ///
 /// ```
-/// use unjinja::lint::{Lint, LintOptions, lint};
+/// use unjinja::lint::{Lint, LintOptions, TemplateText, lint};
 /// use unjinja::ResponseTemplate;
 ///
 /// let text = r#"{
@@ -123,8 +193,7 @@ pub struct LintOptions<'a> {
 ///     }
 /// }"#;
 /// let template = ResponseTemplate::from_json(text)?;
-/// let mut options = LintOptions::default();
-/// options.document = Some((text, ""));
+/// let options = LintOptions::default().document(TemplateText::new(text));
 /// let complaints = lint(&template, &options)?;
 /// assert_eq!(complaints[0].lint, Lint::DelimitersOverlap);
 /// assert_eq!(
@@ -149,7 +218,7 @@ pub fn lint(
         Some(chat_template) => Some(Model::of(chat_template, &options.base)?),
         None => None,
     };
-    let pointer = options.document.map_or("", |(_, pointer)| pointer);
+    let pointer = options.document.map_or("", |document| document.pointer);
     let subject = Subject::new(template, pointer, model, &options.turn_ends);
     let mut complaints = Complaints::default();
     for check in CHECKS {
@@ -164,8 +233,9 @@ pub fn lint(
         }
         None => true,
     });
-    if let Some((text, _)) = options.document {
-        place(&mut complaints, text);
+    if let Some(document) = options.document {
+        let diagnostics = complaints.iter_mut().map(|found| &mut found.diagnostic);
+        place_in(document.text, diagnostics.map(|found| (found, Part::Value)));
     }
     complaints.sort_by_key(|complaint| (complaint.diagnostic.position, complaint.lint));
     Ok(complaints)
@@ -184,22 +254,6 @@ const CHECKS: &[fn(&Subject<'_>, &mut Complaints)] = &[
     effect::check,
     white_space::check,
 ];
-
-/// Finds the places of complaints in the document, which is read once for all.
-fn place(complaints: &mut [Complaint], document: &str) {
-    if complaints.is_empty() {
-        return;
-    }
-    let pointers = complaints.iter().map(|c| c.diagnostic.pointer.as_str());
-    let Some(places) = Places::of(document, pointers) else {
-        return;
-    };
-    for Complaint { diagnostic, .. } in complaints {
-        diagnostic
-            .position
-            .get_or_insert_with(|| places.nearest_value(&diagnostic.pointer));
-    }
-}
 
 /// What has been found so far.
 #[derive(Debug, Default)]

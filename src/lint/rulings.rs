@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::Lint;
+use super::catalogue::{Lint, UnknownLint};
 
 /// What becomes of complaints of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,7 @@ pub enum Ruling {
 /// assert_eq!("all".parse(), Ok(Selector::All));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Selector {
     /// All of them.
     All,
@@ -33,20 +34,20 @@ pub enum Selector {
     One(Lint),
 }
 
-/// There is no lint of this code or name.
+/// There is no lint of this code or name, nor is this `all`.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("there is no lint `{0}`: write a code such as U001, its name, or `all`")]
-pub struct UnknownLint(pub String);
+pub struct UnknownSelector(pub String);
 
 impl FromStr for Selector {
-    type Err = UnknownLint;
+    type Err = UnknownSelector;
 
-    fn from_str(text: &str) -> Result<Selector, UnknownLint> {
+    fn from_str(text: &str) -> Result<Selector, UnknownSelector> {
         match text {
             "all" => Ok(Selector::All),
-            name => match Lint::find(name) {
-                Some(lint) => Ok(Selector::One(lint)),
-                None => Err(UnknownLint(name.to_owned())),
+            name => match name.parse() {
+                Ok(lint) => Ok(Selector::One(lint)),
+                Err(UnknownLint(name)) => Err(UnknownSelector(name)),
             },
         }
     }

@@ -17,7 +17,7 @@ fn complaints(text: &str, options: LintOptions<'_>) -> Vec<Complaint> {
     let template =
         ResponseTemplate::from_json(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let options = LintOptions {
-        document: Some((text, "")),
+        document: Some(TemplateText::new(text)),
         ..options
     };
     let complaints = lint(&template, &options).unwrap_or_else(|error| panic!("{error}"));
@@ -41,7 +41,7 @@ fn lints(text: &str, chat_template: Option<&ChatTemplate>) -> Vec<Lint> {
 
 #[test]
 fn each_page_shows_what_is_reported_and_what_is_not() {
-    for lint in Lint::all() {
+    for &lint in Lint::all() {
         let page = lint.page();
         let jinja = blocks(page, "jinja");
         let chat_template = jinja
@@ -379,7 +379,7 @@ fn places_are_those_of_the_document_that_the_template_stands_in() {
     let template =
         ResponseTemplate::from_json_at(text, pointer).unwrap_or_else(|error| panic!("{error}"));
     let options = LintOptions {
-        document: Some((text, pointer)),
+        document: Some(TemplateText::new(text).at(pointer)),
         ..LintOptions::default()
     };
     let complaints = lint(&template, &options).unwrap_or_else(|error| panic!("{error}"));

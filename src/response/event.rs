@@ -9,6 +9,7 @@ use crate::value::{Object, Value};
 
 /// A named group of a delimiter, and the text that it matched.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Capture {
     /// The group's name.
     pub name: String,
@@ -64,6 +65,7 @@ pub enum Event<'a> {
 
 /// The match of an opening delimiter: where it lies, and what it captured.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OpeningMatch<'a> {
     /// The bytes that the delimiter took in the text since the anchor; empty where a region opens
     /// without one.

@@ -20,10 +20,21 @@ mod watch;
 
 pub use content::Content;
 pub use delimiter::Delimiter;
-pub use error::{ContentError, ParseError, RegionError};
-pub use event::{Capture, Event, OpeningMatch, OwnedEvent};
-pub use parser::{OnMalformed, Outlook, ParserOptions, ResponseParser, WatchedDelimiter, parse};
-pub use template::{Field, ResponseTemplate, TemplateError};
+pub use error::{ContentError, RegionError};
+pub use event::{Capture, OpeningMatch};
+pub use parser::{Outlook, WatchedDelimiter};
+pub use template::Field;
+
+// These stand at the root, where they are documented.
+#[doc(no_inline)]
+pub use error::ParseError;
+#[doc(no_inline)]
+pub use event::{Event, OwnedEvent};
+#[doc(no_inline)]
+pub use parser::{OnMalformed, ParserOptions, ResponseParser, parse};
+#[doc(no_inline)]
+pub use template::{ResponseTemplate, TemplateError};
+#[doc(no_inline)]
 pub use tools::Tools;
 
 #[cfg(feature = "chat-template")]

@@ -241,6 +241,14 @@ impl TryFrom<&Value> for ResponseTemplate {
     }
 }
 
+impl TryFrom<Value> for ResponseTemplate {
+    type Error = TemplateError;
+
+    fn try_from(value: Value) -> Result<ResponseTemplate, TemplateError> {
+        ResponseTemplate::from_value(value)
+    }
+}
+
 /// The template as it was read.
 impl AsRef<Value> for ResponseTemplate {
     fn as_ref(&self) -> &Value {
@@ -248,12 +256,27 @@ impl AsRef<Value> for ResponseTemplate {
     }
 }
 
-/// Templates are equal if they were read from equal values.
+/// Templates are equal if they were read from equal values, as [`Value::total_eq`] has it: the order
+/// of keys does not count. Equal templates read all texts alike, but for the order of keys in their
+/// messages.
+///
+/// ```
+/// use unjinja::ResponseTemplate;
+///
+/// let template = ResponseTemplate::from_json(
+///     r#"{"start_anchor": "A:", "fields": {"x": {"open": "<x>", "close": "</x>"}}}"#)?;
+/// let other = ResponseTemplate::from_json(
+///     r#"{"fields": {"x": {"close": "</x>", "open": "<x>"}}, "start_anchor": "A:"}"#)?;
+/// assert_eq!(template, other);
+/// # Ok::<(), unjinja::TemplateError>(())
+/// ```
 impl PartialEq for ResponseTemplate {
     fn eq(&self, other: &ResponseTemplate) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner) || self.as_value() == other.as_value()
+        Arc::ptr_eq(&self.inner, &other.inner) || self.as_value().total_eq(other.as_value())
     }
 }
+
+impl Eq for ResponseTemplate {}
 
 /// One field of a response template.
 #[derive(Debug)]

@@ -15,7 +15,7 @@
 
 mod json_string;
 mod number;
-pub mod object;
+pub(crate) mod object;
 mod pointer;
 #[cfg(test)]
 mod tests;

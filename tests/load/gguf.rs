@@ -160,6 +160,25 @@ fn template_and_tokens() {
     }
 }
 
+/// Errors advise to put a configuration beside the file.
+#[test]
+fn tokens_that_it_lacks_come_from_beside_it() {
+    let config = r#"{"bos_token": "<other>", "eos_token": "<beside>"}"#;
+    let folder = Folder::new(&[("tokenizer_config.json", config)]);
+    let bare = Gguf::new().text("tokenizer.chat_template", "{{ messages }}");
+    folder.write("bare.gguf", bare.bytes());
+    let template = folder.load("bare.gguf");
+    assert_eq!(template.bos_token.as_deref(), Some("<other>"));
+    assert_eq!(template.eos_token.as_deref(), Some("<beside>"));
+    let origin = template.origins.eos_token;
+    assert_eq!(origin.as_deref(), Some("tokenizer_config.json"));
+    // Its own count more.
+    folder.write("whole.gguf", model(Gguf::new()).bytes());
+    let template = folder.load("whole.gguf");
+    assert_eq!(template.bos_token.as_deref(), Some("<s>"));
+    assert_eq!(template.eos_token.as_deref(), Some("<end>"));
+}
+
 #[test]
 fn weights_are_not_read() {
     let folder = Folder::new(&[]);

@@ -164,7 +164,7 @@ fn the_example_of_the_schema_passes() {
     let path = folder.path().join("example.fixture.json");
     let example = schema.pointer("/examples/0").expect("there is an example");
     fs::write(&path, json::write(example)).expect("it can be written");
-    let report = unjinja::check::check(&[path], &unjinja::check::Options::default());
+    let report = unjinja::check::check(&[path], &unjinja::check::CheckOptions::default());
     assert_eq!(
         (report.cases().count(), report.failed()),
         (1, 0),

@@ -13,7 +13,7 @@ use clap::ValueEnum;
 
 use crate::options::option_name;
 use crate::printable;
-use unjinja::check::{Fixture, Options, Report, Settings, check, find};
+use unjinja::check::{CheckOptions, Fixture, Report, Settings, check, find};
 
 use super::{Failure, output, print_error};
 
@@ -94,7 +94,7 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let settings = super::settings()?;
     let paths = fixtures(&args.paths, &settings)?;
-    let mut options = Options::default();
+    let mut options = CheckOptions::default();
     options.seed = args.seed.or(settings.seed).unwrap_or_default();
     options.filter.clone_from(&args.filter);
     options.fail_fast = args.fail_fast && !args.update;
@@ -110,31 +110,23 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn fixtures(given: &[PathBuf], settings: &Settings) -> Result<Vec<PathBuf>, Failure> {
     let here = env::current_dir().unwrap_or_default();
     // People and annotations know paths from the current folder on.
-    let shortened = |path: &PathBuf| path.strip_prefix(&here).unwrap_or(path).to_owned();
+    let shortened = |path: &PathBuf| match path.strip_prefix(&here) {
+        Ok(path) if path == Path::new("") => ".".into(),
+        Ok(path) => path.to_owned(),
+        Err(_) => path.clone(),
+    };
     let paths = match (given, settings.paths.as_slice()) {
         ([], []) => vec![PathBuf::from(".")],
         ([], named) => {
             let named: Vec<PathBuf> = named.iter().map(shortened).collect();
-            if let Some(missing) = named
-                .iter()
-                .find(|path| matches!(path.try_exists(), Ok(false)))
-            {
+            let is_missing = |path: &&PathBuf| matches!(path.try_exists(), Ok(false));
+            if let Some(missing) = named.iter().find(is_missing) {
                 return Err(Failure::Input(not_there(missing)));
             }
             named
         }
         (given, _) => given.to_vec(),
     };
-    let paths: Vec<PathBuf> = paths
-        .into_iter()
-        .map(|path| {
-            if path == Path::new("") {
-                ".".into()
-            } else {
-                path
-            }
-        })
-        .collect();
     let found = find(&paths);
     if found.is_empty() {
         let paths: Vec<String> = paths
@@ -160,14 +152,15 @@ fn not_there(path: &Path) -> String {
 }
 
 /// Shows and writes what is expected from now on. Whether anything was written.
-fn update_all(report: &Report, options: &Options) -> Result<bool, Failure> {
+fn update_all(report: &Report, options: &CheckOptions) -> Result<bool, Failure> {
     let mut has_changed = false;
     let failed = |file: &&unjinja::check::FileReport| match &file.cases {
         Ok(cases) => cases.iter().any(|case| !case.passed()),
         Err(_) => false,
     };
     for file in report.files.iter().filter(failed) {
-        let fixture = Fixture::load(&file.path).map_err(|e| Failure::Input(e.to_string()))?;
+        let fixture = Fixture::load(&file.path)
+            .map_err(|e| Failure::Input(e.explained(option_name).to_string()))?;
         let update = fixture.update(options);
         for left in &update.left {
             let (path, (line, column)) = (file.path.display(), left.position.line_column());

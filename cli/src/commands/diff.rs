@@ -89,7 +89,8 @@ fn of_fixtures(paths: &[PathBuf]) -> Result<Vec<ComparisonInput>, Failure> {
     }
     let mut texts = Vec::new();
     for path in found {
-        let fixture = Fixture::load(&path).map_err(|e| Failure::Input(e.to_string()))?;
+        let fixture = Fixture::load(&path)
+            .map_err(|e| Failure::Input(e.explained(option_name).to_string()))?;
         texts.extend(ComparisonInput::of_fixture(&fixture));
     }
     Ok(texts)

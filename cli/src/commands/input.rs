@@ -38,7 +38,10 @@ fn read_json_text(path: &Path) -> Result<String, Failure> {
 
 /// A list that a file holds, or that stands in a whole request as it goes to a server.
 pub(crate) fn list(value: &Value, path: &Path, what: &str) -> Result<Value, Failure> {
-    let list = value.get(what).unwrap_or(value);
+    let list = value
+        .get(what)
+        .filter(|list| !list.is_null())
+        .unwrap_or(value);
     match list.as_array() {
         Some(_) => Ok(list.clone()),
         None => Err(Failure::Input(format!(
@@ -116,14 +119,16 @@ impl TemplateDocument {
         }
         let given = path;
         let path = if path.is_dir() { &in_folder } else { path };
-        if is_fixture(path) {
+        let text = read_json_text(path)?;
+        // One of JSON may have a response template in it, as a configuration has.
+        let is_written_out = |value: Value| value.get("response_template")?.as_object().map(|_| ());
+        if is_fixture(path) && json::read(&text).ok().and_then(is_written_out).is_none() {
             return Err(Failure::Input(format!(
                 "{}: this is a fixture: check it with `unjinja check`, and give the response template \
                  that it names here",
                 path.display()
             )));
         }
-        let text = read_json_text(path)?;
         let name = path.display().to_string();
         let pointer = ResponseTemplate::find_in(&text).map_err(|error| {
             let remedy = derive_remedy(given).map_or_else(String::new, |how| format!(": {how}"));

@@ -8,7 +8,9 @@ use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
 use crate::printable;
 use unjinja::analysis::Findings;
 use unjinja::chat_template::ChatTemplate;
-use unjinja::lint::{Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, lint};
+use unjinja::lint::{
+    Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, TemplateText, lint,
+};
 use unjinja::{Diagnostic, Object, Value};
 
 use super::input::TemplateDocument;
@@ -218,7 +220,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return output::print(list());
     }
     if let Some(code) = &args.explain {
-        let lint = Lint::find(code).ok_or_else(|| {
+        let lint: Lint = code.parse().map_err(|_| {
             Failure::Input(format!(
                 "there is no lint `{code}`: `unjinja lint --list` shows all there are"
             ))
@@ -257,14 +259,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn rulings(args: &Args) -> Result<Rulings, Failure> {
     let settings = super::settings()?;
     let mut rulings = Rulings::default();
-    for (names, ruling) in [
+    for (selectors, ruling) in [
         (settings.deny, Ruling::Deny),
         (settings.allow, Ruling::Allow),
     ] {
-        for name in names {
-            let about = name
-                .parse()
-                .map_err(|error| Failure::Input(format!("unjinja.toml: {error}")))?;
+        for about in selectors {
             rulings.add(about, ruling);
         }
     }
@@ -294,13 +293,13 @@ fn look_at(
         None => beside(args, path),
         Some(_) => None,
     };
-    let mut options = LintOptions::default();
-    options.chat_template = given.or(beside.as_ref());
-    options.base = args.options.base();
     let ends = args.options.eos_token.iter().chain(&document.eos_token);
-    options.turn_ends = ends.take(1).cloned().collect();
-    options.document = Some((&document.text, document.pointer));
-    options.rulings = rulings.clone();
+    let options = LintOptions::default()
+        .chat_template(given.or(beside.as_ref()))
+        .base(args.options.base())
+        .turn_ends(ends.take(1))
+        .document(TemplateText::new(&document.text).at(document.pointer))
+        .rulings(rulings.clone());
     let complaints = lint(&template, &options).map_err(|error| {
         let name = options.chat_template.map_or("", |template| &template.name);
         Failure::Wrong(format!("{name}: {}: {error}", error.of_question()))
@@ -324,11 +323,11 @@ fn beside(args: &Args, path: &Path) -> Option<ChatTemplate> {
 }
 
 fn list() -> String {
-    let line = |lint: Lint| {
+    let line = |lint: &Lint| {
         let (code, name, level) = (lint.code(), lint.name(), lint.level().key());
         format!("{code}  {name:<20}  {level:<7}  {}\n", lint.summary())
     };
-    Lint::all().map(line).collect()
+    Lint::all().iter().map(line).collect()
 }
 
 fn for_people(found: &[Finding], templates: usize, terminal: bool) -> String {

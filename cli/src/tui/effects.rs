@@ -11,6 +11,7 @@ use unjinja::check::{Case, FirstFixture, Fixture, is_fixture};
 use unjinja::files::read_text;
 
 use crate::files::write_whole;
+use crate::options::option_name;
 use unjinja::{ResponseTemplate, json};
 
 use super::loaded::OpenError;
@@ -154,7 +155,7 @@ fn kept(keep: &Keep) -> Result<Option<String>, String> {
 
 /// Adds a case to a fixture.
 fn add_case(path: &Path, case: &Case) -> Result<String, String> {
-    let fixture = Fixture::load(path).map_err(|error| error.to_string())?;
+    let fixture = Fixture::load(path).map_err(|error| error.explained(option_name).to_string())?;
     let mut case = case.clone();
     case.name = fixture.free_name(&case.name);
     let text = fixture
@@ -178,7 +179,7 @@ fn saved(path: &Path, case: &Case) -> String {
 
 /// Makes what comes out of a fixture's case what is expected of it.
 fn update_case(path: &Path, case: &str) -> Result<String, String> {
-    let fixture = Fixture::load(path).map_err(|error| error.to_string())?;
+    let fixture = Fixture::load(path).map_err(|error| error.explained(option_name).to_string())?;
     let update = fixture
         .update_case(case)
         .ok_or_else(|| format!("{}: no case is called `{case}` any more", path.display()))?;

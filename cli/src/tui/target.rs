@@ -306,6 +306,7 @@ fn of_template(path: &Path, error: TemplateError) -> OpenError {
 }
 
 fn of_fixture(error: &FixtureError) -> OpenError {
+    let error = error.explained(option_name);
     OpenError::at(&error.path, &error.faults, error.to_string())
 }
 

@@ -87,6 +87,13 @@ impl Outcome {
     }
 }
 
+/// Its [`key`](Self::key).
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key())
+    }
+}
+
 /// The answer to one question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

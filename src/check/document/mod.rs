@@ -15,7 +15,6 @@ use std::path::Path;
 use crate::diagnostic::Diagnostic;
 use crate::json::split_byte_order_mark;
 use crate::position::{LineIndex, Position};
-use crate::value::Value;
 
 pub(super) use crate::tree::{Content, Entry, Node};
 pub(super) use edit::Change;
@@ -124,19 +123,6 @@ impl Node {
         match &self.content {
             Content::List(nodes) => Some(nodes),
             _ => None,
-        }
-    }
-
-    /// The value, without its places.
-    pub(super) fn to_value(&self) -> Value {
-        match &self.content {
-            Content::Scalar(value) => value.clone(),
-            Content::List(nodes) => Value::Array(nodes.iter().map(Node::to_value).collect()),
-            Content::Map(map) => {
-                let entries = map.entries().iter();
-                let members = entries.map(|entry| (entry.key.clone(), entry.value.to_value()));
-                Value::Object(members.collect())
-            }
         }
     }
 }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::write::write_document;
 use super::*;
 use crate::json;
-use crate::value::{Number, Object};
+use crate::value::{Number, Object, Value};
 
 fn yaml(text: &str) -> Document {
     Document::read(text, Language::Yaml).unwrap_or_else(|e| panic!("{text:?}: {e:?}"))

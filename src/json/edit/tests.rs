@@ -1,6 +1,8 @@
 use super::*;
 use proptest::prelude::*;
 
+use crate::value::Object;
+
 #[test]
 fn values_are_replaced_where_they_stand() {
     for (text, value, expected) in [

@@ -12,7 +12,7 @@ use crate::response::Tools;
 ///     .spans(true);
 /// assert!(options.spans && !options.body_aware_close);
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ParserOptions {
     /// The tools that the prompt offered: the arguments of calls are typed by their schemas.
@@ -55,6 +55,7 @@ impl ParserOptions {
 
 /// What to do when the text of a region can't be parsed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OnMalformed {
     /// Parsing ends with an error.
     #[default]

@@ -7,7 +7,7 @@ use crate::response::watch::Kind;
 use super::ResponseParser;
 
 /// What a parser looks for while text comes in: see [`ResponseParser::outlook`].
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outlook<'p> {
     /// The field that the next text belongs to, unless a delimiter comes.
@@ -21,7 +21,7 @@ pub struct Outlook<'p> {
 }
 
 /// A delimiter that is looked for.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WatchedDelimiter<'p> {
     /// The field that it opens or closes.

@@ -6,6 +6,7 @@ use crate::diagnostic::{Diagnostic, write_lines};
 
 /// A response template was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TemplateError {
     /// The file it was read from, if it is known.
     pub origin: Option<String>,

@@ -23,7 +23,7 @@ const MAX_PLACES: usize = 8;
 pub(super) fn report(report: &Report, terminal: bool) -> String {
     let mut out = String::new();
     for error in report.unreadable() {
-        for line in error.to_string().lines() {
+        for line in error.explained(option_name).to_string().lines() {
             let line = printable(line);
             out.push_str(&format!("{} {line}\n", painted("ERROR", "31", terminal)));
         }

@@ -44,7 +44,7 @@ fn suite(out: &mut String, file: &FileReport) {
         }
         Err(error) => {
             out.push_str(&begin(1, 0, 1, Duration::ZERO));
-            unreadable(out, &path, error);
+            unreadable(out, &path, &error.explained(option_name));
         }
     }
     out.push_str("  </testsuite>\n");

@@ -14,7 +14,7 @@ pub(super) fn report(report: &Report) -> String {
     let mut out = String::new();
     for error in report.unreadable() {
         let path = error.path.display().to_string();
-        for fault in &error.faults {
+        for fault in &error.explained(option_name).faults {
             let mut without_place = fault.clone();
             without_place.position = None;
             let message = printable(&without_place.to_string());

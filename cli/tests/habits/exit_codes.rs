@@ -1,0 +1,102 @@
+//! Every exit code that the README's table names.
+
+use crate::program::{CHAT_TEMPLATE, Place};
+
+#[test]
+fn each_means_what_the_table_says() {
+    let place = Place::new();
+    place.write("messages.json", r#"[{"role": "user", "content": "Hi"}]"#);
+    place.write("broken.json", "{");
+    place.write("refused.json", r#"{"start_anchor": "A:"}"#);
+    place.write("nothing.json", "{}");
+    place.write("invalid.jinja", "{% if %}");
+    place.write("failing.jinja", "{{ 1 + '' }}");
+    place.write("refusing.jinja", "{{ raise_exception('no') }}");
+    place.write("turnless.jinja", "constant");
+    place.write(
+        "other.json",
+        r#"{"start_anchor": "<bot>", "fields": {"text": {"close": "<end>"}}}"#,
+    );
+    let lossy = CHAT_TEMPLATE.replace(
+        "m.content",
+        "(m.reasoning_content or '') + (m.content or '')",
+    );
+    place.write("lossy.jinja", lossy);
+    place.write(
+        "bad.fixture.yaml",
+        place.read("good.fixture.yaml").replace(": Hi}", ": Ho}"),
+    );
+    place.write("worse.fixture.yaml", "cases: []");
+    std::fs::create_dir(place.at("empty")).unwrap();
+    for (code, cases) in [
+        (
+            0,
+            &[
+                ("parse -t template.json", "Hi<end>"),
+                ("check good.fixture.yaml", ""),
+                ("lint template.json", ""),
+                ("diff template.json template.json", ""),
+                ("derive chat.jinja", ""),
+                ("analyze chat.jinja", ""),
+                ("caps chat.jinja", ""),
+                ("new chat.jinja -o -", ""),
+                ("render chat.jinja -m messages.json", ""),
+                ("schema fixture", ""),
+                ("completions bash", ""),
+                ("man", ""),
+                ("--help", ""),
+                // What fails in a line has its error in the answer.
+                (
+                    "parse -t template.json --jsonl -",
+                    "{\"text\": \"<call>{</call>\"}",
+                ),
+            ][..],
+        ),
+        (
+            1,
+            &[
+                ("parse -t template.json", "<call>{</call>"),
+                ("check bad.fixture.yaml", ""),
+                ("lint template.json --deny all", ""),
+                ("diff template.json other.json", ""),
+                ("render invalid.jinja -m messages.json", ""),
+                ("render failing.jinja -m messages.json", ""),
+                ("render refusing.jinja -m messages.json", ""),
+                ("analyze refusing.jinja", ""),
+                ("caps refusing.jinja", ""),
+                ("derive lossy.jinja", ""),
+            ],
+        ),
+        (
+            2,
+            &[
+                ("", ""),
+                ("no-such-command", ""),
+                ("parse -t none.json", ""),
+                ("parse -t broken.json", ""),
+                ("parse -t refused.json", ""),
+                ("parse -t template.json --jsonl -", "no JSON"),
+                ("lint refused.json", ""),
+                ("diff template.json refused.json", ""),
+                ("derive nothing.json", ""),
+                ("derive turnless.jinja", ""),
+                ("derive invalid.jinja", ""),
+                ("new turnless.jinja -o -", ""),
+                ("render none.jinja -m messages.json", ""),
+                ("check worse.fixture.yaml", ""),
+                ("check none.fixture.yaml", ""),
+                ("check empty", ""),
+                ("check --filter none", ""),
+                ("tui chat.jinja", ""),
+                ("schema none", ""),
+                ("completions none", ""),
+                ("man none", ""),
+            ],
+        ),
+    ] {
+        for (arguments, stdin) in cases {
+            let outcome = place.run_with(arguments, stdin);
+            assert_eq!(outcome.code, Some(code), "{arguments}: {outcome:?}");
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! What all commands have in common: how they write files, use what their output goes to, exit, and advise.
+
+mod bytes;
+mod colours;
+mod exit_codes;
+mod pipes;
+mod program;
+mod remedies;
+mod tools;
+mod variables;
+mod writing;
