@@ -1754,7 +1754,7 @@ mod warnings {
     #[test]
     fn a_chat_template_is_not_taken_for_a_response_template() {
         assert_snapshot!(unjinja("parse -t examples/chat_template.jinja"), @"
-        ! error: examples/chat_template.jinja: this looks like a chat template, where a response template was expected
+        ! error: examples/chat_template.jinja: this looks like a chat template, where a response template was expected: derive one from the chat template that is there, with `unjinja derive examples/chat_template.jinja -o response_template.json`
         exit 2
         ");
     }

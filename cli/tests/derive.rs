@@ -236,14 +236,14 @@ fn what_can_not_be_recovered_is_reported() {
                  several calls a turn
       proof      15 of 18 renderings recovered, 23 drafts tried
                  not expressible: a text and a call: thinking is "One moment, I look it up.", not ""
-                   the prompt ends  "<user>zq004question<end><assistant>"
+                   the prompt ends  "<user>zq011question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\"harbour\": \"Brest\", \"scale\": \"metres\"}}</call><end>"
                    it also stands for {"thinking":"One moment, I look it up.","tool_calls":[{"type":"function","function":{"name":"read_tide","arguments":{"harbour":"Brest","scale":"metres"}}}]}
                  not recovered: a thought, a text and a call: thinking is "One moment, I look it up.", not "They ask about the tide.\n\nA table would tell, so I look there."
-                   the prompt ends  "<user>zq004question<end><assistant>"
+                   the prompt ends  "<user>zq011question<end><assistant>"
                    the output is    "<think>They ask about the tide.\n\nA table would tell, so I look there.</think><think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\""…
                  not expressible: a text and two calls: thinking is "One moment, I look it up.", not ""
-                   the prompt ends  "<user>zq004question<end><assistant>"
+                   the prompt ends  "<user>zq011question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"find_pages\", \"arguments\": {\"words\": \"spring tide\", \"most\": 3}}</call><call>{\"name\": \"read_tide\", \"argume"…
                    it also stands for {"thinking":"One moment, I look it up.","tool_calls":[{"type":"function","function":{"name":"find_pages","arguments":{"words":"spring tide","most":3}}},{"type":…
       damaged    57 of 64 damaged texts recovered
@@ -308,7 +308,12 @@ fn plain_values_are_tried_for_variables_that_nobody_gave() {
     let outcome = unjinja(&folder, &["derive", "chat.jinja"]);
     assert_eq!(outcome.code, 0);
     let lines: Vec<&str> = outcome.stderr.lines().take(4).collect();
-    assert_snapshot!(lines.join("\n"), @"");
+    assert_snapshot!(lines.join("\n"), @r#"
+    chat.jinja
+      assumed    `style` is taken to be `""`, for nobody gave it: give it with `--var NAME=VALUE`
+      assumed    `flags` is taken to be `false`, for nobody gave it: give it with `--var NAME=VALUE`
+      assumed    `count` is taken to be `0`, for nobody gave it: give it with `--var NAME=VALUE`
+    "#);
 
     // No plain value has a name with a first part; and there is no plain token.
     for (test, template) in [
@@ -332,7 +337,7 @@ fn plain_values_are_tried_for_variables_that_nobody_gave() {
         .lines()
         .find(|line| line.contains("refused"))
         .unwrap();
-    assert_snapshot!(refused, @"");
+    assert_snapshot!(refused, @"  refused    a call; a text and a call; a thought and a call; a thought, a text and a call; two calls; a text and two calls; three calls; a call with values of all types; a call without arguments; a call with code in it; a call with texts that look like numbers; an answer after a call; a thought and an answer after a call: `style` is undefined: give it with `--var NAME=VALUE`");
 }
 
 #[test]
@@ -375,9 +380,17 @@ fn what_is_there_is_checked_by_what_it_means() {
         unjinja(&folder, &[&arguments, more].concat())
     };
     let check = || run(&["--check"]);
-    assert_snapshot!(check().all(), @"");
+    assert_snapshot!(check().all(), @"
+    ---
+    chat.jinja: there is no response template yet: write it with `-o there.json`
+    exit 1
+    ");
     assert_eq!(run(&[]).code, 0);
-    assert_snapshot!(check().all(), @"");
+    assert_snapshot!(check().all(), @"
+    ---
+    there.json: the response template that is there is the same
+    exit 0
+    ");
 
     // Other keys' order and another way to say the same are fine; --diff shows what changes.
     let written = fs::read_to_string(&file).unwrap();
@@ -386,18 +399,31 @@ fn what_is_there_is_checked_by_what_it_means() {
         written.replace("(?:</call>|<end>)", "(?:<end>|</call>)"),
     )
     .unwrap();
-    assert_snapshot!(check().all(), @"");
+    assert_snapshot!(check().all(), @"
+    ---
+    there.json: the response template that is there reads all of 2944 texts as the derived one does
+    exit 0
+    ");
     let outcome = run(&["--diff"]);
     assert_eq!((outcome.code, outcome.stdout.contains("\n-  ")), (0, true));
 
     fs::write(&file, written.replace("(?:</call>|<end>)", "</call>")).unwrap();
-    assert_snapshot!(check().all(), @"");
+    assert_snapshot!(check().all(), @r#"
+    ---
+    there.json: the response template that is there reads 13 of 2344 texts otherwise than the derived one, such as "<call>2<end>": look at the difference with `--diff`, and replace it with `-o there.json --force`
+    exit 1
+    "#);
     assert_eq!(run(&["--diff"]).code, 1);
     assert_eq!(run(&["--force"]).code, 0);
     assert_eq!(check().code, 0);
 
     fs::write(&file, "{}").unwrap();
-    assert_snapshot!(check().all(), @"");
+    assert_snapshot!(check().all(), @r#"
+    ---
+    there.json: the response template that is there is refused: there are no `fields`: name at least one, such as `"content": {}`
+    there is no `start_anchor`: give the text that begins the assistant's message in a prompt, or a `start_anchor_pattern`: look at the difference with `--diff`, and replace it with `-o there.json --force`
+    exit 1
+    "#);
 }
 
 #[test]
@@ -409,9 +435,17 @@ fn what_is_in_the_configuration_may_be_written_again() {
         let arguments = ["derive", "tokenizer_config.json", "-q"];
         unjinja(&folder, &[&arguments, more].concat())
     };
-    assert_snapshot!(run(&["--check"]).all(), @"");
+    assert_snapshot!(run(&["--check"]).all(), @"
+    ---
+    tokenizer_config.json: there is no response template yet: write it with `--write`
+    exit 1
+    ");
     assert_eq!(run(&["--write"]).code, 0);
-    assert_snapshot!(run(&["--check"]).all(), @"");
+    assert_snapshot!(run(&["--check"]).all(), @"
+    ---
+    tokenizer_config.json: the response template that is there is the same
+    exit 0
+    ");
     // The order of keys is no difference.
     let written = fs::read_to_string(&path).unwrap();
     let reordered = written
@@ -419,10 +453,14 @@ fn what_is_in_the_configuration_may_be_written_again() {
         .replace("\"fields\":", "\"version\": 1, \"fields\":");
     assert_ne!(reordered, written);
     fs::write(&path, &reordered).unwrap();
-    assert_snapshot!(run(&["--write"]).all(), @"");
+    assert_snapshot!(run(&["--write"]).all(), @"
+    ---
+    tokenizer_config.json: the response template that is there is the same
+    exit 0
+    ");
     assert_eq!(fs::read_to_string(&path).unwrap(), reordered);
     // Another meaning is one, and the remedy works.
-    fs::write(&path, written.replace("<call>", "<tool>")).unwrap();
+    fs::write(&path, in_response_template(&written, "<call>", "<tool>")).unwrap();
     assert_eq!(run(&["--write"]).code, 2);
     let outcome = run(&["--check"]);
     assert_eq!(outcome.code, 1);
@@ -450,7 +488,7 @@ fn the_report_is_json_for_programs() {
         .keys()
         .map(ToString::to_string)
         .collect();
-    assert_snapshot!(keys.join(" "), @"");
+    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole missing_tokens findings proof refused damage drafts");
     assert_eq!(
         report.pointer("/missing_tokens/0"),
         Some(&"eos_token".into())
@@ -621,14 +659,26 @@ fn the_template_goes_into_the_configuration_it_came_from() {
         Some(&json::read(&derived).unwrap())
     );
 
+    // Another one stays unless it is replaced by force.
+    let other = in_response_template(&after, "<call>", "<tool>");
+    fs::write(&path, &other).unwrap();
     let outcome = unjinja(&folder, &["derive", ".", "--write", "-q"]);
     assert_eq!(outcome.code, 2);
     assert_snapshot!(outcome.stderr, @"error: ./tokenizer_config.json: there is a `response_template` already: look at the difference with `--diff`, and replace it with `--force`");
-    assert_eq!(fs::read_to_string(&path).unwrap(), after);
-
-    fs::write(&path, after.replace("</think>", "</thought>")).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), other);
     let outcome = unjinja(&folder, &["derive", ".", "--write", "--force", "-q"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert_eq!(fs::read_to_string(&path).unwrap(), after);
+}
+
+/// A configuration with something else in its response template, and nowhere else.
+fn in_response_template(config: &str, from: &str, to: &str) -> String {
+    let (before, template) = config.split_once("\"response_template\"").unwrap();
+    assert!(template.contains(from), "{template}");
+    format!(
+        "{before}\"response_template\"{}",
+        template.replace(from, to)
+    )
 }
 
 #[test]
@@ -638,7 +688,7 @@ fn the_difference_to_the_one_that_is_there_can_be_shown() {
     fs::write(&path, config(PLAIN)).unwrap();
     // Where there is none, all of it is new.
     let outcome = unjinja(&folder, &["derive", ".", "--diff", "-q"]);
-    assert_eq!(outcome.code, 0);
+    assert_eq!(outcome.code, 1);
     assert!(
         outcome.stdout.contains("\n+  \"version\": 1,"),
         "{}",
@@ -786,23 +836,23 @@ fn findings_come_with_their_evidence_on_demand() {
 
       turn
           a question / the same as a prompt
-            <user>zq004question<end>{+<assistant>+}
+            <user>zq011question<end>{+<assistant>+}
           a question / the same and an answer
-            <user>zq004question<end>{+<assistant>An answer.<end>+}
+            <user>zq011question<end>{+<assistant>An answer.<end>+}
 
       reasoning
           an answer / the same after a thought
-            <user>zq004question<end><assistant>{+<think>A thought.</think>+}An answer.<end>
+            <user>zq011question<end><assistant>{+<think>A thought.</think>+}An answer.<end>
 
       content
           an answer / another answer
-            <user>zq004question<end><assistant>[-An-]{+Something+} [-answer-]{+else+}.<end>
+            <user>zq011question<end><assistant>[-An-]{+Something+} [-answer-]{+else+}.<end>
 
       calls
           a call / a call of another tool
-            <user>zq004question<end><assistant><call>{"name": "[-first-]{+other+}_tool", "arguments": {"key": "value"}}</call><end>
+            <user>zq011question<end><assistant><call>{"name": "[-first-]{+other+}_tool", "arguments": {"key": "value"}}</call><end>
           a call / two calls
-            <user>zq004question<end><assistant><call>{"name": "first_tool", "arguments": {"key": "value"}}</call>{+<call>{"name": "other_tool", "arguments": {"key": "value"}}</call>+}<end>
+            <user>zq011question<end><assistant><call>{"name": "first_tool", "arguments": {"key": "value"}}</call>{+<call>{"name": "other_tool", "arguments": {"key": "value"}}</call>+}<end>
     "#);
 }
 
