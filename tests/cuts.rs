@@ -265,6 +265,13 @@ const OPENERS: &[(&str, &str, &[&str])] = &[
         r#""(?i)begin:.*?;""#,
         &["Begin: x;", "BEGIN:;"],
     ),
+    // A set without regard to case, and words that begin where a chunk may.
+    (
+        "open_pattern",
+        r#""(?ia)<<(?:q|\\p{Lu})+:""#,
+        &["<<q:", "<<aZ:"],
+    ),
+    ("open_pattern", r#""\\m日+;""#, &[" 日;", "-日日;"]),
 ];
 
 const CLOSERS: &[(&str, &str, &[&str])] = &[
@@ -276,6 +283,12 @@ const CLOSERS: &[(&str, &str, &[&str])] = &[
     ("close_pattern", r#""</\\p{Lu}\\w*>""#, &["</É1>", "</A>"]),
     ("close_pattern", r#""(?:ab)+c""#, &["abc", "ababc"]),
     ("close_pattern", r#""\\Z""#, &[""]),
+    (
+        "close_pattern",
+        r#""(?i)</[σ\\p{Nd}]>""#,
+        &["</Σ>", "</ς>", "</٣>"],
+    ),
+    ("close_pattern", r#""b\\b;""#, &["b;"]),
 ];
 
 const CONTENTS: &[&str] = &[

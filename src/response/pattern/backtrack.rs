@@ -175,9 +175,9 @@ impl Backtracker {
         let bytes = window.text.as_bytes();
         let mut start = from;
         loop {
-            if start > 0 {
-                // Nothing is passed over at the start and at the end, where looks may see
-                // something that no character shows.
+            if start > 0 || !prefilter.allows_at_start(bytes.first()) {
+                // The end is never passed over: looks may see something there that no character
+                // shows.
                 let next = prefilter.find(bytes, start - window.base, bytes.len());
                 start = window.base + next;
             }

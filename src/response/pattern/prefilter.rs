@@ -10,46 +10,29 @@ const SHORT: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Prefilter {
     table: Box<[bool; 256]>,
+    /// The bytes at which a match can begin that begins with the text.
+    at_start: Box<[bool; 256]>,
     /// The same bytes, if there are at most three.
     few: Vec<u8>,
 }
 
 impl Prefilter {
     pub(crate) fn new(program: &Program) -> Prefilter {
-        let mut table = Box::new([false; 256]);
-        let mut seen = vec![false; program.insts.len()];
-        let mut stack = vec![program.start];
-        let mut everywhere = false;
-        while let Some(pc) = stack.pop() {
-            if std::mem::replace(&mut seen[pc as usize], true) {
-                continue;
-            }
-            match program.insts[pc as usize] {
-                Inst::Set { set, .. } => add_set(&mut table, program, set),
-                Inst::Match => everywhere = true,
-                Inst::Split { first, second } => stack.extend([first, second]),
-                Inst::Save { next, .. } | Inst::Again { next, .. } => stack.push(next),
-                Inst::Look { look, next } => follow_look(&mut table, &mut stack, look, next),
-                // What is looked for ahead may be what has yet to come.
-                Inst::Around {
-                    start,
-                    behind: false,
-                    next,
-                    ..
-                } => stack.extend([start, next]),
-                Inst::Around { next, .. } => stack.push(next),
-                // If it may be empty, its end says that a match can begin anywhere.
-                Inst::Atomic { start, .. } => stack.push(start),
-            }
-        }
-        if everywhere {
-            table.fill(true);
-        }
+        let table = First::of(program, false);
         let few: Vec<u8> = (0..=255).filter(|&b| table[b as usize]).take(4).collect();
         Prefilter {
+            at_start: match program.looks.text_start {
+                true => First::of(program, true),
+                false => table.clone(),
+            },
             few: if few.len() <= 3 { few } else { Vec::new() },
             table,
         }
+    }
+
+    /// Whether a match may begin with the text, given its first byte.
+    pub(crate) fn allows_at_start(&self, first: Option<&u8>) -> bool {
+        first.is_none_or(|&byte| self.at_start[byte as usize])
     }
 
     /// The first position from `from` on where a match may begin, or `end`.
@@ -70,18 +53,81 @@ impl Prefilter {
     }
 }
 
-/// What can follow a look. The ends of the text are asked for separately, and nothing is skipped
-/// at its start, so neither lets a match begin anywhere else; `$` may stand before a newline.
-fn follow_look(table: &mut [bool; 256], stack: &mut Vec<Pc>, look: Look, next: Pc) {
-    match look {
-        Look::TextStart | Look::TextEnd => {}
-        Look::TextEndOrFinalNewline => table[b'\n' as usize] = true,
-        Look::LineStart
-        | Look::LineEnd
-        | Look::WordBoundary
-        | Look::NotWordBoundary
-        | Look::WordStart
-        | Look::WordEnd => stack.push(next),
+/// Collects the bytes that a program can begin with.
+struct First<'p> {
+    program: &'p Program,
+    table: Box<[bool; 256]>,
+    seen: Vec<bool>,
+    /// Whether it begins with the text.
+    at_start: bool,
+}
+
+impl First<'_> {
+    /// The bytes that a program can begin with, at the start of the text or elsewhere.
+    fn of(program: &Program, at_start: bool) -> Box<[bool; 256]> {
+        let mut first = First {
+            program,
+            table: Box::new([false; 256]),
+            seen: vec![false; program.insts.len()],
+            at_start,
+        };
+        if first.follow(program.start) {
+            first.table.fill(true);
+        }
+        first.table
+    }
+
+    /// Adds the bytes that the program at `start`, or a part of one, can take first. Says whether it
+    /// can match without taking any.
+    ///
+    /// Where something is looked for ahead, a match begins with what is looked for and with what
+    /// comes next, so either will do. What must not stand there says nothing: then it is what comes
+    /// next. This is not only quicker. A text that ends where a look ahead wants more is held back,
+    /// but need not be if what comes next can't begin there.
+    fn follow(&mut self, start: Pc) -> bool {
+        let mut stack = vec![start];
+        let mut can_be_empty = false;
+        while let Some(pc) = stack.pop() {
+            if std::mem::replace(&mut self.seen[pc as usize], true) {
+                continue;
+            }
+            match self.program.insts[pc as usize] {
+                Inst::Set { set, .. } => add_set(&mut self.table, self.program, set),
+                Inst::Match => can_be_empty = true,
+                Inst::Split { first, second } => stack.extend([first, second]),
+                Inst::Save { next, .. } | Inst::Again { next, .. } => stack.push(next),
+                Inst::Look { look, next } => self.follow_look(&mut stack, look, next),
+                Inst::Around {
+                    start,
+                    behind: false,
+                    negate: false,
+                    next,
+                }
+                | Inst::Atomic { start, next } => {
+                    if self.follow(start) {
+                        stack.push(next);
+                    }
+                }
+                Inst::Around { next, .. } => stack.push(next),
+            }
+        }
+        can_be_empty
+    }
+
+    /// Follows what comes after a look. The end of the text is asked for separately; `$` may stand
+    /// before a newline.
+    fn follow_look(&mut self, stack: &mut Vec<Pc>, look: Look, next: Pc) {
+        match look {
+            Look::TextStart if self.at_start => stack.push(next),
+            Look::TextStart | Look::TextEnd => {}
+            Look::TextEndOrFinalNewline => self.table[b'\n' as usize] = true,
+            Look::LineStart
+            | Look::LineEnd
+            | Look::WordBoundary
+            | Look::NotWordBoundary
+            | Look::WordStart
+            | Look::WordEnd => stack.push(next),
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 
 use std::ops::ControlFlow;
 
+use proptest::prelude::*;
+
 use super::automaton::{Cache, Key};
 use super::backtrack::Backtracker;
 use super::*;
@@ -188,6 +190,9 @@ const WHOLE: &[(&str, &str, &str)] = &[
     (r"x(?:a|\b)*b?", "xaab", "0..4"),
     (r"\m\w", "ab cd", "0..1, 3..4"),
     (r"\w\M", "ab cd", "1..2, 4..5"),
+    (r"(?ia)b|\p{Lu}", "aé-B", "0..1, 4..5"),
+    (r"(?!b{2}\n)", "bb\n", "1..1, 2..2, 3..3"),
+    (r"b\B", "bb日b", "0..1, 1..2"),
 ];
 
 #[test]
@@ -247,6 +252,12 @@ const GROWING: &[(&str, &[&str], &str)] = &[
     ("a$", &["a", "\n", "\n"], "0..1, 0..1, -"),
     ("a$", &["a", "b"], "0..1, -"),
     (r"a\Z", &["a", "\n", "a"], "0..1, -, 2..3"),
+    (r"(?!b{2}\n)", &["bb", "\n"], "0..0, 1..1"),
+    (r"x(?!b{2}\n)c", &["xbb", "\n"], "0.., -"),
+    (r"(?!b{2}\n)c", &["b", "b", "c"], "-, -, 2..3"),
+    (r"^(?!b{2}\n)c", &["b"], "-"),
+    (r"(?=b{2}\n)[bc]", &["c", "b"], "-, 1.."),
+    (r"b\B", &["b", "日"], "-, 0..1"),
     ("$", &["a", "b"], "1..1, 2..2"),
     ("$", &["a\n", "b"], "1..1, 3..3"),
     (r"\Z", &["a", "b"], "1..1, 2..2"),
@@ -457,6 +468,116 @@ fn both_engines_agree_while_a_text_grows() {
         wrong.extend(first.map(|why| format!("{spelled:?} {why}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Patterns of any kind, with looks around them or without.
+fn any_pattern(around: bool) -> impl Strategy<Value = String> {
+    let pieces = [
+        "a",
+        "b",
+        "c",
+        ".",
+        "日",
+        "\\n",
+        "[ab]",
+        "[^a]",
+        "[b\\p{Lu}]",
+        "\\p{Lu}",
+        "\\P{Ll}",
+        "\\w",
+        "\\W",
+        "\\s",
+        "\\b",
+        "\\B",
+        "\\m",
+        "\\M",
+        "^",
+        "(?m:^)",
+        "$",
+        "(?m:$)",
+        "\\A",
+        "\\Z",
+    ]
+    .map(String::from)
+    .to_vec();
+    let repeats = ["*", "+", "?", "{2}", "{1,2}", "*?", "+?", "??"];
+    let looks = ["(?=", "(?!", "(?<=", "(?<!", "(?>"];
+    let body = prop::sample::select(pieces).prop_recursive(4, 12, 3, move |inner| {
+        let several = prop::collection::vec(inner.clone(), 2..4);
+        let plain = prop_oneof![
+            3 => several.clone().prop_map(|all| all.concat()),
+            2 => several.prop_map(|all| format!("(?:{})", all.join("|"))),
+            2 => (inner.clone(), prop::sample::select(repeats.to_vec()))
+                .prop_map(|(node, repeat)| format!("(?:{node}){repeat}")),
+            1 => inner.clone().prop_map(|node| format!("(?P<x>{node})")),
+        ];
+        let looking = (prop::sample::select(looks.to_vec()), inner)
+            .prop_map(|(look, node)| format!("{look}{node})"));
+        match around {
+            true => prop_oneof![2 => plain, 1 => looking].boxed(),
+            false => plain.boxed(),
+        }
+    });
+    let flags = prop::sample::select(vec!["", "", "(?i)", "(?a)", "(?ia)"]);
+    (flags, body).prop_map(|(flags, body)| format!("{flags}{body}"))
+}
+
+/// Texts of few characters, in pieces.
+fn pieces() -> impl Strategy<Value = Vec<String>> {
+    let character = prop::sample::select(vec!['a', 'b', 'b', 'B', 'c', '\n', '日', '-']);
+    let piece = prop::collection::vec(character, 0..4);
+    prop::collection::vec(piece.prop_map(String::from_iter), 1..5)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The backtracker, which looks at all of the text anew, is what the automaton is held to.
+    #[test]
+    fn any_automaton_finds_what_backtracking_finds(
+        spelled in any_pattern(false),
+        text in pieces().prop_map(|pieces| pieces.concat()),
+    ) {
+        let Ok(pattern) = Pattern::new(&spelled) else { return Ok(()) };
+        prop_assert!(matches!(pattern.engine, Engine::Automaton(_)));
+        let program = Program::new(&syntax::parse(&spelled).expect("it has been compiled before"));
+        let program = program.expect("it has been compiled before");
+        let engines = (&mut pattern.search(), &mut Backtracker::default());
+        prop_assert_eq!(disagreement(&pattern, &program, engines, &text, 0), None);
+    }
+
+    /// A search that goes on from chunk to chunk comes to what a new one comes to.
+    #[test]
+    fn a_search_in_pieces_finds_what_a_new_one_finds(spelled in any_pattern(true), pieces in pieces()) {
+        let Ok(pattern) = Pattern::new(&spelled) else { return Ok(()) };
+        let mut search = pattern.search();
+        let mut text = String::new();
+        search.start(&pattern, &Window::whole(""), 0);
+        for piece in pieces {
+            text.push_str(&piece);
+            prop_assert_eq!(
+                read_to_end(&mut search, &pattern, &text),
+                {
+                    let mut anew = pattern.search();
+                    anew.start(&pattern, &Window::whole(&text), 0);
+                    read_to_end(&mut anew, &pattern, &text)
+                },
+                "{:?}", text
+            );
+        }
+    }
+}
+
+/// What a search says of a text that may go on: its verdict, with groups.
+fn read_to_end(search: &mut Search, pattern: &Pattern, text: &str) -> Option<String> {
+    let window = Window::whole(text);
+    let meter = &mut Meter::new(text.len());
+    search.advance(pattern, &window, window.end(), meter).ok()?;
+    let verdict = search.verdict(pattern, &window, false, meter).ok()?;
+    Some(match verdict {
+        Verdict::Found { start, end } => written(pattern, start, end, search.groups(pattern)),
+        other => shown(settled(other, text.len())),
+    })
 }
 
 /// Has an automaton with a state for every choice of places in the last twelve characters.

@@ -1,5 +1,6 @@
 //! Escapes and bracketed sets.
 
+use super::single::{Piece, Single};
 use super::{Construct, Look, Node, Parser, PatternError, Result, class};
 use regex_syntax::hir::ClassUnicode;
 
@@ -7,12 +8,12 @@ use regex_syntax::hir::ClassUnicode;
 enum Member {
     /// One code point, which may start or end a range. Can be a surrogate.
     Code(u32),
-    Class(ClassUnicode),
+    Property(Single),
 }
 
 impl Parser<'_> {
     /// An escape outside a set, after its backslash.
-    pub(super) fn escape(&mut self, offset: usize) -> Result<Node> {
+    pub(super) fn escape(&mut self, offset: usize) -> Result<Piece> {
         let refuse = |message: &str| Err(PatternError::new(offset, message));
         let Some(c) = self.reader.raw_next() else {
             return refuse("a backslash at the end of the pattern");
@@ -21,30 +22,34 @@ impl Parser<'_> {
         let look = match c {
             'A' => Look::TextStart,
             'Z' | 'z' => Look::TextEnd,
-            'b' => return self.word_look(offset, Look::WordBoundary),
-            'B' => return self.word_look(offset, Look::NotWordBoundary),
-            'm' => return self.word_look(offset, Look::WordStart),
-            'M' => return self.word_look(offset, Look::WordEnd),
-            'R' => return Ok(line_break()),
+            'b' => self.word_look(offset, Look::WordBoundary)?,
+            'B' => self.word_look(offset, Look::NotWordBoundary)?,
+            'm' => self.word_look(offset, Look::WordStart)?,
+            'M' => self.word_look(offset, Look::WordEnd)?,
+            'R' => return Ok(line_break().into()),
             'G' => return refuse(r"the search anchor `\G`"),
             'K' => return refuse(r"the keep marker `\K`"),
             'X' => return refuse(r"the grapheme cluster `\X`"),
             'L' => return refuse(r"a named list `\L<...>`"),
             'g' if self.is_group_reference() => return Err(backreference(offset)),
-            'g' => return Ok(Node::Class(self.literal('g'.into()))),
+            'g' => return Ok(self.literal_piece('g'.into())),
             '0' => {
                 let code = octal(&self.reader.digits(8, 2));
-                return Ok(Node::Class(self.literal(code)));
+                return Ok(self.literal_piece(code));
             }
             '1'..='9' => return self.octal_or_reference(offset, c),
             _ => {
-                return Ok(Node::Class(match self.common_escape(offset, c)? {
-                    Member::Code(code) => self.literal(code),
-                    Member::Class(class) => class,
-                }));
+                return Ok(match self.common_escape(offset, c)? {
+                    Member::Code(code) => self.literal_piece(code),
+                    // The module takes these for the same with case and without.
+                    Member::Property(property) if "dDsSwWh".contains(c) => {
+                        Node::Class(property.alone).into()
+                    }
+                    Member::Property(property) => Piece::Single(property),
+                });
             }
         };
-        Ok(Node::Look(look))
+        Ok(Node::Look(look).into())
     }
 
     /// Notes an escape that other engines lack, outside of sets.
@@ -69,10 +74,10 @@ impl Parser<'_> {
     }
 
     /// `\101` is a character, fewer or other digits name a group.
-    fn octal_or_reference(&mut self, offset: usize, first: char) -> Result<Node> {
+    fn octal_or_reference(&mut self, offset: usize, first: char) -> Result<Piece> {
         let digits = format!("{first}{}", self.reader.digits(8, 2));
         if digits.len() == 3 && first < '8' {
-            return Ok(Node::Class(self.literal(octal(&digits))));
+            return Ok(self.literal_piece(octal(&digits)));
         }
         Err(backreference(offset))
     }
@@ -146,7 +151,15 @@ impl Parser<'_> {
 
     fn shorthand(&self, negate: bool, class: Option<ClassUnicode>) -> Result<Member> {
         match class {
-            Some(class) => Ok(Member::Class(finish(class, negate, self.ascii_here()))),
+            Some(class) => {
+                let ascii = self.ascii_here();
+                Ok(Member::Property(self.single(
+                    class.clone(),
+                    class,
+                    negate,
+                    ascii,
+                )))
+            }
             None => {
                 let message = "a class whose Unicode tables were not built in";
                 Err(PatternError::new(self.reader.at(), message))
@@ -239,10 +252,12 @@ impl Parser<'_> {
         name: &str,
         value: Option<&str>,
     ) -> Result<Member> {
-        // The module doesn't fold the case of properties under ASCII rules.
+        // By itself, it is what has case at all; under ASCII rules the module mostly leaves it as it is.
         let ignore_case = self.flags.ignore_case && !ascii;
-        match class::property(name, value, ignore_case) {
-            Some(class) => Ok(Member::Class(finish(class, negate, ascii))),
+        let found =
+            class::property(name, value, ignore_case).zip(class::property(name, value, false));
+        match found {
+            Some((alone, plain)) => Ok(Member::Property(self.single(alone, plain, negate, ascii))),
             None => {
                 let value = value.map(|value| format!("={value}")).unwrap_or_default();
                 let message = format!("the unknown property `{name}{value}`");
@@ -254,45 +269,73 @@ impl Parser<'_> {
         }
     }
 
-    /// A set, after its `[`. White space counts here, even in verbose mode.
-    pub(super) fn set(&mut self, offset: usize) -> Result<ClassUnicode> {
-        self.reader.verbose = false;
-        let class = self.set_members(offset);
-        self.reader.verbose = self.flags.verbose;
-        class
+    /// What a property is by itself, and what it is in a set, given all that it holds.
+    fn single(
+        &self,
+        mut alone: ClassUnicode,
+        mut plain: ClassUnicode,
+        negate: bool,
+        ascii: bool,
+    ) -> Single {
+        if ascii {
+            alone.intersect(&class::range(0, 0x7F));
+            plain.intersect(&class::range(0, 0x7F));
+        }
+        self.fold(&mut plain);
+        let single = Single {
+            alone,
+            in_set: plain,
+        };
+        if negate { single.negated() } else { single }
     }
 
-    fn set_members(&mut self, offset: usize) -> Result<ClassUnicode> {
+    /// A set, after its `[`. White space counts here, even in verbose mode.
+    pub(super) fn set(&mut self, offset: usize) -> Result<Piece> {
+        self.reader.verbose = false;
+        let set = self.set_members(offset);
+        self.reader.verbose = self.flags.verbose;
+        set
+    }
+
+    fn set_members(&mut self, offset: usize) -> Result<Piece> {
         let negate = self.reader.eat('^');
-        let mut set = class::empty();
-        let mut first = true;
-        while first || self.reader.peek() != Some(']') {
-            first = false;
-            self.set_item(offset, &mut set)?;
+        let mut members = Vec::new();
+        let mut is_range = false;
+        while members.is_empty() || self.reader.peek() != Some(']') {
+            is_range = self.set_item(offset, &mut members)?;
         }
         self.reader.next();
-        Ok(if negate { class::negated(set) } else { set })
+        is_range &= members.len() == 1;
+        let mut set = Single::union(members);
+        if negate {
+            set = set.negated();
+        }
+        // The module makes no set of a range and its neighbours.
+        Ok(match is_range {
+            true => Node::Class(set.alone).into(),
+            false => Piece::Single(set),
+        })
     }
 
-    /// One member or one range.
-    fn set_item(&mut self, offset: usize, set: &mut ClassUnicode) -> Result<()> {
+    /// One member, or three of what only looks like a range; says whether it is a range.
+    fn set_item(&mut self, offset: usize, set: &mut Vec<Single>) -> Result<bool> {
         let start = self.reader.at();
         let low = match self.member(offset)? {
             Member::Code(code) => code,
-            Member::Class(class) => {
-                set.union(&class);
-                return Ok(());
+            Member::Property(property) => {
+                set.push(property);
+                return Ok(false);
             }
         };
         let minus = self.reader.at();
         if !self.reader.eat('-') {
-            set.union(&self.literal(low));
-            return Ok(());
+            set.push(self.literal(low).into());
+            return Ok(false);
         }
         if self.reader.peek() == Some(']') {
             self.reader.go_back(minus);
-            set.union(&self.literal(low));
-            return Ok(());
+            set.push(self.literal(low).into());
+            return Ok(false);
         }
         match self.member(offset)? {
             Member::Code(high) if high < low => Err(PatternError::new(
@@ -303,14 +346,14 @@ impl Parser<'_> {
             Member::Code(high) => {
                 let mut range = class::range(low, high);
                 self.fold(&mut range);
-                set.union(&range);
-                Ok(())
+                set.push(range.into());
+                Ok(low < high)
             }
-            Member::Class(class) => {
-                set.union(&self.literal(low));
-                set.union(&self.literal('-'.into()));
-                set.union(&class);
-                Ok(())
+            Member::Property(property) => {
+                set.push(self.literal(low).into());
+                set.push(self.literal('-'.into()).into());
+                set.push(property);
+                Ok(false)
             }
         }
     }
@@ -359,13 +402,6 @@ impl Parser<'_> {
             Some(c) => self.common_escape(offset, c),
         }
     }
-}
-
-fn finish(mut class: ClassUnicode, negate: bool, ascii: bool) -> ClassUnicode {
-    if ascii {
-        class.intersect(&class::range(0, 0x7F));
-    }
-    if negate { class::negated(class) } else { class }
 }
 
 pub(super) fn backreference(offset: usize) -> PatternError {

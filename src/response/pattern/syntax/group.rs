@@ -1,5 +1,6 @@
 //! What starts with a parenthesis.
 
+use super::single::Piece;
 use super::{Construct, Flags, NESTING_LIMIT, Node, Parser, PatternError, Result, class};
 
 /// Flags in the spelling `(?im-s)`.
@@ -11,7 +12,7 @@ struct FlagChange {
 
 impl Parser<'_> {
     /// Parses a group after its `(`; flags and comments give no node.
-    pub(super) fn group(&mut self, offset: usize) -> Result<Option<Node>> {
+    pub(super) fn group(&mut self, offset: usize) -> Result<Option<Piece>> {
         if self.reader.raw_peek() == Some('*') {
             let message = if self.reader.rest()[1..].starts_with(|c: char| c.is_ascii_alphabetic())
             {
@@ -58,8 +59,8 @@ impl Parser<'_> {
             Some('>') => {
                 self.reader.raw_next();
                 self.note(Construct::Atomic, offset);
-                let node = self.body(offset, self.flags)?;
-                Ok(Some(Node::Atomic(Box::new(node))))
+                let node = self.body(offset, self.flags)?.into_node();
+                Ok(Some(Node::Atomic(Box::new(node)).into()))
             }
             Some('#') => match self.reader.rest().find(')') {
                 Some(length) => {
@@ -83,7 +84,7 @@ impl Parser<'_> {
     }
 
     /// Parses the inside of a group and its `)`. Flags end with the group.
-    fn body(&mut self, offset: usize, flags: Flags) -> Result<Node> {
+    fn body(&mut self, offset: usize, flags: Flags) -> Result<Piece> {
         if self.depth == NESTING_LIMIT {
             let message = format!("groups nested more than {NESTING_LIMIT} levels deep");
             return Err(PatternError::new(offset, message));
@@ -91,14 +92,14 @@ impl Parser<'_> {
         self.depth += 1;
         let outer = self.flags;
         self.set_flags(flags);
-        let node = self.alternation()?;
+        let piece = self.alternation()?;
         if !self.reader.eat(')') {
             return Err(PatternError::new(offset, "a group without its `)`")
                 .remedy(r"write `\(` for a literal parenthesis"));
         }
         self.set_flags(outer);
         self.depth -= 1;
-        Ok(node)
+        Ok(piece)
     }
 
     fn set_flags(&mut self, flags: Flags) {
@@ -106,8 +107,8 @@ impl Parser<'_> {
         self.reader.verbose = flags.verbose;
     }
 
-    fn around(&mut self, offset: usize, behind: bool, negate: bool) -> Result<Option<Node>> {
-        let node = Box::new(self.body(offset, self.flags)?);
+    fn around(&mut self, offset: usize, behind: bool, negate: bool) -> Result<Option<Piece>> {
+        let node = Box::new(self.body(offset, self.flags)?.into_node());
         let construct = match (behind, node.width()) {
             (false, _) => Construct::Lookahead,
             (true, Some(_)) => Construct::Lookbehind,
@@ -115,15 +116,16 @@ impl Parser<'_> {
             (true, None) => Construct::VariableLookbehind,
         };
         self.note(construct, offset);
-        Ok(Some(Node::Around {
+        let around = Node::Around {
             behind,
             negate,
             node,
-        }))
+        };
+        Ok(Some(around.into()))
     }
 
     /// A named group, after the `<`.
-    fn named(&mut self, offset: usize) -> Result<Option<Node>> {
+    fn named(&mut self, offset: usize) -> Result<Option<Piece>> {
         let mut name = String::new();
         loop {
             match self.reader.next() {
@@ -147,12 +149,12 @@ impl Parser<'_> {
                 self.groups.len() - 1
             }
         };
-        let node = Box::new(self.body(offset, self.flags)?);
-        Ok(Some(Node::Group { index, node }))
+        let node = Box::new(self.body(offset, self.flags)?.into_node());
+        Ok(Some(Node::Group { index, node }.into()))
     }
 
     /// `(?i)`, `(?i:...)`, `(?:...)`, after the question mark.
-    fn flag_group(&mut self, offset: usize) -> Result<Option<Node>> {
+    fn flag_group(&mut self, offset: usize) -> Result<Option<Piece>> {
         let (change, scoped) = self.flag_change(offset)?;
         self.note_flags(&change, scoped, offset);
         let mut flags = self.flags;
@@ -174,7 +176,12 @@ impl Parser<'_> {
             // `a` and `u` flags of the group around it.
             flags.ascii = change.on.contains('a');
             flags.unicode = change.on.contains('u');
-            return self.body(offset, flags).map(Some);
+            let piece = self.body(offset, flags)?;
+            // What goes by case and what does not make no set together.
+            return Ok(Some(match flags.ignore_case == self.flags.ignore_case {
+                true => piece,
+                false => piece.into_node().into(),
+            }));
         }
         if self.depth == 0 {
             self.ascii_seen |= change.on.contains('a');

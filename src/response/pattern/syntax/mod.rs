@@ -10,11 +10,13 @@ mod escape;
 mod group;
 mod quantifier;
 mod reader;
+mod single;
 #[cfg(test)]
 mod tests;
 
 use reader::Reader;
 use regex_syntax::hir::ClassUnicode;
+use single::Piece;
 use std::fmt;
 
 pub(crate) use construct::Construct;
@@ -230,7 +232,7 @@ impl<'p> Parser<'p> {
             global_unicode: false,
             word_kind: None,
         };
-        let node = parser.alternation()?;
+        let node = parser.alternation()?.into_node();
         if parser.reader.peek().is_some() {
             let offset = parser.reader.at();
             return Err(PatternError::new(offset, "an unbalanced parenthesis `)`")
@@ -254,23 +256,16 @@ impl<'p> Parser<'p> {
     }
 
     /// Parses up to the end or to the `)` of the group we are in.
-    fn alternation(&mut self) -> Result<Node> {
+    fn alternation(&mut self) -> Result<Piece> {
         let mut branches = vec![self.sequence()?];
         while self.reader.eat('|') {
             branches.push(self.sequence()?);
         }
-        Ok(match branches.pop() {
-            Some(only) if branches.is_empty() => only,
-            Some(last) => {
-                branches.push(last);
-                Node::Alternation(branches)
-            }
-            None => Node::Empty,
-        })
+        Ok(Piece::any_of(branches))
     }
 
     /// Parses one branch of an alternation.
-    fn sequence(&mut self) -> Result<Node> {
+    fn sequence(&mut self) -> Result<Piece> {
         let mut items = Vec::new();
         let mut last = quantifier::Last::Nothing;
         while let Some(c) = self.reader.peek() {
@@ -287,40 +282,44 @@ impl<'p> Parser<'p> {
             }
         }
         Ok(match items.pop() {
-            None => Node::Empty,
+            None => Node::Empty.into(),
             Some(only) if items.is_empty() => only,
-            Some(item) => {
-                items.push(item);
-                Node::Concat(items)
+            last => {
+                let items = items.into_iter().chain(last);
+                Node::Concat(items.map(Piece::into_node).collect()).into()
             }
         })
     }
 
     /// Parses one item that is not a quantifier.
-    fn item(&mut self) -> Result<Option<Node>> {
+    fn item(&mut self) -> Result<Option<Piece>> {
         let offset = self.reader.at();
         let Some(c) = self.reader.next() else {
             return Ok(None);
         };
         Ok(Some(match c {
             '(' => return self.group(offset),
-            '[' => Node::Class(self.set(offset)?),
+            '[' => self.set(offset)?,
             '\\' => self.escape(offset)?,
-            '.' if self.flags.dot_all => Node::Class(class::range(0, 0x10_FFFF)),
-            '.' => Node::Class(class::negated(class::one('\n'.into()))),
-            '^' if self.flags.multi_line => Node::Look(Look::LineStart),
-            '^' => Node::Look(Look::TextStart),
-            '$' if self.flags.multi_line => Node::Look(Look::LineEnd),
+            '.' if self.flags.dot_all => Node::Class(class::range(0, 0x10_FFFF)).into(),
+            '.' => Node::Class(class::negated(class::one('\n'.into()))).into(),
+            '^' if self.flags.multi_line => Node::Look(Look::LineStart).into(),
+            '^' => Node::Look(Look::TextStart).into(),
+            '$' if self.flags.multi_line => Node::Look(Look::LineEnd).into(),
             '$' => {
                 self.note(Construct::Dollar, offset);
-                Node::Look(Look::TextEndOrFinalNewline)
+                Node::Look(Look::TextEndOrFinalNewline).into()
             }
-            c => Node::Class(self.literal(c.into())),
+            c => self.literal_piece(c.into()),
         }))
     }
 
     fn note(&mut self, construct: Construct, offset: usize) {
         self.constructs.push((construct, offset));
+    }
+
+    fn literal_piece(&self, code: u32) -> Piece {
+        Piece::Single(self.literal(code).into())
     }
 
     /// The class of a literal character, with its other cases if they count.
@@ -342,7 +341,7 @@ impl<'p> Parser<'p> {
     }
 
     /// A word boundary. Later stages know one kind of word per pattern.
-    fn word_look(&mut self, offset: usize, look: Look) -> Result<Node> {
+    fn word_look(&mut self, offset: usize, look: Look) -> Result<Look> {
         let ascii = match look {
             // These two don't listen to the flags of their group.
             Look::WordStart | Look::WordEnd => self.known.ascii,
@@ -353,6 +352,6 @@ impl<'p> Parser<'p> {
             return Err(PatternError::new(offset, message)
                 .remedy("put `(?a)` at the start of the pattern or remove the `a` flag"));
         }
-        Ok(Node::Look(look))
+        Ok(look)
     }
 }

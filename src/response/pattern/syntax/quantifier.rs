@@ -1,5 +1,6 @@
 //! Repetition: `*`, `+`, `?`, `{2,3}`, and how they differ from fuzzy matching.
 
+use super::single::Piece;
 use super::{Construct, Greed, Node, Parser, PatternError, Reader, Result};
 
 /// Repetitions are unrolled later, so the counts must stay reasonable.
@@ -15,7 +16,7 @@ pub(super) enum Last {
 
 impl Parser<'_> {
     /// Parses a quantifier, if one comes next, and applies it to the last item.
-    pub(super) fn quantifier(&mut self, items: &mut Vec<Node>, last: &mut Last) -> Result<bool> {
+    pub(super) fn quantifier(&mut self, items: &mut Vec<Piece>, last: &mut Last) -> Result<bool> {
         self.reader.peek();
         let offset = self.reader.at();
         let Some((min, max)) = self.counts(offset)? else {
@@ -42,12 +43,13 @@ impl Parser<'_> {
         } else {
             Greed::Greedy
         };
-        items.push(Node::Repeat {
-            node: Box::new(item),
+        let repeat = Node::Repeat {
+            node: Box::new(item.into_node()),
             min,
             max,
             greed,
-        });
+        };
+        items.push(repeat.into());
         *last = Last::Repeated;
         Ok(true)
     }

@@ -86,6 +86,19 @@ fn classes() {
         ("[[:punct:]]", "!$", "!$a"),
         ("(?x)[ a]", " a", " ab"),
         (r"(?x) \x 4 1 # comment", "A", "A4"),
+        // Where case is ignored, a set holds what has a case that one of its members holds.
+        (r"(?i)\p{Greek}", "μ", "μµx"),
+        (r"(?i)[\p{Greek}]", "μ", "μµx"),
+        (r"(?i)[\p{Greek}x]", "μµxX", "μµxXy"),
+        (r"(?i)[^\p{Greek}x]", "y", "μµxXy"),
+        (r"(?i)[\p{Lu}x]", "aAxX", "aAxXªǰ"),
+        (r"(?i)[\P{Lu}1]", "ªǰ1", "aAªǰ1"),
+        (r"(?ai)[\p{Lu}1]", "aA1", "aAéÉ1"),
+        // Single characters that are alternatives are a set.
+        (r"(?i)\p{Greek}|x", "μµxX", "μµxXy"),
+        (r"(?i)(?:\p{Greek})|x", "μµxX", "μµxXy"),
+        (r"(?ai)b|\p{Lu}", "aAbB", "aAbBéÉ"),
+        (r"(?ai)[^b]|\P{Lu}", "aAcC1éÉ", "aAcC1bBéÉ"),
     ];
     for (pattern, expected, candidates) in table {
         let class = class(pattern);
@@ -124,6 +137,10 @@ fn quantifiers() {
 #[test]
 fn equals() {
     let table = [
+        // Only single characters beside each other become a set, and only all with case or all without.
+        (r"(?i)\p{Greek}|yy|x", r"(?i)(?:\p{Greek})|yy|(?:x)"),
+        (r"(?i)\p{Greek}|[a-c]", r"(?i)[\p{Greek}]|(?:[a-c])"),
+        (r"(?i)\p{Greek}|(?-i:x)", r"(?i:\p{Greek})|x"),
         ("a{}", r"a\{\}"),
         ("a{2", r"a\{2"),
         ("{a}", r"\{a\}"),
