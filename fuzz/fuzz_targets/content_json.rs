@@ -4,7 +4,7 @@
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use unjinja::{json, Object, Value};
+use unjinja::{Object, Value, json};
 use unjinja_fuzz::{Parser, args, assert_reads_back, same, same_result, stripped, texts};
 
 fuzz_target!(|data: &[u8]| {

@@ -10,7 +10,9 @@ mod walk;
 
 use arbitrary::Unstructured;
 use libfuzzer_sys::{Corpus, fuzz_target};
-use unjinja::{Object, OwnedEvent, parse, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Value};
+use unjinja::{
+    Object, OwnedEvent, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Value, parse,
+};
 use unjinja_fuzz::{pattern, same};
 
 use case::Case;

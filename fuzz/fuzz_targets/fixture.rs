@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use unjinja::check::{Fixture, CheckOptions};
+use unjinja::check::{CheckOptions, Fixture};
 use unjinja::lint::{LintOptions, lint};
 
 fuzz_target!(|text: &str| {

@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use unjinja::response::Delimiter;
-use unjinja::{json, parse, ParserOptions, Position, ResponseTemplate, TemplateError};
+use unjinja::{ParserOptions, Position, ResponseTemplate, TemplateError, json, parse};
 use unjinja_fuzz::same;
 
 /// What every template gets to read.

@@ -15,7 +15,7 @@
 pub mod args;
 pub mod pattern;
 
-use unjinja::{json, Number, Object, ResponseTemplate, Value};
+use unjinja::{Number, Object, ResponseTemplate, Value, json};
 
 /// A content parser, set up by a template as users set it up.
 pub struct Parser(ResponseTemplate);
@@ -29,7 +29,7 @@ impl Parser {
         let mut template = Object::new();
         template.insert("start_anchor", "A:");
         template.insert("fields", Object::from_iter([("field", field)]));
-        ResponseTemplate::from_value(&template.into())
+        ResponseTemplate::from_value(Value::from(template))
             .ok()
             .map(Parser)
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use arbitrary::{Result, Unstructured};
-use unjinja::{json, Object, OnMalformed, ParserOptions, Tools, Value};
+use unjinja::{Object, OnMalformed, ParserOptions, Tools, Value, json};
 use unjinja_fuzz::{args, pattern};
 
 const FIELD_NAMES: &[&str] = &["content", "thinking", "tool_calls", "meta"];

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use unjinja::response::{Field, OpeningMatch};
-use unjinja::{Object, OnMalformed, OwnedEvent, ParseError, ResponseParser, ResponseTemplate, Value};
+use unjinja::{
+    Object, OnMalformed, OwnedEvent, ParseError, ResponseParser, ResponseTemplate, Value,
+};
 use unjinja_fuzz::{same, same_result};
 
 use super::case::Case;
