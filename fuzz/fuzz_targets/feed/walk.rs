@@ -49,7 +49,7 @@ impl<'a> Walk<'a> {
                 let of_field = self.field(field);
                 let is_implicit = of_field.open().is_none();
                 assert_eq!(opening.is_some(), self.case.options.spans);
-                if let Some(OpeningMatch { span, captures }) = opening {
+                if let Some(OpeningMatch { span, captures, .. }) = opening {
                     if is_implicit {
                         assert!(span.is_empty() && captures.is_empty());
                     }
@@ -174,7 +174,7 @@ impl<'a> Walk<'a> {
         assert!(missing.all(Field::optional));
         let defaults = self.template.defaults();
         let mut expected = self.message.clone();
-        expected.retain(|key, value| defaults.get_text(key).is_some() || !value.is_empty());
+        expected.retain(|key, value| defaults.get_json_string(key).is_some() || !value.is_empty());
         assert!(
             same(&message.clone().into(), &expected.into()),
             "{:#?}\ngives {message:?}",
