@@ -325,7 +325,6 @@ mod tests {
             (r#" { "chat_template": "x", "eos_token": "e" }"#, "x"),
             (r#"{"role": "{{ role }}"}"#, r#"{"role": "{{ role }}"}"#),
             (r#"{"role": {{ role }}}"#, r#"{"role": {{ role }}}"#),
-            ("", ""),
         ] {
             let mut all = load_stream(text.as_bytes()).expect(text);
             assert_eq!(all.len(), 1, "{text}");

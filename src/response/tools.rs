@@ -247,7 +247,7 @@ mod tests {
                 schema,
             ),
         ] {
-            let tools = value(&tools.replace('S', schema));
+            let tools = value(&tools.replace(": S}", &format!(": {schema}}}")));
             assert_eq!(Tools::complaints(&tools), [], "{tools:?}");
             let mut call = value(r#"{"function": {"name": "f", "arguments": {"n": "3"}}}"#);
             Tools::from_value(&tools).cast(&mut call);

@@ -104,7 +104,7 @@ fn what_is_no_document_is_refused_with_its_place() {
         ),
         (Language::Yaml, "a: !thing 1", (1, 4), "this tag"),
         (Language::Yaml, "# nothing\n", (1, 1), "the file is empty"),
-        (Language::Yaml, bomb.as_str(), (9, 12), "grows too large"),
+        (Language::Yaml, bomb.as_str(), (9, 16), "grows too large"),
         (
             Language::Yaml,
             deep.as_str(),

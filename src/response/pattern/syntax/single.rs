@@ -94,10 +94,10 @@ impl Piece {
 /// Makes a set of single characters that are alternatives beside each other, where that makes a
 /// difference.
 fn merge(run: &mut Vec<Single>, merged: &mut Vec<Piece>) {
-    run.dedup();
     if run.iter().all(|single| single.alone == single.in_set) {
         merged.extend(run.drain(..).map(Piece::Single));
     } else {
+        run.dedup();
         merged.push(Piece::Single(Single::union(std::mem::take(run))));
     }
 }
