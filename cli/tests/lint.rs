@@ -236,8 +236,8 @@ fn the_gallery_has_these() {
     assert_snapshot!(counts.iter().map(line).collect::<String>(), @r"
     U001 delimiters-overlap: 1, 1
     U003 holds-text-back: 1, 1
-    U006 close-in-body: 32, 28
-    U009 not-portable: 52, 52
+    U006 close-in-body: 33, 29
+    U009 not-portable: 54, 54
     ");
 }
 
