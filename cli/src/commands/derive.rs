@@ -456,7 +456,7 @@ fn written(template: &Value, format: Format) -> String {
 }
 
 fn print(template: &Value, format: Format) -> Result<(), Failure> {
-    output::print(&written(template, format))
+    output::print(written(template, format))
 }
 
 /// The name of the file for a source, among others in a folder.
