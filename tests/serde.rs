@@ -313,9 +313,17 @@ fn a_derivation_reports_its_proof() {
     let derivation = derivation.expect("a derivation");
     let report = derivation.to_value();
     let keys = report.as_object().expect("an object").keys();
-    assert!(keys.eq(&[
-        "template", "findings", "proof", "refused", "damage", "drafts"
-    ]));
+    let expected = [
+        "template",
+        "is_whole",
+        "missing_tokens",
+        "findings",
+        "proof",
+        "refused",
+        "damage",
+        "drafts",
+    ];
+    assert_eq!(keys.collect::<Vec<_>>(), expected);
     assert_eq!(report.get("template"), Some(derivation.template.as_value()));
     let rows = report.get("proof").and_then(Value::as_array).expect("rows");
     assert_eq!(rows.len(), derivation.proof.len());
