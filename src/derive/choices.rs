@@ -19,8 +19,6 @@ pub(super) struct Choices {
     pub(super) loose_header: bool,
     /// Whether the first of several markers that open a call may be left out.
     pub(super) optional_lead: bool,
-    /// Whether markers are also known without their beginnings, which a prompt may have taken.
-    pub(super) cut_markers: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -77,7 +75,7 @@ pub(super) struct OpenChoice {
 }
 
 /// All that is to be chosen.
-pub(super) const OPEN_CHOICES: [OpenChoice; 10] = [
+pub(super) const OPEN_CHOICES: [OpenChoice; 9] = [
     OpenChoice {
         describe: |choices| match choices.thinking_open {
             ThinkingOpen::Marker => "a marker opens reasoning, whether or not it is closed later",
@@ -144,13 +142,6 @@ pub(super) const OPEN_CHOICES: [OpenChoice; 10] = [
         },
         adopt: |choices, other| choices.optional_lead = other.optional_lead,
     },
-    OpenChoice {
-        describe: |choices| match choices.cut_markers {
-            true => "markers are also known without their beginnings",
-            false => "markers are known only as a whole",
-        },
-        adopt: |choices, other| choices.cut_markers = other.cut_markers,
-    },
 ];
 
 #[cfg(test)]
@@ -169,7 +160,6 @@ mod tests {
             calls_close_content: true,
             loose_header: true,
             optional_lead: true,
-            cut_markers: true,
         }
     }
 

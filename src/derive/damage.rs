@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::analysis::assistant_turn::AssistantTurn;
 use crate::analysis::{Findings, Slot, markers, text_with_slots};
 
-use super::sample::{Origin, Sample};
+use super::sample::Sample;
 
 /// A damaged text, and what it still means.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub(super) struct Damaged {
 /// Damages samples in all ways that leave no doubt about what was meant.
 pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
     let mut damaged = Vec::new();
-    for sample in samples.iter().filter(|sample| sample.origin != Origin::Cut) {
+    for sample in samples {
         let damager = Damager { findings, sample };
         damager.white_space(&mut damaged);
         damager.openers(&mut damaged);

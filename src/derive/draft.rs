@@ -17,21 +17,14 @@ use crate::value::{Object, Value};
 
 use super::choices::Choices;
 use super::options::DeriveOptions;
-use super::sample::CutMarker;
 use drafter::{Drafter, texts};
 
 /// A response template for findings, with some choices made.
-pub(super) fn draft(
-    findings: &Findings,
-    cut_markers: &[CutMarker],
-    choices: &Choices,
-    options: &DeriveOptions,
-) -> Value {
+pub(super) fn draft(findings: &Findings, choices: &Choices, options: &DeriveOptions) -> Value {
     let split = choices.split_objects.then(|| split_objects(findings));
     let findings = split.as_ref().unwrap_or(findings);
     let drafter = Drafter {
         findings,
-        cut_markers,
         choices,
         options,
     };

@@ -35,8 +35,6 @@ pub(super) struct Sample {
 pub(super) enum Origin {
     /// The chat template wrote it.
     Rendered,
-    /// The chat template wrote it, and the prompt has taken the beginning of a marker.
-    Cut,
     /// It was put together from findings, because the chat template never writes such a thing.
     Synthetic,
 }
@@ -56,15 +54,6 @@ impl Sample {
         }
         lost
     }
-}
-
-/// A marker of which a prompt may have taken the beginning: `<think>` after a prompt that ends in
-/// `<`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct CutMarker {
-    pub(super) whole: String,
-    /// What is left of it behind the prompt.
-    pub(super) rest: String,
 }
 
 /// A conversation that the chat template refuses to render.
@@ -101,7 +90,6 @@ impl RefusedConversation {
 pub(super) struct Samples {
     pub(super) all: Vec<Sample>,
     pub(super) tools: Tools,
-    pub(super) cut_markers: Vec<CutMarker>,
     pub(super) refused: Vec<RefusedConversation>,
 }
 
@@ -144,14 +132,11 @@ impl<'t> Sampling<'t> {
         let mut samples = Samples {
             all: Vec::new(),
             tools: self.tools.clone(),
-            cut_markers: Vec::new(),
             refused: Vec::new(),
         };
         for conversation in conversations() {
             self.sampler(&conversation, findings).add_to(&mut samples);
         }
-        samples.cut_markers.sort_unstable();
-        samples.cut_markers.dedup();
         samples
     }
 
@@ -170,8 +155,8 @@ impl<'t> Sampling<'t> {
         conversation.turn = said.clone();
         let sampler = self.sampler(&conversation, findings);
         ThinkingMode::ALL.into_iter().any(|mode| {
-            let rendered = sampler.samples(mode).unwrap_or_default();
-            rendered.iter().any(|RenderedSample { sample: other, .. }| {
+            let rendered = sampler.sample_in(mode).ok();
+            rendered.is_some_and(|other| {
                 other.written == *said
                     && (&other.prefix, &other.output) == (&sample.prefix, &sample.output)
             })
@@ -205,12 +190,6 @@ struct Sampler<'a, 't> {
     conversation: &'a Conversation,
 }
 
-/// A sample, and the marker that the prompt has cut, if it has.
-struct RenderedSample {
-    sample: Sample,
-    cut_marker: Option<CutMarker>,
-}
-
 impl Sampler<'_, '_> {
     /// Adds the samples in all modes that suit the conversation, or why there are none.
     fn add_to(&self, samples: &mut Samples) {
@@ -221,16 +200,13 @@ impl Sampler<'_, '_> {
         let mut refusal = None;
         let before = samples.all.len();
         for mode in modes {
-            match self.samples(mode) {
-                Ok(rendered) => {
-                    for RenderedSample { sample, cut_marker } in rendered {
-                        samples.cut_markers.extend(cut_marker);
-                        let is_new = samples.all[before..].iter().all(|other| {
-                            (&other.prefix, &other.output) != (&sample.prefix, &sample.output)
-                        });
-                        if is_new {
-                            samples.all.push(sample);
-                        }
+            match self.sample_in(mode) {
+                Ok(sample) => {
+                    let is_new = samples.all[before..].iter().all(|other| {
+                        (&other.prefix, &other.output) != (&sample.prefix, &sample.output)
+                    });
+                    if is_new {
+                        samples.all.push(sample);
                     }
                 }
                 Err(error) => {
@@ -246,7 +222,7 @@ impl Sampler<'_, '_> {
         }
     }
 
-    fn samples(&self, mode: ThinkingMode) -> Result<Vec<RenderedSample>, RenderError> {
+    fn sample_in(&self, mode: ThinkingMode) -> Result<Sample, RenderError> {
         let Conversation {
             situation, turn, ..
         } = self.conversation;
@@ -254,63 +230,27 @@ impl Sampler<'_, '_> {
         let full = turn.text();
         let prompt = self.prober.prompt(*situation, mode)?;
         let prompt = prompt.text();
-        let whole = |output: &str| {
-            let sample = self.sample(prompt, output, None, Origin::Rendered);
-            let cut_marker = None;
-            Ok(vec![RenderedSample { sample, cut_marker }])
-        };
         if let Some(output) = full.strip_prefix(prompt) {
-            return whole(output);
+            return Ok(self.sample(prompt, output, None));
         }
         if self.headers.differ(*situation, mode) {
-            return whole(self.headers.body(turn.tail(), *situation, mode));
+            let output = self.headers.body(turn.tail(), *situation, mode);
+            return Ok(self.sample(prompt, output, None));
         }
         let shared = shared_characters(prompt, full);
         if shared < turn.start {
             // Even what comes before the turn is written otherwise in a prompt.
-            return whole(turn.tail());
+            return Ok(self.sample(prompt, turn.tail(), None));
         }
+        // The turn goes another way than its prompt, but never from amid a marker.
         let start = turn.start.min(shared);
         let seam = start + markers::boundary(&full[start..], shared - start);
-        Ok(self.samples_at_seam(prompt, full, seam, shared))
+        Ok(self.sample_at_seam(prompt, full, seam))
     }
 
-    /// The samples of a turn that goes another way than its prompt. What they share ends amid a
-    /// marker if `seam`, where that marker begins, is less than `shared`.
-    fn samples_at_seam(
-        &self,
-        prompt: &str,
-        full: &str,
-        seam: usize,
-        shared: usize,
-    ) -> Vec<RenderedSample> {
-        let mut samples = vec![RenderedSample {
-            sample: self.sample_from(prompt, full, seam, seam, Origin::Rendered),
-            cut_marker: None,
-        }];
-        let piece = markers::pieces(&full[seam..]).into_iter().next();
-        if let Some(marker) = piece.filter(|piece| seam < shared && markers::is_marker(piece)) {
-            samples.push(RenderedSample {
-                sample: self.sample_from(prompt, full, seam, shared, Origin::Cut),
-                cut_marker: Some(CutMarker {
-                    whole: marker.to_owned(),
-                    rest: marker[shared - seam..].to_owned(),
-                }),
-            });
-        }
-        samples
-    }
-
-    /// The sample whose output begins at a place of the turn. The prompt may open reasoning behind
-    /// the seam, or close it.
-    fn sample_from(
-        &self,
-        prompt: &str,
-        full: &str,
-        seam: usize,
-        from: usize,
-        origin: Origin,
-    ) -> Sample {
+    /// The sample of a turn that goes another way than its prompt from a place on. The prompt may open
+    /// reasoning behind it, or close it.
+    fn sample_at_seam(&self, prompt: &str, full: &str, seam: usize) -> Sample {
         let rest = &prompt[seam..];
         let (open, close) = match &self.findings.reasoning {
             Some(shape) => (
@@ -324,17 +264,17 @@ impl Sampler<'_, '_> {
         let thinks = reasoning.is_some_and(|thought| full[seam..].contains(thought.as_str()));
         if !open.is_empty() && rest.contains(open) && !rest.contains(close) {
             // The prompt begins to think, and history leaves it out.
-            let thinking = format!("{THOUGHT}\n{close}\n\n{}", &full[from..]);
-            self.sample(prompt, &thinking, Some(THOUGHT), origin)
+            let thinking = format!("{THOUGHT}\n{close}\n\n{}", &full[seam..]);
+            self.sample(prompt, &thinking, Some(THOUGHT))
         } else if !close.is_empty() && rest.contains(close) && !thinks {
-            self.sample(prompt, &full[from..], None, origin)
+            self.sample(prompt, &full[seam..], None)
         } else {
-            self.sample(&full[..from], &full[from..], None, origin)
+            self.sample(&full[..seam], &full[seam..], None)
         }
     }
 
     /// The sample with this prompt and output. `thought` is what was added to the output.
-    fn sample(&self, prefix: &str, output: &str, thought: Option<&str>, origin: Origin) -> Sample {
+    fn sample(&self, prefix: &str, output: &str, thought: Option<&str>) -> Sample {
         let turn_shape = &self.findings.turn;
         let output = one_turn(output, &self.conversation.turn, turn_shape);
         let mut intended = self.conversation.turn.clone();
@@ -348,7 +288,7 @@ impl Sampler<'_, '_> {
             output: output.to_owned(),
             written: written(&intended, output),
             intended,
-            origin,
+            origin: Origin::Rendered,
         }
     }
 }

@@ -67,7 +67,7 @@ impl<'a> Trial<'a> {
         let whole = samples.map(|sample| Trial {
             kind: match sample.origin {
                 Origin::Rendered => 0,
-                Origin::Cut | Origin::Synthetic => 1,
+                Origin::Synthetic => 1,
             },
             prefilled: &sample.prefilled,
             output: &sample.output,

@@ -144,16 +144,12 @@ impl<'a> Search<'a> {
             }
             add(&|choices| choices.loose_header = !choices.loose_header);
             add(&|choices| choices.optional_lead = !choices.optional_lead);
-            add(&|choices| choices.cut_markers = !choices.cut_markers);
         }
         all
     }
 
     pub(super) fn draft(&self, choices: &Choices) -> Value {
-        let Material {
-            findings, samples, ..
-        } = self.material;
-        draft(findings, &samples.cut_markers, choices, self.options)
+        draft(&self.material.findings, choices, self.options)
     }
 
     fn try_to_the_end(&self, choices: Choices) -> Result<Tried, TemplateError> {

@@ -13,13 +13,9 @@ impl Drafter<'_> {
         let shape = self.findings.calls.as_ref()?;
         let mut field = Object::new();
         match literal_open(shape) {
-            Some(open) => {
-                self.open(&mut field, &[open]);
-            }
-            None => {
-                field.insert("open_pattern", self.open_pattern(shape));
-            }
-        }
+            Some(open) => field.insert("open", open),
+            None => field.insert("open_pattern", self.open_pattern(shape)),
+        };
         self.close_calls(shape, &mut field);
         let is_array = matches!(shape.body, CallBody::Array(..));
         if !is_array {

@@ -7,7 +7,7 @@ use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
 use super::call_texts::{literal_open, split_close, split_lead};
-use super::drafter::{Drafter, push_markers};
+use super::drafter::{Drafter, literals, push_markers};
 
 impl Drafter<'_> {
     /// The field for content.
@@ -18,7 +18,7 @@ impl Drafter<'_> {
             if is_distinctive(open) {
                 let mut opens = vec![open.trim().to_owned()];
                 opens.extend(self.sibling_openers(open.trim()));
-                self.open(&mut field, &opens);
+                field.insert("open", literals(&opens));
             } else {
                 field.insert(
                     "open_pattern",
@@ -34,13 +34,7 @@ impl Drafter<'_> {
                 .flatten();
             self.close(&mut field, &closers, ahead);
         } else {
-            let skipped = self.skipped();
-            let rests: Vec<String> = skipped
-                .iter()
-                .flat_map(|marker| self.cut_rests(marker))
-                .collect();
-            let rests = (!rests.is_empty()).then(|| format!("{}\\s*", any_of(&rests)));
-            self.close(&mut field, &skipped, rests);
+            self.close(&mut field, &self.skipped(), None);
         }
         field
     }

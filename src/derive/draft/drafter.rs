@@ -4,8 +4,7 @@ use crate::analysis::Findings;
 use crate::analysis::markers::{self, dedup, is_distinctive};
 use crate::derive::choices::{Choices, ContentPlace};
 use crate::derive::options::DeriveOptions;
-use crate::derive::regex::{any_of, exact, loose};
-use crate::derive::sample::CutMarker;
+use crate::derive::regex::{any_of, loose};
 use crate::value::{Object, Value};
 
 use super::call_texts::call_openers;
@@ -13,29 +12,11 @@ use super::call_texts::call_openers;
 /// Writes the fields of a draft.
 pub(super) struct Drafter<'a> {
     pub(super) findings: &'a Findings,
-    /// The markers of which a prompt may have taken the beginning.
-    pub(super) cut_markers: &'a [CutMarker],
     pub(super) choices: &'a Choices,
     pub(super) options: &'a DeriveOptions,
 }
 
 impl Drafter<'_> {
-    /// Puts in what opens a region: a literal, or an expression if some prompt may have taken the
-    /// beginning of it.
-    pub(super) fn open(&self, field: &mut Object, markers: &[String]) {
-        let rests: Vec<String> = markers
-            .iter()
-            .flat_map(|marker| self.cut_rests(marker))
-            .collect();
-        if rests.is_empty() {
-            field.insert("open", literals(markers));
-            return;
-        }
-        let mut all: Vec<String> = markers.iter().map(|marker| exact(marker)).collect();
-        all.extend(rests);
-        field.insert("open_pattern", any_of(&all));
-    }
-
     /// Puts in what closes a region: literals where they do, a pattern where white space has to go
     /// with them or something is to be looked for ahead.
     pub(super) fn close(&self, field: &mut Object, closers: &[String], ahead: Option<String>) {
@@ -80,32 +61,6 @@ impl Drafter<'_> {
         let calls = self.findings.calls.as_ref();
         calls.map(call_openers).unwrap_or_default()
     }
-
-    /// What may be left of a marker where a prompt ends like it begins, as expressions: it is only
-    /// known at the start of the turn, and where reasoning has just been closed.
-    pub(super) fn cut_rests(&self, marker: &str) -> Vec<String> {
-        if !self.choices.cut_markers {
-            return Vec::new();
-        }
-        let close = self
-            .findings
-            .reasoning
-            .as_ref()
-            .map(|shape| exact(shape.close.trim()));
-        let behind = match close {
-            Some(close) => format!("(?<=(?:\\A|{close})\\s*)"),
-            None => "(?<=\\A\\s*)".to_owned(),
-        };
-        let cut = self.cut_markers.iter();
-        let rests = cut.filter_map(|cut| {
-            let after = marker.strip_prefix(cut.whole.as_str())?;
-            Some(format!(
-                "{behind}{}",
-                loose(&format!("{}{after}", cut.rest))
-            ))
-        });
-        rests.collect()
-    }
 }
 
 /// Adds the markers of a text, or the text itself if it is not markers alone, unless it could as
@@ -122,7 +77,7 @@ pub(super) fn texts(texts: &[String]) -> Vec<Value> {
 }
 
 /// One literal as itself, several as a list.
-fn literals(literals: &[String]) -> Value {
+pub(super) fn literals(literals: &[String]) -> Value {
     match literals {
         [one] => one.as_str().into(),
         several => texts(several).into(),

@@ -2,7 +2,7 @@
 
 use crate::analysis::markers::{self, is_distinctive};
 use crate::analysis::{CallBody, CallShape, Slot, text_with_slots};
-use crate::derive::regex::{any_of, char_until, char_until_either, exact, loose};
+use crate::derive::regex::{char_until, char_until_either, exact, loose};
 
 use super::call_texts::{json_call_start, opens_clearly, split_at_id, split_close, split_lead};
 use super::drafter::Drafter;
@@ -21,10 +21,6 @@ impl Drafter<'_> {
             Some(Slot::Text(text)) => text.as_str(),
             _ => "",
         };
-        let own = match first_text.is_empty() {
-            true => own,
-            false => self.with_cut_start(first_text, &own),
-        };
         if lead_is_skipped || opens_clearly(shape) {
             return match self.choices.optional_lead {
                 true => with_optional_lead(first_text, own),
@@ -32,24 +28,6 @@ impl Drafter<'_> {
             };
         }
         self.chained(shape, &slots)
-    }
-
-    /// The expression, which begins with a marker, also without what a prompt may have taken of it.
-    fn with_cut_start(&self, first: &str, own: &str) -> String {
-        let first = first.trim_start();
-        let marker = markers::pieces(first)
-            .into_iter()
-            .next()
-            .unwrap_or_default();
-        let rests = self.cut_rests(marker);
-        match own.strip_prefix(loose(marker).as_str()) {
-            Some(rest) if !rests.is_empty() => {
-                let mut starts = vec![exact(marker)];
-                starts.extend(rests);
-                format!("{}{rest}", any_of(&starts))
-            }
-            _ => own.to_owned(),
-        }
     }
 
     /// The expression for slots in a row, with groups for name and id if they are to be captured.

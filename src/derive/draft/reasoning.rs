@@ -17,7 +17,7 @@ impl Drafter<'_> {
             shape.open.as_deref().map(str::trim),
         ) {
             (ThinkingOpen::Marker, Some(open)) => {
-                self.open(&mut field, &[open.to_owned()]);
+                field.insert("open", open);
             }
             (ThinkingOpen::MarkerIfClosed, Some(open)) => {
                 // The white space makes it as long as what would skip the marker.
