@@ -67,6 +67,8 @@ pub(crate) struct Analysis<'t> {
     pub(crate) prober: TurnProber<'t>,
     pub(crate) headers: TurnHeaders,
     pub(crate) findings: Findings,
+    /// The same with the brackets around [markers that consist of several parts](super::lexicon).
+    pub(crate) marked: Findings,
 }
 
 /// Finds out how a model writes its turn.
@@ -83,6 +85,7 @@ pub(crate) fn analyze<'t>(
         Err(refusal) => calls_refused = Some(refusal.message().to_owned()),
     }
     let renders_reasoning = turns.renders_reasoning(&mut prober);
+    prober.learn_markers(&turns.with_mixtures());
     let mut headers = TurnHeaders::of(&prober, &turns.all(), &turns.word);
     let observed = ObservedReasoning::of(&prober, &headers, &turns, renders_reasoning);
     let reasoning = reasoning::find(&prober, template, &mut headers, &observed, &turns);
@@ -109,7 +112,7 @@ pub(crate) fn analyze<'t>(
     let mut ends = turn::ends(&prober, &turns.plain, &turns.word, &content.close);
     ends.extend(prober.eos_token().map(str::to_owned));
     markers::dedup(&mut ends);
-    let findings = Findings {
+    let marked = Findings {
         turn: TurnShape {
             headers: headers.headers(&prober),
             ends,
@@ -122,10 +125,12 @@ pub(crate) fn analyze<'t>(
         assumed: prober.assumed().to_vec(),
         missing_tokens,
     };
+    prober.forget_markers();
     Ok(Analysis {
         prober,
-        headers,
-        findings,
+        headers: headers.unmarked(),
+        findings: marked.unmarked(),
+        marked,
     })
 }
 

@@ -87,6 +87,13 @@ impl CallProbe {
         Ok(found?.then_some(CallProbe { words, one }))
     }
 
+    /// A turn with two calls.
+    pub(super) fn two(&self) -> AssistantTurn {
+        let words = &self.words;
+        let calls = [0, 1].map(|which| words.call(which, &[(which, words.string(which))]));
+        AssistantTurn::calls(calls)
+    }
+
     /// A word of the call that stands as early in a text as any.
     pub(super) fn first_word(&self, text: &str) -> &str {
         let words = [

@@ -52,6 +52,7 @@ impl CallRenderings {
         headers: &TurnHeaders,
         probe: CallProbe,
     ) -> Option<CallRenderings> {
+        let two = probe.two();
         let CallProbe { words, one } = probe;
         let id_shape = prober.id_shape();
         let render = |assistant: &AssistantTurn| {
@@ -65,10 +66,6 @@ impl CallRenderings {
         let single = |arguments: &[(usize, Value)]| {
             render(&AssistantTurn::calls([words.call(0, arguments)]))
         };
-        let two = AssistantTurn::calls([
-            words.call(0, &[(0, words.string(0))]),
-            words.call(1, &[(1, words.string(1))]),
-        ]);
         let holds_both = |text: &String| words.values.iter().all(|value| text.contains(value));
         Some(CallRenderings {
             one_call: render(&one)?,

@@ -1,8 +1,9 @@
 //! All that is known of a format, complete enough to write any kind of parser from.
 
 use super::assumed::AssumedVariable;
-use super::call_shape::CallShape;
+use super::call_shape::{CallBody, CallShape, Slot};
 use super::content::ContentShape;
+use super::lexicon::unmarked;
 use super::missing_tokens::MissingToken;
 use super::reasoning::ReasoningShape;
 use super::turn::TurnShape;
@@ -29,4 +30,51 @@ pub struct Findings {
     pub missing_tokens: Vec<MissingToken>,
     /// What prompts write of the turn itself.
     pub prompt_remainders: Vec<String>,
+}
+
+impl Findings {
+    /// The same without the brackets around [markers that consist of several parts](super::lexicon).
+    pub(super) fn unmarked(&self) -> Findings {
+        let mut findings = self.clone();
+        for text in findings.texts() {
+            *text = unmarked(text);
+        }
+        findings
+    }
+
+    /// All texts in which markers stand.
+    fn texts(&mut self) -> Vec<&mut String> {
+        let content = &mut self.content;
+        let mut texts = Vec::new();
+        texts.extend(self.turn.headers.iter_mut().chain(&mut self.turn.ends));
+        texts.extend(content.open.iter_mut().chain(&mut content.close));
+        texts.extend(&mut content.beside_reasoning);
+        texts.extend(&mut self.prompt_remainders);
+        if let Some(shape) = &mut self.reasoning {
+            texts.extend(shape.open.iter_mut().chain([&mut shape.close]));
+        }
+        if let Some(shape) = &mut self.calls {
+            texts.extend(call_texts(shape));
+        }
+        texts
+    }
+}
+
+fn call_texts(shape: &mut CallShape) -> Vec<&mut String> {
+    let mut texts = vec![
+        &mut shape.section_open,
+        &mut shape.section_close,
+        &mut shape.separator,
+    ];
+    let mut slots: Vec<&mut Slot> = shape.open.iter_mut().chain(&mut shape.close).collect();
+    if let CallBody::Tagged(tagged) = &mut shape.body {
+        texts.extend([&mut tagged.open, &mut tagged.separator]);
+        texts.extend(&mut tagged.between);
+        slots.extend(&mut tagged.close);
+    }
+    texts.extend(slots.into_iter().filter_map(|slot| match slot {
+        Slot::Text(text) => Some(text),
+        _ => None,
+    }));
+    texts
 }

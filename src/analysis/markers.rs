@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 /// What may stand around the name of a marker.
-const BRACKETS: [(char, char); 8] = [
+const BRACKETS: [(char, char); 9] = [
     ('<', '>'),
     ('[', ']'),
     ('◁', '▷'),
@@ -12,6 +12,7 @@ const BRACKETS: [(char, char); 8] = [
     ('«', '»'),
     ('【', '】'),
     ('⟦', '⟧'),
+    (UNIT_OPEN, UNIT_CLOSE),
 ];
 
 /// A marker is not longer than this many bytes.
@@ -23,6 +24,10 @@ pub(crate) const NAME_SLOT: char = '\u{E000}';
 pub(crate) const ID_SLOT: char = '\u{E001}';
 pub(crate) const INDEX_SLOT: char = '\u{E002}';
 pub(crate) const KEY_SLOT: char = '\u{E003}';
+
+/// Stand around a marker that consists of several parts, as [`lexicon`](super::lexicon) finds them.
+pub(crate) const UNIT_OPEN: char = '\u{E010}';
+pub(crate) const UNIT_CLOSE: char = '\u{E011}';
 
 pub(crate) fn is_slot(c: char) -> bool {
     matches!(c, NAME_SLOT | ID_SLOT | INDEX_SLOT | KEY_SLOT)
@@ -38,6 +43,11 @@ pub(crate) fn pieces(text: &str) -> Vec<&str> {
         rest = after;
     }
     pieces
+}
+
+/// The first of the pieces of a text.
+pub(crate) fn first_piece(text: &str) -> Option<&str> {
+    (!text.is_empty()).then(|| &text[..piece_length(text)])
 }
 
 fn piece_length(rest: &str) -> usize {

@@ -35,6 +35,9 @@
 pub(crate) mod advice;
 mod assumed;
 pub(crate) mod markers;
+
+pub(crate) mod lexicon;
+
 mod probe;
 mod variables;
 

@@ -1,6 +1,7 @@
 //! The markers of reasoning that is never rendered.
 
 use super::assistant_turn::AssistantTurn;
+use super::lexicon::unmarked;
 use super::markers::{self, is_pair, mirrored};
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
 
@@ -118,6 +119,7 @@ fn quoted(source: &str) -> Vec<&str> {
 /// because of the marker.
 pub(super) fn cuts_off(prober: &TurnProber<'_>, marker: &str) -> bool {
     let (before, after) = (prober.word("before"), prober.word("after"));
+    let marker = &unmarked(marker);
     let keeps = |between: &str, word: &str| {
         let assistant = AssistantTurn::content(&format!("{before}{between}{after}"));
         let turn = prober.past_turn(Situation::Question, &assistant, ThinkingMode::Unset);

@@ -41,6 +41,16 @@ impl SampleTurns {
         turns
     }
 
+    /// The same, and what else may stand together: a text and a call, and several calls.
+    pub(super) fn with_mixtures(&self) -> Vec<AssistantTurn> {
+        let mut turns = self.all();
+        if let Some(call) = &self.call {
+            turns.push(call.one.clone().with_content(&self.word));
+            turns.push(call.two());
+        }
+        turns
+    }
+
     /// Reasoning and a call.
     pub(super) fn thoughtful_call(&self, call: &CallProbe) -> AssistantTurn {
         call.one.clone().with_reasoning(&self.thought)

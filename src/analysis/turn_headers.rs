@@ -1,6 +1,7 @@
 //! What stands between a message and the turn of the assistant that follows it.
 
 use super::assistant_turn::AssistantTurn;
+use super::lexicon::unmarked;
 use super::markers::{self, common_prefix, shared_end};
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
 
@@ -68,6 +69,16 @@ impl TurnHeaders {
                 }
             }
         }
+    }
+
+    /// The same without the brackets around [markers that consist of several parts](super::lexicon).
+    pub(super) fn unmarked(mut self) -> TurnHeaders {
+        for header in &mut self.0 {
+            for text in [&mut header.in_conversation, &mut header.in_prompt] {
+                *text = unmarked(text);
+            }
+        }
+        self
     }
 
     /// What prompts write of the turn after its header.

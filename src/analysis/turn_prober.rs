@@ -9,6 +9,7 @@ use crate::value::Value;
 use super::assistant_turn::{AssistantTurn, ToolCall};
 use super::assumed::{self, AssumedVariable};
 use super::input_form::{IdShape, InputForm, ReasoningForm};
+use super::lexicon::Lexicon;
 use super::probe::{Probe, Prober, message, result, tool, with};
 use super::variables;
 
@@ -86,6 +87,8 @@ pub(crate) struct TurnProber<'t> {
     tools: Vec<Value>,
     assumed: Vec<AssumedVariable>,
     words: SituationWords,
+    /// What the markers begin with that consist of several parts.
+    lexicon: Lexicon,
 }
 
 /// The words of the messages around the turn.
@@ -172,6 +175,7 @@ impl<'t> TurnProber<'t> {
             tools: Vec::new(),
             assumed,
             words,
+            lexicon: Lexicon::default(),
         })
     }
 
@@ -211,6 +215,26 @@ impl<'t> TurnProber<'t> {
     /// Whether words of probes have got into a finding.
     pub(crate) fn leaks(&self, finding: &Value) -> bool {
         json::write(finding).contains(self.prober.stem())
+    }
+
+    /// Learns from turns, and from the prompts for them, which markers consist of several parts. From
+    /// now on these are [marked](Lexicon::mark) in all that is rendered.
+    pub(super) fn learn_markers(&mut self, turns: &[AssistantTurn]) {
+        let mut texts = Vec::new();
+        for situation in Situation::ALL {
+            for mode in ThinkingMode::ALL {
+                let rendered = turns.iter().map(|turn| self.turn(situation, turn, mode));
+                let prompt = self.prompt(situation, mode);
+                texts.extend(rendered.chain([prompt]).filter_map(Result::ok));
+            }
+        }
+        let tails = texts.iter().map(RenderedTurn::tail);
+        self.lexicon = Lexicon::learn(tails, self.prober.stem());
+    }
+
+    /// Renders markers that consist of several parts as they are from now on.
+    pub(super) fn forget_markers(&mut self) {
+        self.lexicon = Lexicon::default();
     }
 
     pub(super) fn id_shape(&self) -> IdShape {
@@ -332,6 +356,10 @@ impl<'t> TurnProber<'t> {
 
     fn rendered(&self, probe: &Probe, situation: Situation) -> Result<RenderedTurn, RenderError> {
         let text = self.prober.render(probe)?;
+        let text = match self.lexicon.is_empty() {
+            true => text,
+            false => self.lexicon.mark(&text),
+        };
         let word = match situation {
             Situation::AfterTool => &self.words.result,
             Situation::Question | Situation::SecondQuestion => &self.words.question,

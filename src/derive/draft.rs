@@ -12,6 +12,7 @@ mod calls;
 mod content;
 mod reasoning;
 
+use crate::analysis::lexicon::unmarked;
 use crate::analysis::{CallBody, Findings, Slot};
 use crate::value::{Object, Value};
 
@@ -47,7 +48,21 @@ pub(super) fn draft(findings: &Findings, choices: &Choices, options: &DeriveOpti
     }
     fields.insert("content", drafter.content());
     template.insert("fields", fields);
-    template.into()
+    without_brackets(template.into())
+}
+
+/// The value without the brackets around markers that consist of several parts.
+fn without_brackets(value: Value) -> Value {
+    match value {
+        Value::String(text) => unmarked(&text.to_string_lossy()).into(),
+        Value::Array(values) => values.into_iter().map(without_brackets).collect(),
+        Value::Object(object) => {
+            let pairs = object.into_iter();
+            let pairs = pairs.map(|(key, value)| (key, without_brackets(value)));
+            pairs.collect::<Object>().into()
+        }
+        other => other,
+    }
 }
 
 /// The findings as if what stands around the arguments in a call's JSON were markers.

@@ -10,6 +10,8 @@ use super::synthetic;
 /// What drafts are written from, and what they are tried on.
 pub(super) struct Material {
     pub(super) findings: Findings,
+    /// The same with brackets around markers that consist of several parts.
+    pub(super) marked: Findings,
     pub(super) samples: Samples,
     pub(super) damaged: Vec<Damaged>,
 }
@@ -25,6 +27,7 @@ impl Material {
             prober,
             headers,
             findings,
+            marked,
         } = analyze(template, prepared, base)?;
         let mut sampling = Sampling::new(prober, headers);
         let mut samples = sampling.render(&findings);
@@ -33,6 +36,7 @@ impl Material {
         let damaged = damage::all(&findings, &samples.all);
         let material = Material {
             findings,
+            marked,
             samples,
             damaged,
         };

@@ -1,5 +1,6 @@
 //! Writing regular expressions that every engine reads alike.
 
+use crate::analysis::lexicon::unmarked;
 use crate::analysis::markers::is_slot;
 
 /// The expression for a slot whose value does not matter.
@@ -57,7 +58,7 @@ pub(super) fn char_until(next: &str) -> String {
 pub(super) fn char_until_either(next: &str, other: &str) -> String {
     let mut class = String::from("[^\\s");
     let mut seen = Vec::new();
-    for text in [next, other] {
+    for text in [next, other].map(|text| unmarked(text)) {
         // Where white space ends it, what stands behind must not be taken for it either.
         let first = text.chars().find(|c| !c.is_whitespace());
         let first = first.filter(|c| text.starts_with(*c) || !c.is_alphanumeric());

@@ -149,7 +149,7 @@ impl<'a> Search<'a> {
     }
 
     pub(super) fn draft(&self, choices: &Choices) -> Value {
-        draft(&self.material.findings, choices, self.options)
+        draft(&self.material.marked, choices, self.options)
     }
 
     fn try_to_the_end(&self, choices: Choices) -> Result<Tried, TemplateError> {

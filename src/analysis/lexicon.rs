@@ -1,0 +1,241 @@
+//! Markers that consist of several parts, learned from renderings.
+//!
+//! In `<|open|>think<|sep|>…<|close|>think<|sep|>` no bracketed piece says by itself what begins or
+//! ends: `<|open|>` stands before everything. What makes a marker is the piece together with the word
+//! behind it, up to the piece that ends it. And where the same sign stands before every tag, as in
+//! `::<call>…::</call>`, the sign and the tag are one marker.
+//!
+//! [`Lexicon::mark`] puts such a marker in brackets that nobody writes, so that all that cuts texts
+//! into [pieces] takes it for one. [`unmarked`] takes the brackets out again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::markers::{UNIT_CLOSE, UNIT_OPEN, first_piece, is_marker, pieces};
+
+/// A marker of several parts is not longer than this many bytes.
+const LONGEST: usize = 96;
+
+/// How many different words have to stand behind a piece that only leads to a word.
+const MIN_WORDS: usize = 2;
+
+/// How many different tags have to stand behind a sign that stands before all tags.
+const MIN_TAGS: usize = 3;
+
+/// What the markers of a format begin with that consist of several parts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Lexicon {
+    /// The pieces behind which a word always stands, and then another piece that ends the marker.
+    before_words: BTreeSet<String>,
+    /// The signs that stand before every tag.
+    before_tags: Vec<String>,
+}
+
+impl Lexicon {
+    /// Learns from renderings in which all words of probes begin with `stem`.
+    pub(super) fn learn<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> Lexicon {
+        Lexicon {
+            before_words: before_words(texts.clone(), stem),
+            before_tags: before_tags(texts, stem),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.before_words.is_empty() && self.before_tags.is_empty()
+    }
+
+    /// The text with its markers of several parts in brackets that nobody writes.
+    pub(super) fn mark(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len() + 16);
+        let mut rest = text;
+        while let Some(first) = first_piece(rest) {
+            let length = self.unit(rest).unwrap_or(0);
+            let (piece, after) = rest.split_at(length.max(first.len()));
+            if length == 0 {
+                out.push_str(piece);
+            } else {
+                out.push(UNIT_OPEN);
+                out.push_str(piece);
+                out.push(UNIT_CLOSE);
+            }
+            rest = after;
+        }
+        out
+    }
+
+    /// The length of the marker of several parts with which a text begins.
+    fn unit(&self, text: &str) -> Option<usize> {
+        let mut leads = self.before_tags.iter();
+        if let Some(lead) = leads.find(|lead| text.starts_with(lead.as_str())) {
+            let tag = first_piece(&text[lead.len()..])?;
+            return is_marker(tag).then_some(lead.len() + tag.len());
+        }
+        let first = first_piece(text)?;
+        if !self.before_words.contains(first) {
+            return None;
+        }
+        let end = end_of_words(text, first)?;
+        let last = first_piece(&text[end..])?;
+        // Where the next marker begins that leads to a word, this one has ended.
+        Some(match self.before_words.contains(last) {
+            true => end,
+            false => end + last.len(),
+        })
+    }
+}
+
+/// The text without the brackets that nobody writes.
+pub(crate) fn unmarked(text: &str) -> String {
+    text.replace([UNIT_OPEN, UNIT_CLOSE], "")
+}
+
+/// Where the words end that follow a piece, which is where another marker begins on the same line.
+fn end_of_words(text: &str, lead: &str) -> Option<usize> {
+    let mut end = lead.len();
+    while let Some(piece) = first_piece(&text[end..]) {
+        if is_marker(piece) {
+            return (end > lead.len()).then_some(end);
+        }
+        end += piece.len();
+        if piece.contains('\n') || end > LONGEST {
+            return None;
+        }
+    }
+    None
+}
+
+/// The pieces behind which a word always stands, which is not always the same, and then a marker.
+fn before_words<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeSet<String> {
+    let mut words: BTreeMap<&str, Option<BTreeSet<&str>>> = BTreeMap::new();
+    for text in texts {
+        let mut rest = text;
+        while let Some(piece) = first_piece(rest) {
+            let after = &rest[piece.len()..];
+            if is_marker(piece) && !piece.contains(stem) {
+                let word = first_piece(after).filter(|word| {
+                    word.starts_with(char::is_alphabetic)
+                        && !word.starts_with(stem)
+                        && end_of_words(rest, piece).is_some()
+                });
+                let known = words.entry(piece).or_insert_with(|| Some(BTreeSet::new()));
+                match (word, known.as_mut()) {
+                    (Some(word), Some(known)) => {
+                        known.insert(word);
+                    }
+                    _ => *known = None,
+                }
+            }
+            rest = after;
+        }
+    }
+    let leads = words
+        .into_iter()
+        .filter_map(|(piece, words)| (words?.len() >= MIN_WORDS).then(|| piece.to_owned()));
+    leads.collect()
+}
+
+/// The signs that stand before every tag: a marker with what always stands around it.
+fn before_tags<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> Vec<String> {
+    let cut: Vec<Vec<&str>> = texts.map(pieces).collect();
+    let mut signs = BTreeSet::new();
+    for pieces in &cut {
+        signs.extend(
+            pieces
+                .iter()
+                .filter(|piece| is_marker(piece) && !piece.contains(stem)),
+        );
+    }
+    let leads = signs.into_iter().filter_map(|sign| {
+        let lead = with_surrounding_signs(&cut, sign);
+        stands_before_all_tags(&cut, sign, &lead).then(|| lead.concat())
+    });
+    leads.collect()
+}
+
+/// A sign, and the single signs that stand before and behind it wherever it stands.
+fn with_surrounding_signs<'t>(cut: &[Vec<&'t str>], sign: &'t str) -> Vec<&'t str> {
+    let beside = |offset: isize| {
+        let mut common: Option<&str> = None;
+        for pieces in cut {
+            for at in (0..pieces.len()).filter(|at| pieces[*at] == sign) {
+                let other = at.checked_add_signed(offset).and_then(|at| pieces.get(at));
+                let other =
+                    other.filter(|piece| piece.len() == 1 && "[]()<>|".contains(**piece))?;
+                if *common.get_or_insert(other) != *other {
+                    return None;
+                }
+            }
+        }
+        common
+    };
+    let mut lead = Vec::from_iter(beside(-1));
+    lead.push(sign);
+    lead.extend(beside(1));
+    lead
+}
+
+/// Whether a marker stands behind every occurrence of a lead, and these markers nowhere else.
+fn stands_before_all_tags(cut: &[Vec<&str>], sign: &str, lead: &[&str]) -> bool {
+    let own = lead.iter().position(|piece| *piece == sign).unwrap_or(0);
+    let mut tags = BTreeSet::new();
+    for pieces in cut {
+        for at in (0..pieces.len()).filter(|at| pieces[*at] == sign) {
+            match pieces.get(at - own + lead.len()) {
+                Some(tag) if is_marker(tag) && *tag != sign => tags.insert(*tag),
+                _ => return false,
+            };
+        }
+    }
+    let is_led = |pieces: &[&str], at: usize| pieces[..at].ends_with(lead);
+    tags.len() >= MIN_TAGS
+        && cut.iter().all(|pieces| {
+            let mut places = (0..pieces.len()).filter(|at| tags.contains(pieces[*at]));
+            places.all(|at| is_led(pieces, at))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn learned(texts: &[&str]) -> Lexicon {
+        Lexicon::learn(texts.iter().copied(), "zq")
+    }
+
+    fn marked(texts: &[&str], text: &str) -> String {
+        let marked = learned(texts).mark(text);
+        assert_eq!(unmarked(&marked), text);
+        marked.replace(UNIT_OPEN, "{").replace(UNIT_CLOSE, "}")
+    }
+
+    #[test]
+    fn a_piece_that_leads_to_words_makes_one_marker_with_them() {
+        let texts = ["<|go|>think<|x|>zq1<|no|>think<|x|><|go|>say<|x|>zq2<|no|>say<|x|>"];
+        let expected = "{<|go|>think<|x|>}zq1{<|no|>think<|x|>}{<|go|>say<|x|>}zq2{<|no|>say<|x|>}";
+        assert_eq!(marked(&texts, texts[0]), expected);
+    }
+
+    #[test]
+    fn a_sign_before_every_tag_makes_one_marker_with_it() {
+        let texts = [")<#x#>(<call>)<#x#>(<zq1>zq2)<#x#>(</zq1>)<#x#>(</call>"];
+        let expected = "{)<#x#>(<call>}{)<#x#>(<zq1>}zq2{)<#x#>(</zq1>}{)<#x#>(</call>}";
+        assert_eq!(marked(&texts, texts[0]), expected);
+    }
+
+    #[test]
+    fn ordinary_markers_are_left_alone() {
+        let texts = [
+            "<think>zq1</think>zq2<call>{\"name\": \"zq3\"}</call><end>",
+            "<call>zq1<key>zq2</key><value>zq3</value><key>zq4</key><value>5</value></call><end>",
+            "<|im_start|>assistant\nzq1<|im_end|>\n<|im_start|>user\nzq2<|im_end|>\n",
+        ];
+        assert!(learned(&texts).is_empty());
+    }
+
+    #[test]
+    fn a_lead_without_an_end_is_no_marker() {
+        let texts = ["<|go|>think<|x|>zq1<|go|>say<|x|>zq2"];
+        assert_eq!(marked(&texts, "<|go|>say\n<|x|>"), "<|go|>say\n<|x|>");
+        assert_eq!(marked(&texts, "<|go|>"), "<|go|>");
+        assert_eq!(marked(&texts, ""), "");
+    }
+}
