@@ -153,9 +153,15 @@ fn variants(texts: &[String]) -> String {
     let end = a[a.len() - end..]
         .trim_start_matches(char::is_alphanumeric)
         .len();
-    let middles = [&a[..a.len() - end], &b[..b.len() - end]].map(exact);
+    let middles = [&a[..a.len() - end], &b[..b.len() - end]];
+    let is_word = |text: &&str| !text.is_empty() && text.chars().all(char::is_alphanumeric);
+    let middle = match middles.iter().all(is_word) {
+        // A word that names the value's type: there are more types than two.
+        true => "\\w+".to_owned(),
+        false => any_of(&middles.map(exact)),
+    };
     let (lead, trail) = (loose(&first[..start]), before_value(&a[a.len() - end..]));
-    format!("{lead}{}{trail}", any_of(&middles))
+    format!("{lead}{middle}{trail}")
 }
 
 /// White space after a marker and before a value: what the format writes is not the value's.
@@ -201,15 +207,27 @@ fn json_or_text() -> Object {
     parser
 }
 
-/// Arguments as Python writes them: strings in either quotes, and whatever else goes on to the
-/// next key.
+/// Arguments as Python writes them.
+///
+/// A string in single quotes with no quote and no backslash in it is captured from the sign before it
+/// on, as in `='7'`, which is what the value parser knows strings by: `7` would be a number. Another
+/// goes on to the quote that the next key or the end follows, since models don't escape quotes. Then
+/// there are strings in double quotes, which are JSON, and whatever else goes on to the next key.
 fn python_arguments() -> Object {
-    let string = r#""(?:[^"\\]|\\.)*""#;
-    let single = r"(?<=')(?:[^'\\]|\\.)*(?=')";
-    let other = r".*?(?=\s*,\s*\w+\s*=|\s*\Z)";
-    let pattern = format!("(?P<key>\\w+)\\s*=\\s*'?(?P<value>{single}|{string}|{other})");
+    let end = r"\s*(?:,\s*\w+\s*=|\Z)";
+    let plain = format!("='[^'\\\\]*'(?={end})");
+    let single = format!(r"(?<=')(?:[^\\]|\\.)*?(?='{end})");
+    let double = r#""(?:[^"\\]|\\.)*""#;
+    let other = format!("(?!=).*?(?={end})");
+    let pattern =
+        format!("(?P<key>\\w+)(?:(?==')|\\s*=\\s*'?)(?P<value>{plain}|{single}|{double}|{other})");
     let mut arguments = Object::from_iter([("tag_pattern", pattern)]);
-    arguments.insert("value_parser", json_or_text());
+    let mut parser = Object::from_iter([("name", "json")]);
+    let mut own = Object::from_iter([("allow_non_json", true)]);
+    let quotes: Value = vec!["='".into(), "'".into()].into();
+    own.insert("string_delims", vec![quotes]);
+    parser.insert("args", own);
+    arguments.insert("value_parser", parser);
     arguments
 }
 

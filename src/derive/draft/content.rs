@@ -1,5 +1,6 @@
 //! The field for content.
 
+use crate::analysis::lexicon::unmarked;
 use crate::analysis::markers::{self, dedup, is_distinctive};
 use crate::analysis::{Slot, text_with_slots};
 use crate::derive::choices::{ContentPlace, ThinkingOpen};
@@ -68,6 +69,7 @@ impl Drafter<'_> {
     /// Other texts that open content as well: where a marker names what follows, and calls name
     /// something that is neither content nor reasoning.
     fn sibling_openers(&self, open: &str) -> Vec<String> {
+        let open = &unmarked(open);
         let pieces = markers::pieces(open);
         let (Some(calls), [marker, word, rest @ ..]) = (&self.findings.calls, pieces.as_slice())
         else {
@@ -82,7 +84,8 @@ impl Drafter<'_> {
         let mut sibling_openers = Vec::new();
         for slot in &calls.open {
             let Slot::Text(text) = slot else { continue };
-            let pieces = markers::pieces(text);
+            let text = unmarked(text);
+            let pieces = markers::pieces(&text);
             for pair in pieces.windows(2) {
                 let other = pair[1];
                 if pair[0] == *marker && other != *word && other.chars().all(char::is_alphanumeric)
@@ -96,7 +99,8 @@ impl Drafter<'_> {
             .reasoning
             .as_ref()
             .and_then(|shape| shape.open.as_deref());
-        sibling_openers.retain(|opener| thinking.map(str::trim) != Some(opener.as_str()));
+        let thinking = thinking.map(|open| unmarked(open.trim()));
+        sibling_openers.retain(|opener| thinking.as_ref() != Some(opener));
         sibling_openers
     }
 

@@ -1,5 +1,6 @@
 //! The expression that opens a call.
 
+use crate::analysis::lexicon::unmarked;
 use crate::analysis::markers::{self, is_distinctive};
 use crate::analysis::{CallBody, CallShape, Slot, text_with_slots};
 use crate::derive::regex::{char_until, char_until_either, exact, loose};
@@ -97,7 +98,9 @@ impl Drafter<'_> {
     }
 
     fn between_name_and_body(&self, text: &str, after_name: bool) -> String {
-        let pieces = markers::pieces(text);
+        // What may stand before the last piece is anything, also where it is one marker with it.
+        let unmarked = unmarked(text);
+        let pieces = markers::pieces(&unmarked);
         let last = pieces.iter().rposition(|piece| markers::is_marker(piece));
         match last {
             Some(last) if after_name && self.choices.loose_header && last > 0 => {
