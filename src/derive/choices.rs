@@ -41,8 +41,6 @@ pub(super) enum ThinkingEnd {
     OrTurn,
     /// So does a call.
     OrCall,
-    /// So does a call, unless its marker closes it later.
-    OrCallUnlessClosed,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -88,8 +86,7 @@ pub(super) const OPEN_CHOICES: [OpenChoice; 9] = [
         describe: |choices| match choices.thinking_end {
             ThinkingEnd::Marker => "only its marker closes reasoning",
             ThinkingEnd::OrTurn => "the end of the turn closes reasoning, and calls do not",
-            ThinkingEnd::OrCall => "a call closes reasoning, even if its marker does so later",
-            ThinkingEnd::OrCallUnlessClosed => "a call closes reasoning that is never closed",
+            ThinkingEnd::OrCall => "a call closes reasoning, and so does the end of the turn",
         },
         adopt: |choices, other| choices.thinking_end = other.thinking_end,
     },
@@ -184,11 +181,7 @@ mod tests {
     fn no_two_choices_are_described_alike() {
         let plain = Choices::default();
         let opens = [ThinkingOpen::MarkerIfClosed, ThinkingOpen::StartIfClosed];
-        let ends = [
-            ThinkingEnd::OrTurn,
-            ThinkingEnd::OrCall,
-            ThinkingEnd::OrCallUnlessClosed,
-        ];
+        let ends = [ThinkingEnd::OrTurn, ThinkingEnd::OrCall];
         let opens = opens.map(|thinking_open| Choices {
             thinking_open,
             ..plain.clone()

@@ -168,17 +168,14 @@ pub(super) fn rows(
     sampling: &mut Sampling<'_>,
 ) -> Vec<Row> {
     let samples = &material.samples;
-    let reader = TrialReader::new(field, &samples.tools);
+    let reader = TrialReader::new(template, field, &samples.tools);
     let rendered = samples
         .all
         .iter()
         .filter(|sample| sample.origin == Origin::Rendered);
     let rows = rendered.map(|sample| {
-        let read = reader.read(template, &sample.prefix, &sample.output);
-        let difference = match &read {
-            Ok(read) => reader.difference_to(read, &sample.written),
-            Err(error) => Some(error.to_string()),
-        };
+        let difference = reader.difference(&sample.prefix, &sample.output, &sample.written);
+        let read = || reader.read(&sample.prefix, &sample.output).ok();
         let lost = sample.lost();
         Row {
             name: sample.name.to_owned(),
@@ -186,7 +183,7 @@ pub(super) fn rows(
             output: sample.output.clone(),
             message: sample.written.to_message(field),
             recovery: match difference {
-                Some(difference) => match other_meaning(sample, read.ok(), material, sampling) {
+                Some(difference) => match other_meaning(sample, read(), material, sampling) {
                     Some(other) => Recovery::NotExpressible {
                         difference,
                         other: other.to_message(field),
@@ -245,13 +242,12 @@ pub(super) fn misread<'r>(
     tools: &Tools,
     rows: &'r [Row],
 ) -> Vec<&'r Row> {
-    let reader = TrialReader::new(field, tools);
+    let reader = TrialReader::new(template, field, tools);
     let read_by_its_own = rows.iter().filter(|row| row.recovery.is_recovered());
     let misread = read_by_its_own.filter(|row| {
         let meant = reader.turn(&row.message);
-        reader
-            .difference(template, &row.prefix, &row.output, &meant)
-            .is_some()
+        let difference = reader.difference(&row.prefix, &row.output, &meant);
+        difference.is_some()
     });
     misread.collect()
 }
@@ -263,9 +259,9 @@ pub(super) fn damaged_texts(
     samples: &Samples,
     damaged: &[Damaged],
 ) -> Vec<DamagedText> {
-    let reader = TrialReader::new(field, &samples.tools);
+    let reader = TrialReader::new(template, field, &samples.tools);
     let texts = damaged.iter().map(|text| {
-        let difference = reader.difference(template, &text.prefilled, &text.output, &text.expected);
+        let difference = reader.difference(&text.prefilled, &text.output, &text.expected);
         DamagedText {
             damage: text.damage.to_owned(),
             prefix: text.prefilled.clone(),

@@ -6,15 +6,15 @@ use std::fmt;
 
 use crate::analysis::assistant_turn::AssistantTurn;
 use crate::json;
-use crate::response::ResponseTemplate;
+use crate::response::{Delimiter, ResponseTemplate};
 use crate::value::{Object, Value};
 
 use super::material::Material;
 use super::sample::Origin;
-use super::trial::TrialReader;
+use super::trial::{self, TrialReader};
 
-/// How many kinds of texts there are: those that the chat template wrote, those that were cut or
-/// are synthetic, and damaged ones. A text of one kind counts more than all of the next.
+/// How many kinds of texts there are: those that the chat template wrote, synthetic ones, and damaged
+/// ones. A text of one kind counts more than all of the next.
 pub(super) const KINDS: usize = 3;
 
 /// How many texts are recovered, of how many.
@@ -83,16 +83,23 @@ impl<'a> Trial<'a> {
     }
 }
 
+impl Trial<'_> {
+    fn is_recovered(&self, reader: &TrialReader<'_>) -> bool {
+        let difference = reader.difference(self.prefilled, self.output, self.expected);
+        difference.is_none()
+    }
+}
+
 /// The texts that drafts are tried on.
 pub(super) struct Trials<'a> {
     material: &'a Material,
-    reader: TrialReader<'a>,
+    reasoning_field: &'a str,
     /// Each text once, those that count more first.
     distinct: Vec<Trial<'a>>,
     /// How many of these there are of each kind.
     totals: [usize; KINDS],
-    /// What each pattern costs, which takes a while to find out.
-    pattern_costs: RefCell<HashMap<String, isize>>,
+    /// Whether each pattern may depend on where a text is cut, which takes a while to find out.
+    dependent: RefCell<HashMap<String, bool>>,
 }
 
 impl<'a> Trials<'a> {
@@ -108,18 +115,19 @@ impl<'a> Trials<'a> {
         }
         Trials {
             material,
-            reader: TrialReader::new(reasoning_field, &material.samples.tools),
+            reasoning_field,
             distinct,
             totals,
-            pattern_costs: RefCell::default(),
+            dependent: RefCell::default(),
         }
     }
 
     /// The score of a template.
     pub(super) fn score(&self, template: &ResponseTemplate) -> Score {
         let mut score = self.highest_score(template);
+        let reader = self.reader(template);
         for trial in &self.distinct {
-            score.recovered[trial.kind] -= usize::from(!self.recovers(template, trial));
+            score.recovered[trial.kind] -= usize::from(!trial.is_recovered(&reader));
         }
         score
     }
@@ -132,11 +140,12 @@ impl<'a> Trials<'a> {
         goes_on: impl Fn(&Score) -> bool,
     ) -> Option<Score> {
         let mut score = self.highest_score(template);
+        let reader = self.reader(template);
         for trial in &self.distinct {
             if !goes_on(&score) {
                 return None;
             }
-            score.recovered[trial.kind] -= usize::from(!self.recovers(template, trial));
+            score.recovered[trial.kind] -= usize::from(!trial.is_recovered(&reader));
         }
         Some(score)
     }
@@ -148,13 +157,14 @@ impl<'a> Trials<'a> {
         template: &ResponseTemplate,
         goes_on: impl Fn() -> bool,
     ) -> Option<[Tally; KINDS]> {
+        let reader = self.reader(template);
         let mut tallies = [Tally::default(); KINDS];
         for trial in Trial::all(self.material) {
             if !goes_on() {
                 return None;
             }
             let tally = &mut tallies[trial.kind];
-            tally.recovered += usize::from(self.recovers(template, &trial));
+            tally.recovered += usize::from(trial.is_recovered(&reader));
             tally.total += 1;
         }
         Some(tallies)
@@ -170,33 +180,33 @@ impl<'a> Trials<'a> {
         }
     }
 
-    fn recovers(&self, template: &ResponseTemplate, trial: &Trial<'_>) -> bool {
-        let reader = &self.reader;
-        let difference = reader.difference(template, trial.prefilled, trial.output, trial.expected);
-        difference.is_none()
+    fn reader<'r>(&'r self, template: &'r ResponseTemplate) -> TrialReader<'r> {
+        let depends = trial::delimiters(template).any(|delimiter| self.may_depend(delimiter));
+        let tools = &self.material.samples.tools;
+        TrialReader::knowing(template, depends, self.reasoning_field, tools)
     }
 
     /// How soon a template lets text out: literals before patterns, patterns before those that
     /// look ahead.
     fn streams(&self, template: &ResponseTemplate) -> isize {
-        let mut known = self.pattern_costs.borrow_mut();
-        let delimiters = template
-            .fields()
-            .iter()
-            .flat_map(|field| [field.open(), field.close()]);
-        let costs = delimiters.flatten().filter_map(|delimiter| {
-            let pattern = delimiter.pattern()?;
-            let cost = known.get(pattern).copied().unwrap_or_else(|| {
-                let cost = if delimiter.is_chunk_dependent() == Some(false) {
-                    1
-                } else {
-                    10
-                };
-                known.insert(pattern.to_owned(), cost);
-                cost
-            });
-            Some(cost)
+        let patterns = trial::delimiters(template).filter(|one| one.pattern().is_some());
+        let costs = patterns.map(|delimiter| match self.may_depend(delimiter) {
+            true => 10,
+            false => 1,
         });
         -costs.sum::<isize>()
+    }
+
+    fn may_depend(&self, delimiter: &Delimiter) -> bool {
+        let Some(pattern) = delimiter.pattern() else {
+            return false;
+        };
+        let mut known = self.dependent.borrow_mut();
+        if let Some(depends) = known.get(pattern) {
+            return *depends;
+        }
+        let depends = trial::may_depend_on_pieces(delimiter);
+        known.insert(pattern.to_owned(), depends);
+        depends
     }
 }

@@ -121,7 +121,6 @@ impl<'a> Search<'a> {
                 ThinkingEnd::Marker,
                 ThinkingEnd::OrTurn,
                 ThinkingEnd::OrCall,
-                ThinkingEnd::OrCallUnlessClosed,
             ];
             for end in ends {
                 add(&|choices| choices.thinking_end = end);

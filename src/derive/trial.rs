@@ -2,49 +2,104 @@
 
 use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
 use crate::json;
-use crate::response::{ParseError, ParserOptions, ResponseTemplate, Tools, parse};
+use crate::response::{
+    Delimiter, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools, parse,
+};
 use crate::value::{Object, Value};
 
-/// Reads texts with response templates, and compares what comes of them with what was meant.
+/// How many characters are fed at a time where texts are read in pieces: fewer than most tokens have.
+const PIECE: usize = 2;
+
+/// Reads texts with a response template, and compares what comes of them with what was meant.
 pub(super) struct TrialReader<'a> {
+    template: &'a ResponseTemplate,
+    /// Whether what comes of a text may depend on where it is cut into pieces.
+    depends_on_pieces: bool,
     reasoning_field: &'a str,
     tools: &'a Tools,
 }
 
 impl<'a> TrialReader<'a> {
-    pub(super) fn new(reasoning_field: &'a str, tools: &'a Tools) -> TrialReader<'a> {
+    pub(super) fn new(
+        template: &'a ResponseTemplate,
+        reasoning_field: &'a str,
+        tools: &'a Tools,
+    ) -> TrialReader<'a> {
         TrialReader {
+            template,
+            depends_on_pieces: delimiters(template).any(may_depend_on_pieces),
             reasoning_field,
             tools,
         }
     }
 
-    /// What is wrong with what comes of a text, if anything is.
+    /// The same, if it is known whether what comes of a text may depend on where it is cut, which
+    /// takes a while to find out.
+    pub(super) fn knowing(
+        template: &'a ResponseTemplate,
+        depends_on_pieces: bool,
+        reasoning_field: &'a str,
+        tools: &'a Tools,
+    ) -> TrialReader<'a> {
+        TrialReader {
+            template,
+            depends_on_pieces,
+            reasoning_field,
+            tools,
+        }
+    }
+
+    /// What is wrong with what comes of a text, if anything is: when it comes as a whole, and when it
+    /// comes in pieces.
     pub(super) fn difference(
         &self,
-        template: &ResponseTemplate,
         prefix: &str,
         output: &str,
         expected: &AssistantTurn,
     ) -> Option<String> {
-        match self.read(template, prefix, output) {
+        let whole = self.read(prefix, output);
+        let difference = self.difference_in(whole, expected);
+        if difference.is_some() || !self.depends_on_pieces {
+            return difference;
+        }
+        let pieces = self.read_pieces(prefix, output);
+        let difference = self.difference_in(pieces, expected)?;
+        Some(format!("read piece by piece, {difference}"))
+    }
+
+    fn difference_in(
+        &self,
+        read: Result<AssistantTurn, ParseError>,
+        expected: &AssistantTurn,
+    ) -> Option<String> {
+        match read {
             Ok(read) => self.difference_to(&read, expected),
             Err(error) => Some(error.to_string()),
         }
     }
 
     /// What comes of a text.
-    pub(super) fn read(
-        &self,
-        template: &ResponseTemplate,
-        prefix: &str,
-        output: &str,
-    ) -> Result<AssistantTurn, ParseError> {
-        let options = ParserOptions {
+    pub(super) fn read(&self, prefix: &str, output: &str) -> Result<AssistantTurn, ParseError> {
+        Ok(self.turn(&parse(self.template, prefix, output, self.options())?))
+    }
+
+    /// What comes of a text that is fed in small pieces.
+    fn read_pieces(&self, prefix: &str, output: &str) -> Result<AssistantTurn, ParseError> {
+        let mut parser = ResponseParser::new(self.template, prefix, self.options())?;
+        let mut rest = output;
+        while let Some((last, c)) = rest.char_indices().take(PIECE).last() {
+            let (piece, after) = rest.split_at(last + c.len_utf8());
+            parser.feed_with(piece, |_| {})?;
+            rest = after;
+        }
+        Ok(self.turn(&parser.finalize_with(|_| {})?))
+    }
+
+    fn options(&self) -> ParserOptions {
+        ParserOptions {
             tools: self.tools.clone(),
             ..ParserOptions::default()
-        };
-        Ok(self.turn(&parse(template, prefix, output, options)?))
+        }
     }
 
     /// What a message says.
@@ -87,6 +142,19 @@ impl<'a> TrialReader<'a> {
             format!("the calls are [{}]", calls.join(", "))
         })
     }
+}
+
+/// All that opens or closes the fields of a template.
+pub(super) fn delimiters(template: &ResponseTemplate) -> impl Iterator<Item = &Delimiter> {
+    let fields = template.fields().iter();
+    fields
+        .flat_map(|field| [field.open(), field.close()])
+        .flatten()
+}
+
+/// Whether where a delimiter is found may depend on where the text is cut into pieces.
+pub(super) fn may_depend_on_pieces(delimiter: &Delimiter) -> bool {
+    delimiter.is_chunk_dependent() != Some(false)
 }
 
 /// A call as it stands in a message.

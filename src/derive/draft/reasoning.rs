@@ -1,9 +1,12 @@
 //! The field for reasoning.
 
+use crate::analysis::markers::{dedup, is_distinctive, says_end};
+use crate::analysis::text_with_slots;
 use crate::derive::choices::{ThinkingEnd, ThinkingOpen};
 use crate::derive::regex::{any_of, exact};
 use crate::value::Object;
 
+use super::call_texts::split_lead;
 use super::drafter::Drafter;
 
 impl Drafter<'_> {
@@ -32,20 +35,41 @@ impl Drafter<'_> {
         if self.choices.thinking_end != ThinkingEnd::Marker {
             closers.extend(self.turn_ends());
         }
-        let ahead = match self.choices.thinking_end {
+        let openers = match self.choices.thinking_end {
             ThinkingEnd::Marker | ThinkingEnd::OrTurn => Vec::new(),
-            ThinkingEnd::OrCall | ThinkingEnd::OrCallUnlessClosed => self.call_openers(),
+            ThinkingEnd::OrCall => self.next_openers_after_reasoning(),
         };
-        let ahead = (!ahead.is_empty()).then(|| {
-            let openers: Vec<String> = ahead.iter().map(|head| exact(head)).collect();
-            match self.choices.thinking_end {
-                ThinkingEnd::OrCallUnlessClosed => {
-                    format!("(?={}(?!.*?{}))", any_of(&openers), exact(close))
-                }
-                _ => format!("(?={})", any_of(&openers)),
-            }
-        });
+        let ahead = (!openers.is_empty()).then(|| self.not_spoken_of(&openers));
         self.close(&mut field, &closers, ahead);
         Some(field)
+    }
+
+    /// What opens the parts of a turn that may follow upon reasoning.
+    fn next_openers_after_reasoning(&self) -> Vec<String> {
+        let mut openers = self.call_openers();
+        let content = &self.findings.content;
+        let around = content.open.iter().chain(&content.beside_reasoning);
+        let opens = |text: &&String| is_distinctive(text) && !says_end(text);
+        openers.extend(around.filter(opens).map(|text| text.trim().to_owned()));
+        dedup(&mut openers);
+        openers
+    }
+
+    /// The places before markers that are not only spoken of. Behind a blank, amid a line, they are:
+    /// `I could write <call> here`. So are those that belong to a marker before them, as the rest of
+    /// what opens a call does.
+    fn not_spoken_of(&self, openers: &[String]) -> String {
+        let mut before = vec![" ".to_owned()];
+        if let Some(shape) = &self.findings.calls {
+            let close = text_with_slots(&shape.close);
+            let between = format!("{close}{}", shape.separator);
+            let texts = [shape.section_open.as_str(), split_lead(shape).0, &between];
+            for text in texts.into_iter().filter(|text| is_distinctive(text)) {
+                before.extend([exact(text), exact(text.trim())]);
+            }
+        }
+        dedup(&mut before);
+        let openers: Vec<String> = openers.iter().map(|opener| exact(opener)).collect();
+        format!("(?<!{})(?={})", before.join("|"), any_of(&openers))
     }
 }
