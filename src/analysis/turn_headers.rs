@@ -31,6 +31,9 @@ impl TurnHeaders {
                 .filter_map(|&mode| TurnHeader::of(prober, turns, word, situation, mode))
                 .collect();
             cut_to_shortest(&mut found);
+            let before = prober.no_prompt(situation, ThinkingMode::Unset);
+            let before = before.map_or(0, |turn| turn.tail().len());
+            cut_to_shared(&mut found, before);
             headers.extend(found);
         }
         TurnHeaders(headers)
@@ -197,6 +200,27 @@ fn cut_to_shortest(headers: &mut [TurnHeader]) {
                 header.truncate(at + shortest.len());
             }
         }
+    }
+}
+
+/// Cuts the headers of one situation to what they begin with in common, where this is more than the
+/// message before has: what is another text in another mode belongs to the turn.
+fn cut_to_shared(headers: &mut [TurnHeader], before: usize) {
+    let Some(first) = headers.first() else {
+        return;
+    };
+    let mut shared = first.in_prompt.clone();
+    for header in headers.iter() {
+        for text in [&header.in_conversation, &header.in_prompt] {
+            shared.truncate(common_prefix(&shared, text));
+        }
+    }
+    if shared.len() <= before || shared[before..].trim().is_empty() {
+        return;
+    }
+    for header in headers {
+        header.in_conversation.truncate(shared.len());
+        header.in_prompt.truncate(shared.len());
     }
 }
 
