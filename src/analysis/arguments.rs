@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::call_renderings::{ArgumentSpan, CallRenderings};
 use super::call_shape::{Tagged, slots_in};
 use super::delimiters::Delimiters;
-use super::markers::{NAME_SLOT, common_prefix, common_suffix, is_marker, pieces};
+use super::markers::{NAME_SLOT, common_prefix, common_suffix, is_distinctive, is_marker, pieces};
 
 /// How many brackets before the arguments are looked at.
 const MAX_DEPTH: usize = 24;
@@ -180,6 +180,7 @@ pub(super) fn tagged(
     let start = string.key.start - open.len();
     let range = start..string.value.end + close.len();
     let tagged = Tagged {
+        wrapping: wrapping(renderings, &between[0], &close),
         open,
         between,
         close: slots_in(&close),
@@ -187,6 +188,16 @@ pub(super) fn tagged(
         json_values: quoting.is_some(),
     };
     text.get(range.clone()).map(|_| (tagged, range))
+}
+
+/// What stands around a value with signs of markers in it, and around no other: between what stands
+/// before any value and that value, and between it and what closes any.
+fn wrapping(renderings: &CallRenderings, between: &str, close: &str) -> Option<(String, String)> {
+    let (text, span) = renderings.awkward_span()?;
+    let open = text[span.key.end..span.value.start].strip_prefix(between)?;
+    let (end, _) = text[span.value.end..].split_once(close)?;
+    let has_both = is_distinctive(open) && !end.trim().is_empty();
+    has_both.then(|| (open.to_owned(), end.to_owned()))
 }
 
 /// The span with the quotes around its value.

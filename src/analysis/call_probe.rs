@@ -54,6 +54,11 @@ impl CallWords {
         ToolCall::new(&self.names[which], pairs)
     }
 
+    /// A string that has signs in it that markers have.
+    pub(super) fn awkward(&self) -> String {
+        format!("{}\n<a & b>\n{}", self.values[0], self.values[1])
+    }
+
     pub(super) fn string(&self, which: usize) -> Value {
         self.values[which].as_str().into()
     }

@@ -25,6 +25,8 @@ pub(super) struct CallRenderings {
     pub(super) no_arguments: Option<String>,
     /// Two arguments.
     pub(super) two_arguments: Option<String>,
+    /// One call with a string that has signs in it that markers have, between two values.
+    awkward: Option<String>,
     /// Two calls.
     pub(super) two_calls: Option<String>,
 }
@@ -73,6 +75,7 @@ impl CallRenderings {
             boolean: single(&[(0, true.into())]),
             no_arguments: single(&[]),
             two_arguments: single(&[(0, words.string(0)), (1, words.string(1))]).filter(holds_both),
+            awkward: single(&[(0, words.awkward().into())]),
             two_calls: render(&two).filter(holds_both),
             words,
         })
@@ -88,6 +91,14 @@ impl CallRenderings {
         let text = self.number.as_deref()?;
         let number = self.words.number.to_string();
         let span = ArgumentSpan::find(text, &self.words.keys[0], &number)?;
+        Some((text, span))
+    }
+
+    /// The call with signs in its string that markers have, and where the string stands, if it comes out
+    /// as it is.
+    pub(super) fn awkward_span(&self) -> Option<(&str, ArgumentSpan)> {
+        let text = self.awkward.as_deref()?;
+        let span = ArgumentSpan::find(text, &self.words.keys[0], &self.words.awkward())?;
         Some((text, span))
     }
 

@@ -106,6 +106,8 @@ pub struct Tagged {
     pub separator: String,
     /// Whether all values are JSON, texts too.
     pub json_values: bool,
+    /// What is written around a value only if it has signs in it that markers have.
+    pub wrapping: Option<(String, String)>,
 }
 
 /// Slots as a text, in which characters for private use stand for what is not text.

@@ -69,6 +69,12 @@ fn call_texts(shape: &mut CallShape) -> Vec<&mut String> {
     let mut slots: Vec<&mut Slot> = shape.open.iter_mut().chain(&mut shape.close).collect();
     if let CallBody::Tagged(tagged) = &mut shape.body {
         texts.extend([&mut tagged.open, &mut tagged.separator]);
+        texts.extend(
+            tagged
+                .wrapping
+                .iter_mut()
+                .flat_map(|(open, close)| [open, close]),
+        );
         texts.extend(&mut tagged.between);
         slots.extend(&mut tagged.close);
     }

@@ -135,6 +135,10 @@ fn body_value(body: &CallBody) -> Value {
         out.insert("close", slots_value(&tagged.close));
         out.insert("separator", tagged.separator.as_str());
         out.insert("json_values", tagged.json_values);
+        if let Some((open, close)) = &tagged.wrapping {
+            let around = [open, close].map(|text| Value::from(text.as_str()));
+            out.insert("wrapping", Vec::from(around));
+        }
     }
     out.into()
 }

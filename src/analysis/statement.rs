@@ -248,7 +248,14 @@ fn of_body(body: &CallBody) -> String {
                 false => "",
             };
             let argument = shown(&format!("{open}KEY{between}VALUE{close}"));
-            format!("each argument as {argument}{values}")
+            let wrapping = tagged.wrapping.as_ref().map(|(open, close)| {
+                let value = shown(&format!("{open}VALUE{close}"));
+                format!(", a value with signs of markers in it as {value}")
+            });
+            format!(
+                "each argument as {argument}{values}{}",
+                wrapping.unwrap_or_default()
+            )
         }
         CallBody::Python => "written as calls in Python".to_owned(),
     }

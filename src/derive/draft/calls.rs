@@ -94,7 +94,12 @@ impl Drafter<'_> {
     }
 
     fn tagged(&self, tagged: &Tagged) -> Object {
-        let between = variants(&tagged.between);
+        let mut between = variants(&tagged.between);
+        let mut wrapping_end = String::new();
+        if let Some((open, close)) = &tagged.wrapping {
+            between.push_str(&format!("(?:{})?", exact(open)));
+            wrapping_end = format!("(?:{})?", exact(close));
+        }
         let key = match tagged.between[0].chars().next() {
             // Between quotes a key may have white space in it.
             Some(quote @ ('"' | '\'')) => format!("[^{quote}]"),
@@ -113,7 +118,7 @@ impl Drafter<'_> {
                     Slot::Text(text) => loose(text.trim_end()),
                     _ => format!("{key}+"),
                 });
-                format!("(?P<value>.*?){}", close.collect::<String>())
+                format!("(?P<value>.*?){wrapping_end}{}", close.collect::<String>())
             }
         };
         let pattern = format!(
