@@ -104,18 +104,16 @@ fn what_recovers_more_comes_first_and_renderings_count_most() {
     ");
     assert_snapshot!(summary("channels"), @"
     15/15   0/0     49/49   chosen
-    15/15   0/0     49/49   a call closes reasoning, even if its marker does so later
     15/15   0/0     49/49   a call closes a text that is never closed
     15/15   0/0     49/49   the next call closes one that is never closed
-    15/15   0/0     49/49   a call closes reasoning that is never closed
+    15/15   0/0     49/49   a call closes reasoning, and so does the end of the turn
     15/15   0/0     45/49   only its marker closes reasoning
     15/15   0/0     45/49   only its marker closes reasoning; a call closes a text that is never closed
     15/15   0/0     45/49   only its marker closes reasoning; the next call closes one that is never closed
     15/15   0/0     41/49   a marker opens reasoning only if it is closed later; only its marker closes reasoning
     15/15   0/0     41/49   a marker opens reasoning only if it is closed later
     15/15   0/0     33/49   only what the format writes stands between a call's name and its arguments
-    15/15   0/0     33/49   a call closes reasoning, even if its marker does so later; only what the format writes stands between a call's name and its arguments
-    15/15   0/0     33/49   a call closes reasoning that is never closed; only what the format writes stands between a call's name and its arguments
+    15/15   0/0     33/49   a call closes reasoning, and so does the end of the turn; only what the format writes stands between a call's name and its arguments
     15/15   0/0     29/49   only its marker closes reasoning; only what the format writes stands between a call's name and its arguments
     15/15   0/0     29/49   only its marker closes reasoning; a call closes a text that is never closed; only what the format writes stands between a call's name and its arguments
     15/15   0/0     29/49   only its marker closes reasoning; the next call closes one that is never closed; only what the format writes stands between a call's name and its arguments
@@ -138,30 +136,6 @@ fn what_does_as_well_is_told_apart_by_what_it_does() {
     18/18   0/0     52/52   chosen
     18/18   0/0     52/52   a call's name and its arguments are read one by one
     18/18   0/0     52/52   the next call closes one that is never closed
-    ");
-}
-
-#[test]
-fn markers_that_prompts_cut_count_before_damaged_texts() {
-    assert_snapshot!(summary("unquoted-keys"), @"
-    32/32   7/7     89/89   chosen
-    32/32   7/7     88/89   the end of the turn closes reasoning, and calls do not
-    32/32   7/7     84/89   only its marker closes reasoning
-    32/32   7/7     87/89   a call closes reasoning, even if its marker does so later
-    32/32   7/7     80/89   a marker opens reasoning only if it is closed later; only its marker closes reasoning
-    32/32   7/7     80/89   a marker opens reasoning only if it is closed later
-    32/32   7/7     83/89   the next call does not close one that is never closed
-    32/32   7/7     82/89   the end of the turn closes reasoning, and calls do not; the next call does not close one that is never closed
-    32/32   7/7     78/89   only its marker closes reasoning; the next call does not close one that is never closed
-    32/32   7/7     81/89   a call closes reasoning, even if its marker does so later; the next call does not close one that is never closed
-    32/32   7/7     74/89   a marker opens reasoning only if it is closed later; only its marker closes reasoning; the next call does not close one that is never closed
-    32/32   0/7     89/89   markers are known only as a whole
-    32/32   0/7     84/89   only its marker closes reasoning; markers are known only as a whole
-    32/32   0/7     83/89   the next call does not close one that is never closed; markers are known only as a whole
-    32/32   0/7     82/89   the end of the turn closes reasoning, and calls do not; the next call does not close one that is never closed; markers are known only as a whole
-    32/32   0/7     78/89   only its marker closes reasoning; the next call does not close one that is never closed; markers are known only as a whole
-    32/32   0/7     81/89   a call closes reasoning, even if its marker does so later; the next call does not close one that is never closed; markers are known only as a whole
-    32/32   0/7     74/89   a marker opens reasoning only if it is closed later; only its marker closes reasoning; the next call does not close one that is never closed; markers are known only as a whole
     ");
 }
 

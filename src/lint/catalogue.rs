@@ -77,7 +77,7 @@ const ENTRIES: [Entry; 14] = [
         "a pattern can match nothing at any place"),
     entry!(Exponential, "U005", "exponential", Error,
         "a pattern takes exponential time in engines that backtrack"),
-    entry!(CloseInBody, "U006", "close-in-body", Warning,
+    entry!(CloseInBody, "U006", "close-in-body", Note,
         "what closes a region can stand inside of a value in it"),
     entry!(NeverOpens, "U007", "never-opens", Error,
         "a field can never open"),

@@ -38,6 +38,9 @@ use subject::Subject;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Level {
+    /// It may hurt, and often nothing in the template can mend it, since the model's format is so. A
+    /// ruling about all lints does not make it an error; one about it does.
+    Note,
     /// It may hurt, depending on what the model writes or on who reads the template.
     Warning,
     /// It surely breaks something, or is not to be let pass.
@@ -48,6 +51,7 @@ impl Level {
     /// A name for programs.
     pub fn key(self) -> &'static str {
         match self {
+            Level::Note => "note",
             Level::Warning => "warning",
             Level::Error => "error",
         }

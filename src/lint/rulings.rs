@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use super::Level;
 use super::catalogue::{Lint, UnknownLint};
 
 /// What becomes of complaints of a kind.
@@ -55,7 +56,8 @@ impl FromStr for Selector {
 
 /// Rulings in the order in which they were made.
 ///
-/// One about a single lint wins over one about all of them, and of equals the later one.
+/// One about a single lint wins over one about all of them, and of equals the later one. What is but a
+/// [note](super::Level::Note) is denied only by itself.
 ///
 /// ```
 /// use unjinja::lint::{Lint, Ruling, Rulings, Selector};
@@ -64,7 +66,8 @@ impl FromStr for Selector {
 /// rulings.add(Selector::One(Lint::NotPortable), Ruling::Allow);
 /// rulings.add(Selector::All, Ruling::Deny);
 /// assert_eq!(rulings.on(Lint::NotPortable), Some(Ruling::Allow));
-/// assert_eq!(rulings.on(Lint::CloseInBody), Some(Ruling::Deny));
+/// assert_eq!(rulings.on(Lint::EndInText), Some(Ruling::Deny));
+/// assert_eq!(rulings.on(Lint::CloseInBody), None);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rulings(Vec<(Selector, Ruling)>);
@@ -78,8 +81,12 @@ impl Rulings {
     /// What has been ruled on a lint, if anything.
     pub fn on(&self, lint: Lint) -> Option<Ruling> {
         let last = |wanted: Selector| self.0.iter().rev().find(|(about, _)| *about == wanted);
-        let ruling = last(Selector::One(lint)).or_else(|| last(Selector::All));
-        ruling.map(|(_, ruling)| *ruling)
+        let of_all = || {
+            let ruling = last(Selector::All).map(|(_, ruling)| *ruling);
+            ruling.filter(|ruling| *ruling == Ruling::Allow || lint.level() > Level::Note)
+        };
+        let own = last(Selector::One(lint)).map(|(_, ruling)| *ruling);
+        own.or_else(of_all)
     }
 }
 

@@ -20,7 +20,10 @@ pub(crate) fn command(
     let (file, title) = (property(&in_repository(file)), property(title));
     format!(
         "::{} file={file}{place},title={title}::{}\n",
-        level.key(),
+        match level {
+            Level::Note => "notice",
+            level => level.key(),
+        },
         data(message)
     )
 }

@@ -339,6 +339,7 @@ fn for_people(found: &[Finding], templates: usize, terminal: bool) -> String {
         };
         let colour = match finding.level {
             Level::Error => "31",
+            Level::Note => "34",
             _ => "33",
         };
         let level = painted(finding.level.key(), colour, terminal);
@@ -364,11 +365,15 @@ fn for_people(found: &[Finding], templates: usize, terminal: bool) -> String {
         _ => format!("{count} {what}s"),
     };
     out.push_str(&format!(
-        "{}: {}, {}\n",
+        "{}: {}, {}",
         some(templates, "template"),
         some(count(Level::Error), "error"),
         some(count(Level::Warning), "warning")
     ));
+    if count(Level::Note) > 0 {
+        out.push_str(&format!(", {}", some(count(Level::Note), "note")));
+    }
+    out.push('\n');
     out
 }
 

@@ -87,7 +87,10 @@ impl Drafter<'_> {
 
     fn name_class(&self, next: &str) -> String {
         let shape = self.findings.calls.as_ref();
-        match (next.is_empty(), shape.map(|shape| (&shape.body, shape))) {
+        match (
+            next.trim().is_empty(),
+            shape.map(|shape| (&shape.body, shape)),
+        ) {
             // The body follows at once; where there are no arguments, what closes the call.
             (true, Some((CallBody::Tagged(tagged), shape))) => {
                 char_until_either(&tagged.open, split_close(&text_with_slots(&shape.close)).0)

@@ -65,7 +65,7 @@ impl Drafter<'_> {
             let between = format!("{close}{}", shape.separator);
             let texts = [shape.section_open.as_str(), split_lead(shape).0, &between];
             for text in texts.into_iter().filter(|text| is_distinctive(text)) {
-                before.extend([exact(text), exact(text.trim())]);
+                before.extend([exact(text.trim_start()), exact(text.trim())]);
             }
         }
         dedup(&mut before);
