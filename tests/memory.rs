@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use unjinja::{Event, ParserOptions, ResponseParser, ResponseTemplate};
+use unjinja::{Event, ParseError, ParserOptions, ResponseParser, ResponseTemplate, json, parse};
 
 /// Counts what the thread that asks for it allocates.
 struct Counting;
@@ -136,4 +136,81 @@ fn places_where_lookaround_waits_for_more_text_leave_nothing_behind() {
     }
     let peak = PEAK.get() - before;
     assert!(peak < 4 * size, "{peak} bytes for a message of {size}");
+}
+
+/// What reading a text takes at most, and the error that it ends in.
+fn peak_of_refusal(template: &str, text: &str) -> (usize, String) {
+    let template = ResponseTemplate::from_json(template).expect("the template loads");
+    let before = HELD.get();
+    PEAK.set(before);
+    let error = parse(&template, "", text, ParserOptions::default()).expect_err("it is refused");
+    assert!(matches!(error, ParseError::Region { .. }), "{error}");
+    (PEAK.get() - before, error.to_string())
+}
+
+#[test]
+fn what_would_be_many_times_as_long_as_its_text_is_refused_before_it_is_made() {
+    let calls = "<v></v>".repeat(100_000);
+    let list = format!("<v>[{}]</v>", vec![r#"{"a": 1}"#; 50_000].join(","));
+    let long = "x".repeat(100_000);
+    let repeated = vec![r#""{content}""#; 70].join(",");
+    for (field, text, reason) in [
+        (
+            format!(r#""repeats": true, "join": "{long}""#),
+            calls.as_str(),
+            "`join` would make the message many times as long as its text",
+        ),
+        (
+            format!(r#""repeats": true, "transform": ["{long}"]"#),
+            &calls,
+            "the transform would make the message many times as long as its text",
+        ),
+        (
+            format!(r#""transform": [{repeated}]"#),
+            &format!("<v>{}</v>", "a line\n".repeat(100_000)),
+            "the transform would make the message many times as long as its text",
+        ),
+        (
+            format!(
+                r#""content": "json", "transform_each": true, "transform": ["{long}", "{{a}}"]"#
+            ),
+            &list,
+            "the transform would make the message many times as long as its text",
+        ),
+    ] {
+        let template = format!(
+            r#"{{"start_anchor": "A:", "fields": {{"v": {{"open": "<v>", "close": "</v>", {field}}}}}}}"#
+        );
+        let (peak, error) = peak_of_refusal(&template, text);
+        assert!(error.contains(reason), "{error}");
+        // A value of JSON takes more than its text does: some 40 bytes for each of these.
+        assert!(
+            peak < 60 * text.len(),
+            "{peak} bytes for a text of {}",
+            text.len()
+        );
+    }
+}
+
+#[test]
+fn a_literal_that_is_too_long_is_refused_before_it_is_compiled() {
+    let text = json::write(&"x".repeat(1_000_000).into());
+    for key in ["open", "open_pattern"] {
+        let template =
+            format!(r#"{{"start_anchor": "A:", "fields": {{"v": {{"{key}": {text}}}}}}}"#);
+        let before = HELD.get();
+        PEAK.set(before);
+        let error = ResponseTemplate::from_json(&template).expect_err("it is refused");
+        let peak = PEAK.get() - before;
+        assert!(
+            error.to_string().contains("are the most")
+                || error.to_string().contains("more than 10000 steps"),
+            "{error}"
+        );
+        assert!(
+            peak < 10 * text.len(),
+            "{peak} bytes for a template of {}",
+            template.len()
+        );
+    }
 }

@@ -11,6 +11,10 @@ use super::compare::ComparisonInput;
 /// So many markers are combined in pairs at the most.
 const MAX_MARKERS: usize = 40;
 
+/// About so many times a delimiter is looked for in all texts together: where there are more delimiters,
+/// fewer markers are combined.
+const MAX_SEARCHES: usize = 4_000_000;
+
 /// So many of them are combined by three.
 const MAX_IN_THREES: usize = 14;
 
@@ -38,7 +42,8 @@ impl ComparisonInput {
     /// Synthetic texts, in which up to three markers of two templates follow each other, and prompts
     /// that end with what either takes for the beginning of a message.
     pub fn synthetic(first: &ResponseTemplate, second: &ResponseTemplate) -> Vec<ComparisonInput> {
-        let markers = distinct(field_markers(first), field_markers(second));
+        let mut markers = distinct(field_markers(first), field_markers(second));
+        markers.truncate(combined(delimiters(first).count() + delimiters(second).count()));
         let anchors = distinct(anchor_examples(first), anchor_examples(second));
         let mut bodies: Vec<String> = BODIES.map(str::to_owned).into();
         bodies.extend(distinct(transform_inputs(first), transform_inputs(second)));
@@ -59,11 +64,21 @@ impl ComparisonInput {
     }
 }
 
+/// How many markers are combined where templates have so many delimiters. Each pair makes a text for each
+/// body, and some more.
+fn combined(delimiters: usize) -> usize {
+    let pairs = MAX_SEARCHES / ((BODIES.len() + SPACES.len()) * delimiters.max(1));
+    pairs.isqrt().clamp(1, MAX_MARKERS)
+}
+
+fn delimiters(template: &ResponseTemplate) -> impl Iterator<Item = &Delimiter> {
+    let fields = template.fields().iter();
+    fields.flat_map(|field| field.open().into_iter().chain(field.close()))
+}
+
 /// What the delimiters of a template's fields match.
 fn field_markers(template: &ResponseTemplate) -> Vec<String> {
-    let fields = template.fields().iter();
-    let delimiters = fields.flat_map(|field| field.open().into_iter().chain(field.close()));
-    let examples = delimiters.flat_map(Delimiter::examples);
+    let examples = delimiters(template).flat_map(Delimiter::examples);
     examples.map(|example| example.text).collect()
 }
 

@@ -127,8 +127,7 @@ impl<'t> Subject<'t> {
 
     /// All delimiters of the fields, each once.
     pub(super) fn watched(&self) -> Vec<Watch> {
-        let all = self.inner().watches.iter().flatten();
-        let mut watched: Vec<Watch> = all.copied().collect();
+        let mut watched: Vec<Watch> = self.inner().watches.all().copied().collect();
         watched.sort_by_key(|watch| watch.delimiter);
         watched.dedup_by_key(|watch| watch.delimiter);
         watched

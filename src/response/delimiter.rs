@@ -1,6 +1,6 @@
 //! What opens and closes regions: literals, or a regular expression.
 
-use super::pattern::{Pattern, PatternError};
+use super::pattern::Pattern;
 
 /// The opening or closing delimiter of a field, or the anchor of a message.
 #[derive(Debug)]
@@ -27,23 +27,27 @@ impl PartialEq for Delimiter {
 impl Eq for Delimiter {}
 
 impl Delimiter {
-    pub(crate) fn from_literals(literals: Vec<String>) -> Result<Delimiter, PatternError> {
-        let can_extend = literals
-            .iter()
-            .any(|a| literals.iter().any(|b| a != b && a.starts_with(b.as_str())));
-        Ok(Delimiter {
-            pattern: Pattern::literals(&literals)?,
+    /// The delimiter that these literals spell, and the pattern that matches any of them.
+    pub(crate) fn from_literals(literals: Vec<String>, pattern: Pattern) -> Delimiter {
+        let mut sorted: Vec<&str> = literals.iter().map(String::as_str).collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        // What begins with another literal stands right behind it, or behind one that does so, too.
+        let can_extend = sorted.windows(2).any(|pair| pair[1].starts_with(pair[0]));
+        Delimiter {
+            pattern,
             spelling: Spelling::Literals(literals),
             commits_at_end: !can_extend,
-        })
+        }
     }
 
-    pub(crate) fn from_pattern(pattern: &str) -> Result<Delimiter, PatternError> {
-        Ok(Delimiter {
-            pattern: Pattern::new(pattern)?,
-            spelling: Spelling::Pattern(pattern.to_owned()),
+    /// The delimiter that a regular expression spells, and that expression compiled.
+    pub(crate) fn from_pattern(spelled: &str, pattern: Pattern) -> Delimiter {
+        Delimiter {
+            pattern,
+            spelling: Spelling::Pattern(spelled.to_owned()),
             commits_at_end: false,
-        })
+        }
     }
 
     /// The literals, if it is spelled as literals.

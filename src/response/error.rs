@@ -69,6 +69,9 @@ pub enum RegionError {
     /// The message can't take the value.
     #[error("{0}")]
     Store(String),
+    /// The value would make the message many times as long as its text.
+    #[error("{0}")]
+    TooLarge(String),
 }
 
 /// A text is not what a content parser reads.

@@ -52,6 +52,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::response::pattern::Pattern;
 
     fn shown(delimiter: &Delimiter) -> Vec<String> {
         let parts = |example: &Example| {
@@ -64,8 +65,9 @@ mod tests {
 
     #[test]
     fn literals_are_their_own_examples() {
-        let delimiter = Delimiter::from_literals(vec!["<a>".into(), "<a><b>".into()]);
-        let delimiter = delimiter.unwrap_or_else(|error| panic!("{error}"));
+        let literals = vec!["<a>".into(), "<a><b>".into()];
+        let pattern = Pattern::literals(&literals).unwrap_or_else(|error| panic!("{error}"));
+        let delimiter = Delimiter::from_literals(literals, pattern);
         assert_eq!(shown(&delimiter), ["[<a>]", "[<a><b>]"]);
     }
 
@@ -84,8 +86,9 @@ mod tests {
             (r"^\s*>>>$", &["[>>>]", "[ >>>]"]),
             (r"x\A", &[]),
         ] {
-            let delimiter = Delimiter::from_pattern(pattern);
-            let delimiter = delimiter.unwrap_or_else(|error| panic!("{pattern}: {error}"));
+            let compiled =
+                Pattern::new(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
+            let delimiter = Delimiter::from_pattern(pattern, compiled);
             assert_eq!(shown(&delimiter), expected, "{pattern}");
         }
     }
@@ -123,9 +126,8 @@ mod tests {
 
         #[test]
         fn what_is_given_is_found_and_there_is_some_where_nothing_forbids_it(pattern in patterns()) {
-            let Ok(delimiter) = Delimiter::from_pattern(&pattern) else {
-                return Ok(());
-            };
+            let Ok(compiled) = Pattern::new(&pattern) else { return Ok(()) };
+            let delimiter = Delimiter::from_pattern(&pattern, compiled);
             let examples = delimiter.examples();
             for example in &examples {
                 let mut first = None;

@@ -14,7 +14,7 @@ use super::delimiter::Delimiter;
 use super::error::{ParseError, RegionError};
 use super::message::{check_place, store};
 use super::transform::Transform;
-use super::watch::Watch;
+use super::watch::Watches;
 
 pub use error::TemplateError;
 pub(super) use load::Loader;
@@ -51,8 +51,8 @@ pub(crate) struct Inner {
     pub(crate) fields: Vec<Field>,
     pub(crate) implicit: Option<usize>,
     pub(crate) anchor: Delimiter,
-    /// What is on watch in each field's region, and, last, where none is open.
-    pub(crate) watches: Vec<Vec<Watch>>,
+    /// Which delimiters matter when.
+    pub(crate) watches: Watches,
     /// Whether a delimiter may look back at any text that went before.
     pub(crate) looks_behind: bool,
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::value::{JsonString, Object, Value};
 
-use super::allowance::{Allowance, Exhausted};
+use super::allowance::{Exhausted, Growth};
 use super::event::Capture;
 use super::pattern::Pattern;
 
@@ -35,21 +35,27 @@ pub(crate) struct Scope<'s> {
     pub(crate) content: Option<Value>,
     /// The element, when it does.
     pub(crate) element: Option<Object>,
-    /// How much may still be copied.
-    pub(super) allowance: &'s mut Allowance,
 }
 
-/// About how many bytes a value takes.
-fn weight(value: &Value) -> usize {
-    let own = size_of::<Value>();
+/// What placeholders stand for, to be looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sources<'s> {
+    pub(super) captures: &'s [Capture],
+    pub(super) content: Option<&'s Value>,
+    pub(super) element: Option<&'s Object>,
+}
+
+/// Takes about as many bytes as a value takes.
+fn weigh(value: &Value, growth: &mut Growth) -> Result<(), Exhausted> {
+    growth.take(size_of::<Value>())?;
     match value {
-        Value::String(text) => own + text.len(),
-        Value::Array(values) => values.iter().map(weight).sum::<usize>() + own,
-        Value::Object(object) => {
-            let entries = object.iter().map(|(key, value)| key.len() + weight(value));
-            entries.sum::<usize>() + own
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => own,
+        Value::String(text) => growth.take(text.len()),
+        Value::Array(values) => values.iter().try_for_each(|value| weigh(value, growth)),
+        Value::Object(object) => object.iter().try_for_each(|(key, value)| {
+            growth.take(key.len())?;
+            weigh(value, growth)
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
     }
 }
 
@@ -75,35 +81,60 @@ impl Transform {
         }
     }
 
-    /// The shape with its placeholders filled in.
-    pub(crate) fn apply(&self, mut scope: Scope<'_>) -> Result<Value, String> {
-        // What is used once, and that is nearly always, can be moved out instead of copied.
-        let spend = self
-            .roots()
+    /// Whether the content can be moved out instead of copied: it is used once, as nearly always.
+    fn moves_content(&self) -> bool {
+        self.roots()
             .iter()
             .filter(|root| **root == "content")
             .count()
-            <= 1;
-        self.fill(&mut scope, spend)
+            <= 1
     }
 
-    fn fill(&self, scope: &mut Scope<'_>, spend: bool) -> Result<Value, String> {
+    /// Takes the bytes that the shape will have, before any of them are made.
+    pub(super) fn weigh(&self, sources: Sources<'_>, growth: &mut Growth) -> Result<(), Exhausted> {
+        self.weigh_filled(sources, self.moves_content(), growth)
+    }
+
+    fn weigh_filled(
+        &self,
+        sources: Sources<'_>,
+        moves: bool,
+        growth: &mut Growth,
+    ) -> Result<(), Exhausted> {
+        match self {
+            Transform::Literal(value) => weigh(value, growth),
+            Transform::Placeholder(root, _) if moves && root == "content" => Ok(()),
+            Transform::Placeholder(root, keys) => sources.weigh(root, keys, growth),
+            Transform::Object(entries) => entries.iter().try_for_each(|(key, transform)| {
+                growth.take(size_of::<Value>() + key.len())?;
+                transform.weigh_filled(sources, moves, growth)
+            }),
+            Transform::Array(items) => items.iter().try_for_each(|transform| {
+                growth.take(size_of::<Value>())?;
+                transform.weigh_filled(sources, moves, growth)
+            }),
+        }
+    }
+
+    /// The shape with its placeholders filled in, after [`Transform::weigh`].
+    pub(crate) fn apply(&self, mut scope: Scope<'_>) -> Result<Value, String> {
+        self.fill(&mut scope, self.moves_content())
+    }
+
+    fn fill(&self, scope: &mut Scope<'_>, moves: bool) -> Result<Value, String> {
         Ok(match self {
-            Transform::Literal(value) => {
-                scope.spend(weight(value))?;
-                value.clone()
-            }
-            Transform::Placeholder(root, keys) => scope.look_up(root, keys, spend)?,
+            Transform::Literal(value) => value.clone(),
+            Transform::Placeholder(root, keys) => scope.look_up(root, keys, moves)?,
             Transform::Object(entries) => {
                 let mut object = Object::new();
                 for (key, transform) in entries {
-                    object.insert(key.clone(), transform.fill(scope, spend)?);
+                    object.insert(key.clone(), transform.fill(scope, moves)?);
                 }
                 object.into()
             }
             Transform::Array(items) => items
                 .iter()
-                .map(|transform| transform.fill(scope, spend))
+                .map(|transform| transform.fill(scope, moves))
                 .collect::<Result<Vec<Value>, String>>()?
                 .into(),
         })
@@ -163,17 +194,24 @@ fn read_string(text: &JsonString, place: &[String], mixed: &mut Vec<MixedString>
     }
 }
 
-impl Scope<'_> {
-    /// Counts bytes that are copied.
-    fn spend(&mut self, bytes: usize) -> Result<(), String> {
-        self.allowance.spend(bytes).map_err(|Exhausted| {
-            "the transform repeats so much that its value would be many times \
-             as long as the text: use each placeholder once"
-                .to_owned()
-        })
+impl Sources<'_> {
+    /// Takes the bytes of what a placeholder stands for; if there is nothing, filling it in says so.
+    fn weigh(&self, root: &str, keys: &[String], growth: &mut Growth) -> Result<(), Exhausted> {
+        let content = self.content.filter(|_| root == "content");
+        let value = content.or_else(|| self.element?.get(root));
+        if let Some(value) = value {
+            let found = keys.iter().try_fold(value, |value, key| value.get(key));
+            return found.map_or(Ok(()), |found| weigh(found, growth));
+        }
+        match self.captures.iter().rev().find(|c| c.name == root) {
+            Some(capture) => growth.take(size_of::<Value>() + capture.text.len()),
+            None => Ok(()),
+        }
     }
+}
 
-    fn look_up(&mut self, root: &str, keys: &[String], spend: bool) -> Result<Value, String> {
+impl Scope<'_> {
+    fn look_up(&mut self, root: &str, keys: &[String], moves: bool) -> Result<Value, String> {
         let path = || {
             let mut path = root.to_owned();
             for key in keys {
@@ -190,11 +228,7 @@ impl Scope<'_> {
             ));
         };
         let mut found = match &mut value {
-            Root::Text(text) => {
-                let text = text.to_string();
-                self.spend(text.len())?;
-                return text_has_no_keys(&text, keys, &path());
-            }
+            Root::Text(text) => return text_has_no_keys(text, keys, &path()),
             Root::Value(value) => &mut **value,
         };
         for key in keys {
@@ -212,12 +246,10 @@ impl Scope<'_> {
                 )
             })?;
         }
-        if spend && root == "content" {
-            return Ok(std::mem::take(found));
-        }
-        let copied = found.clone();
-        self.spend(weight(&copied))?;
-        Ok(copied)
+        Ok(match moves && root == "content" {
+            true => std::mem::take(found),
+            false => found.clone(),
+        })
     }
 
     fn root(&mut self, name: &str) -> Option<Root<'_>> {

@@ -43,44 +43,62 @@ impl Hit {
     }
 }
 
-/// Which delimiters matter in the region of each field, and, last, where no region is open.
-pub(crate) fn watches(fields: &[Field], implicit: Option<usize>) -> Vec<Vec<Watch>> {
-    let mut all = Vec::new();
-    for (field, of_field) in fields.iter().enumerate() {
-        let kinds = [(Kind::Open, &of_field.open), (Kind::Close, &of_field.close)];
-        for (kind, delimiter) in kinds {
-            if delimiter.is_some() {
-                all.push((kind, &of_field.name, field, all.len()));
+/// Which delimiters matter when.
+#[derive(Debug)]
+pub(crate) struct Watches {
+    /// What closes the region of each field.
+    closing: Vec<Option<Watch>>,
+    /// What matters where no explicit region is open: whatever opens one, and what closes the
+    /// implicit one.
+    outside: Vec<Watch>,
+}
+
+impl Watches {
+    pub(crate) fn new(fields: &[Field], implicit: Option<usize>) -> Watches {
+        let mut all = Vec::new();
+        for (field, of_field) in fields.iter().enumerate() {
+            let kinds = [(Kind::Open, &of_field.open), (Kind::Close, &of_field.close)];
+            for (kind, delimiter) in kinds {
+                if delimiter.is_some() {
+                    all.push((kind, &of_field.name, field, all.len()));
+                }
             }
         }
-    }
-    all.sort();
-    let watch =
-        |(rank, &(kind, _, field, delimiter)): (usize, &(Kind, &String, usize, usize))| Watch {
-            kind,
-            field,
-            delimiter,
-            rank,
+        all.sort();
+        let mut watches = Watches {
+            closing: vec![None; fields.len()],
+            outside: Vec::new(),
         };
-    let ordered: Vec<Watch> = all.iter().enumerate().map(watch).collect();
-    let select = |wanted: &dyn Fn(&Watch) -> bool| -> Vec<Watch> {
-        ordered.iter().copied().filter(|w| wanted(w)).collect()
-    };
-    let mut watches: Vec<Vec<Watch>> = (0..fields.len())
-        .map(|field| select(&|w| w.kind == Kind::Close && w.field == field))
-        .collect();
-    watches.push(select(&|w| {
-        w.kind == Kind::Open || implicit == Some(w.field)
-    }));
-    watches
+        for (rank, (kind, _, field, delimiter)) in all.into_iter().enumerate() {
+            let watch = Watch {
+                kind,
+                field,
+                delimiter,
+                rank,
+            };
+            if kind == Kind::Open || implicit == Some(field) {
+                watches.outside.push(watch);
+            }
+            if kind == Kind::Close {
+                watches.closing[field] = Some(watch);
+            }
+        }
+        watches
+    }
+
+    /// Every delimiter, some of them twice.
+    #[cfg(feature = "chat-template")]
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Watch> {
+        self.outside.iter().chain(self.closing.iter().flatten())
+    }
 }
 
 impl Inner {
     /// What is on watch while the region of a field is open, or none.
     pub(crate) fn watches(&self, current: Option<usize>) -> &[Watch] {
         match current.filter(|_| current != self.implicit) {
-            Some(field) => &self.watches[field],
-            None => &self.watches[self.fields.len()],
+            Some(field) => self.watches.closing[field].as_slice(),
+            None => &self.watches.outside,
         }
     }
 

@@ -208,7 +208,8 @@ impl<F: FnMut(Event<'_>)> Pass<'_, F> {
             let field = &self.inner.fields[region.field];
             let options = &self.run.options;
             let span = options.spans.then_some(span);
-            match region.value(field, &self.run.message, &options.tools) {
+            let growth = &mut self.run.growth;
+            match region.value(field, &self.run.message, &options.tools, growth) {
                 Ok(value) => {
                     (self.on_event)(Event::Close {
                         field: &field.name,

@@ -1,13 +1,13 @@
 //! The region that is open, and what its text means.
 
 use crate::response::RegionError;
-use crate::response::allowance::Allowance;
+use crate::response::allowance::{Exhausted, Growth};
 use crate::response::event::Capture;
 use crate::response::guard::StringGuard;
 use crate::response::message::check_place;
 use crate::response::template::Field;
 use crate::response::tools::Tools;
-use crate::response::transform::{Scope, Transform};
+use crate::response::transform::{Scope, Sources, Transform};
 use crate::value::{Object, Value};
 
 /// A region that is open.
@@ -32,6 +32,7 @@ impl Region {
         field: &Field,
         message: &Object,
         tools: &Tools,
+        growth: &mut Growth,
     ) -> Result<Value, RegionError> {
         // Before the text is taken away: whoever reports an error has to show it.
         check_place(message, field)?;
@@ -41,7 +42,7 @@ impl Region {
         }
         .map_err(RegionError::Content)?;
         if let Some(transform) = &field.transform {
-            value = self.transformed(transform, field.transform_each, value)?;
+            value = self.transformed(transform, field.transform_each, value, growth)?;
         }
         tools.cast(&mut value);
         if field.join.is_some() && value.as_json_string().is_none() {
@@ -49,6 +50,13 @@ impl Region {
                 "`join` wants strings, and this is {}",
                 value.type_name()
             )));
+        }
+        if let Some(join) = &field.join
+            && message.contains_key(&field.name)
+        {
+            growth.take(join.len()).map_err(|Exhausted| {
+                too_large("`join` would make the message", "make it shorter")
+            })?;
         }
         Ok(value)
     }
@@ -58,15 +66,14 @@ impl Region {
         transform: &Transform,
         each: bool,
         value: Value,
+        growth: &mut Growth,
     ) -> Result<Value, RegionError> {
-        let captured: usize = self.captures.iter().map(|c| c.text.len()).sum();
-        let mut allowance = Allowance::new(self.body.len() + captured);
-        let mut apply = |content, element| {
+        self.weigh(transform, each, &value, growth)?;
+        let apply = |content, element| {
             let scope = Scope {
                 captures: &self.captures,
                 content,
                 element,
-                allowance: &mut allowance,
             };
             transform.apply(scope).map_err(RegionError::Transform)
         };
@@ -88,4 +95,41 @@ impl Region {
         });
         Ok(transformed.collect::<Result<Vec<Value>, _>>()?.into())
     }
+
+    /// Takes the bytes that transforming a value will make.
+    fn weigh(
+        &self,
+        transform: &Transform,
+        each: bool,
+        value: &Value,
+        growth: &mut Growth,
+    ) -> Result<(), RegionError> {
+        // What is refused takes nothing.
+        let mut taken = growth.clone();
+        let sources = |content, element| Sources {
+            captures: &self.captures,
+            content,
+            element,
+        };
+        let weighed = match value {
+            value if !each => transform.weigh(sources(Some(value), None), &mut taken),
+            Value::Array(values) => values
+                .iter()
+                .filter_map(Value::as_object)
+                .try_for_each(|element| transform.weigh(sources(None, Some(element)), &mut taken)),
+            _ => Ok(()),
+        };
+        weighed.map_err(|Exhausted| {
+            too_large(
+                "the transform would make the message",
+                "use each placeholder once, and short texts",
+            )
+        })?;
+        *growth = taken;
+        Ok(())
+    }
+}
+
+fn too_large(what: &str, remedy: &str) -> RegionError {
+    RegionError::TooLarge(format!("{what} many times as long as its text: {remedy}"))
 }

@@ -1,6 +1,7 @@
 //! The state of a parser, from one chunk to the next.
 
 use crate::response::ParseError;
+use crate::response::allowance::Growth;
 use crate::response::event::Event;
 use crate::response::template::Inner;
 use crate::value::Object;
@@ -21,6 +22,8 @@ pub(super) struct Run {
     pub(super) position: usize,
     pub(super) held: Held,
     pub(super) place: Place,
+    /// How much longer than its text the message may still get.
+    pub(super) growth: Growth,
     /// The room that the text of the last region took, for that of the next.
     pub(super) spare_body: String,
     failed: bool,
@@ -35,6 +38,7 @@ impl Run {
             position: 0,
             held: Held::default(),
             place: Place::between_regions(inner),
+            growth: Growth::new(),
             spare_body: String::new(),
             failed: false,
         }
@@ -52,6 +56,7 @@ impl Run {
             return Err(ParseError::AfterFailure);
         }
         self.searches.meter.grow(chunk.len());
+        self.growth.allow(chunk.len());
         let mut text = std::mem::take(&mut self.held.text);
         // Where nothing is held back the chunk need not be copied to be looked at.
         let is_copied = !text.is_empty();

@@ -61,6 +61,7 @@ pub(super) fn has_chunk_dependent_branch(syntax: &Syntax) -> bool {
         groups: syntax.groups.clone(),
         ascii: syntax.ascii,
         constructs: Vec::new(),
+        items: 0,
     };
     match &syntax.node {
         Node::Alternation(nodes) => nodes

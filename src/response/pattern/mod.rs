@@ -51,6 +51,8 @@ const MAX_POOLED: usize = 16;
 pub(crate) struct Pattern {
     engine: Engine,
     groups: Vec<String>,
+    /// How much work it was to compile it.
+    steps: usize,
     /// Searches that have ended, whose automata the next ones go on building.
     pool: Mutex<Vec<Search>>,
 }
@@ -77,6 +79,7 @@ impl Pattern {
     fn compile(syntax: Syntax) -> Result<Pattern, PatternError> {
         let program = Program::new(&syntax)?;
         Ok(Pattern {
+            steps: program.insts.len().max(syntax.items),
             engine: if program.needs_backtracking {
                 let prefilter = Prefilter::new(&program);
                 Engine::Backtracking(program, prefilter)
@@ -86,6 +89,12 @@ impl Pattern {
             groups: syntax.groups,
             pool: Mutex::default(),
         })
+    }
+
+    /// How large it is: the steps that it unrolls to, or the characters and sets that it is written with
+    /// if there are more of them.
+    pub(crate) fn steps(&self) -> usize {
+        self.steps
     }
 
     /// The names of its groups.
@@ -227,6 +236,7 @@ fn any_of(literals: &[&String]) -> Syntax {
         groups: Vec::new(),
         ascii: false,
         constructs: Vec::new(),
+        items: 0,
     }
 }
 

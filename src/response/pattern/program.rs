@@ -5,14 +5,10 @@ use std::collections::HashMap;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::alphabet::{Alphabet, Class};
-use super::syntax::{self, Greed, Look, Node, PatternError, Syntax};
+use super::syntax::{self, Greed, Look, MAX_STEPS, Node, PatternError, Syntax};
 
 /// Index of an instruction.
 pub(crate) type Pc = u32;
-
-/// A pattern unrolls to at most this many instructions; beyond that it is refused, since every
-/// character of a text may have to be held against each of them.
-const MAX_INSTRUCTIONS: usize = 10_000;
 
 /// A pattern may name at most this many groups, so that a bit set of their ends fits a machine word.
 const MAX_GROUPS: usize = 31;
@@ -221,8 +217,8 @@ struct Compiler {
 
 impl Compiler {
     fn push(&mut self, inst: Inst) -> Result<Pc, PatternError> {
-        if self.insts.len() >= MAX_INSTRUCTIONS {
-            return Err(too_large());
+        if self.insts.len() >= MAX_STEPS {
+            return Err(syntax::too_many_steps());
         }
         self.insts.push(inst);
         Ok((self.insts.len() - 1) as Pc)
@@ -437,14 +433,6 @@ fn too_many_classes() -> PatternError {
         offset: 0,
         message: "so many different sets of characters".into(),
         remedy: Some("use fewer or simpler sets".into()),
-    }
-}
-
-fn too_large() -> PatternError {
-    PatternError {
-        offset: 0,
-        message: format!("more than {MAX_INSTRUCTIONS} steps when its repeats are unrolled"),
-        remedy: Some("use fewer or smaller counted repeats such as `{1,100}`, or `*`".into()),
     }
 }
 

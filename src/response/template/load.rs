@@ -4,16 +4,19 @@ mod contents;
 mod delimiters;
 mod document;
 mod fields;
+mod limits;
 
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Part};
 use crate::response::content::CONTENT_PARSERS;
-use crate::response::watch::watches;
+use crate::response::watch::Watches;
 use crate::spelling::did_you_mean;
 use crate::value::{Number, Object, Value, pointer_below as below};
 
 use super::{Inner, ResponseTemplate, TemplateError};
+
+use limits::Steps;
 
 pub(super) use document::{find_in, from_config, from_json_at};
 
@@ -41,6 +44,7 @@ fn load(
     let mut loader = Loader {
         faults: Diagnostics::up_to(MAX_FAULTS),
         warnings: Diagnostics::up_to(MAX_FAULTS),
+        steps: Steps::default(),
     };
     match loader.template(value, pointer) {
         Some(mut inner) if loader.faults.is_empty() => {
@@ -60,6 +64,7 @@ fn load(
 pub(in crate::response) struct Loader {
     faults: Diagnostics,
     warnings: Diagnostics,
+    steps: Steps,
 }
 
 impl Loader {
@@ -114,12 +119,16 @@ impl Loader {
         let defaults = self.defaults(object.get("defaults"), pointer);
         let fields = self.fields(object.get("fields"), pointer);
         let anchor = self.anchor(object, pointer);
-        let implicit = self.implicit(&fields, pointer);
+        let implicit = match self.steps.are_too_many() {
+            // Fields may lack what opens them because it was not compiled.
+            true => None,
+            false => self.implicit(&fields, pointer),
+        };
         Some(Inner {
             value: value.clone(),
             warnings: Vec::new(),
             defaults,
-            watches: watches(&fields, implicit),
+            watches: Watches::new(&fields, implicit),
             looks_behind: fields
                 .iter()
                 .flat_map(|field| field.open.iter().chain(&field.close))

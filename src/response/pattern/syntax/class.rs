@@ -1,5 +1,10 @@
 //! Sets of characters: Unicode properties, POSIX names and case folding.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::thread::LocalKey;
+
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
 pub(super) fn empty() -> ClassUnicode {
@@ -58,9 +63,20 @@ pub(super) fn fold(class: &mut ClassUnicode, ascii: bool) {
 }
 
 fn fold_simple(class: &mut ClassUnicode) {
-    // This fails only without the case tables, and our Cargo.toml asks for them.
-    let folded = class.try_case_fold_simple();
-    debug_assert!(folded.is_ok());
+    thread_local! {
+        static KNOWN: RefCell<HashMap<Vec<(char, char)>, ClassUnicode>> = RefCell::default();
+    }
+    let ranges = class.iter().map(|range| (range.start(), range.end()));
+    let folded = remembered(&KNOWN, ranges.collect(), |_| {
+        let mut folded = class.clone();
+        // This fails only without the case tables, and our Cargo.toml asks for them.
+        folded.try_case_fold_simple().ok()?;
+        Some(folded)
+    });
+    debug_assert!(folded.is_some());
+    if let Some(folded) = folded {
+        *class = folded;
+    }
 }
 
 pub(super) fn digit() -> Option<ClassUnicode> {
@@ -79,7 +95,11 @@ pub(super) fn blank() -> Option<ClassUnicode> {
 }
 
 pub(super) fn word() -> Option<ClassUnicode> {
-    union_of(&["Alphabetic", "M", "Nd", "Pc", "Join_Control"])
+    thread_local! {
+        static WORD: RefCell<HashMap<(), ClassUnicode>> = RefCell::default();
+    }
+    let names = ["Alphabetic", "M", "Nd", "Pc", "Join_Control"];
+    remembered(&WORD, (), |()| union_of(&names))
 }
 
 fn union_of(names: &[&str]) -> Option<ClassUnicode> {
@@ -224,8 +244,36 @@ fn binary(name: &str, ignore_case: bool) -> Option<ClassUnicode> {
     }
 }
 
+/// What was made of a key before, or else what `make` makes of it. The tables are large, and patterns
+/// ask for the same over and over.
+fn remembered<K: Hash + Eq + 'static>(
+    known: &'static LocalKey<RefCell<HashMap<K, ClassUnicode>>>,
+    key: K,
+    make: impl FnOnce(&K) -> Option<ClassUnicode>,
+) -> Option<ClassUnicode> {
+    const MOST: usize = 256;
+    if let Some(class) = known.with_borrow(|known| known.get(&key).cloned()) {
+        return Some(class);
+    }
+    let class = make(&key)?;
+    known.with_borrow_mut(|known| {
+        if known.len() >= MOST {
+            known.clear();
+        }
+        known.insert(key, class.clone());
+    });
+    Some(class)
+}
+
 /// Asks the tables of `regex-syntax`.
 fn unicode(query: &str) -> Option<ClassUnicode> {
+    thread_local! {
+        static KNOWN: RefCell<HashMap<String, ClassUnicode>> = RefCell::default();
+    }
+    remembered(&KNOWN, query.to_owned(), |query| looked_up(query))
+}
+
+fn looked_up(query: &str) -> Option<ClassUnicode> {
     let (_, value) = query.split_once('=').unwrap_or(("", query));
     if value.starts_with("is") {
         // The crate would drop the prefix, which the module doesn't always allow.

@@ -303,6 +303,10 @@ impl Parser<'_> {
         let mut is_range = false;
         while members.is_empty() || self.reader.peek() != Some(']') {
             is_range = self.set_item(offset, &mut members)?;
+            // Many members are put together now and then, since each may be large.
+            if members.len() > 64 {
+                members = vec![Single::union(members)];
+            }
         }
         self.reader.next();
         is_range &= members.len() == 1;
@@ -319,6 +323,7 @@ impl Parser<'_> {
 
     /// One member, or three of what only looks like a range; says whether it is a range.
     fn set_item(&mut self, offset: usize, set: &mut Vec<Single>) -> Result<bool> {
+        self.count_item()?;
         let start = self.reader.at();
         let low = match self.member(offset)? {
             Member::Code(code) => code,

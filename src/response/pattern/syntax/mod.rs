@@ -24,6 +24,19 @@ pub(crate) use construct::Construct;
 /// How deeply groups may nest; the parser calls itself once per level.
 const NESTING_LIMIT: usize = 250;
 
+/// A pattern has and unrolls to at most this many steps; beyond that it is refused, since every
+/// character of a text may have to be held against each of them.
+pub(crate) const MAX_STEPS: usize = 10_000;
+
+/// A pattern is too large.
+pub(crate) fn too_many_steps() -> PatternError {
+    PatternError {
+        offset: 0,
+        message: format!("more than {MAX_STEPS} steps when its repeats are unrolled"),
+        remedy: Some("use fewer or smaller counted repeats such as `{1,100}`, or `*`".into()),
+    }
+}
+
 /// A parsed pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Syntax {
@@ -35,6 +48,8 @@ pub(crate) struct Syntax {
     pub ascii: bool,
     /// What it has that other engines lack.
     pub constructs: Vec<construct::Place>,
+    /// How many characters and sets it is made of.
+    pub items: usize,
 }
 
 /// One piece of a pattern.
@@ -204,6 +219,8 @@ struct Parser<'p> {
     depth: usize,
     groups: Vec<String>,
     constructs: Vec<construct::Place>,
+    /// How many items have been read, and members of sets.
+    items: usize,
     /// What an earlier run found out.
     known: Outcome,
     ascii_seen: bool,
@@ -226,6 +243,7 @@ impl<'p> Parser<'p> {
             depth: 0,
             groups: Vec::new(),
             constructs: Vec::new(),
+            items: 0,
             known,
             ascii_seen: false,
             global_ascii: known.ascii_seen,
@@ -251,6 +269,7 @@ impl<'p> Parser<'p> {
             groups: parser.groups,
             ascii: parser.word_kind.unwrap_or(known.ascii),
             constructs: parser.constructs,
+            items: parser.items,
         };
         Ok((syntax, outcome))
     }
@@ -297,6 +316,7 @@ impl<'p> Parser<'p> {
         let Some(c) = self.reader.next() else {
             return Ok(None);
         };
+        self.count_item()?;
         Ok(Some(match c {
             '(' => return self.group(offset),
             '[' => self.set(offset)?,
@@ -312,6 +332,15 @@ impl<'p> Parser<'p> {
             }
             c => self.literal_piece(c.into()),
         }))
+    }
+
+    /// Counts an item or a member of a set: what is too large is refused before it takes memory.
+    fn count_item(&mut self) -> Result<()> {
+        self.items += 1;
+        match self.items > MAX_STEPS {
+            true => Err(too_many_steps()),
+            false => Ok(()),
+        }
     }
 
     fn note(&mut self, construct: Construct, offset: usize) {

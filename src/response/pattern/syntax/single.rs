@@ -25,11 +25,8 @@ impl Single {
         {
             return only;
         }
-        let mut set = class::empty();
-        for member in &members {
-            set.union(&member.in_set);
-        }
-        set.into()
+        let ranges = members.iter().flat_map(|member| member.in_set.iter());
+        ClassUnicode::new(ranges.copied()).into()
     }
 
     /// Whatever it does not match.

@@ -146,7 +146,7 @@ impl Loader {
             self.expected(&place, "a regular expression as a string", value);
             return None;
         };
-        let pattern = self.compiled(&place, Pattern::new(text))?;
+        let pattern = self.compiled(&place, || Pattern::new(text))?;
         let group = |name| pattern.groups().iter().position(|group| group == name);
         let Some(key) = group("key") else {
             self.fault_with(

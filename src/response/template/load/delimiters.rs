@@ -1,11 +1,11 @@
 //! What opens and closes regions, and the anchor.
 
-use crate::diagnostic::{Diagnostic, Part};
 use crate::response::delimiter::Delimiter;
-use crate::response::pattern::PatternError;
+use crate::response::pattern::Pattern;
 use crate::value::{Object, Value, pointer_below as below};
 
 use super::Loader;
+use super::limits::{MAX_LITERAL_CHARACTERS, MAX_LITERALS};
 
 impl Loader {
     /// Reads what marks the beginning of the message in a prompt.
@@ -48,7 +48,8 @@ impl Loader {
                     self.expected(&place, "a regular expression as a string", pattern);
                     return None;
                 };
-                self.compiled(&place, Delimiter::from_pattern(text))
+                let pattern = self.compiled(&place, || Pattern::new(text))?;
+                Some(Delimiter::from_pattern(text, pattern))
             }
         }
     }
@@ -61,6 +62,19 @@ impl Loader {
         };
         if values.is_empty() {
             self.fault_with(pointer, "the list has no literal", "name at least one");
+            return None;
+        }
+        let texts = values.iter().filter_map(Value::as_str);
+        let characters = texts.map(|text| text.chars().count()).sum();
+        let remedy = "write an `open_pattern` or `close_pattern` for what they have in common";
+        if self.refuse_more_than(MAX_LITERALS, (values.len(), "literals"), pointer, remedy)
+            || self.refuse_more_than(
+                MAX_LITERAL_CHARACTERS,
+                (characters, "characters in literals"),
+                pointer,
+                "a part of each that nothing else has is enough",
+            )
+        {
             return None;
         }
         let mut literals: Vec<String> = Vec::new();
@@ -84,26 +98,7 @@ impl Loader {
         if self.faults.len() > faults {
             return None;
         }
-        self.compiled(pointer, Delimiter::from_literals(literals))
-    }
-
-    pub(super) fn compiled<T>(
-        &mut self,
-        pointer: &str,
-        result: Result<T, PatternError>,
-    ) -> Option<T> {
-        match result {
-            Ok(compiled) => Some(compiled),
-            Err(error) => {
-                let message = format!(
-                    "the pattern can't have {}, as at its byte {}",
-                    error.message, error.offset
-                );
-                let mut fault = Diagnostic::new(message).at(pointer);
-                fault.remedy = error.remedy;
-                self.faults.add(fault, Part::Value);
-                None
-            }
-        }
+        let pattern = self.compiled(pointer, || Pattern::literals(&literals))?;
+        Some(Delimiter::from_literals(literals, pattern))
     }
 }

@@ -8,6 +8,7 @@ use crate::value::{Object, Value, pointer_below as below};
 
 use super::super::Field;
 use super::Loader;
+use super::limits::MAX_FIELDS;
 
 const FIELD_KEYS: &[&str] = &[
     "open",
@@ -33,6 +34,10 @@ impl Loader {
                 self.fault_with(&place, "there are no fields", remedy());
             }
             Some(Value::Object(object)) => {
+                let remedy = "let one field with `repeats` take what is alike";
+                if self.refuse_more_than(MAX_FIELDS, (object.len(), "fields"), &place, remedy) {
+                    return Vec::new();
+                }
                 return object
                     .iter()
                     .filter_map(|(name, field)| {
