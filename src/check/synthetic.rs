@@ -43,7 +43,9 @@ impl ComparisonInput {
     /// that end with what either takes for the beginning of a message.
     pub fn synthetic(first: &ResponseTemplate, second: &ResponseTemplate) -> Vec<ComparisonInput> {
         let mut markers = distinct(field_markers(first), field_markers(second));
-        markers.truncate(combined(delimiters(first).count() + delimiters(second).count()));
+        markers.truncate(combined(
+            delimiters(first).count() + delimiters(second).count(),
+        ));
         let anchors = distinct(anchor_examples(first), anchor_examples(second));
         let mut bodies: Vec<String> = BODIES.map(str::to_owned).into();
         bodies.extend(distinct(transform_inputs(first), transform_inputs(second)));
