@@ -180,6 +180,55 @@ fn check_cuts(
     Ok(())
 }
 
+/// Whether the chunks of each region of text, joined, are its value, where white space around it is left out
+/// of both.
+fn check_stripped_chunks(events: &[OwnedEvent]) -> Result<(), String> {
+    let mut streamed = None;
+    for event in events {
+        match event {
+            OwnedEvent::Open { .. } => streamed = Some(String::new()),
+            OwnedEvent::Chunk { dirty: true, .. } => streamed = None,
+            OwnedEvent::Chunk { text, .. } => {
+                streamed.iter_mut().for_each(|all| all.push_str(text))
+            }
+            OwnedEvent::Close { field, value, .. } => {
+                if streamed
+                    .as_deref()
+                    .is_some_and(|all| value.as_str() != Some(all))
+                {
+                    return Err(format!("{field}: streamed {streamed:?}, value {value}"));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn stripped_chunks_are_what_is_in_the_message(
+        text in r"([ab日]|[ \n\t\u{a0}]{1,3}|<t>|</t>|<c>|<end>|<){0,30}",
+        seed in any::<u64>(),
+    ) {
+        let template = ResponseTemplate::from_json(
+            r#"{"start_anchor": "A:", "fields": {
+                "thinking": {"open": "<t>", "close_pattern": "</t>\\s*", "repeats": true},
+                "calls": {"open": "<c>", "close": "<end>", "content": "json",
+                    "content_args": {"allow_non_json": true}, "repeats": true},
+                "content": {"close": "<end>"}}}"#,
+        ).expect("the template loads");
+        let options = ParserOptions::default().stripped_chunks(true);
+        let plain = read(&template, "", &[&text], ParserOptions::default());
+        for chunks in [vec![text.as_str()], by_character(&text), cut(&text, seed)] {
+            let reading = read(&template, "", &chunks, options.clone());
+            prop_assert_eq!(&reading.message, &plain.message);
+            let checked = check_stripped_chunks(&reading.events);
+            prop_assert!(checked.is_ok(), "{:?}: {:?}", chunks, checked);
+        }
+    }
+}
+
 /// A reading that ends in an error may end amid a region.
 fn unfinished(reading: &Reading, why: String) -> Result<(), String> {
     if reading.message.is_some() {

@@ -344,15 +344,15 @@ mod events {
         );
         assert_snapshot!(parsed, @r#"
         {"type":"region_open","field":"thinking"}
-        {"type":"region_chunk","field":"thinking","text":"\n","dirty":false}
-        {"type":"region_chunk","field":"thinking","text":"Two days should be enough to tell.\n","dirty":false}
+        {"type":"region_chunk","field":"thinking","text":"Two days should be enough to tell.","dirty":false}
         {"type":"region_close","field":"thinking","value":"Two days should be enough to tell."}
         {"type":"region_open","field":"content"}
-        {"type":"region_chunk","field":"content","text":"Let me look at the sky over Oslo.\n","dirty":false}
+        {"type":"region_chunk","field":"content","text":"Let me look at the sky over Oslo.","dirty":false}
         {"type":"region_close","field":"content","value":"Let me look at the sky over Oslo."}
         {"type":"region_open","field":"tool_calls"}
         {"type":"region_chunk","field":"tool_calls","text":"\ncity: Oslo\ndays: 2\n","dirty":true}
         {"type":"region_close","field":"tool_calls","value":{"type":"function","function":{"name":"forecast","arguments":{"city":"Oslo","days":"2"}}}}
+        {"type":"message","message":{"role":"assistant","thinking":"Two days should be enough to tell.","content":"Let me look at the sky over Oslo.","tool_calls":[{"type":"function","function":{"name":"forecast","arguments":{"city":"Oslo","days":"2"}}}]}}
         exit 0
         "#);
     }
@@ -367,7 +367,8 @@ mod events {
         {"type":"region_close","field":"thinking","value":"né日本"}
         {"type":"region_open","field":"content"}
         {"type":"region_chunk","field":"content","text":"ok","dirty":false}
-        {"type":"region_close","field":"content","value":"ok"}
+        {"type":"region_close","field":"content","value":"ok","at_end":true}
+        {"type":"message","message":{"role":"assistant","thinking":"né日本","content":"ok"}}
         exit 0
         "#);
     }
@@ -383,6 +384,7 @@ mod events {
         {"type":"region_open","field":"tool_calls","span":[5,23],"captures":{"name":"wait"}}
         {"type":"region_chunk","field":"tool_calls","text":"s: 1","dirty":true}
         {"type":"region_close","field":"tool_calls","value":{"type":"function","function":{"name":"wait","arguments":{"s":"1"}}},"span":[27,34]}
+        {"type":"message","message":{"role":"assistant","content":"Well:","tool_calls":[{"type":"function","function":{"name":"wait","arguments":{"s":"1"}}}]}}
         exit 0
         "#);
     }
@@ -407,7 +409,7 @@ mod events {
         assert_snapshot!(heard, @r#"
         {"type":"region_open","field":"thinking"}
         …
-        {"type":"region_chunk","field":"thinking","text":"Let me see. ","dirty":false}
+        {"type":"region_chunk","field":"thinking","text":"Let me see.","dirty":false}
         …
         {"type":"region_close","field":"thinking","value":"Let me see."}
         {"type":"region_open","field":"content"}
@@ -415,7 +417,8 @@ mod events {
         …
         {"type":"region_chunk","field":"content","text":"es.","dirty":false}
         …
-        {"type":"region_close","field":"content","value":"Yes."}
+        {"type":"region_close","field":"content","value":"Yes.","at_end":true}
+        {"type":"message","message":{"role":"assistant","thinking":"Let me see.","content":"Yes."}}
         exit 0
         "#);
     }
@@ -435,7 +438,8 @@ mod events {
         …
         {"type":"region_chunk","field":"content","text":"日","dirty":false}
         …
-        {"type":"region_close","field":"content","value":"a日"}
+        {"type":"region_close","field":"content","value":"a日","at_end":true}
+        {"type":"message","message":{"role":"assistant","content":"a日"}}
         exit 0
         "#);
     }
@@ -575,7 +579,8 @@ mod failures {
         assert_snapshot!(unjinja_with(arguments, b"caf\xc3"), @r#"
         {"type":"region_open","field":"content"}
         {"type":"region_chunk","field":"content","text":"caf","dirty":false}
-        {"type":"region_close","field":"content","value":"caf"}
+        {"type":"region_close","field":"content","value":"caf","at_end":true}
+        {"type":"message","message":{"role":"assistant","content":"caf"}}
         ! error: standard input: byte 3 is not valid UTF-8: save the text as UTF-8, or read on with `--lossy`
         exit 2
         "#);
@@ -620,6 +625,7 @@ mod failures {
         {"type":"region_open","field":"tool_calls"}
         {"type":"region_chunk","field":"tool_calls","text":"{\"name\": wait}","dirty":true}
         {"type":"region_malformed","field":"tool_calls","raw":"{\"name\": wait}","error":"this is not JSON: expected a value at line 1, column 10, in \"{\\\"name\\\": wait}\""}
+        {"type":"message","message":{"content":"Well:"}}
         exit 0
         "#);
     }

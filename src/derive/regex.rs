@@ -58,7 +58,7 @@ pub(super) fn char_until(next: &str) -> String {
 pub(super) fn char_until_either(next: &str, other: &str) -> String {
     let mut class = String::from("[^\\s");
     let mut seen = Vec::new();
-    for text in [next, other].map(|text| unmarked(text)) {
+    for text in [next, other].map(unmarked) {
         // Where white space ends it, what stands behind must not be taken for it either.
         let first = text.chars().find(|c| !c.is_whitespace());
         let first = first.filter(|c| text.starts_with(*c) || !c.is_alphanumeric());

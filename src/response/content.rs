@@ -186,6 +186,11 @@ impl Content {
         matches!(self.parser, Parser::Text) && !self.strip
     }
 
+    /// Whether the value is the text without the white space around it.
+    pub(crate) fn is_stripped_text(&self) -> bool {
+        matches!(self.parser, Parser::Text) && self.strip
+    }
+
     fn stripped<'t>(&self, text: &'t str) -> &'t str {
         if self.strip {
             white_space::strip(text)

@@ -48,6 +48,9 @@ pub enum Event<'a> {
         value: &'a Value,
         /// Where its delimiter lies, if [`spans`](crate::ParserOptions::spans) were asked for.
         span: Option<Range<usize>>,
+        /// Whether the end of the text has closed it, and no delimiter. The [form for programs](Event::to_value)
+        /// does not have it: others don't exchange it.
+        at_end: bool,
     },
     /// A region has ended, and its text could not be parsed
     /// (only with [`OnMalformed::Event`](crate::OnMalformed::Event)).
@@ -60,6 +63,9 @@ pub enum Event<'a> {
         error: &'a str,
         /// Where its delimiter lies, if [`spans`](crate::ParserOptions::spans) were asked for.
         span: Option<Range<usize>>,
+        /// Whether the end of the text has closed it, and no delimiter. The [form for programs](Event::to_value)
+        /// does not have it: others don't exchange it.
+        at_end: bool,
     },
 }
 
@@ -102,6 +108,8 @@ pub enum OwnedEvent {
         value: Value,
         /// Where its delimiter lies.
         span: Option<Range<usize>>,
+        /// Whether the end of the text has closed it.
+        at_end: bool,
     },
     /// See [`Event::Malformed`].
     Malformed {
@@ -113,6 +121,8 @@ pub enum OwnedEvent {
         error: String,
         /// Where its delimiter lies.
         span: Option<Range<usize>>,
+        /// Whether the end of the text has closed it.
+        at_end: bool,
     },
 }
 
@@ -154,22 +164,38 @@ impl Event<'_> {
                 text: text.into(),
                 dirty,
             },
-            Event::Close { field, value, span } => OwnedEvent::Close {
+            Event::Close {
+                field,
+                value,
+                span,
+                at_end,
+            } => OwnedEvent::Close {
                 field: field.into(),
                 value: value.clone(),
                 span,
+                at_end,
             },
             Event::Malformed {
                 field,
                 raw,
                 error,
                 span,
+                at_end,
             } => OwnedEvent::Malformed {
                 field: field.into(),
                 raw: raw.into(),
                 error: error.into(),
                 span,
+                at_end,
             },
+        }
+    }
+
+    /// Whether the end of the text has closed a region, and no delimiter.
+    pub fn is_at_end(&self) -> bool {
+        match self {
+            Event::Close { at_end, .. } | Event::Malformed { at_end, .. } => *at_end,
+            Event::Open { .. } | Event::Chunk { .. } => false,
         }
     }
 
@@ -249,21 +275,29 @@ impl OwnedEvent {
                 text,
                 dirty: *dirty,
             },
-            OwnedEvent::Close { field, value, span } => Event::Close {
+            OwnedEvent::Close {
+                field,
+                value,
+                span,
+                at_end,
+            } => Event::Close {
                 field,
                 value,
                 span: span.clone(),
+                at_end: *at_end,
             },
             OwnedEvent::Malformed {
                 field,
                 raw,
                 error,
                 span,
+                at_end,
             } => Event::Malformed {
                 field,
                 raw,
                 error,
                 span: span.clone(),
+                at_end: *at_end,
             },
         }
     }

@@ -68,7 +68,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", conflicts_with = "jsonl", value_parser = clap::value_parser!(u32).range(1..))]
     chunk: Option<u32>,
 
-    /// Print every event as a line of JSON, as soon as it happens
+    /// Print every event as a line of JSON, as soon as it happens, and the message as the last
     #[arg(long, conflicts_with = "jsonl")]
     events: bool,
 
@@ -200,6 +200,7 @@ impl Args {
                 Malformed::Event => OnMalformed::Event,
             })
             .spans(self.spans)
+            .stripped_chunks(self.events)
             .body_aware_close(self.body_aware_close)
     }
 
@@ -245,12 +246,13 @@ impl Args {
 
     /// Prints what comes out in the end.
     fn finish(&self, parser: ResponseParser, mut printer: Printer<'_>) -> Result<(), Failure> {
-        let message = parser.finalize_with(|event| printer.event(&event));
+        let ended = parser.finalize_with(|event| printer.event(&event));
         let printed = printer.flush();
-        let message = message.map_err(wrong)?;
+        let message = ended.map_err(wrong)?;
         printed?;
         if self.events {
-            return Ok(());
+            printer.message(message);
+            return printer.flush();
         }
         let text = json::write_styled(&message.into(), &json::Style::pretty(2)) + "\n";
         output::print(text)?;
@@ -335,9 +337,23 @@ impl<'t> Printer<'t> {
     fn event(&mut self, event: &Event<'_>) {
         self.losses.note(event);
         if self.events {
-            json::write_into(&mut self.text, &event.to_value(), &json::Style::COMPACT);
-            self.text.push('\n');
+            let mut value = event.to_value();
+            if let Some(object) = value.as_object_mut().filter(|_| event.is_at_end()) {
+                object.insert("at_end", true);
+            }
+            self.line(&value);
         }
+    }
+
+    /// The message, which is the last that happens.
+    fn message(&mut self, message: Object) {
+        let kind = ("type", Value::from("message"));
+        self.line(&Object::from_iter([kind, ("message", message.into())]).into());
+    }
+
+    fn line(&mut self, value: &Value) {
+        json::write_into(&mut self.text, value, &json::Style::COMPACT);
+        self.text.push('\n');
     }
 
     fn flush(&mut self) -> Result<(), Failure> {

@@ -334,12 +334,14 @@ impl Replay {
                 field,
                 value: self.log.value(number),
                 span: None,
+                at_end: false,
             },
             EventKind::Malformed(number) => Event::Malformed {
                 field,
                 raw: "",
                 error: self.log.error(number),
                 span: None,
+                at_end: false,
             },
         };
         event.to_value()

@@ -23,7 +23,8 @@ fn open_regions_close_and_the_message_comes_out() {
     {"type":"region_close","field":"calls","value":1}
     {"type":"region_open","field":"content"}
     {"type":"region_chunk","field":"content","text":"caf","dirty":false}
-    {"type":"region_close","field":"content","value":"caf"}
+    {"type":"region_close","field":"content","value":"caf","at_end":true}
+    {"type":"message","message":{"calls":[1],"content":"caf"}}
     ! error: standard input: byte 17 is not valid UTF-8: save the text as UTF-8, or read on with `--lossy`
     exit Some(2)
     "#);

@@ -73,7 +73,9 @@ impl<'a> Walk<'a> {
                 assert_eq!(region.field, *field);
                 region.text.push_str(text);
             }
-            OwnedEvent::Close { field, value, span } => {
+            OwnedEvent::Close {
+                field, value, span, ..
+            } => {
                 let region = self.close(field, span);
                 self.check_value(field, &region.text, value);
                 self.store(field, value.clone());
@@ -83,6 +85,7 @@ impl<'a> Walk<'a> {
                 raw,
                 error,
                 span,
+                ..
             } => {
                 assert_eq!(self.case.options.on_malformed, OnMalformed::Event);
                 assert!(!error.is_empty());

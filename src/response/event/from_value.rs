@@ -50,12 +50,14 @@ impl TryFrom<&Value> for OwnedEvent {
                 field: field?,
                 value: member(object, "value")?.clone(),
                 span: span(object)?,
+                at_end: false,
             }),
             "region_malformed" => Ok(OwnedEvent::Malformed {
                 field: field?,
                 raw: text(object, "raw")?,
                 error: text(object, "error")?,
                 span: span(object)?,
+                at_end: false,
             }),
             other => Err(
                 Diagnostic::new(format!("there are no events of the type `{other}`"))

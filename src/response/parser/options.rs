@@ -25,6 +25,27 @@ pub struct ParserOptions {
     /// Whether closing delimiters are ignored inside of the strings of `json` regions. Arguments
     /// are code and documents, and may well hold what closes a call.
     pub body_aware_close: bool,
+    /// Whether the chunks of text that is stripped for the value are stripped, too: joined, they are the
+    /// value. White space is then held back until more text follows it.
+    ///
+    /// ```
+    /// use unjinja::{OwnedEvent, ParserOptions, ResponseParser, ResponseTemplate};
+    ///
+    /// let template = ResponseTemplate::from_json(
+    ///     r#"{"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}"#,
+    /// )?;
+    /// let options = ParserOptions::default().stripped_chunks(true);
+    /// let mut parser = ResponseParser::new(&template, "<bot>", options)?;
+    /// let mut events = parser.feed("\n Hello, ")?;
+    /// events.extend(parser.feed("you!\n<end>")?);
+    /// let text = events.iter().filter_map(|event| match event {
+    ///     OwnedEvent::Chunk { text, .. } => Some(text.as_str()),
+    ///     _ => None,
+    /// });
+    /// assert_eq!(text.collect::<Vec<_>>(), ["Hello,", " you!"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub stripped_chunks: bool,
 }
 
 impl ParserOptions {
@@ -49,6 +70,12 @@ impl ParserOptions {
     /// Sets [`body_aware_close`](Self::body_aware_close).
     pub fn body_aware_close(mut self, body_aware_close: bool) -> ParserOptions {
         self.body_aware_close = body_aware_close;
+        self
+    }
+
+    /// Sets [`stripped_chunks`](Self::stripped_chunks).
+    pub fn stripped_chunks(mut self, stripped_chunks: bool) -> ParserOptions {
+        self.stripped_chunks = stripped_chunks;
         self
     }
 }

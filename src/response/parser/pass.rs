@@ -47,13 +47,13 @@ impl<F: FnMut(Event<'_>)> Pass<'_, F> {
                     if hit.is_empty() && opened_on_nothing.replace(hit.end) == Some(hit.end) {
                         return Err(self.stuck(&hit));
                     }
-                    self.close(hit.start..hit.start)?;
+                    self.close(hit.start..hit.start, false)?;
                     self.open(&hit);
                 }
                 Kind::Close => {
                     let was_open = self.run.place.region().is_some();
                     self.capture_close(&hit);
-                    self.close(hit.start..hit.end)?;
+                    self.close(hit.start..hit.end, false)?;
                     if !was_open && hit.is_empty() {
                         // It would be found again right away; there is nothing more to it.
                         return Ok(());
@@ -84,7 +84,7 @@ impl<F: FnMut(Event<'_>)> Pass<'_, F> {
         }
         let end = self.window.end();
         self.take_text(end);
-        self.close(end..end)
+        self.close(end..end, true)
     }
 
     fn stuck(&self, hit: &Hit) -> ParseError {
@@ -108,8 +108,14 @@ impl<F: FnMut(Event<'_>)> Pass<'_, F> {
             return;
         };
         let field = &self.inner.fields[region.field];
-        let text = self.window.slice(from, to);
+        let mut text = self.window.slice(from, to);
         region.body.push_str(text);
+        if self.run.options.stripped_chunks && field.content.is_stripped_text() {
+            text = region.next_stripped(text.len());
+            if text.is_empty() {
+                return;
+            }
+        }
         (self.on_event)(Event::Chunk {
             field: &field.name,
             text,
@@ -172,6 +178,7 @@ impl<F: FnMut(Event<'_>)> Pass<'_, F> {
             start: span.end,
             captures,
             body: std::mem::take(&mut self.run.spare_body),
+            reported: 0,
             guard: guards.then(StringGuard::default),
         });
     }
@@ -202,8 +209,9 @@ impl<F: FnMut(Event<'_>)> Pass<'_, F> {
         }
     }
 
-    /// Closes the region that is open, if there is one, at a delimiter that lies there.
-    fn close(&mut self, span: Range<usize>) -> Result<(), ParseError> {
+    /// Closes the region that is open, if there is one, at a delimiter that lies there, or at the end of
+    /// the text.
+    fn close(&mut self, span: Range<usize>, at_end: bool) -> Result<(), ParseError> {
         if let Place::Region(region) = &mut self.run.place {
             let field = &self.inner.fields[region.field];
             let options = &self.run.options;
@@ -215,6 +223,7 @@ impl<F: FnMut(Event<'_>)> Pass<'_, F> {
                         field: &field.name,
                         value: &value,
                         span,
+                        at_end,
                     });
                     store(&mut self.run.message, field, value);
                 }
@@ -224,6 +233,7 @@ impl<F: FnMut(Event<'_>)> Pass<'_, F> {
                         raw: &region.body,
                         error: &error.to_string(),
                         span,
+                        at_end,
                     });
                 }
                 Err(error) => return Err(malformed(field.name(), region, error)),

@@ -9,6 +9,7 @@ use crate::response::template::Field;
 use crate::response::tools::Tools;
 use crate::response::transform::{Scope, Sources, Transform};
 use crate::value::{Object, Value};
+use crate::white_space::is_space;
 
 /// A region that is open.
 #[derive(Debug, Clone)]
@@ -21,11 +22,29 @@ pub(super) struct Region {
     pub(super) captures: Vec<Capture>,
     /// Its text so far.
     pub(super) body: String,
+    /// How much of the text has come out in chunks, where these are stripped, or never will.
+    pub(super) reported: usize,
     /// Follows the strings of the text, where closing delimiters are ignored inside of them.
     pub(super) guard: Option<StringGuard>,
 }
 
 impl Region {
+    /// What may come out of the text, of which the last bytes are new, if the white space around all of
+    /// it must not: what went before and was held back, and the new bytes, up to white space at their end.
+    pub(super) fn next_stripped(&mut self, new: usize) -> &str {
+        let before = self.body.len() - new;
+        let kept = self.body[before..].trim_end_matches(is_space).len();
+        if kept == 0 {
+            return "";
+        }
+        let mut start = self.reported;
+        if start == 0 {
+            start = self.body.len() - self.body.trim_start_matches(is_space).len();
+        }
+        self.reported = before + kept;
+        &self.body[start..self.reported]
+    }
+
     /// The value of the region, now that all of its text has been read. It may take the text away.
     pub(super) fn value(
         &mut self,

@@ -81,8 +81,13 @@ impl Replay {
         let mut agreement = Agreement::new(&self.template, expected);
         for (number, value) in self.log.closes(usize::MAX) {
             let field = self.field(number);
-            let span = None;
-            agreement.take(&self.template, &Event::Close { field, value, span });
+            let close = Event::Close {
+                field,
+                value,
+                span: None,
+                at_end: false,
+            };
+            agreement.take(&self.template, &close);
         }
         self.agreement = agreement;
     }
