@@ -149,10 +149,12 @@ impl Drafter<'_> {
             return format!("{start}{own}");
         }
         let separator = loose(&shape.separator);
-        let next = match (is_distinctive(&shape.separator), section.is_empty()) {
-            (true, _) => separator,
-            (false, true) => format!("(?<=\\A.*[}})]){separator}"),
-            (false, false) => format!("(?<={}.*){separator}", loose(section)),
+        // That all calls have been opened is looked up last, since it goes back through the whole text: only
+        // where a call seems to begin.
+        let (next, behind) = match (is_distinctive(&shape.separator), section.is_empty()) {
+            (true, _) => (separator, String::new()),
+            (false, true) => (format!("(?<=[}})]){separator}"), String::new()),
+            (false, false) => (separator, format!("(?<={}.*?)", loose(section))),
         };
         // A call that is opened by nothing at all must not begin where another just has.
         let is_space = !shape.separator.is_empty() && shape.separator.trim().is_empty();
@@ -160,7 +162,7 @@ impl Drafter<'_> {
             true => next.replace("\\s*", "\\s+"),
             false => next,
         };
-        format!("(?:{start}|{next}){own}")
+        format!("(?:{start}|{next}){own}{behind}")
     }
 }
 
