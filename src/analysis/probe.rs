@@ -1,9 +1,11 @@
 //! Probe conversations, and the words in them.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput, Renderer};
+use crate::json;
 use crate::value::{Object, Value};
 
 /// A conversation to be rendered.
@@ -133,6 +135,8 @@ pub(super) struct Prober<'t> {
     in_parts: Vec<&'static str>,
     /// How long all renderings so far have taken.
     spent: Cell<Duration>,
+    /// What has been rendered, by all that it was made of: the same is asked more than once.
+    rendered: RefCell<HashMap<String, Result<String, RenderError>>>,
 }
 
 impl<'t> Prober<'t> {
@@ -157,6 +161,7 @@ impl<'t> Prober<'t> {
             no_tools: Value::Null,
             in_parts: Vec::new(),
             spent: Cell::new(Duration::ZERO),
+            rendered: RefCell::default(),
         }
     }
 
@@ -292,13 +297,23 @@ impl<'t> Prober<'t> {
             variables,
             ..self.base.clone()
         };
+        let key = key(&input);
+        if let Some(known) = self.rendered.borrow().get(&key) {
+            return known.clone();
+        }
+        let rendering = self.render_anew(&input);
+        self.rendered.borrow_mut().insert(key, rendering.clone());
+        rendering
+    }
+
+    fn render_anew(&self, input: &RenderInput) -> Result<String, RenderError> {
         if self.spent.get() > MAX_PROBING {
             return Err(RenderError::given_up(
                 "the renderings so far have taken too long to go on",
             ));
         }
         let start = Instant::now();
-        let rendering = self.renderer.render(&input);
+        let rendering = self.renderer.render(input);
         self.spent.set(self.spent.get() + start.elapsed());
         let text = rendering?.text;
         if text.len() > MAX_RENDERING {
@@ -308,6 +323,17 @@ impl<'t> Prober<'t> {
         }
         Ok(text)
     }
+}
+
+/// All in which inputs of the same base differ.
+fn key(input: &RenderInput) -> String {
+    let parts = [
+        input.messages.clone(),
+        input.tools.clone(),
+        input.add_generation_prompt.into(),
+        input.variables.clone().into(),
+    ];
+    json::write(&Value::from(Vec::from(parts)))
 }
 
 /// The input with the template's own tokens where it names none.

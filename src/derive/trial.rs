@@ -8,7 +8,7 @@ use crate::response::{
 use crate::value::{Object, Value};
 
 /// How many characters are fed at a time where texts are read in pieces: fewer than most tokens have.
-const PIECE: usize = 2;
+const PIECE: usize = 3;
 
 /// Reads texts with a response template, and compares what comes of them with what was meant.
 pub(super) struct TrialReader<'a> {
