@@ -192,11 +192,11 @@ fn check_stripped_chunks(events: &[OwnedEvent]) -> Result<(), String> {
                 streamed.iter_mut().for_each(|all| all.push_str(text))
             }
             OwnedEvent::Close { field, value, .. } => {
-                if streamed
+                let differs = streamed
                     .as_deref()
-                    .is_some_and(|all| value.as_str() != Some(all))
-                {
-                    return Err(format!("{field}: streamed {streamed:?}, value {value}"));
+                    .filter(|all| value.as_str() != Some(*all));
+                if let Some(all) = differs {
+                    return Err(format!("{field}: streamed {all:?}, value {value}"));
                 }
             }
             _ => {}
