@@ -13,6 +13,7 @@ mod content;
 mod reasoning;
 
 use crate::analysis::lexicon::unmarked;
+use crate::analysis::markers::is_distinctive;
 use crate::analysis::{CallBody, Findings, Slot};
 use crate::value::{Object, Value};
 
@@ -22,8 +23,12 @@ use drafter::{Drafter, texts};
 
 /// A response template for findings, with some choices made.
 pub(super) fn draft(findings: &Findings, choices: &Choices, options: &DeriveOptions) -> Value {
-    let split = choices.split_objects.then(|| split_objects(findings));
-    let findings = split.as_ref().unwrap_or(findings);
+    let mut findings = match choices.split_objects {
+        true => split_objects(findings),
+        false => findings.clone(),
+    };
+    leave_turn_end_out(&mut findings);
+    let findings = &findings;
     let drafter = Drafter {
         findings,
         choices,
@@ -62,6 +67,27 @@ fn without_brackets(value: Value) -> Value {
             pairs.collect::<Object>().into()
         }
         other => other,
+    }
+}
+
+/// Takes what ends a turn out of what opens a call. Where a call has a turn of its own, as in
+/// `…<end>call:`, the end is dropped wherever it stands, and what has closed a call can't be missed by the next.
+fn leave_turn_end_out(findings: &mut Findings) {
+    let Some(Slot::Text(text)) = findings
+        .calls
+        .as_mut()
+        .and_then(|shape| shape.open.first_mut())
+    else {
+        return;
+    };
+    let mut ends = findings.turn.ends.iter().map(|end| end.trim());
+    let own = ends.find_map(|end| {
+        text.trim_start()
+            .strip_prefix(end)
+            .filter(|_| !end.is_empty())
+    });
+    if let Some(own) = own.filter(|own| is_distinctive(own)) {
+        *text = own.trim_start().to_owned();
     }
 }
 

@@ -4,7 +4,7 @@ use crate::response::pattern::{Meter, Pattern};
 use crate::response::{Kind, Watch};
 
 use super::subject::{Part, Site, Subject};
-use super::{Complaints, Lint, quoted};
+use super::{Complaints, Level, Lint, quoted};
 
 /// Texts as models write them, in one line and in several.
 const PROSE: &[&str] = &[
@@ -130,7 +130,7 @@ fn holds_text_back(subject: &Subject<'_>, complaints: &mut Complaints) {
                 Kind::Open => "opens",
                 Kind::Close => "closes",
             };
-            complaints.add(
+            let complaint = complaints.add(
                 Lint::HoldsTextBack,
                 subject.delimiter_pointer(&watch),
                 format!(
@@ -141,6 +141,13 @@ fn holds_text_back(subject: &Subject<'_>, complaints: &mut Complaints) {
                 "begin and end the pattern with what is distinctive, such as a marker, and leave \
                  what stands before and after it to the fields",
             );
+            // Where nothing opens a field, what ends it decides whether the message began with it.
+            let begins_message = delimiter
+                .pattern()
+                .is_some_and(|text| text.starts_with("\\A"));
+            if watch.kind == Kind::Open && begins_message {
+                complaint.level = Level::Note;
+            }
         }
     }
 }

@@ -229,13 +229,16 @@ pub fn lint(
         check(&subject, &mut complaints);
     }
     let mut complaints = complaints.0;
-    complaints.retain_mut(|complaint| match options.rulings.on(complaint.lint) {
-        Some(Ruling::Allow) => false,
-        Some(Ruling::Deny) => {
-            complaint.level = Level::Error;
-            true
+    complaints.retain_mut(|complaint| {
+        let rulings = &options.rulings;
+        match rulings.on_complaint(complaint.lint, complaint.level) {
+            Some(Ruling::Allow) => false,
+            Some(Ruling::Deny) => {
+                complaint.level = Level::Error;
+                true
+            }
+            None => true,
         }
-        None => true,
     });
     if let Some(document) = options.document {
         let diagnostics = complaints.iter_mut().map(|found| &mut found.diagnostic);

@@ -80,10 +80,15 @@ impl Rulings {
 
     /// What has been ruled on a lint, if anything.
     pub fn on(&self, lint: Lint) -> Option<Ruling> {
+        self.on_complaint(lint, lint.level())
+    }
+
+    /// What has been ruled on a complaint of this level, which may be another than its lint's.
+    pub(super) fn on_complaint(&self, lint: Lint, level: Level) -> Option<Ruling> {
         let last = |wanted: Selector| self.0.iter().rev().find(|(about, _)| *about == wanted);
         let of_all = || {
             let ruling = last(Selector::All).map(|(_, ruling)| *ruling);
-            ruling.filter(|ruling| *ruling == Ruling::Allow || lint.level() > Level::Note)
+            ruling.filter(|ruling| *ruling == Ruling::Allow || level > Level::Note)
         };
         let own = last(Selector::One(lint)).map(|(_, ruling)| *ruling);
         own.or_else(of_all)
