@@ -94,8 +94,8 @@ const RULINGS: [(&str, Ruling, &str); 2] = [
     (
         "deny",
         Ruling::Deny,
-        "Take these for errors: codes or names, with commas, or `all`. A single code counts more \
-         than `all`, and of two options about the same the later one",
+        "Take these for errors: codes or names, with commas, or `all`, which leaves notes alone. A \
+         single code counts more than `all`, and of two options about the same the later one",
     ),
     ("allow", Ruling::Allow, "Don't report these"),
 ];
