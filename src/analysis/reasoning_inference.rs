@@ -21,10 +21,12 @@ pub(super) fn infer(
     template_source: &str,
     remainders: &[String],
 ) -> Option<ReasoningMarkers> {
-    if let Some(pair) = remainders.iter().find_map(|rest| pair_in(rest)) {
+    let in_one = remainders.iter().find_map(|rest| pair_in(rest));
+    if let Some(pair) = in_one.or_else(|| closed_in_another(remainders)) {
         return Some(pair);
     }
-    let mut known: Vec<&str> = markers::markers(template_source).collect();
+    let template_source = prober.marked(template_source);
+    let mut known: Vec<&str> = markers::markers(&template_source).collect();
     known.sort_unstable();
     known.dedup();
     known.truncate(MAX_MARKERS);
@@ -35,7 +37,7 @@ pub(super) fn infer(
     let mut words = remainders.iter().map(|rest| rest.trim());
     if let Some(open) = words.find(|rest| !rest.is_empty()) {
         // The prompt opens it with words; which words close it shows when content holds them.
-        let close = quoted(template_source)
+        let close = quoted(&template_source)
             .into_iter()
             .find(|text| *text != open && cuts_off(prober, text))?;
         return Some(ReasoningMarkers {
@@ -60,6 +62,21 @@ fn pair_in(rest: &str) -> Option<ReasoningMarkers> {
     })
 }
 
+/// The marker with which one prompt ends, and the one with which another goes on and ends.
+fn closed_in_another(remainders: &[String]) -> Option<ReasoningMarkers> {
+    remainders.iter().find_map(|opened| {
+        let open = markers::units(opened).pop()?;
+        let closed = remainders.iter().find_map(|rest| {
+            let rest = rest.trim().strip_prefix(opened.trim())?;
+            Some(markers::units(rest)).filter(|units| units.len() == 1)
+        })?;
+        Some(ReasoningMarkers {
+            open: Some(open.to_owned()),
+            close: closed.concat(),
+        })
+    })
+}
+
 /// The marker with which a prompt ends, and the one that belongs to it.
 fn with_counterpart(
     prober: &TurnProber<'_>,
@@ -74,8 +91,11 @@ fn with_counterpart(
         });
     }
     let named = known.iter().find(|close| is_pair(marker, close));
-    let closes = |close: &&&str| markers::says_end(close) && cuts_off(prober, close);
-    let close = named.or_else(|| known.iter().find(closes));
+    let says_end = |close: &&&str| markers::says_end(close);
+    let cuts = |close: &&&str| **close != marker && cuts_off(prober, close);
+    let close = named
+        .or_else(|| known.iter().filter(says_end).find(cuts))
+        .or_else(|| known.iter().find(cuts));
     let close = close.map(|close| (*close).to_owned());
     Some(ReasoningMarkers {
         open: Some(marker.to_owned()),
