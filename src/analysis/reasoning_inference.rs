@@ -11,7 +11,7 @@ const MAX_MARKERS: usize = 300;
 /// What opens and closes reasoning.
 pub(super) struct ReasoningMarkers {
     pub(super) open: Option<String>,
-    pub(super) close: String,
+    pub(super) close: Option<String>,
 }
 
 /// Infers the markers from what a prompt opens, or from what the template cuts out of the content
@@ -42,7 +42,7 @@ pub(super) fn infer(
             .find(|text| *text != open && cuts_off(prober, text))?;
         return Some(ReasoningMarkers {
             open: Some(open.to_owned()),
-            close: close.to_owned(),
+            close: Some(close.to_owned()),
         });
     }
     known
@@ -57,7 +57,7 @@ fn pair_in(rest: &str) -> Option<ReasoningMarkers> {
         let close = found[at + 1..].iter().find(|close| is_pair(open, close))?;
         Some(ReasoningMarkers {
             open: Some((*open).to_owned()),
-            close: (*close).to_owned(),
+            close: Some((*close).to_owned()),
         })
     })
 }
@@ -72,7 +72,7 @@ fn closed_in_another(remainders: &[String]) -> Option<ReasoningMarkers> {
         })?;
         Some(ReasoningMarkers {
             open: Some(open.to_owned()),
-            close: closed.concat(),
+            close: Some(closed.concat()),
         })
     })
 }
@@ -87,7 +87,7 @@ fn with_counterpart(
         let open = known.iter().find(|other| is_pair(other, marker));
         return Some(ReasoningMarkers {
             open: open.map(|open| (*open).to_owned()),
-            close: marker.to_owned(),
+            close: Some(marker.to_owned()),
         });
     }
     let named = known.iter().find(|close| is_pair(marker, close));
@@ -99,7 +99,7 @@ fn with_counterpart(
     let close = close.map(|close| (*close).to_owned());
     Some(ReasoningMarkers {
         open: Some(marker.to_owned()),
-        close: close.or_else(|| mirrored(marker))?,
+        close: Some(close.or_else(|| mirrored(marker))?),
     })
 }
 
@@ -112,7 +112,7 @@ fn cut_marker(prober: &TurnProber<'_>, close: &str, known: &[&str]) -> Option<Re
     let open = open.map_or_else(|| close.replacen('/', "", 1), |open| (*open).to_owned());
     Some(ReasoningMarkers {
         open: Some(open),
-        close: close.to_owned(),
+        close: Some(close.to_owned()),
     })
 }
 
