@@ -157,7 +157,8 @@ fn led_word<'t>(text: &'t str, piece: &str, stem: &str) -> Option<(&'t str, &'t 
     Some((word, first_piece(&text[end..])?))
 }
 
-/// The signs that stand before every tag, the longest that do.
+/// The signs that stand before every tag: of those that do, the ones before most tags, and of these the
+/// longest.
 fn before_tags<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> Vec<String> {
     let cut: Vec<Vec<&str>> = texts.map(pieces).collect();
     let mut tags_behind: BTreeMap<Vec<&str>, BTreeSet<&str>> = BTreeMap::new();
@@ -179,7 +180,7 @@ fn before_tags<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> 
         _ => true,
     });
     let mut leads: Vec<(Vec<&str>, BTreeSet<&str>)> = tags_behind.into_iter().collect();
-    leads.sort_by_key(|(lead, _)| std::cmp::Reverse(lead.len()));
+    leads.sort_by_key(|(lead, tags)| std::cmp::Reverse((tags.len(), lead.len())));
     leads.truncate(MAX_LEADS);
     let found = leads
         .iter()
