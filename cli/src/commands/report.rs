@@ -11,6 +11,7 @@ use crate::printable;
 use unjinja::analysis::{Certainty, Evidence, Findings, Subject};
 use unjinja::chat_template::ChatTemplate;
 use unjinja::derive::{Derivation, Recovery};
+use unjinja::format::Format as TurnFormat;
 use unjinja::{Object, Remedy, Value, json};
 
 /// How much of a text is shown in a report.
@@ -202,6 +203,21 @@ fn damage(derivation: &Derivation) -> (usize, usize) {
     let texts = derivation.damaged.iter();
     let recovered = texts.filter(|text| text.is_recovered).count();
     (recovered, derivation.damaged.len())
+}
+
+/// The ways of a turn and its calls.
+pub(crate) fn format(format: &TurnFormat) -> String {
+    let mut out = String::new();
+    let ways = format.ways.iter().map(ToString::to_string);
+    let calls = format.calls.iter().map(|calls| format!("CALLS is {calls}"));
+    for (at, text) in ways.chain(calls).enumerate() {
+        let label = if at == 0 { "ways" } else { "" };
+        line(&mut out, label, &text);
+    }
+    for gap in &format.gaps {
+        line(&mut out, "unknown", gap);
+    }
+    out
 }
 
 /// The findings, one a line.
