@@ -5,7 +5,8 @@ use std::path::Path;
 
 use unjinja::chat_template::{ChatTemplate, LoadOptions, Source};
 use unjinja::check::is_fixture;
-use unjinja::{ResponseTemplate, TemplateError, Tools, Value, files, json};
+use unjinja::response_schema::ResponseSchema;
+use unjinja::{Diagnostic, ResponseTemplate, TemplateError, Tools, Value, files, json};
 
 use crate::incoming::Incoming;
 
@@ -92,6 +93,23 @@ pub(crate) fn tools(value: &Value) -> Result<(Tools, Option<String>), String> {
     }
 }
 
+/// What outputs are read with.
+#[derive(Debug, Clone)]
+pub(crate) enum Language {
+    Template(ResponseTemplate),
+    Schema(ResponseSchema),
+}
+
+impl Language {
+    /// What of it has no effect.
+    pub(crate) fn warnings(&self) -> &[Diagnostic] {
+        match self {
+            Language::Template(template) => template.warnings(),
+            Language::Schema(schema) => schema.warnings(),
+        }
+    }
+}
+
 /// A JSON document that holds a response template.
 pub(crate) struct TemplateDocument {
     /// What messages call it.
@@ -119,7 +137,11 @@ impl TemplateDocument {
         }
         let given = path;
         let path = if path.is_dir() { &in_folder } else { path };
-        let text = read_json_text(path)?;
+        TemplateDocument::find_in(path, read_json_text(path)?, given)
+    }
+
+    /// The same in a document that has been read: what was given may be the folder that it stands in.
+    fn find_in(path: &Path, text: String, given: &Path) -> Result<TemplateDocument, Failure> {
         // One of JSON may have a response template in it, as a configuration has.
         let is_written_out = |value: Value| value.get("response_template")?.as_object().map(|_| ());
         if is_fixture(path) && json::read(&text).ok().and_then(is_written_out).is_none() {
@@ -163,17 +185,86 @@ fn derive_remedy(path: &Path) -> Option<String> {
     ))
 }
 
+/// Reads a response schema from a file of its own, from a tokenizer's configuration or from a model's
+/// folder. `None` if there is a response template, or neither.
+pub(crate) fn find_schema(path: &Path) -> Result<Option<SchemaDocument>, Failure> {
+    let in_folder = path.join("tokenizer_config.json");
+    let path = match path.is_dir() {
+        true if in_folder.is_file() => &in_folder,
+        true => return Ok(None),
+        false => path,
+    };
+    let text = read_json_text(path)?;
+    Ok(
+        ResponseSchema::find_in(&text).map(|pointer| SchemaDocument {
+            name: path.display().to_string(),
+            text,
+            pointer,
+        }),
+    )
+}
+
+/// A JSON document that holds a response schema.
+pub(crate) struct SchemaDocument {
+    /// What messages call it.
+    pub(crate) name: String,
+    pub(crate) text: String,
+    /// Where in it the schema stands.
+    pub(crate) pointer: &'static str,
+}
+
+impl SchemaDocument {
+    /// Reads the schema, and says what of it has no effect.
+    pub(crate) fn schema(&self) -> Result<ResponseSchema, Failure> {
+        let text = json::without_byte_order_mark(&self.text);
+        let schema = ResponseSchema::from_json_at(text, self.pointer)
+            .map_err(|error| Failure::Input(error.in_file(self.name.as_str()).to_string()))?;
+        print_warnings(&self.name, schema.warnings());
+        Ok(schema)
+    }
+}
+
+fn print_warnings(name: &str, warnings: &[Diagnostic]) {
+    for warning in warnings {
+        super::print_error(format_args!("warning: {name}:{warning}\n"));
+    }
+}
+
+/// Reads what outputs are to be read with, from a file of its own or from where models keep it, and says
+/// what of it has no effect.
+pub(crate) fn read_language(path: &Path) -> Result<Language, Failure> {
+    if path == Path::new("-") {
+        let text = read_json_text(path)?;
+        if let Some(pointer) = ResponseSchema::find_in(&text) {
+            let name = path.display().to_string();
+            let document = SchemaDocument {
+                name,
+                text,
+                pointer,
+            };
+            return document.schema().map(Language::Schema);
+        }
+        let document = TemplateDocument::find_in(path, text, path)?;
+        return loaded(&document).map(Language::Template);
+    }
+    match find_schema(path)? {
+        Some(document) => document.schema().map(Language::Schema),
+        None => read_template(path).map(Language::Template),
+    }
+}
+
 /// Reads a response template, or one that stands in a tokenizer's configuration, and says what of
 /// it has no effect.
 pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, Failure> {
-    let document = TemplateDocument::find(path)?;
+    loaded(&TemplateDocument::find(path)?)
+}
+
+fn loaded(document: &TemplateDocument) -> Result<ResponseTemplate, Failure> {
     let name = &document.name;
     let template = document
         .template()
         .map_err(|error| Failure::Input(error.in_file(name.as_str()).to_string()))?;
-    for warning in template.warnings() {
-        super::print_error(format_args!("warning: {name}:{warning}\n"));
-    }
+    print_warnings(name, template.warnings());
     Ok(template)
 }
 
