@@ -398,9 +398,9 @@ impl Loader<'_> {
         let allow_non_json = match args.get("allow_non_json") {
             None => false,
             Some(Value::Bool(allow)) => *allow,
-            Some(other) => {
-                return self.expected(&below(&place, "allow_non_json"), "a boolean", other);
-            }
+            Some(other) => self
+                .expected(&below(&place, "allow_non_json"), "a boolean", other)
+                .unwrap_or_default(),
         };
         Some(Parser::Json(JsonParser {
             unquoted_keys,

@@ -20,8 +20,11 @@ use super::budget::{Budget, Exhausted};
 use compare::{equal, is_false, ordering};
 use functions::Function;
 
-/// Expressions are read and run by calls of a function for each part of them, hence a limit.
-const MAX_LENGTH: usize = 1_000;
+/// So long an expression may be.
+const MAX_LENGTH: usize = 4_000;
+/// So many of its characters may be such that something stands in something else. Expressions are read
+/// and run by functions that call themselves for each of these.
+const MAX_NESTING: usize = 150;
 
 /// A JMESPath expression.
 #[derive(Debug)]
@@ -75,6 +78,12 @@ impl Transform {
         if written.len() > MAX_LENGTH {
             return Err(format!("it is longer than {MAX_LENGTH} bytes"));
         }
+        let nests = |byte: &u8| b"([{!&|.*?=<>".contains(byte);
+        if written.bytes().filter(nests).count() > MAX_NESTING {
+            return Err(format!(
+                "it has more than {MAX_NESTING} brackets, dots and operators"
+            ));
+        }
         let ast = jmespath::parse(written).map_err(|error| {
             let (column, reason) = (error.column, &error.reason);
             format!("{reason}, at its character {column}")
@@ -103,7 +112,9 @@ impl Expression {
                 start, stop, step, ..
             } => Expression::Slice { start, stop, step },
             Ast::Subexpr { lhs, rhs, .. } => Expression::Then(boxed(lhs)?, boxed(rhs)?),
-            Ast::Projection { lhs, rhs, .. } => Expression::Each(boxed(lhs)?, boxed(rhs)?),
+            Ast::Projection { lhs, rhs, .. } => {
+                Expression::each(boxed(lhs)?, Expression::of(*rhs)?)
+            }
             Ast::Condition {
                 predicate, then, ..
             } => Expression::If(boxed(predicate)?, boxed(then)?),
@@ -132,6 +143,34 @@ impl Expression {
                 return Err("`&` stands only before an argument that a function evaluates".into());
             }
         })
+    }
+
+    /// A projection. In Python it ends with `.{…}`: what follows that is applied to the list, while the
+    /// crate goes on with each item.
+    fn each(items: Box<Expression>, each: Expression) -> Expression {
+        let (condition, mut rest) = match each {
+            Expression::If(condition, then) => (Some(condition), *then),
+            each => (None, each),
+        };
+        let first = rest.first();
+        let is_hash = matches!(first, Expression::Hash(_));
+        let first = if is_hash { first } else { &mut rest };
+        let each = Box::new(std::mem::replace(first, Expression::Current));
+        let each = match condition {
+            Some(condition) => Box::new(Expression::If(condition, each)),
+            None => each,
+        };
+        *first = Expression::Each(items, each);
+        rest
+    }
+
+    /// What is evaluated first of it, and all else goes on with.
+    fn first(&mut self) -> &mut Expression {
+        match self {
+            Expression::Then(first, _) | Expression::Each(first, _) => first.first(),
+            Expression::Values(first) | Expression::Flatten(first) => first.first(),
+            other => other,
+        }
     }
 
     fn call(name: &str, args: Vec<Ast>) -> Result<Expression, String> {

@@ -322,7 +322,7 @@ impl<'p> Parser<'p> {
             // Flags and comments leave no item, so that `a(?i)*` repeats the `a`.
             if let Some(item) = self.item()? {
                 self.is_beginning = false;
-                last = Last::of(&item, self.dialect);
+                last = Last::of(&item, c, self.dialect);
                 items.push(item);
             }
         }

@@ -15,10 +15,11 @@ pub(super) enum Last {
 }
 
 impl Last {
-    /// What an item is to a quantifier: `re` repeats no condition on a position.
-    pub(super) fn of(item: &Piece, dialect: Dialect) -> Last {
+    /// What an item is to a quantifier, given its first character: `re` repeats no condition on a
+    /// position that does not stand in a group.
+    pub(super) fn of(item: &Piece, first: char, dialect: Dialect) -> Last {
         match item {
-            Piece::Node(Node::Look(_)) if dialect == Dialect::Re => Last::Nothing,
+            Piece::Node(Node::Look(_)) if dialect == Dialect::Re && first != '(' => Last::Nothing,
             _ => Last::Item,
         }
     }
