@@ -4,6 +4,7 @@ mod analyze;
 mod caps;
 mod check;
 mod completions;
+mod convert;
 mod derive;
 mod diff;
 mod github;
@@ -54,6 +55,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Derive(derive::Args),
+    Convert(convert::Args),
     Analyze(analyze::Args),
     Parse(parse::Args),
     New(new::Args),
@@ -135,6 +137,7 @@ pub(crate) fn print_error(text: fmt::Arguments<'_>) {
 pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Derive(args) => derive::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Analyze(args) => analyze::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::New(args) => new::run(&args),

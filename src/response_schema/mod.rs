@@ -33,6 +33,7 @@
 //! is certain before the text has ended.
 
 mod budget;
+mod convert;
 mod error;
 mod load;
 mod read;
@@ -41,5 +42,6 @@ mod substitution;
 mod transform;
 mod unquoted_keys;
 
+pub use convert::{Conversion, ConvertError, Trial, convert};
 pub use error::{ReadError, SchemaError};
 pub use schema::ResponseSchema;

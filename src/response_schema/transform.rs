@@ -29,12 +29,12 @@ const MAX_NESTING: usize = 150;
 /// A JMESPath expression.
 #[derive(Debug)]
 pub(super) struct Transform {
-    expression: Expression,
+    pub(super) expression: Expression,
 }
 
 /// One expression. Parts that stand in each other are boxed.
 #[derive(Debug)]
-enum Expression {
+pub(super) enum Expression {
     Current,
     Literal(Value),
     Field(String),
@@ -63,7 +63,7 @@ enum Expression {
 
 /// An argument of a function.
 #[derive(Debug)]
-enum Argument {
+pub(super) enum Argument {
     Value(Expression),
     /// `&…`: the function evaluates it for each item.
     PerItem(Expression),

@@ -32,15 +32,14 @@ use prefilter::Prefilter;
 use program::Program;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use search::Retry;
-use syntax::{Node, Syntax};
 
 #[cfg(feature = "chat-template")]
 pub(crate) use examples::{Draft, drafts};
 pub(crate) use meter::{Meter, TooCostly};
 pub(crate) use search::{Search, Verdict};
+pub(crate) use syntax::{Dialect, Node, PatternError, Syntax};
 #[cfg(feature = "response-schema")]
-pub(crate) use syntax::Dialect;
-pub(crate) use syntax::PatternError;
+pub(crate) use syntax::{Greed, Look, parse_as};
 #[cfg(feature = "chat-template")]
 pub(crate) use syntax::{Construct, constructs};
 pub(crate) use window::Window;

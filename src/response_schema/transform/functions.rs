@@ -13,7 +13,7 @@ use super::{Argument, Evaluated, Evaluation, Expression, null, rounded};
 
 /// What is known of a function.
 #[derive(Debug)]
-pub(super) struct Function {
+pub(in crate::response_schema) struct Function {
     name: &'static str,
     kind: Kind,
     /// What its arguments have to be.

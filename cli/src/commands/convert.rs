@@ -1,0 +1,233 @@
+//! `unjinja convert`: from a response schema to a response template.
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+
+use unjinja::chat_template::ChatTemplate;
+use unjinja::derive::{DeriveOptions, derive};
+use unjinja::response_schema::{ResponseSchema, Trial, convert};
+use unjinja::{ResponseTemplate, Value, json};
+
+use super::output::Output;
+use super::source::SourceOptions;
+use super::{Failure, derive as derive_command, input, output, report};
+use crate::options::option_name;
+use crate::printable;
+
+/// So many texts that are not read alike are shown.
+const SHOWN: usize = 5;
+
+/// Bring a response schema over: write the response template that reads the same
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  The response template on standard output, the report beside it:
+    unjinja convert response_schema.json > response_template.json
+
+  Into the tokenizer_config.json of a model's folder, next to the `response_schema` that is there:
+    unjinja convert model/ --write
+
+  By the chat template, with the schema as a witness:
+    unjinja convert response_schema.json --chat-template chat_template.jinja
+
+  By the schema alone, though there is a chat template beside it:
+    unjinja convert model/ --alone
+
+Where there is a chat template, the response template is derived from it, as `unjinja derive` does, and the
+schema is the second witness: both read all renderings, and texts that are damaged as models damage them.
+Otherwise the schema is followed, key by key, and both read texts that are put together from the schema's
+own patterns. Texts that they do not read alike are shown. That an empty text is left out of a message is no
+difference.
+
+Exit codes:
+  0  both read all whole texts alike; damaged ones they may not
+  1  they don't: the report shows the texts, and the template is printed all the same
+  2  something in the schema has no counterpart, the schema is refused, or the input can't be read")]
+pub(crate) struct Args {
+    /// The response schema, a tokenizer_config.json that has one, or a model's folder
+    #[arg(value_name = "SCHEMA")]
+    schema: PathBuf,
+
+    /// The chat template to derive from [default: the one beside the schema]
+    #[arg(long, value_name = "SOURCE", conflicts_with = "alone")]
+    chat_template: Option<String>,
+
+    /// Follow the schema, though there is a chat template beside it
+    #[arg(long)]
+    alone: bool,
+
+    #[command(flatten)]
+    options: SourceOptions,
+
+    /// Write the response template to a file (`-` is standard output)
+    #[arg(short, long, value_name = "FILE", conflicts_with = "write")]
+    output: Option<PathBuf>,
+
+    /// Put it as `response_template` into the tokenizer_config.json that the schema stands in
+    #[arg(long)]
+    write: bool,
+
+    /// Replace what is there already: the file of `-o`, or with `--write` the response template
+    #[arg(long)]
+    force: bool,
+
+    /// Print no report; errors are reported all the same
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// A response template, and how it compares with the schema.
+struct Converted {
+    template: ResponseTemplate,
+    trials: Vec<Trial>,
+    /// How it was made.
+    way: String,
+    /// Whether white space around texts counts.
+    is_exact: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let name = args.schema.display();
+    let Some(document) = input::find_schema(&args.schema)? else {
+        return Err(Failure::Input(format!(
+            "{name}: there is no response schema here: name a file that is one, or that has one under \
+             `response_schema`"
+        )));
+    };
+    let schema = document.schema()?;
+    let chat_template = match &args.chat_template {
+        Some(source) => Some(args.options.load(source)?),
+        None if args.alone => None,
+        None => args.options.beside(&args.schema),
+    };
+    let converted = match chat_template {
+        Some(template) => derived(args, &schema, &template)?,
+        None => followed(&schema).map_err(|error| Failure::Input(format!("{name}: {error}")))?,
+    };
+    hand_out(args, &converted)?;
+    if !args.quiet {
+        let text = human(&converted);
+        let terminal = io::stderr().is_terminal();
+        super::print_error(format_args!("{}", report::coloured(&text, terminal)));
+    }
+    match converted.parted(false).next() {
+        None => Ok(()),
+        Some(_) => Err(Failure::Reported(1)),
+    }
+}
+
+fn followed(schema: &ResponseSchema) -> Result<Converted, String> {
+    let conversion = convert(schema).map_err(|error| {
+        format!("this can't be brought over: derive from the chat template instead, with `--chat-template`\n{error}")
+    })?;
+    Ok(Converted {
+        template: conversion.template,
+        trials: conversion.trials,
+        way: "made by following the schema, and tried on texts from its own patterns".into(),
+        is_exact: true,
+    })
+}
+
+/// Derives from a chat template, and lets the schema read all texts as well.
+fn derived(
+    args: &Args,
+    schema: &ResponseSchema,
+    template: &ChatTemplate,
+) -> Result<Converted, Failure> {
+    let mut options = DeriveOptions::default();
+    options.base = args.options.base();
+    if let Some(field) = reasoning_field(schema) {
+        options.reasoning_field = field;
+    }
+    let derivation = derive(template, &options).map_err(|error| {
+        Failure::Input(format!("{}: {}", template.name, error.explain(option_name)))
+    })?;
+    let tools = &derivation.tools;
+    let rows = derivation.proof.iter();
+    let rows = rows.map(|row| (&row.prefix, &row.output, None));
+    let damaged = derivation.damaged.iter();
+    let damaged = damaged.map(|text| (&text.prefix, &text.output, Some(text.damage.to_string())));
+    let trials = rows.chain(damaged).map(|(prefix, output, damage)| {
+        let mut trial = Trial::with_prompt(schema, &derivation.template, (prefix, tools), output);
+        trial.damage = damage;
+        trial
+    });
+    Ok(Converted {
+        trials: trials.collect(),
+        way: format!(
+            "derived from {}, with {} of {} renderings recovered, and the schema reads them, too",
+            template.name,
+            derivation.recovered(),
+            derivation.proof.len()
+        ),
+        template: derivation.template.clone(),
+        is_exact: false,
+    })
+}
+
+/// The property of a schema that is neither content nor calls, if there is one: that of reasoning.
+fn reasoning_field(schema: &ResponseSchema) -> Option<String> {
+    let properties = schema.as_value().get("properties")?.as_object()?;
+    let mut others = properties.iter().filter(|(key, property)| {
+        !matches!(&*key.to_string_lossy(), "role" | "content" | "tool_calls")
+            && property.get("const").is_none()
+    });
+    let (key, _) = others.next()?;
+    others.next().is_none().then(|| key.to_string_lossy().into_owned())
+}
+
+impl Converted {
+    /// The trials of whole texts, or of damaged ones, that are not read alike.
+    fn parted(&self, damaged: bool) -> impl Iterator<Item = &Trial> {
+        let trials = self.trials.iter();
+        trials.filter(move |trial| {
+            let agrees = match self.is_exact {
+                true => trial.agrees(),
+                false => trial.agrees_but_for_white_space(),
+            };
+            trial.damage.is_some() == damaged && !agrees
+        })
+    }
+}
+
+fn hand_out(args: &Args, converted: &Converted) -> Result<(), Failure> {
+    let value = converted.template.as_value();
+    let text = output::pretty(value);
+    if args.write {
+        let source = args.schema.display().to_string();
+        return derive_command::write_into_config(&source, &source, value, args.force);
+    }
+    match &args.output {
+        Some(path) => {
+            let output = Output {
+                sources: vec![args.schema.clone()],
+                force: args.force,
+            };
+            output.write(path, &text)
+        }
+        None => output::print(text),
+    }
+}
+
+fn human(converted: &Converted) -> String {
+    let mut out = format!("{}\n", printable(&converted.way));
+    for (damaged, what) in [(false, "whole texts"), (true, "damaged ones")] {
+        let all = converted.trials.iter();
+        let all = all.filter(|trial| trial.damage.is_some() == damaged).count();
+        let parted: Vec<&Trial> = converted.parted(damaged).collect();
+        out.push_str(&format!("{} of {all} {what} are read alike\n", all - parted.len()));
+        for trial in parted.iter().take(SHOWN) {
+            let damage = trial.damage.as_ref().map_or(String::new(), |damage| format!("   ({damage})"));
+            out.push_str(&format!("  the text {:?}{damage}\n", trial.text));
+            let made = |made: &Result<Value, String>| match made {
+                Ok(message) => json::write(message),
+                Err(error) => format!("error: {error}"),
+            };
+            out.push_str(&format!("    schema    {}\n", printable(&made(&trial.by_schema))));
+            out.push_str(&format!("    template  {}\n", printable(&made(&trial.by_template))));
+        }
+        if parted.len() > SHOWN {
+            out.push_str(&format!("  and {} more\n", parted.len() - SHOWN));
+        }
+    }
+    out
+}

@@ -1,0 +1,314 @@
+//! Patterns taken apart: what stands around a group, and writing parts of them.
+
+use regex_syntax::hir::ClassUnicode;
+
+use crate::response::pattern::{Dialect, Greed, Look, Node, Syntax, parse_as};
+
+/// What stands around a group.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Around {
+    pub(super) before: Vec<Node>,
+    pub(super) after: Vec<Node>,
+    /// Whether what comes before, or after, belongs to something else.
+    is_closed: (bool, bool),
+}
+
+/// Takes a pattern of the module `re` apart. It has been compiled before.
+pub(super) fn syntax(pattern: &str) -> Option<Syntax> {
+    parse_as(Dialect::Re, pattern).ok()
+}
+
+/// What stands around a group: up to what another group is in, and up to the bounds of the optional part
+/// that the group is in, if there is anything in that.
+pub(super) fn around(node: &Node, group: usize, is_other: &dyn Fn(usize) -> bool) -> Option<Around> {
+    match node {
+        Node::Group { index, .. } if *index == group => Some(Around::default()),
+        Node::Group { node, .. } | Node::Atomic(node) => around(node, group, is_other),
+        Node::Alternation(nodes) => nodes.iter().find_map(|node| around(node, group, is_other)),
+        Node::Repeat { node, min, .. } => {
+            let mut found = around(node, group, is_other)?;
+            found.is_closed.0 |= *min == 0 && !is_optional(&found.before);
+            found.is_closed.1 |= *min == 0 && !is_optional(&found.after);
+            Some(found)
+        }
+        Node::Concat(nodes) => {
+            let at = nodes.iter().position(|node| holds(node, &|i| i == group))?;
+            let mut found = around(&nodes[at], group, is_other)?;
+            let belongs = |node: &&Node| !holds(node, is_other);
+            let before: Vec<Node> = nodes[..at].iter().rev().take_while(belongs).cloned().collect();
+            let after: Vec<Node> = nodes[at + 1..].iter().take_while(belongs).cloned().collect();
+            let are_looks = before.iter().all(|node| matches!(node, Node::Look(_)));
+            if !found.is_closed.0 || are_looks {
+                found.is_closed.0 |= before.len() < at;
+                let before = before.into_iter().rev();
+                found.before = before.chain(std::mem::take(&mut found.before)).collect();
+            }
+            if !found.is_closed.1 {
+                found.is_closed.1 |= at + 1 + after.len() < nodes.len();
+                found.after.extend(after);
+            }
+            Some(found)
+        }
+        Node::Empty | Node::Class(_) | Node::Look(_) | Node::Around { .. } => None,
+    }
+}
+
+/// What follows all groups of these.
+pub(super) fn tail(node: &Node, is_group: &dyn Fn(usize) -> bool) -> Vec<Node> {
+    match node {
+        Node::Concat(nodes) => match nodes.iter().rposition(|node| holds(node, is_group)) {
+            Some(last) => nodes[last + 1..].to_vec(),
+            None => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a group of these stands in it.
+pub(super) fn holds(node: &Node, is_group: &dyn Fn(usize) -> bool) -> bool {
+    match node {
+        Node::Group { index, node } => is_group(*index) || holds(node, is_group),
+        Node::Concat(nodes) | Node::Alternation(nodes) => {
+            nodes.iter().any(|node| holds(node, is_group))
+        }
+        Node::Repeat { node, .. } | Node::Atomic(node) | Node::Around { node, .. } => {
+            holds(node, is_group)
+        }
+        Node::Empty | Node::Class(_) | Node::Look(_) => false,
+    }
+}
+
+/// The inside of a group.
+pub(super) fn inside(node: &Node, group: usize) -> Option<&Node> {
+    match node {
+        Node::Group { index, node } if *index == group => Some(node),
+        Node::Group { node, .. } | Node::Repeat { node, .. } | Node::Atomic(node) => {
+            inside(node, group)
+        }
+        Node::Around { node, .. } => inside(node, group),
+        Node::Concat(nodes) | Node::Alternation(nodes) => {
+            nodes.iter().find_map(|node| inside(node, group))
+        }
+        Node::Empty | Node::Class(_) | Node::Look(_) => None,
+    }
+}
+
+/// Whether the nodes can match without taking a character.
+pub(super) fn is_optional(nodes: &[Node]) -> bool {
+    nodes.iter().all(Node::can_be_empty)
+}
+
+/// The nodes without the end of the text as what they may be: a template needs no closer for that.
+pub(super) fn without_end(nodes: &[Node]) -> Vec<Node> {
+    let mut kept: Vec<Node> = nodes.iter().filter_map(without_end_in).collect();
+    // White space that only the end was looked for behind.
+    if is_optional(&kept) {
+        kept.clear();
+    }
+    kept
+}
+
+fn without_end_in(node: &Node) -> Option<Node> {
+    match node {
+        Node::Look(Look::TextEnd | Look::TextEndOrFinalNewline) => None,
+        Node::Alternation(nodes) => {
+            let mut nodes: Vec<Node> = nodes.iter().filter_map(without_end_in).collect();
+            match nodes.len() {
+                0 => None,
+                1 => nodes.pop(),
+                _ => Some(Node::Alternation(nodes)),
+            }
+        }
+        other => Some(other.clone()),
+    }
+}
+
+/// What a pattern certainly begins with.
+pub(super) fn beginning(node: &Node) -> Vec<Node> {
+    let nodes = match node {
+        Node::Concat(nodes) => nodes.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    let is_plain = |node: &&Node| match node {
+        Node::Class(class) => class.iter().map(|range| range.len()).sum::<usize>() == 1,
+        Node::Repeat { node, .. } => matches!(&**node, Node::Class(class) if class.iter().all(|range| range.end() < '!' || range.start().is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&range.start()))),
+        _ => false,
+    };
+    let mut plain: Vec<Node> = nodes.iter().take_while(is_plain).cloned().collect();
+    while plain.last().is_some_and(Node::can_be_empty) {
+        plain.pop();
+    }
+    plain
+}
+
+/// Writes nodes for the dialect of response templates. Groups that have a name keep it.
+pub(super) fn written(nodes: &[Node], name: &dyn Fn(usize) -> Option<String>) -> String {
+    let mut out = String::new();
+    for node in nodes {
+        write(&mut out, node, name);
+    }
+    out
+}
+
+/// The same without any names.
+pub(super) fn plain(nodes: &[Node]) -> String {
+    written(nodes, &|_| None)
+}
+
+fn write(out: &mut String, node: &Node, name: &dyn Fn(usize) -> Option<String>) {
+    match node {
+        Node::Empty => {}
+        Node::Class(class) => out.push_str(&class_text(class)),
+        Node::Look(look) => out.push_str(look_text(*look)),
+        Node::Concat(nodes) => nodes.iter().for_each(|node| write(out, node, name)),
+        Node::Alternation(nodes) => {
+            out.push_str("(?:");
+            for (index, node) in nodes.iter().enumerate() {
+                out.push_str(if index > 0 { "|" } else { "" });
+                write(out, node, name);
+            }
+            out.push(')');
+        }
+        Node::Repeat {
+            node,
+            min,
+            max,
+            greed,
+        } => {
+            let is_one = matches!(**node, Node::Class(_));
+            out.push_str(if is_one { "" } else { "(?:" });
+            write(out, node, name);
+            out.push_str(if is_one { "" } else { ")" });
+            out.push_str(&match (min, max) {
+                (0, None) => "*".to_owned(),
+                (1, None) => "+".to_owned(),
+                (0, Some(1)) => "?".to_owned(),
+                (min, None) => format!("{{{min},}}"),
+                (min, Some(max)) => format!("{{{min},{max}}}"),
+            });
+            out.push_str(match greed {
+                Greed::Greedy => "",
+                Greed::Lazy => "?",
+                Greed::Possessive => "+",
+            });
+        }
+        Node::Group { index, node } => {
+            match name(*index) {
+                Some(name) => out.push_str(&format!("(?P<{name}>")),
+                None => out.push_str("(?:"),
+            }
+            write(out, node, name);
+            out.push(')');
+        }
+        Node::Atomic(node) => {
+            out.push_str("(?>");
+            write(out, node, name);
+            out.push(')');
+        }
+        Node::Around {
+            behind,
+            negate,
+            node,
+        } => {
+            out.push_str(match (behind, negate) {
+                (false, false) => "(?=",
+                (false, true) => "(?!",
+                (true, false) => "(?<=",
+                (true, true) => "(?<!",
+            });
+            write(out, node, name);
+            out.push(')');
+        }
+    }
+}
+
+fn look_text(look: Look) -> &'static str {
+    match look {
+        Look::TextStart => "^",
+        Look::TextEnd => r"\Z",
+        Look::TextEndOrFinalNewline => "$",
+        Look::LineStart => "(?m:^)",
+        Look::LineEnd => "(?m:$)",
+        Look::WordBoundary => r"\b",
+        Look::NotWordBoundary => r"\B",
+        Look::WordStart => r"\m",
+        Look::WordEnd => r"\M",
+    }
+}
+
+fn class_text(class: &ClassUnicode) -> String {
+    for known in [".", r"\s", r"\S", r"\w", r"\W", r"\d", r"\D"] {
+        if let Some(Node::Class(same)) = syntax(known).map(|syntax| syntax.node)
+            && same == *class
+        {
+            return known.to_owned();
+        }
+    }
+    let ranges: Vec<(char, char)> = class.iter().map(|r| (r.start(), r.end())).collect();
+    if let [(first, last)] = ranges[..]
+        && first == last
+    {
+        return escaped(first, r"\.^$*+?{}[]|()");
+    }
+    // What is excluded is shorter to say.
+    let is_negated = ranges.last().is_some_and(|(_, last)| *last == char::MAX);
+    let mut shown = class.clone();
+    if is_negated {
+        shown.negate();
+    }
+    let mut out = String::from(if is_negated { "[^" } else { "[" });
+    for range in shown.iter() {
+        out.push_str(&escaped(range.start(), r"\[]^-&~|"));
+        if range.start() != range.end() {
+            out.push('-');
+            out.push_str(&escaped(range.end(), r"\[]^-&~|"));
+        }
+    }
+    out.push(']');
+    out
+}
+
+fn escaped(c: char, special: &str) -> String {
+    match c {
+        '\n' => r"\n".into(),
+        '\t' => r"\t".into(),
+        '\r' => r"\r".into(),
+        c if c.is_control() => format!(r"\x{:02x}", u32::from(c)),
+        c if special.contains(c) => format!(r"\{c}"),
+        c => c.into(),
+    }
+}
+
+/// A text that a pattern matches, given the texts of its groups; `None` if a group that has to match has
+/// none. What is optional is there if `lavish`, or if a group in it has a text.
+pub(super) fn sample(
+    node: &Node,
+    fill: &dyn Fn(usize) -> Option<String>,
+    lavish: bool,
+) -> Option<String> {
+    match node {
+        Node::Empty | Node::Look(_) | Node::Around { .. } => Some(String::new()),
+        Node::Class(class) => {
+            let holds = |c: &char| class.iter().any(|r| r.start() <= *c && *c <= r.end());
+            let familiar = ['a', '1', '\n', ' ', '-', '<'].into_iter().find(holds);
+            let first = || class.iter().next().map(|range| range.start());
+            familiar.or_else(first).map(String::from)
+        }
+        Node::Concat(nodes) => nodes.iter().map(|node| sample(node, fill, lavish)).collect(),
+        Node::Alternation(nodes) => {
+            let filled = nodes.iter().filter(|node| holds(node, &|i| fill(i).is_some()));
+            let others = nodes.iter().filter(|node| !holds(node, &|i| fill(i).is_some()));
+            filled.chain(others).find_map(|node| sample(node, fill, lavish))
+        }
+        Node::Repeat { node, min, .. } => {
+            let has_filled = holds(node, &|i| fill(i).is_some());
+            let has_groups = holds(node, &|_| true);
+            match *min > 0 || has_filled || (lavish && !has_groups) {
+                true => Some(sample(node, fill, lavish)?.repeat((*min).clamp(1, 20) as usize)),
+                false => Some(String::new()),
+            }
+        }
+        Node::Group { index, .. } => fill(*index),
+        Node::Atomic(node) => sample(node, fill, lavish),
+    }
+}
