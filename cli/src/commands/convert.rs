@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use unjinja::chat_template::ChatTemplate;
 use unjinja::derive::{DeriveOptions, derive};
-use unjinja::response_schema::{ResponseSchema, Trial, convert};
+use unjinja::response_schema::{ResponseSchema, Trial, Way, convert};
 use unjinja::{ResponseTemplate, Value, json};
 
 use super::output::Output;
@@ -32,11 +32,18 @@ const SHOWN: usize = 5;
   By the schema alone, though there is a chat template beside it:
     unjinja convert model/ --alone
 
+  By the schema alone, for texts that are read while they stream:
+    unjinja convert response_schema.json --streaming
+
 Where there is a chat template, the response template is derived from it, as `unjinja derive` does, and the
 schema is the second witness: both read all renderings, and texts that are damaged as models damage them.
 Otherwise the schema is followed, key by key, and both read texts that are put together from the schema's
 own patterns. Texts that they do not read alike are shown. That an empty text is left out of a message is no
 difference.
+
+A schema looks at all of the text before it takes a part for a call, and a template that is to read all texts
+alike has to do so, too: it reads whole texts only, and the report says so. With `--streaming` it looks no
+further than it has to, and reads texts otherwise that break off or have more behind their calls.
 
 Exit codes:
   0  both read all whole texts alike; damaged ones they may not
@@ -54,6 +61,11 @@ pub(crate) struct Args {
     /// Follow the schema, though there is a chat template beside it
     #[arg(long)]
     alone: bool,
+
+    /// Follow the schema only as far as texts can be read while they stream. Damaged ones may be read
+    /// otherwise than by the schema
+    #[arg(long, conflicts_with = "chat_template")]
+    streaming: bool,
 
     #[command(flatten)]
     options: SourceOptions,
@@ -96,12 +108,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let schema = document.schema()?;
     let chat_template = match &args.chat_template {
         Some(source) => Some(args.options.load(source)?),
-        None if args.alone => None,
+        None if args.alone || args.streaming => None,
         None => args.options.beside(&args.schema),
     };
     let converted = match chat_template {
         Some(template) => derived(args, &schema, &template)?,
-        None => followed(&schema).map_err(|error| Failure::Input(format!("{name}: {error}")))?,
+        None => followed(&schema, args.way())
+            .map_err(|error| Failure::Input(format!("{name}: {error}")))?,
     };
     hand_out(args, &converted)?;
     if !args.quiet {
@@ -115,8 +128,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn followed(schema: &ResponseSchema) -> Result<Converted, String> {
-    let conversion = convert(schema).map_err(|error| {
+fn followed(schema: &ResponseSchema, way: Way) -> Result<Converted, String> {
+    let conversion = convert(schema, way).map_err(|error| {
         format!("this can't be brought over: derive from the chat template instead, with `--chat-template`\n{error}")
     })?;
     Ok(Converted {
@@ -172,10 +185,29 @@ fn reasoning_field(schema: &ResponseSchema) -> Option<String> {
             && property.get("const").is_none()
     });
     let (key, _) = others.next()?;
-    others.next().is_none().then(|| key.to_string_lossy().into_owned())
+    others
+        .next()
+        .is_none()
+        .then(|| key.to_string_lossy().into_owned())
+}
+
+impl Args {
+    fn way(&self) -> Way {
+        match self.streaming {
+            true => Way::Streaming,
+            false => Way::Exact,
+        }
+    }
 }
 
 impl Converted {
+    /// Whether what is read may depend on how a text is cut into chunks.
+    fn reads_whole_texts_only(&self) -> bool {
+        let fields = self.template.fields().iter();
+        let mut delimiters = fields.flat_map(|field| field.open().into_iter().chain(field.close()));
+        delimiters.any(|delimiter| delimiter.is_chunk_dependent() != Some(false))
+    }
+
     /// The trials of whole texts, or of damaged ones, that are not read alike.
     fn parted(&self, damaged: bool) -> impl Iterator<Item = &Trial> {
         let trials = self.trials.iter();
@@ -210,20 +242,39 @@ fn hand_out(args: &Args, converted: &Converted) -> Result<(), Failure> {
 
 fn human(converted: &Converted) -> String {
     let mut out = format!("{}\n", printable(&converted.way));
+    if converted.is_exact && converted.reads_whole_texts_only() {
+        out.push_str(
+            "it looks ahead: give it whole texts, or write one that can be streamed with by `--streaming`\n",
+        );
+    }
     for (damaged, what) in [(false, "whole texts"), (true, "damaged ones")] {
         let all = converted.trials.iter();
-        let all = all.filter(|trial| trial.damage.is_some() == damaged).count();
+        let all = all
+            .filter(|trial| trial.damage.is_some() == damaged)
+            .count();
         let parted: Vec<&Trial> = converted.parted(damaged).collect();
-        out.push_str(&format!("{} of {all} {what} are read alike\n", all - parted.len()));
+        out.push_str(&format!(
+            "{} of {all} {what} are read alike\n",
+            all - parted.len()
+        ));
         for trial in parted.iter().take(SHOWN) {
-            let damage = trial.damage.as_ref().map_or(String::new(), |damage| format!("   ({damage})"));
+            let damage = trial
+                .damage
+                .as_ref()
+                .map_or(String::new(), |damage| format!("   ({damage})"));
             out.push_str(&format!("  the text {:?}{damage}\n", trial.text));
             let made = |made: &Result<Value, String>| match made {
                 Ok(message) => json::write(message),
                 Err(error) => format!("error: {error}"),
             };
-            out.push_str(&format!("    schema    {}\n", printable(&made(&trial.by_schema))));
-            out.push_str(&format!("    template  {}\n", printable(&made(&trial.by_template))));
+            out.push_str(&format!(
+                "    schema    {}\n",
+                printable(&made(&trial.by_schema))
+            ));
+            out.push_str(&format!(
+                "    template  {}\n",
+                printable(&made(&trial.by_template))
+            ));
         }
         if parted.len() > SHOWN {
             out.push_str(&format!("  and {} more\n", parted.len() - SHOWN));

@@ -531,11 +531,7 @@ pub(crate) fn write_into_config(
     }
     let edited = json::set_key(&text, "response_template", response_template).map_err(wrong)?;
     output::change(&path, &edited)?;
-    super::print_error(format_args!(
-        "{}: written into {}\n",
-        name,
-        path.display()
-    ));
+    super::print_error(format_args!("{}: written into {}\n", name, path.display()));
     Ok(())
 }
 

@@ -37,11 +37,11 @@ use search::Retry;
 pub(crate) use examples::{Draft, drafts};
 pub(crate) use meter::{Meter, TooCostly};
 pub(crate) use search::{Search, Verdict};
+#[cfg(feature = "chat-template")]
+pub(crate) use syntax::{Construct, constructs};
 pub(crate) use syntax::{Dialect, Node, PatternError, Syntax};
 #[cfg(feature = "response-schema")]
 pub(crate) use syntax::{Greed, Look, parse_as};
-#[cfg(feature = "chat-template")]
-pub(crate) use syntax::{Construct, constructs};
 pub(crate) use window::Window;
 
 /// So many searches are kept for later ones, each with the automaton that it has built.

@@ -52,7 +52,11 @@ pub(super) fn item(schema: &Value, pointer: &str) -> Found<Item> {
 fn json_item(schema: &Value, parser: &Value, pointer: &str) -> Found<Item> {
     for key in ["x-regex", "x-regex-iterator", "x-regex-key-value"] {
         if schema.get(key).is_some() {
-            return Err(refused(pointer, key, "a pattern inside of an item that is JSON has no counterpart"));
+            return Err(refused(
+                pointer,
+                key,
+                "a pattern inside of an item that is JSON has no counterpart",
+            ));
         }
     }
     let mut content_args = Object::new();
@@ -74,7 +78,10 @@ fn json_item(schema: &Value, parser: &Value, pointer: &str) -> Found<Item> {
     let keys = function_keys(schema);
     let mut content: Value = "{content}".into();
     let place = below(pointer, "x-regex-substitutions");
-    match schema.get("x-regex-substitutions").and_then(Value::as_array) {
+    match schema
+        .get("x-regex-substitutions")
+        .and_then(Value::as_array)
+    {
         None | Some([]) => item.samples = json_samples(&keys, &[]),
         Some([one]) => {
             let unlike = || refused(&place, "", "this substitution has no counterpart");
@@ -97,7 +104,11 @@ fn json_item(schema: &Value, parser: &Value, pointer: &str) -> Found<Item> {
             }
         }
         Some(_) => {
-            return Err(refused(&place, "", "several substitutions of one item have no counterpart"));
+            return Err(refused(
+                &place,
+                "",
+                "several substitutions of one item have no counterpart",
+            ));
         }
     }
     let transform = args.and_then(|args| args.get("transform")?.as_str());
@@ -105,12 +116,16 @@ fn json_item(schema: &Value, parser: &Value, pointer: &str) -> Found<Item> {
         None => content,
         Some(expression) => {
             let place = below(&below(pointer, "x-parser-args"), "transform");
-            let transform = Transform::new(expression).map_err(|error| refused(&place, "", &error))?;
+            let transform =
+                Transform::new(expression).map_err(|error| refused(&place, "", &error))?;
             reshaped(&transform.expression, &content)
                 .ok_or_else(|| refused(&place, "", "this expression has no counterpart: a response template puts values in their places, and decides nothing"))?
         }
     };
-    if let (Some(shape), Some(properties)) = (item.transform.as_object_mut(), schema.get("properties").and_then(Value::as_object)) {
+    if let (Some(shape), Some(properties)) = (
+        item.transform.as_object_mut(),
+        schema.get("properties").and_then(Value::as_object),
+    ) {
         for (key, property) in properties.iter() {
             if let Some(value) = property.get("const") {
                 shape.insert(key.clone(), value.clone());
@@ -190,10 +205,17 @@ fn built_of_groups(parsed: &Syntax, replaced: &str) -> Option<Built> {
     let Node::Concat(nodes) = &parsed.node else {
         return None;
     };
-    let at = nodes.iter().position(|node| matches!(node, Node::Group { index, .. } if index + 1 == body))?;
-    let name = |index: usize| texts.contains(&(index + 1)).then(|| format!("group{}", index + 1));
+    let at = nodes
+        .iter()
+        .position(|node| matches!(node, Node::Group { index, .. } if index + 1 == body))?;
+    let name = |index: usize| {
+        texts
+            .contains(&(index + 1))
+            .then(|| format!("group{}", index + 1))
+    };
     let samples = ARGUMENTS.iter().filter_map(|arguments| {
-        let fill = |index: usize| Some(if index + 1 == body { *arguments } else { "go" }.to_owned());
+        let fill =
+            |index: usize| Some(if index + 1 == body { *arguments } else { "go" }.to_owned());
         sample(&parsed.node, &fill, false)
     });
     Some(Built {
@@ -253,7 +275,11 @@ fn parts_item(schema: &Value, pointer: &str) -> Found<Item> {
     let transform = parts.object(schema, pointer)?;
     let samples = std::mem::take(&mut parts.samples);
     if item.content.is_empty() {
-        return Err(refused(pointer, "", "nothing in it reads the arguments of a call"));
+        return Err(refused(
+            pointer,
+            "",
+            "nothing in it reads the arguments of a call",
+        ));
     }
     item.transform = transform;
     item.samples = samples;
@@ -294,7 +320,11 @@ impl Parts<'_> {
                 self.name(key, pattern, pointer)
             }
             (None, None) if schema.get("properties").is_some() => self.object(schema, pointer),
-            _ => Err(refused(pointer, "", "this part of an item has no counterpart")),
+            _ => Err(refused(
+                pointer,
+                "",
+                "this part of an item has no counterpart",
+            )),
         }
     }
 
@@ -303,17 +333,27 @@ impl Parts<'_> {
         let parsed = syntax(pattern).ok_or_else(unlike)?;
         self.names += 1;
         if self.names > 1 || !self.item.content.is_empty() || parsed.groups.len() != 1 {
-            return Err(refused(pointer, "x-regex", "only one text may stand before the arguments"));
+            return Err(refused(
+                pointer,
+                "x-regex",
+                "only one text may stand before the arguments",
+            ));
         }
         let nodes = match &parsed.node {
             Node::Concat(nodes) => nodes.as_slice(),
             other => std::slice::from_ref(other),
         };
-        let looks = nodes.iter().take_while(|node| matches!(node, Node::Look(_)));
+        let looks = nodes
+            .iter()
+            .take_while(|node| matches!(node, Node::Look(_)));
         let nodes = &nodes[looks.count()..];
-        self.item.open.push_str(&written(nodes, &|_| Some(key.to_owned())));
+        self.item
+            .open
+            .push_str(&written(nodes, &|_| Some(key.to_owned())));
         let text = sample(&parsed.node, &|_| Some("go".into()), false).ok_or_else(unlike)?;
-        self.samples.iter_mut().for_each(|sample| sample.push_str(&text));
+        self.samples
+            .iter_mut()
+            .for_each(|sample| sample.push_str(&text));
         Ok(format!("{{{key}}}").into())
     }
 
@@ -323,7 +363,9 @@ impl Parts<'_> {
         let found = around(&parsed.node, 0, &|_| false).ok_or_else(unlike)?;
         self.begin("json", pointer)?;
         let before = plain(&found.before);
-        self.item.open.push_str(if before.is_empty() { "" } else { ".*?" });
+        self.item
+            .open
+            .push_str(if before.is_empty() { "" } else { ".*?" });
         self.item.open.push_str(&before);
         self.item.close = plain(&without_end(&found.after));
         for (text, arguments) in self.samples.iter_mut().zip(ARGUMENTS) {
@@ -334,14 +376,28 @@ impl Parts<'_> {
     }
 
     fn pairs(&mut self, pattern: &str, schema: &Value, pointer: &str) -> Found<Value> {
-        let unlike = || refused(pointer, "x-regex-key-value", "this pattern has no counterpart");
+        let unlike = || {
+            refused(
+                pointer,
+                "x-regex-key-value",
+                "this pattern has no counterpart",
+            )
+        };
         if schema.get("x-regex").is_some() {
-            return Err(refused(pointer, "x-regex", "a pattern before the pairs has no counterpart"));
+            return Err(refused(
+                pointer,
+                "x-regex",
+                "a pattern before the pairs has no counterpart",
+            ));
         }
         if let Some(named) = schema.get("properties").and_then(Value::as_object)
             && !named.is_empty()
         {
-            return Err(refused(pointer, "properties", "arguments that are read by their names have no counterpart"));
+            return Err(refused(
+                pointer,
+                "properties",
+                "arguments that are read by their names have no counterpart",
+            ));
         }
         self.begin("xml-inline", pointer)?;
         let parsed = syntax(pattern).ok_or_else(unlike)?;
@@ -351,7 +407,9 @@ impl Parts<'_> {
         let values = schema.get("additionalProperties");
         let place = below(pointer, "additionalProperties");
         self.item.content_args.insert("tag_pattern", tag);
-        self.item.content_args.insert("value_parser", value_parser(values, &place)?);
+        self.item
+            .content_args
+            .insert("value_parser", value_parser(values, &place)?);
         let is_key = |index: usize| names.get(index).is_some_and(|name| name == "key");
         for (key, value) in [("city", "Ystad"), ("n", "2")] {
             let fill = |index: usize| Some(if is_key(index) { key } else { value }.to_owned());
@@ -366,7 +424,13 @@ impl Parts<'_> {
     fn begin(&mut self, content: &'static str, pointer: &str) -> Found<()> {
         match self.item.content {
             "" => self.item.content = content,
-            _ => return Err(refused(pointer, "", "only one part of an item may hold arguments")),
+            _ => {
+                return Err(refused(
+                    pointer,
+                    "",
+                    "only one part of an item may hold arguments",
+                ));
+            }
         }
         Ok(())
     }
@@ -378,7 +442,11 @@ fn value_parser(schema: Option<&Value>, pointer: &str) -> Found<Value> {
     let schema = match schema {
         None | Some(Value::Bool(true)) => &empty,
         Some(Value::Bool(false)) => {
-            return Err(refused(pointer, "", "pairs that are all left out have no counterpart"));
+            return Err(refused(
+                pointer,
+                "",
+                "pairs that are all left out have no counterpart",
+            ));
         }
         Some(schema) => schema,
     };
@@ -388,12 +456,21 @@ fn value_parser(schema: Option<&Value>, pointer: &str) -> Found<Value> {
         (Some("json"), _) => {
             let allow = schema.pointer("/x-parser-args/allow_non_json") == Some(&true.into());
             let args = [("allow_non_json", allow), ("strip", false)];
-            ("json", Object::from_iter(args.into_iter().filter(|(_, given)| *given || allow)))
+            (
+                "json",
+                Object::from_iter(args.into_iter().filter(|(_, given)| *given || allow)),
+            )
         }
         (None, None | Some("string" | "any")) => ("text", plain),
         (None, Some("integer")) => ("int", Object::new()),
         (None, Some("number")) => ("float", Object::new()),
-        _ => return Err(refused(pointer, "", "values read like this have no counterpart")),
+        _ => {
+            return Err(refused(
+                pointer,
+                "",
+                "values read like this have no counterpart",
+            ));
+        }
     };
     let mut parser = Object::from_iter([("name", Value::from(name))]);
     if !args.is_empty() {

@@ -5,6 +5,7 @@ use crate::response::pattern::{Node, Pattern, Syntax};
 use crate::response_schema::substitution::{Piece, replacement};
 use crate::value::{Object, Value, pointer_below as below};
 
+use super::Way;
 use super::calls::{self, Item};
 use super::pattern::{
     Around, around, beginning, inside, is_optional, plain, sample, syntax, tail, without_end,
@@ -17,8 +18,10 @@ pub(super) struct Plan {
     pub(super) fields: Vec<Planned>,
     /// The pattern of the whole, if there is one.
     pub(super) root: Option<Syntax>,
-    /// What ends the message.
-    ending: Vec<Node>,
+    /// What ends the message: all that follows the last group.
+    tail: Vec<Node>,
+    /// Which of the fields takes the text that no other claims.
+    implicit: Option<usize>,
 }
 
 /// A field that is to be.
@@ -26,6 +29,8 @@ pub(super) struct Plan {
 pub(super) struct Planned {
     pub(super) name: String,
     around: Around,
+    /// The number of its group in the pattern of the whole.
+    group: Option<usize>,
     kind: Kind,
     /// More patterns that open and close it, since they are rewritten to what does.
     also: Vec<(String, String)>,
@@ -41,14 +46,20 @@ enum Kind {
 }
 
 impl Planned {
-    fn is_implicit(&self) -> bool {
-        matches!(self.kind, Kind::Text(_)) && is_optional(&self.around.before) && self.also.is_empty()
+    /// Whether nothing has to stand before it.
+    fn begins_anywhere(&self) -> bool {
+        matches!(self.kind, Kind::Text(_))
+            && is_optional(&self.around.before)
+            && self.also.is_empty()
     }
 
     /// Texts that it may hold.
     pub(super) fn samples(&self) -> Vec<String> {
         match &self.kind {
-            Kind::Text("text") => vec!["The kettle is on,\nand the tide is in.".into(), "two words".into()],
+            Kind::Text("text") => vec![
+                "The kettle is on,\nand the tide is in.".into(),
+                "two words".into(),
+            ],
             Kind::Text("int") => vec!["12".into()],
             Kind::Text("float") => vec!["1.5".into()],
             Kind::Text("bool") => vec!["true".into()],
@@ -78,26 +89,36 @@ pub(super) fn plan(schema: &Value) -> Result<Plan, Vec<Diagnostic>> {
         faults.push(Diagnostic::new(message).at(below("", key)));
     };
     if schema.get("type").and_then(Value::as_str) != Some("object") {
-        refuse("type", "a response template makes objects, and this is none");
+        refuse(
+            "type",
+            "a response template makes objects, and this is none",
+        );
     }
     for key in ["x-parser", "x-regex-iterator", "x-regex-key-value"] {
         if schema.get(key).is_some() {
-            refuse(key, "the message as a whole can't be read like this by a response template");
+            refuse(
+                key,
+                "the message as a whole can't be read like this by a response template",
+            );
         }
     }
-    let root = schema.get("x-regex").and_then(Value::as_str).and_then(syntax);
+    let root = schema
+        .get("x-regex")
+        .and_then(Value::as_str)
+        .and_then(syntax);
     let mut plan = Plan {
         defaults: Object::new(),
         fields: Vec::new(),
-        ending: match &root {
+        tail: match &root {
             Some(root) => {
                 let names = &root.groups;
                 let is_named = |index: usize| names.get(index).is_some_and(|name| !name.is_empty());
-                without_end(&tail(&root.node, &is_named))
+                tail(&root.node, &is_named)
             }
             None => Vec::new(),
         },
         root,
+        implicit: None,
     };
     let properties = schema.get("properties").and_then(Value::as_object);
     for (key, property) in properties.into_iter().flat_map(Object::iter) {
@@ -112,7 +133,10 @@ pub(super) fn plan(schema: &Value) -> Result<Plan, Vec<Diagnostic>> {
             Err(fault) => faults.push(fault),
         }
     }
-    if let Some(substitutions) = schema.get("x-regex-substitutions").and_then(Value::as_array) {
+    if let Some(substitutions) = schema
+        .get("x-regex-substitutions")
+        .and_then(Value::as_array)
+    {
         for (index, pair) in substitutions.iter().enumerate() {
             if !plan.rewrites(pair) {
                 let pointer = below("/x-regex-substitutions", &index.to_string());
@@ -121,25 +145,52 @@ pub(super) fn plan(schema: &Value) -> Result<Plan, Vec<Diagnostic>> {
             }
         }
     }
-    let implicit: Vec<&Planned> = plan.fields.iter().filter(|field| field.is_implicit()).collect();
-    if let [_, second, ..] = implicit[..] {
-        let message = "nothing marks where its text begins, and that holds for another property, too";
-        faults.push(Diagnostic::new(message).at(below("/properties", &second.name)));
+    if let Err(fault) = plan.choose_implicit() {
+        faults.push(fault);
     }
     if plan.fields.is_empty() && faults.is_empty() {
         faults.push(Diagnostic::new("it has no properties that are read").at("/properties"));
     }
-    if faults.is_empty() { Ok(plan) } else { Err(faults) }
+    if faults.is_empty() {
+        Ok(plan)
+    } else {
+        Err(faults)
+    }
 }
 
 impl Plan {
+    /// Of the fields that nothing has to stand before, the last one takes what no other claims. The others
+    /// begin where what ends them is ahead.
+    fn choose_implicit(&mut self) -> Result<(), Diagnostic> {
+        let fields = self.fields.iter().enumerate();
+        let anywhere = fields.filter(|(_, field)| field.begins_anywhere());
+        let anywhere: Vec<(usize, &Planned)> = anywhere.collect();
+        let last = anywhere.iter().max_by_key(|(_, field)| field.group);
+        self.implicit = last.map(|(index, _)| *index);
+        for (index, field) in anywhere {
+            let is_ended = !without_end(&field.around.after).is_empty();
+            if Some(index) != self.implicit && !(is_ended && field.group.is_some()) {
+                let message =
+                    "nothing marks where its text stands, and that holds for another property, too";
+                return Err(Diagnostic::new(message).at(below("/properties", &field.name)));
+            }
+        }
+        Ok(())
+    }
+
     fn field(&self, key: &str, schema: &Value, pointer: &str) -> Result<Planned, Diagnostic> {
         let refuse = |key: &str, message: &str| {
-            let pointer = if key.is_empty() { pointer.to_owned() } else { below(pointer, key) };
+            let pointer = if key.is_empty() {
+                pointer.to_owned()
+            } else {
+                below(pointer, key)
+            };
             Err(Diagnostic::new(message).at(pointer))
         };
+        let group = self.root.as_ref();
+        let group = group.and_then(|root| root.groups.iter().position(|name| name == key));
         let in_root = self.root.as_ref().and_then(|root| {
-            let group = root.groups.iter().position(|name| name == key)?;
+            let group = group?;
             let is_other = |index: usize| {
                 index != group && root.groups.get(index).is_some_and(|name| !name.is_empty())
             };
@@ -148,35 +199,62 @@ impl Plan {
         let text = |key: &str| schema.get(key).and_then(Value::as_str);
         let list = text("x-regex-iterator");
         let own = list.or(text("x-regex")).and_then(syntax);
-        if schema.get("x-regex-substitutions").is_some() || schema.get("x-regex-key-value").is_some() {
-            return refuse("", "a property with substitutions or pairs has no counterpart");
+        if schema.get("x-regex-substitutions").is_some()
+            || schema.get("x-regex-key-value").is_some()
+        {
+            return refuse(
+                "",
+                "a property with substitutions or pairs has no counterpart",
+            );
         }
         if own.is_some() && list.is_none() && in_root.is_some() {
-            return refuse("x-regex", "a pattern inside of a group of another one has no counterpart");
+            return refuse(
+                "x-regex",
+                "a pattern inside of a group of another one has no counterpart",
+            );
         }
         if list.is_some() && text("x-regex").is_some() {
-            return refuse("x-regex", "a pattern before the iterator has no counterpart");
+            return refuse(
+                "x-regex",
+                "a pattern before the iterator has no counterpart",
+            );
         }
         if list.is_some() {
-            let items = schema.get("items").cloned().unwrap_or_else(|| Object::new().into());
+            let items = schema
+                .get("items")
+                .cloned()
+                .unwrap_or_else(|| Object::new().into());
             let item = calls::item(&items, &below(pointer, "items"))?;
-            let Some(found) = own.as_ref().and_then(|own| around(&own.node, 0, &|_| false)) else {
+            let Some(found) = own
+                .as_ref()
+                .and_then(|own| around(&own.node, 0, &|_| false))
+            else {
                 return refuse("x-regex-iterator", "this pattern has no counterpart");
             };
             let mut found = found;
             // Where the iterator finds all of an item, what stands around the group of the list counts.
             if is_optional(&found.before) && item.open.is_empty() {
-                let body = own.as_ref().and_then(calls::body).map(beginning).unwrap_or_default();
+                let body = own
+                    .as_ref()
+                    .and_then(calls::body)
+                    .map(beginning)
+                    .unwrap_or_default();
                 if body.is_empty() {
                     return refuse("x-regex-iterator", "nothing certain begins what it finds");
                 }
-                let ahead = Node::Around { behind: false, negate: false, node: Box::new(Node::Concat(body)) };
-                found = in_root.unwrap_or(found);
+                let ahead = Node::Around {
+                    behind: false,
+                    negate: false,
+                    node: Box::new(Node::Concat(body)),
+                };
+                found.before = in_root.map_or(Vec::new(), |around| around.before);
                 found.before.push(ahead);
+                found.after.clear();
             }
             return Ok(Planned {
                 name: key.to_owned(),
                 around: found,
+                group,
                 kind: Kind::List(Box::new(item)),
                 also: Vec::new(),
                 own,
@@ -204,6 +282,7 @@ impl Plan {
         Ok(Planned {
             name: key.to_owned(),
             around: found,
+            group,
             kind: Kind::Text(parser),
             also: Vec::new(),
             own,
@@ -244,49 +323,59 @@ impl Plan {
     }
 
     /// The templates that may read as the schema does, the simplest first.
-    pub(super) fn drafts(&self) -> Vec<Value> {
-        let texts = self.fields.iter().filter(|field| matches!(field.kind, Kind::Text("text")));
-        let texts = texts.count().min(3);
-        let choices = 0..1_usize << (texts + 2);
-        choices.map(|choice| self.draft(choice)).collect()
+    pub(super) fn drafts(&self, way: Way) -> Vec<Value> {
+        let texts = self
+            .fields
+            .iter()
+            .filter(|field| matches!(field.kind, Kind::Text("text")));
+        let texts = texts.count().min(4);
+        let choices = 0..1_usize << (texts + 1);
+        choices
+            .map(|choice| self.draft(choice, way == Way::Exact))
+            .collect()
     }
 
-    /// The template with these choices: whether what follows the ending is left out, whether what closes a
-    /// field has to be there at all, and for each text whether white space around it is taken off.
-    fn draft(&self, choice: usize) -> Value {
+    /// The template with these choices: whether what follows the end is left out, and for each text whether
+    /// white space around it is taken off. Where it is to be exact, what opens a field looks ahead as far as
+    /// the schema does, and the end of the text counts.
+    fn draft(&self, choice: usize, exact: bool) -> Value {
         let takes_rest = choice & 1 == 0;
-        let looks_ahead = choice & 2 != 0;
-        let mut stripped = choice >> 2;
-        let ending = match self.ending.is_empty() {
-            true => String::new(),
-            false => plain(&self.ending) + if takes_rest { ".*" } else { "" },
+        let mut stripped = choice >> 1;
+        let cut = |nodes: &[Node]| match exact {
+            true => nodes.to_vec(),
+            false => without_end(nodes),
         };
-        let gap = self.fields.iter().find(|field| field.is_implicit());
-        let gap = gap.map_or(String::new(), |field| {
-            let optional = field.around.after.iter();
-            let optional = optional.take_while(|node| matches!(node, Node::Repeat { min: 0, .. }));
-            let is_before_list = field.around.after.len() > optional.clone().count();
-            let nodes: Vec<Node> = optional.filter(|_| is_before_list).cloned().collect();
-            plain(&nodes)
-        });
+        let ending = cut(&self.tail);
+        let ending = match ending.is_empty() {
+            true => String::new(),
+            false => plain(&ending) + if takes_rest { ".*" } else { "" },
+        };
+        let gap = self
+            .implicit
+            .map_or(String::new(), |index| self.gap(&self.fields[index]));
         let mut fields = Object::new();
-        for field in &self.fields {
+        for (index, field) in self.fields.iter().enumerate() {
+            let is_implicit = self.implicit == Some(index);
             let mut made = Object::new();
-            let after = without_end(&field.around.after);
-            let close = plain(&after);
+            let close = plain(&without_end(&field.around.after));
             match &field.kind {
                 Kind::Text(parser) => {
-                    if !field.is_implicit() {
-                        let mut open = plain(&field.around.before);
-                        if is_optional(&field.around.before) || looks_ahead {
+                    if !is_implicit {
+                        let mut open = opening(&field.around);
+                        if is_optional(&field.around.before) || (exact && !close.is_empty()) {
                             open.push_str(&format!("(?=.*?{close})"));
                         }
                         let opens = either(&open, field.also.iter().map(|(open, _)| open));
                         made.insert("open_pattern", opens);
                     }
-                    let close = match field.is_implicit() {
-                        true if self.root.is_none() && !after.iter().all(is_around) => close,
-                        true => ending.clone(),
+                    let close = match is_implicit {
+                        true if self.root.is_none() => plain(&cut(&field.around.after)),
+                        true if self.is_last(field) => ending.clone(),
+                        true if ending.is_empty() => String::new(),
+                        true => {
+                            let all = [&field.around.after[..], &self.tail].concat();
+                            plain(&cut(&all)) + if takes_rest { ".*" } else { "" }
+                        }
                         false => either(&close, field.also.iter().map(|(_, close)| close)),
                     };
                     if !close.is_empty() {
@@ -302,7 +391,13 @@ impl Plan {
                     }
                 }
                 Kind::List(item) => {
-                    made.insert("open_pattern", gap.clone() + &plain(&field.around.before) + &item.open);
+                    let ahead = if exact {
+                        self.rest_from(field)
+                    } else {
+                        String::new()
+                    };
+                    let open = gap.clone() + &ahead + &plain(&field.around.before) + &item.open;
+                    made.insert("open_pattern", open);
                     let close = item.close.clone() + &close;
                     match (close.is_empty(), ending.is_empty()) {
                         (false, _) => made.insert("close_pattern", close + r"\s*"),
@@ -327,6 +422,51 @@ impl Plan {
         template.insert("fields", fields);
         template.into()
     }
+
+    /// Whether no other field has its group behind that of this one.
+    fn is_last(&self, field: &Planned) -> bool {
+        self.fields.iter().all(|other| other.group <= field.group)
+    }
+
+    /// What may stand between the field that takes all text and a list.
+    fn gap(&self, field: &Planned) -> String {
+        if self.is_last(field) {
+            return String::new();
+        }
+        let optional = field.around.after.iter();
+        let optional = optional.take_while(|node| matches!(node, Node::Repeat { min: 0, .. }));
+        plain(&optional.cloned().collect::<Vec<Node>>())
+    }
+
+    /// That all of the text from here on is as the pattern of the whole wants it.
+    fn rest_from(&self, list: &Planned) -> String {
+        let inner = self.root.as_ref().zip(list.group);
+        match inner.and_then(|(root, group)| inside(&root.node, group)) {
+            Some(inner) => format!(
+                "(?={}{})",
+                plain(std::slice::from_ref(inner)),
+                plain(&self.tail)
+            ),
+            None => String::new(),
+        }
+    }
+}
+
+/// What opens a field. If something may stand in place of its text that is no text of it, that belongs to
+/// what opens it, up to what closes it.
+fn opening(around: &Around) -> String {
+    let Some((others, before, after)) = &around.instead else {
+        return plain(&around.before);
+    };
+    let (outer, inner) = around.before.split_at(around.before.len() - before);
+    let ahead = plain(&without_end(&around.after[*after..]));
+    match ahead.is_empty() {
+        true => plain(&around.before),
+        false => {
+            let others = plain(&[Node::Alternation(others.clone())]);
+            format!("{}(?:{others}(?={ahead})|{})", plain(outer), plain(inner))
+        }
+    }
 }
 
 /// One of several patterns.
@@ -336,10 +476,6 @@ fn either<'p>(first: &'p str, others: impl Iterator<Item = &'p String>) -> Strin
         true => first.to_owned(),
         false => format!("(?:{first}|{})", others.join("|")),
     }
-}
-
-fn is_around(node: &Node) -> bool {
-    matches!(node, Node::Around { .. })
 }
 
 /// Whether a group of this name is in the pattern of the whole, and what is in it.

@@ -20,6 +20,17 @@ use crate::white_space;
 
 use super::ResponseSchema;
 
+/// How closely a schema is followed where it looks at all of the text before it finds a part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// The template looks ahead as far as the schema does. So it reads damaged texts alike, too, such as one
+    /// that breaks off in the middle of a call, but it has to be given texts as a whole.
+    Exact,
+    /// The template looks no further than it has to. So texts can be read while they stream, but damaged ones
+    /// may be read otherwise.
+    Streaming,
+}
+
 /// A response template, and how it compares with the schema that it was made of.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -141,7 +152,7 @@ impl std::error::Error for ConvertError {}
 /// Works out the response template that reads as a schema does.
 ///
 /// ```
-/// use unjinja::response_schema::{ResponseSchema, convert};
+/// use unjinja::response_schema::{ResponseSchema, Way, convert};
 /// use unjinja::{ParserOptions, parse};
 ///
 /// let schema = ResponseSchema::from_json(r#"{
@@ -153,7 +164,7 @@ impl std::error::Error for ConvertError {}
 ///         "content": {"type": "string"}
 ///     }
 /// }"#)?;
-/// let conversion = convert(&schema)?;
+/// let conversion = convert(&schema, Way::Streaming)?;
 /// assert_eq!(conversion.parted(false).count(), 0);
 ///
 /// let text = "<think>Be kind.</think>Hello!<end>";
@@ -169,7 +180,7 @@ impl std::error::Error for ConvertError {}
 ///
 /// If anything in the schema has no counterpart in a response template, each with its key; and if no
 /// template that could be drafted reads any text as the schema does.
-pub fn convert(schema: &ResponseSchema) -> Result<Conversion, ConvertError> {
+pub fn convert(schema: &ResponseSchema, way: Way) -> Result<Conversion, ConvertError> {
     let plan = draft::plan(schema.as_value()).map_err(|faults| ConvertError { faults })?;
     let texts = texts::texts(schema, &plan);
     let fail = |message: String| ConvertError {
@@ -177,7 +188,7 @@ pub fn convert(schema: &ResponseSchema) -> Result<Conversion, ConvertError> {
     };
     let mut best: Option<(usize, Conversion)> = None;
     let mut refused = None;
-    for draft in plan.drafts() {
+    for draft in plan.drafts(way) {
         let template = match ResponseTemplate::from_value(&draft) {
             Ok(template) => template,
             Err(error) => {
@@ -199,9 +210,14 @@ pub fn convert(schema: &ResponseSchema) -> Result<Conversion, ConvertError> {
     }
     let Some((_, conversion)) = best else {
         let why = refused.unwrap_or_default();
-        return Err(fail(format!("no response template can be made of it: {why}")));
+        return Err(fail(format!(
+            "no response template can be made of it: {why}"
+        )));
     };
-    let whole = conversion.trials.iter().filter(|trial| trial.damage.is_none());
+    let whole = conversion
+        .trials
+        .iter()
+        .filter(|trial| trial.damage.is_none());
     let whole = whole.count();
     if whole == 0 {
         return Err(fail(

@@ -9,6 +9,9 @@ use crate::response::pattern::{Dialect, Greed, Look, Node, Syntax, parse_as};
 pub(super) struct Around {
     pub(super) before: Vec<Node>,
     pub(super) after: Vec<Node>,
+    /// What may stand in place of the group, and how much of what is before and after belongs to the group
+    /// alone.
+    pub(super) instead: Option<(Vec<Node>, usize, usize)>,
     /// Whether what comes before, or after, belongs to something else.
     is_closed: (bool, bool),
 }
@@ -20,11 +23,25 @@ pub(super) fn syntax(pattern: &str) -> Option<Syntax> {
 
 /// What stands around a group: up to what another group is in, and up to the bounds of the optional part
 /// that the group is in, if there is anything in that.
-pub(super) fn around(node: &Node, group: usize, is_other: &dyn Fn(usize) -> bool) -> Option<Around> {
+pub(super) fn around(
+    node: &Node,
+    group: usize,
+    is_other: &dyn Fn(usize) -> bool,
+) -> Option<Around> {
     match node {
         Node::Group { index, .. } if *index == group => Some(Around::default()),
         Node::Group { node, .. } | Node::Atomic(node) => around(node, group, is_other),
-        Node::Alternation(nodes) => nodes.iter().find_map(|node| around(node, group, is_other)),
+        Node::Alternation(nodes) => {
+            let mut found = nodes
+                .iter()
+                .find_map(|node| around(node, group, is_other))?;
+            let others = nodes.iter().filter(|node| !holds(node, &|_| true));
+            let others: Vec<Node> = others.cloned().collect();
+            if !others.is_empty() {
+                found.instead = Some((others, found.before.len(), found.after.len()));
+            }
+            Some(found)
+        }
         Node::Repeat { node, min, .. } => {
             let mut found = around(node, group, is_other)?;
             found.is_closed.0 |= *min == 0 && !is_optional(&found.before);
@@ -35,8 +52,17 @@ pub(super) fn around(node: &Node, group: usize, is_other: &dyn Fn(usize) -> bool
             let at = nodes.iter().position(|node| holds(node, &|i| i == group))?;
             let mut found = around(&nodes[at], group, is_other)?;
             let belongs = |node: &&Node| !holds(node, is_other);
-            let before: Vec<Node> = nodes[..at].iter().rev().take_while(belongs).cloned().collect();
-            let after: Vec<Node> = nodes[at + 1..].iter().take_while(belongs).cloned().collect();
+            let before: Vec<Node> = nodes[..at]
+                .iter()
+                .rev()
+                .take_while(belongs)
+                .cloned()
+                .collect();
+            let after: Vec<Node> = nodes[at + 1..]
+                .iter()
+                .take_while(belongs)
+                .cloned()
+                .collect();
             let are_looks = before.iter().all(|node| matches!(node, Node::Look(_)));
             if !found.is_closed.0 || are_looks {
                 found.is_closed.0 |= before.len() < at;
@@ -119,6 +145,15 @@ fn without_end_in(node: &Node) -> Option<Node> {
                 _ => Some(Node::Alternation(nodes)),
             }
         }
+        Node::Around {
+            behind,
+            negate: false,
+            node,
+        } => Some(Node::Around {
+            behind: *behind,
+            negate: false,
+            node: Box::new(without_end_in(node)?),
+        }),
         other => Some(other.clone()),
     }
 }
@@ -131,7 +166,9 @@ pub(super) fn beginning(node: &Node) -> Vec<Node> {
     };
     let is_plain = |node: &&Node| match node {
         Node::Class(class) => class.iter().map(|range| range.len()).sum::<usize>() == 1,
-        Node::Repeat { node, .. } => matches!(&**node, Node::Class(class) if class.iter().all(|range| range.end() < '!' || range.start().is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&range.start()))),
+        Node::Repeat { node, .. } => {
+            matches!(&**node, Node::Class(class) if class.iter().all(|range| range.end() < '!' || range.start().is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&range.start())))
+        }
         _ => false,
     };
     let mut plain: Vec<Node> = nodes.iter().take_while(is_plain).cloned().collect();
@@ -294,11 +331,20 @@ pub(super) fn sample(
             let first = || class.iter().next().map(|range| range.start());
             familiar.or_else(first).map(String::from)
         }
-        Node::Concat(nodes) => nodes.iter().map(|node| sample(node, fill, lavish)).collect(),
+        Node::Concat(nodes) => nodes
+            .iter()
+            .map(|node| sample(node, fill, lavish))
+            .collect(),
         Node::Alternation(nodes) => {
-            let filled = nodes.iter().filter(|node| holds(node, &|i| fill(i).is_some()));
-            let others = nodes.iter().filter(|node| !holds(node, &|i| fill(i).is_some()));
-            filled.chain(others).find_map(|node| sample(node, fill, lavish))
+            let filled = nodes
+                .iter()
+                .filter(|node| holds(node, &|i| fill(i).is_some()));
+            let others = nodes
+                .iter()
+                .filter(|node| !holds(node, &|i| fill(i).is_some()));
+            filled
+                .chain(others)
+                .find_map(|node| sample(node, fill, lavish))
         }
         Node::Repeat { node, min, .. } => {
             let has_filled = holds(node, &|i| fill(i).is_some());

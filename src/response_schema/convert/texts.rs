@@ -12,13 +12,21 @@ const MAX_TEXTS: usize = 120;
 pub(super) fn texts(schema: &ResponseSchema, plan: &Plan) -> Vec<(String, Option<&'static str>)> {
     let mut whole: Vec<String> = Vec::new();
     // Each field with one of its texts, or without any.
-    let samples: Vec<Vec<Option<String>>> = plan.fields.iter().map(|field| {
-        let samples = field.samples().into_iter().map(Some);
-        samples.chain([None]).collect()
-    }).collect();
+    let samples: Vec<Vec<Option<String>>> = plan
+        .fields
+        .iter()
+        .map(|field| {
+            let samples = field.samples().into_iter().map(Some);
+            samples.chain([None]).collect()
+        })
+        .collect();
     let mut chosen = vec![0; samples.len()];
     loop {
-        let texts: Vec<Option<&str>> = chosen.iter().zip(&samples).map(|(&at, of)| of[at].as_deref()).collect();
+        let texts: Vec<Option<&str>> = chosen
+            .iter()
+            .zip(&samples)
+            .map(|(&at, of)| of[at].as_deref())
+            .collect();
         for lavish in [false, true] {
             if let Some(text) = put_together(plan, &texts, lavish)
                 && whole.len() < MAX_TEXTS / 2
@@ -50,7 +58,11 @@ pub(super) fn texts(schema: &ResponseSchema, plan: &Plan) -> Vec<(String, Option
         .map(|(text, damage)| (text, Some(damage)))
         .take(2 * MAX_TEXTS)
         .collect();
-    whole.into_iter().map(|text| (text, None)).chain(damaged).collect()
+    whole
+        .into_iter()
+        .map(|text| (text, None))
+        .chain(damaged)
+        .collect()
 }
 
 /// One text, given what each field holds.
@@ -65,7 +77,8 @@ fn put_together(plan: &Plan, texts: &[Option<&str>], lavish: bool) -> Option<Str
         };
         return sample(&root.node, &fill, lavish);
     }
-    let of_field = |(field, text): (&super::draft::Planned, &Option<&str>)| match (text, &field.own) {
+    let of_field = |(field, text): (&super::draft::Planned, &Option<&str>)| match (text, &field.own)
+    {
         (None, _) => Some(String::new()),
         (Some(text), Some(own)) if !field.is_list() => {
             sample(&own.node, &|_| Some((*text).to_owned()), lavish)
