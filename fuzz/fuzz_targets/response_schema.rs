@@ -1,12 +1,12 @@
 //! A made-up response schema reads a made-up text: it is refused with a reason, or it reads the text
-//! twice alike, and makes no more of it than it may.
+//! twice alike, makes no more of it than it may, and is brought over or not, with a reason.
 
 #![no_main]
 
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use unjinja::response_schema::ResponseSchema;
-use unjinja::{Object, Value, json};
+use unjinja::response_schema::{ResponseSchema, Trial, Way, convert};
+use unjinja::{Object, ResponseTemplate, Value, json};
 use unjinja_fuzz::{assert_reads_back, pattern, same};
 
 /// Schemas are nested so deep at the most.
@@ -135,7 +135,25 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         }
         (first, second) => panic!("{written} reads {text:?} as {first:?} and as {second:?}"),
     }
+    if u.ratio(1, 4)? {
+        brought_over(&schema, if u.arbitrary()? { Way::Exact } else { Way::Streaming });
+    }
     Ok(())
+}
+
+/// What a schema is brought over to reads its texts as was said, and was written to a file as it is.
+fn brought_over(schema: &ResponseSchema, way: Way) {
+    match convert(schema, way) {
+        Ok(conversion) => {
+            let written = json::write(conversion.template.as_value());
+            let template = ResponseTemplate::from_json(&written).expect("it loaded before");
+            for trial in conversion.trials.iter().take(4) {
+                let again = Trial::new(schema, &template, &trial.text);
+                assert_eq!(again.agrees(), trial.agrees(), "{written} {:?}", trial.text);
+            }
+        }
+        Err(error) => assert!(!error.faults.is_empty() && !error.to_string().is_empty()),
+    }
 }
 
 fn schema(u: &mut Unstructured<'_>, depth: usize) -> Result<Object> {

@@ -42,6 +42,6 @@ mod substitution;
 mod transform;
 mod unquoted_keys;
 
-pub use convert::{Conversion, ConvertError, Trial, Way, convert};
+pub use convert::{Conversion, ConvertError, Difference, Trial, Way, convert};
 pub use error::{ReadError, SchemaError};
 pub use schema::ResponseSchema;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use unjinja::chat_template::ChatTemplate;
 use unjinja::derive::{DeriveOptions, derive};
-use unjinja::response_schema::{ResponseSchema, Trial, Way, convert};
+use unjinja::response_schema::{Difference, ResponseSchema, Trial, Way, convert};
 use unjinja::{ResponseTemplate, Value, json};
 
 use super::output::Output;
@@ -14,8 +14,8 @@ use super::{Failure, derive as derive_command, input, output, report};
 use crate::options::option_name;
 use crate::printable;
 
-/// So many texts that are not read alike are shown.
-const SHOWN: usize = 5;
+/// So many texts are shown that differ in the same way.
+const SHOWN: usize = 2;
 
 /// Bring a response schema over: write the response template that reads the same
 #[derive(Debug, clap::Args)]
@@ -208,16 +208,19 @@ impl Converted {
         delimiters.any(|delimiter| delimiter.is_chunk_dependent() != Some(false))
     }
 
-    /// The trials of whole texts, or of damaged ones, that are not read alike.
-    fn parted(&self, damaged: bool) -> impl Iterator<Item = &Trial> {
+    /// The trials of whole texts, or of damaged ones, that are not read alike, and how they differ.
+    fn parted(&self, damaged: bool) -> impl Iterator<Item = (&Trial, Difference)> {
         let trials = self.trials.iter();
-        trials.filter(move |trial| {
-            let agrees = match self.is_exact {
-                true => trial.agrees(),
-                false => trial.agrees_but_for_white_space(),
-            };
-            trial.damage.is_some() == damaged && !agrees
-        })
+        let trials = trials.filter(move |trial| trial.damage.is_some() == damaged);
+        let parted = trials.filter_map(|trial| Some((trial, trial.difference()?)));
+        parted.filter(|(_, difference)| self.is_exact || *difference != Difference::WhiteSpace)
+    }
+
+    fn count(&self, damaged: bool) -> usize {
+        let trials = self.trials.iter();
+        trials
+            .filter(|trial| trial.damage.is_some() == damaged)
+            .count()
     }
 }
 
@@ -244,41 +247,43 @@ fn human(converted: &Converted) -> String {
     let mut out = format!("{}\n", printable(&converted.way));
     if converted.is_exact && converted.reads_whole_texts_only() {
         out.push_str(
-            "it looks ahead: give it whole texts, or write one that can be streamed with by `--streaming`\n",
+            "it looks ahead: give it whole texts, or make one that streams with `--streaming`\n",
         );
     }
     for (damaged, what) in [(false, "whole texts"), (true, "damaged ones")] {
-        let all = converted.trials.iter();
-        let all = all
-            .filter(|trial| trial.damage.is_some() == damaged)
-            .count();
-        let parted: Vec<&Trial> = converted.parted(damaged).collect();
-        out.push_str(&format!(
-            "{} of {all} {what} are read alike\n",
-            all - parted.len()
-        ));
-        for trial in parted.iter().take(SHOWN) {
-            let damage = trial
-                .damage
-                .as_ref()
-                .map_or(String::new(), |damage| format!("   ({damage})"));
-            out.push_str(&format!("  the text {:?}{damage}\n", trial.text));
-            let made = |made: &Result<Value, String>| match made {
-                Ok(message) => json::write(message),
-                Err(error) => format!("error: {error}"),
-            };
-            out.push_str(&format!(
-                "    schema    {}\n",
-                printable(&made(&trial.by_schema))
-            ));
-            out.push_str(&format!(
-                "    template  {}\n",
-                printable(&made(&trial.by_template))
-            ));
-        }
-        if parted.len() > SHOWN {
-            out.push_str(&format!("  and {} more\n", parted.len() - SHOWN));
+        let parted: Vec<(&Trial, Difference)> = converted.parted(damaged).collect();
+        let all = converted.count(damaged);
+        let alike = all - parted.len();
+        out.push_str(&format!("{alike} of {all} {what} are read alike\n"));
+        let mut differences: Vec<Difference> = parted.iter().map(|(_, how)| *how).collect();
+        differences.sort();
+        differences.dedup();
+        for difference in differences {
+            let alike = parted.iter().filter(|(_, how)| *how == difference);
+            let trials: Vec<&Trial> = alike.map(|(trial, _)| *trial).collect();
+            out.push_str(&format!("  {}: {difference}\n", trials.len()));
+            let shown = trials.iter().take(SHOWN).map(|trial| compared(trial));
+            out.extend(shown);
+            if trials.len() > SHOWN {
+                out.push_str(&format!("    and {} more\n", trials.len() - SHOWN));
+            }
         }
     }
     out
+}
+
+/// A text, and what both make of it.
+fn compared(trial: &Trial) -> String {
+    let damage = trial.damage.as_ref();
+    let damage = damage.map_or(String::new(), |damage| format!("   ({damage})"));
+    let made = |made: &Result<Value, String>| match made {
+        Ok(message) => printable(&json::write(message)),
+        Err(error) => format!("error: {}", printable(error)),
+    };
+    format!(
+        "    the text    {:?}{damage}\n      schema    {}\n      template  {}\n",
+        trial.text,
+        made(&trial.by_schema),
+        made(&trial.by_template)
+    )
 }

@@ -6,19 +6,33 @@
 //! are made from the schema's own patterns, and the one is chosen that reads most of them as the schema
 //! does.
 
-mod calls;
+// In the order in which they build upon each other: no file imports from one of a later group.
+mod around;
+mod part;
+
+mod sample;
+mod write;
+
+mod item;
+mod json_item;
+mod parts;
+
+mod plan;
+
 mod draft;
-mod pattern;
 mod texts;
+mod trial;
 
 use std::fmt;
 
 use crate::diagnostic::{Diagnostic, write_lines};
-use crate::response::{ParserOptions, ResponseTemplate, Tools, parse};
-use crate::value::{Object, Value};
-use crate::white_space;
+use crate::response::{ResponseTemplate, Tools};
 
 use super::ResponseSchema;
+
+use texts::Text;
+
+pub use trial::{Difference, Trial};
 
 /// How closely a schema is followed where it looks at all of the text before it finds a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,95 +55,12 @@ pub struct Conversion {
     pub trials: Vec<Trial>,
 }
 
-/// What a schema and a template make of a text.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Trial {
-    /// The text.
-    pub text: String,
-    /// What was done to it, if it was.
-    pub damage: Option<String>,
-    /// What the schema makes of it, or why it can't read it.
-    pub by_schema: Result<Value, String>,
-    /// What the template makes of it, or why it can't read it.
-    pub by_template: Result<Value, String>,
-}
-
 impl Conversion {
     /// The trials of texts as they should be, or of damaged ones, that are not read alike.
     pub fn parted(&self, damaged: bool) -> impl Iterator<Item = &Trial> {
         let trials = self.trials.iter();
-        trials.filter(move |trial| trial.damage.is_some() == damaged && !trial.agrees())
-    }
-}
-
-impl Trial {
-    /// Lets both read a text.
-    pub fn new(schema: &ResponseSchema, template: &ResponseTemplate, text: &str) -> Trial {
-        Trial::with_prompt(schema, template, ("", &Tools::none()), text)
-    }
-
-    /// The same for a text that follows a prompt with tools, which only the template reads.
-    pub fn with_prompt(
-        schema: &ResponseSchema,
-        template: &ResponseTemplate,
-        (prefix, tools): (&str, &Tools),
-        text: &str,
-    ) -> Trial {
-        let by_schema = schema.read(text).map_err(|error| error.to_string());
-        let options = ParserOptions::default().tools(tools.clone());
-        let by_template = parse(template, prefix, text, options);
-        Trial {
-            text: text.to_owned(),
-            damage: None,
-            by_schema,
-            by_template: by_template
-                .map(Value::from)
-                .map_err(|error| error.to_string()),
-        }
-    }
-
-    /// Whether both read it alike: as the same message, or not at all. A response template leaves out
-    /// what is empty, so that makes no difference.
-    pub fn agrees(&self) -> bool {
-        self.agrees_in(without_empty)
-    }
-
-    /// The same, if white space around texts counts for nothing.
-    pub fn agrees_but_for_white_space(&self) -> bool {
-        self.agrees_in(|message| without_empty(&stripped(message)))
-    }
-
-    fn agrees_in(&self, seen: impl Fn(&Value) -> Value) -> bool {
-        match (&self.by_schema, &self.by_template) {
-            (Ok(first), Ok(second)) => seen(first).total_eq(&seen(second)),
-            (Err(_), Err(_)) => true,
-            _ => false,
-        }
-    }
-}
-
-fn stripped(message: &Value) -> Value {
-    match message {
-        Value::Object(object) => {
-            let stripped = object.iter().map(|(key, value)| {
-                let text = value.as_str().map(|text| white_space::strip(text).into());
-                (key.clone(), text.unwrap_or_else(|| value.clone()))
-            });
-            stripped.collect::<Object>().into()
-        }
-        other => other.clone(),
-    }
-}
-
-fn without_empty(message: &Value) -> Value {
-    match message {
-        Value::Object(object) => {
-            let kept = object.iter().filter(|(_, value)| !value.is_empty());
-            let kept = kept.map(|(key, value)| (key.clone(), value.clone()));
-            kept.collect::<Object>().into()
-        }
-        other => other.clone(),
+        let trials = trials.filter(move |trial| trial.damage.is_some() == damaged);
+        trials.filter(|trial| trial.difference().is_some())
     }
 }
 
@@ -139,6 +70,14 @@ fn without_empty(message: &Value) -> Value {
 pub struct ConvertError {
     /// What of it has no counterpart, at least one thing.
     pub faults: Vec<Diagnostic>,
+}
+
+impl ConvertError {
+    fn of(message: &str) -> ConvertError {
+        ConvertError {
+            faults: vec![Diagnostic::new(message)],
+        }
+    }
 }
 
 impl fmt::Display for ConvertError {
@@ -181,55 +120,55 @@ impl std::error::Error for ConvertError {}
 /// If anything in the schema has no counterpart in a response template, each with its key; and if no
 /// template that could be drafted reads any text as the schema does.
 pub fn convert(schema: &ResponseSchema, way: Way) -> Result<Conversion, ConvertError> {
-    let plan = draft::plan(schema.as_value()).map_err(|faults| ConvertError { faults })?;
+    let plan = plan::plan(schema.as_value()).map_err(|faults| ConvertError { faults })?;
     let texts = texts::texts(schema, &plan);
-    let fail = |message: String| ConvertError {
-        faults: vec![Diagnostic::new(message)],
-    };
+    if texts.is_empty() {
+        return Err(ConvertError::of(
+            "no text could be made that it reads, so nothing could be tried",
+        ));
+    }
     let mut best: Option<(usize, Conversion)> = None;
     let mut refused = None;
-    for draft in plan.drafts(way) {
-        let template = match ResponseTemplate::from_value(&draft) {
-            Ok(template) => template,
-            Err(error) => {
-                refused = Some(error.to_string());
-                continue;
+    for draft in draft::drafts(&plan, way) {
+        match ResponseTemplate::from_value(&draft) {
+            Ok(template) => {
+                let conversion = tried(template, &texts);
+                // Whole texts come first.
+                let parted = |damaged| conversion.parted(damaged).count();
+                let parted = parted(false) * 1000 + parted(true);
+                if best.as_ref().is_none_or(|(least, _)| parted < *least) {
+                    best = Some((parted, conversion));
+                }
             }
-        };
-        let trials = texts.iter().map(|(text, damage)| Trial {
-            damage: damage.map(str::to_owned),
-            ..Trial::new(schema, &template, text)
-        });
-        let trials: Vec<Trial> = trials.collect();
-        let conversion = Conversion { template, trials };
-        // Whole texts come first.
-        let parted = conversion.parted(false).count() * 1000 + conversion.parted(true).count();
-        if best.as_ref().is_none_or(|(least, _)| parted < *least) {
-            best = Some((parted, conversion));
+            Err(error) => refused = Some(error.to_string()),
         }
     }
     let Some((_, conversion)) = best else {
         let why = refused.unwrap_or_default();
-        return Err(fail(format!(
-            "no response template can be made of it: {why}"
-        )));
+        let message = format!("no response template can be made of it: {why}");
+        return Err(ConvertError::of(&message));
     };
-    let whole = conversion
-        .trials
-        .iter()
-        .filter(|trial| trial.damage.is_none());
-    let whole = whole.count();
-    if whole == 0 {
-        return Err(fail(
-            "no text could be made that it reads, so nothing could be tried".into(),
-        ));
-    }
-    if conversion.parted(false).count() == whole {
-        let text = conversion.parted(false).next().map(|trial| &*trial.text);
-        return Err(fail(format!(
-            "what was drafted reads no text as the schema does, not even {:?}",
-            text.unwrap_or_default()
+    let whole = texts.iter().filter(|text| text.damage.is_none()).count();
+    let parted: Vec<&Trial> = conversion.parted(false).collect();
+    if parted.len() == whole {
+        let text = parted.first().map_or("", |trial| &*trial.text);
+        return Err(ConvertError::of(&format!(
+            "what was drafted reads no text as the schema does, not even {text:?}"
         )));
     }
     Ok(conversion)
+}
+
+fn tried(template: ResponseTemplate, texts: &[Text]) -> Conversion {
+    let tools = Tools::none();
+    let trials = texts.iter().map(|text| Trial {
+        text: text.text.clone(),
+        damage: text.damage.map(str::to_owned),
+        by_schema: text.by_schema.clone(),
+        by_template: trial::by_template(&template, ("", &tools), &text.text),
+    });
+    Conversion {
+        trials: trials.collect(),
+        template,
+    }
 }
