@@ -19,6 +19,7 @@ mod render;
 mod report;
 mod schema;
 mod source;
+mod testimony;
 mod tui;
 
 use std::env;

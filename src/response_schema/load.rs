@@ -22,17 +22,6 @@ const OWN_KEYS: [&str; 6] = [
     "x-parser",
     "x-parser-args",
 ];
-/// Keys by which a schema is told from other documents, beside its own.
-const SCHEMA_KEYS: [&str; 5] = ["type", "properties", "items", "prefixItems", "const"];
-/// Keys of response templates.
-const TEMPLATE_KEYS: [&str; 5] = [
-    "version",
-    "fields",
-    "start_anchor",
-    "start_anchor_pattern",
-    "defaults",
-];
-
 /// So many faults are reported at the most.
 const MAX_FAULTS: usize = 100;
 /// So many schemas may stand in each other, with the whole.
@@ -57,21 +46,6 @@ pub(super) fn from_json_at(text: &str, pointer: &str) -> Result<ResponseSchema, 
             .at(pointer)
             .into()),
     }
-}
-
-pub(super) fn find_in(text: &str) -> Option<&'static str> {
-    let document = json::read(json::without_byte_order_mark(text)).ok()?;
-    let object = document.as_object()?;
-    let is_given = |key| object.get(key).is_some_and(|value| !value.is_null());
-    if is_given("response_template") {
-        return None;
-    }
-    if is_given("response_schema") {
-        return Some("/response_schema");
-    }
-    let has_any = |keys: &[&str]| keys.iter().any(|key| object.contains_key(key));
-    let is_schema = has_any(&OWN_KEYS) || has_any(&SCHEMA_KEYS);
-    (is_schema && !has_any(&TEMPLATE_KEYS)).then_some("")
 }
 
 /// Reads a schema that stands at a pointer in a JSON document, if it stands in one.

@@ -42,6 +42,8 @@ mod substitution;
 mod transform;
 mod unquoted_keys;
 
+#[cfg(feature = "check")]
+pub(crate) use convert::without_empty;
 pub use convert::{Conversion, ConvertError, Difference, Trial, Way, convert};
 pub use error::{ReadError, SchemaError};
 pub use schema::ResponseSchema;

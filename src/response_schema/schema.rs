@@ -4,12 +4,14 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
+use crate::json;
 use crate::response::pattern::Pattern;
+use crate::response::schema_in;
 use crate::value::{JsonString, Value};
 
 use super::substitution::Substitution;
 use super::transform::Transform;
-use super::{ReadError, SchemaError, load, read};
+use super::{ReadError, SchemaError, convert, load, read};
 
 /// A response schema: how the parts of a message are found in a model's output.
 ///
@@ -83,7 +85,8 @@ impl ResponseSchema {
     /// assert_eq!(ResponseSchema::find_in(r#"{"start_anchor": "A:", "fields": {}}"#), None);
     /// ```
     pub fn find_in(document: &str) -> Option<&'static str> {
-        load::find_in(document)
+        let document = json::read(json::without_byte_order_mark(document)).ok()?;
+        schema_in(&document)
     }
 
     /// The schema as it was read: the same keys in the same order.
@@ -104,6 +107,23 @@ impl ResponseSchema {
     /// ```
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.inner.warnings
+    }
+
+    /// Texts that are put together from its own patterns, and the same damaged: cut, or with more behind
+    /// them. There are none if the schema is not understood well enough for that.
+    ///
+    /// ```
+    /// # use unjinja::response_schema::ResponseSchema;
+    /// let schema = ResponseSchema::from_json(r#"{
+    ///     "type": "object",
+    ///     "x-regex": "^(?P<content>.*?)(?:<end>|$)",
+    ///     "properties": {"content": {"type": "string"}}
+    /// }"#)?;
+    /// assert!(schema.examples().contains(&"two words<end>".to_owned()));
+    /// # Ok::<(), unjinja::response_schema::SchemaError>(())
+    /// ```
+    pub fn examples(&self) -> Vec<String> {
+        convert::examples(self)
     }
 
     /// Reads a whole text: what a model has written, and nothing of the prompt.

@@ -4,13 +4,15 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use unjinja::chat_template::ChatTemplate;
+use unjinja::check::witness;
 use unjinja::derive::{DeriveOptions, derive};
 use unjinja::response_schema::{Difference, ResponseSchema, Trial, Way, convert};
 use unjinja::{ResponseTemplate, Value, json};
 
+use super::input::ReaderDocument;
 use super::output::Output;
 use super::source::SourceOptions;
-use super::{Failure, derive as derive_command, input, output, report};
+use super::{Failure, derive as derive_command, output, report};
 use crate::options::option_name;
 use crate::printable;
 
@@ -98,13 +100,14 @@ struct Converted {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let name = args.schema.display();
-    let Some(document) = input::find_schema(&args.schema)? else {
+    let ReaderDocument::Schema(document) = ReaderDocument::find(&args.schema)? else {
         return Err(Failure::Input(format!(
-            "{name}: there is no response schema here: name a file that is one, or that has one under \
-             `response_schema`"
+            "{}: there is nothing to bring over: name a file that is a response schema, or that has one under \
+             `response_schema` and no response template yet",
+            args.schema.display()
         )));
     };
+    let name = &document.name;
     let schema = document.schema()?;
     let chat_template = match &args.chat_template {
         Some(source) => Some(args.options.load(source)?),
@@ -154,18 +157,8 @@ fn derived(
     let derivation = derive(template, &options).map_err(|error| {
         Failure::Input(format!("{}: {}", template.name, error.explain(option_name)))
     })?;
-    let tools = &derivation.tools;
-    let rows = derivation.proof.iter();
-    let rows = rows.map(|row| (&row.prefix, &row.output, None));
-    let damaged = derivation.damaged.iter();
-    let damaged = damaged.map(|text| (&text.prefix, &text.output, Some(text.damage.to_string())));
-    let trials = rows.chain(damaged).map(|(prefix, output, damage)| {
-        let mut trial = Trial::with_prompt(schema, &derivation.template, (prefix, tools), output);
-        trial.damage = damage;
-        trial
-    });
     Ok(Converted {
-        trials: trials.collect(),
+        trials: witness(schema, &derivation),
         way: format!(
             "derived from {}, with {} of {} renderings recovered, and the schema reads them, too",
             template.name,

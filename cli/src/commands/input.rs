@@ -1,11 +1,11 @@
 //! Files and streams that commands read.
 
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use unjinja::chat_template::{ChatTemplate, LoadOptions, Source};
-use unjinja::check::is_fixture;
-use unjinja::response_schema::ResponseSchema;
+use unjinja::check::{Reader, is_fixture};
+use unjinja::response_schema::{ResponseSchema, SchemaError};
 use unjinja::{Diagnostic, ResponseTemplate, TemplateError, Tools, Value, files, json};
 
 use crate::incoming::Incoming;
@@ -93,23 +93,6 @@ pub(crate) fn tools(value: &Value) -> Result<(Tools, Option<String>), String> {
     }
 }
 
-/// What outputs are read with.
-#[derive(Debug, Clone)]
-pub(crate) enum Language {
-    Template(ResponseTemplate),
-    Schema(ResponseSchema),
-}
-
-impl Language {
-    /// What of it has no effect.
-    pub(crate) fn warnings(&self) -> &[Diagnostic] {
-        match self {
-            Language::Template(template) => template.warnings(),
-            Language::Schema(schema) => schema.warnings(),
-        }
-    }
-}
-
 /// A JSON document that holds a response template.
 pub(crate) struct TemplateDocument {
     /// What messages call it.
@@ -125,19 +108,8 @@ impl TemplateDocument {
     /// Finds a response template in a file of its own, in a tokenizer's configuration, or in a
     /// model's folder.
     pub(crate) fn find(path: &Path) -> Result<TemplateDocument, Failure> {
-        let in_folder = path.join("tokenizer_config.json");
-        if path.is_dir() && matches!(in_folder.try_exists(), Ok(false)) {
-            let message = "there is no tokenizer_config.json in this folder";
-            let remedy = derive_remedy(path)
-                .unwrap_or_else(|| "name the file of the response template".to_owned());
-            return Err(Failure::Input(format!(
-                "{}: {message}: {remedy}",
-                path.display()
-            )));
-        }
-        let given = path;
-        let path = if path.is_dir() { &in_folder } else { path };
-        TemplateDocument::find_in(path, read_json_text(path)?, given)
+        let file = config_in(path)?;
+        TemplateDocument::find_in(&file, read_json_text(&file)?, path)
     }
 
     /// The same in a document that has been read: what was given may be the folder that it stands in.
@@ -153,7 +125,12 @@ impl TemplateDocument {
         }
         let name = path.display().to_string();
         let pointer = ResponseTemplate::find_in(&text).map_err(|error| {
-            let remedy = derive_remedy(given).map_or_else(String::new, |how| format!(": {how}"));
+            // What is to be done about a response schema, the error says.
+            let remedy = match ResponseSchema::find_in(&text) {
+                Some(_) => None,
+                None => derive_remedy(given),
+            };
+            let remedy = remedy.map_or_else(String::new, |how| format!(": {how}"));
             Failure::Input(format!("{}{remedy}", error.in_file(name.as_str())))
         })?;
         let document = json::read(&text).ok();
@@ -185,23 +162,46 @@ fn derive_remedy(path: &Path) -> Option<String> {
     ))
 }
 
-/// Reads a response schema from a file of its own, from a tokenizer's configuration or from a model's
-/// folder. `None` if there is a response template, or neither.
-pub(crate) fn find_schema(path: &Path) -> Result<Option<SchemaDocument>, Failure> {
+/// A JSON document that holds what outputs are read with.
+pub(crate) enum ReaderDocument {
+    Template(TemplateDocument),
+    Schema(SchemaDocument),
+}
+
+impl ReaderDocument {
+    /// Finds a response template or a response schema in a file of its own, in a tokenizer's
+    /// configuration, or in a model's folder.
+    pub(crate) fn find(path: &Path) -> Result<ReaderDocument, Failure> {
+        let file = config_in(path)?;
+        let text = read_json_text(&file)?;
+        if let Some(pointer) = ResponseSchema::find_in(&text) {
+            let name = file.display().to_string();
+            return Ok(ReaderDocument::Schema(SchemaDocument {
+                name,
+                text,
+                pointer,
+            }));
+        }
+        TemplateDocument::find_in(&file, text, path).map(ReaderDocument::Template)
+    }
+}
+
+/// The file itself, or the configuration in a model's folder.
+fn config_in(path: &Path) -> Result<PathBuf, Failure> {
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
     let in_folder = path.join("tokenizer_config.json");
-    let path = match path.is_dir() {
-        true if in_folder.is_file() => &in_folder,
-        true => return Ok(None),
-        false => path,
-    };
-    let text = read_json_text(path)?;
-    Ok(
-        ResponseSchema::find_in(&text).map(|pointer| SchemaDocument {
-            name: path.display().to_string(),
-            text,
-            pointer,
-        }),
-    )
+    if matches!(in_folder.try_exists(), Ok(false)) {
+        let message = "there is no tokenizer_config.json in this folder";
+        let remedy = derive_remedy(path)
+            .unwrap_or_else(|| "name the file of the response template".to_owned());
+        return Err(Failure::Input(format!(
+            "{}: {message}: {remedy}",
+            path.display()
+        )));
+    }
+    Ok(in_folder)
 }
 
 /// A JSON document that holds a response schema.
@@ -214,10 +214,14 @@ pub(crate) struct SchemaDocument {
 }
 
 impl SchemaDocument {
+    pub(crate) fn load(&self) -> Result<ResponseSchema, SchemaError> {
+        ResponseSchema::from_json_at(&self.text, self.pointer)
+    }
+
     /// Reads the schema, and says what of it has no effect.
     pub(crate) fn schema(&self) -> Result<ResponseSchema, Failure> {
-        let text = json::without_byte_order_mark(&self.text);
-        let schema = ResponseSchema::from_json_at(text, self.pointer)
+        let schema = self
+            .load()
             .map_err(|error| Failure::Input(error.in_file(self.name.as_str()).to_string()))?;
         print_warnings(&self.name, schema.warnings());
         Ok(schema)
@@ -232,24 +236,10 @@ fn print_warnings(name: &str, warnings: &[Diagnostic]) {
 
 /// Reads what outputs are to be read with, from a file of its own or from where models keep it, and says
 /// what of it has no effect.
-pub(crate) fn read_language(path: &Path) -> Result<Language, Failure> {
-    if path == Path::new("-") {
-        let text = read_json_text(path)?;
-        if let Some(pointer) = ResponseSchema::find_in(&text) {
-            let name = path.display().to_string();
-            let document = SchemaDocument {
-                name,
-                text,
-                pointer,
-            };
-            return document.schema().map(Language::Schema);
-        }
-        let document = TemplateDocument::find_in(path, text, path)?;
-        return loaded(&document).map(Language::Template);
-    }
-    match find_schema(path)? {
-        Some(document) => document.schema().map(Language::Schema),
-        None => read_template(path).map(Language::Template),
+pub(crate) fn read_reader(path: &Path) -> Result<Reader, Failure> {
+    match ReaderDocument::find(path)? {
+        ReaderDocument::Schema(document) => document.schema().map(Reader::Schema),
+        ReaderDocument::Template(document) => loaded(&document).map(Reader::Template),
     }
 }
 

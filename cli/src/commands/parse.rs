@@ -9,13 +9,14 @@ use std::sync::Mutex;
 
 use clap::ValueEnum;
 
+use unjinja::check::Reader;
 use unjinja::response_schema::ResponseSchema;
 use unjinja::{
     Event, Object, OnMalformed, OwnedEvent, ParseError, ParserOptions, ResponseParser,
     ResponseTemplate, Tools, Value, json,
 };
 
-use super::input::{Ended, Language};
+use super::input::Ended;
 use super::jsonl::Reply;
 use super::{Failure, input, jsonl, output};
 
@@ -119,24 +120,24 @@ enum Malformed {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.check_standard_input()?;
     if let Some(path) = &args.jsonl {
-        let languages = Languages {
+        let readers = Readers {
             usual: args
                 .template
                 .as_deref()
-                .map(input::read_language)
+                .map(input::read_reader)
                 .transpose()?,
             recent: Mutex::default(),
         };
-        return jsonl::run(path, args.lossy, |case| answer(args, &languages, case));
+        return jsonl::run(path, args.lossy, |case| answer(args, &readers, case));
     }
     let Some(path) = &args.template else {
         return Err(Failure::Input(
             "give a response template with `-t`, or a batch with `--jsonl`".into(),
         ));
     };
-    let template = match input::read_language(path)? {
-        Language::Template(template) => template,
-        Language::Schema(schema) => return by_schema::run(args, &schema),
+    let template = match input::read_reader(path)? {
+        Reader::Template(template) => template,
+        Reader::Schema(schema) => return by_schema::run(args, &schema),
     };
     let tools = match &args.tools {
         Some(path) => input::read_tools(path)?,
@@ -442,27 +443,27 @@ impl<'t> Losses<'t> {
 
 /// The response templates and schemas that a batch has used last, since batches use few of them again and
 /// again.
-struct Languages {
+struct Readers {
     /// The one for lines that have none of their own.
-    usual: Option<Language>,
+    usual: Option<Reader>,
     /// Each with the JSON that it was read from, since the order of keys counts.
-    recent: Mutex<Vec<(String, Language)>>,
+    recent: Mutex<Vec<(String, Reader)>>,
 }
 
-impl Languages {
+impl Readers {
     const KEPT: usize = 16;
 
     /// The one for a case: its own, or the usual one. What is to be warned of is of its own one only: that
     /// of the other is reported once.
-    fn of_case(&self, case: &Object) -> Result<(Language, Vec<String>), String> {
+    fn of_case(&self, case: &Object) -> Result<(Reader, Vec<String>), String> {
         for key in [TEMPLATE, SCHEMA] {
             let Some(value) = case.get(key).filter(|value| !value.is_null()) else {
                 continue;
             };
-            let language = self.load(key, value)?;
-            let warnings = language.warnings().iter();
+            let reader = self.load(key, value)?;
+            let warnings = reader.warnings().iter();
             let warnings = warnings.map(|warning| format!("/{key}{warning}")).collect();
-            return Ok((language, warnings));
+            return Ok((reader, warnings));
         }
         match &self.usual {
             Some(usual) => Ok((usual.clone(), Vec::new())),
@@ -472,47 +473,47 @@ impl Languages {
         }
     }
 
-    fn load(&self, key: &str, value: &Value) -> Result<Language, String> {
+    fn load(&self, key: &str, value: &Value) -> Result<Reader, String> {
         let written = format!("{key}: {}", json::write(value));
         let known = self.recent.lock().ok().and_then(|recent| {
             let known = recent.iter().find(|(json, _)| *json == written);
-            known.map(|(_, language)| language.clone())
+            known.map(|(_, reader)| reader.clone())
         });
-        if let Some(language) = known {
-            return Ok(language);
+        if let Some(reader) = known {
+            return Ok(reader);
         }
-        let language = match key {
+        let reader = match key {
             SCHEMA => ResponseSchema::from_value(value)
-                .map(Language::Schema)
+                .map(Reader::Schema)
                 .map_err(|error| error.to_string())?,
             _ => ResponseTemplate::from_value(value)
-                .map(Language::Template)
+                .map(Reader::Template)
                 .map_err(|error| error.to_string())?,
         };
         if let Ok(mut recent) = self.recent.lock() {
             recent.truncate(Self::KEPT - 1);
-            recent.insert(0, (written, language.clone()));
+            recent.insert(0, (written, reader.clone()));
         }
-        Ok(language)
+        Ok(reader)
     }
 }
 
 /// Answers one case of a batch.
-fn answer(args: &Args, languages: &Languages, case: &Object) -> Reply {
+fn answer(args: &Args, readers: &Readers, case: &Object) -> Reply {
     let mut reply = Reply::default();
-    let language = match languages.of_case(case) {
-        Ok((language, warnings)) => {
+    let reader = match readers.of_case(case) {
+        Ok((reader, warnings)) => {
             reply.warnings = warnings;
-            language
+            reader
         }
         Err(error) => {
             reply.answer.insert("load_error", error);
             return reply;
         }
     };
-    let template = match language {
-        Language::Template(template) => template,
-        Language::Schema(schema) => {
+    let template = match reader {
+        Reader::Template(template) => template,
+        Reader::Schema(schema) => {
             match by_schema::message(&schema, case) {
                 Ok(message) => reply.answer.insert("message", message),
                 Err(error) => reply.answer.insert("error", error),

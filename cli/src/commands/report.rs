@@ -5,6 +5,7 @@ use std::env;
 use clap::ValueEnum;
 
 use super::derive::Sibling;
+use super::testimony::Testimony;
 use crate::difference;
 use crate::options::option_name;
 use crate::printable;
@@ -15,6 +16,9 @@ use unjinja::{Object, Remedy, Value, json};
 
 /// How much of a text is shown in a report.
 const SHOWN: usize = 160;
+
+/// How many texts are shown that the response schema reads otherwise.
+const SHOWN_TRIALS: usize = 3;
 
 /// How many lines are shown around those that differ.
 const LINES_AROUND: usize = 3;
@@ -133,6 +137,13 @@ pub(crate) fn derivation(
     for (why, names) in refused(derivation) {
         line(&mut out, "refused", &format!("{names}: {why}"));
     }
+    if let Some(testimony) = Testimony::of(template, derivation) {
+        line(&mut out, "schema", &testimony.statement());
+        for (trial, difference) in testimony.parted(false).take(SHOWN_TRIALS) {
+            let output = start_of(&trial.text);
+            line(&mut out, "", &format!("{difference}, on {output}"));
+        }
+    }
     out
 }
 
@@ -151,6 +162,11 @@ pub(crate) fn derivation_value(
         ("beside", siblings.iter().map(Sibling::to_value).collect()),
     ]);
     report.extend(derivation.to_value().into_object());
+    let testimony = Testimony::of(template, derivation);
+    report.insert(
+        "response_schema",
+        testimony.map(|testimony| testimony.to_value()),
+    );
     report.into()
 }
 

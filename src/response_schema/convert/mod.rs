@@ -32,6 +32,8 @@ use super::ResponseSchema;
 
 use texts::Text;
 
+#[cfg(feature = "check")]
+pub(crate) use trial::without_empty;
 pub use trial::{Difference, Trial};
 
 /// How closely a schema is followed where it looks at all of the text before it finds a part of it.
@@ -157,6 +159,14 @@ pub fn convert(schema: &ResponseSchema, way: Way) -> Result<Conversion, ConvertE
         )));
     }
     Ok(conversion)
+}
+
+/// Texts that are put together from a schema's patterns, whole and damaged.
+pub(super) fn examples(schema: &ResponseSchema) -> Vec<String> {
+    let plan = plan::plan(schema.as_value());
+    let texts = plan.map(|plan| texts::texts(schema, &plan));
+    let texts = texts.unwrap_or_default().into_iter();
+    texts.map(|text| text.text).collect()
 }
 
 fn tried(template: ResponseTemplate, texts: &[Text]) -> Conversion {

@@ -136,7 +136,7 @@ fn stripped(message: &Value) -> Value {
     }
 }
 
-fn without_empty(message: &Value) -> Value {
+pub(crate) fn without_empty(message: &Value) -> Value {
     match message {
         Value::Object(object) => {
             let kept = object.iter().filter(|(_, value)| !value.is_empty());
