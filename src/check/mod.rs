@@ -51,4 +51,4 @@ pub use run::{CaseReport, CheckOptions, CheckedCases, FileReport, Report, Unread
 pub use settings::{Settings, SettingsError};
 pub use trace::EventTrace;
 pub use update::{Update, Updated};
-pub use witness::witness;
+pub use witness::Testimony;

@@ -2,12 +2,14 @@
 
 use crate::derive::Derivation;
 use crate::response_schema::{ResponseSchema, Trial};
+use crate::value::{Object, Value};
 
-/// Lets a response schema read all that a derivation was proved on: the renderings, and the damaged texts.
+/// What a response schema says of a response template that was derived. Where the schema calls the field
+/// for reasoning otherwise, its messages get the name of the derivation.
 ///
 /// ```
 /// use unjinja::chat_template::ChatTemplate;
-/// use unjinja::check::witness;
+/// use unjinja::check::Testimony;
 /// use unjinja::derive::{DeriveOptions, derive};
 /// use unjinja::response_schema::ResponseSchema;
 ///
@@ -21,21 +23,60 @@ use crate::response_schema::{ResponseSchema, Trial};
 ///     "properties": {"role": {"const": "assistant"}, "content": {"type": "string"}}
 /// }"#)?;
 /// let derivation = derive(&template, &DeriveOptions::default())?;
-/// let trials = witness(&schema, &derivation);
-/// let whole = trials.iter().filter(|trial| trial.damage.is_none());
-/// assert_eq!(whole.filter(|trial| trial.difference().is_some()).count(), 0);
+/// let testimony = Testimony::of(&schema, &derivation);
+/// assert!(!testimony.renderings.is_empty());
+/// assert!(testimony.renderings.iter().all(|trial| trial.difference().is_none()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn witness(schema: &ResponseSchema, derivation: &Derivation) -> Vec<Trial> {
-    let rendered = derivation.proof.iter();
-    let rendered = rendered.map(|row| (&row.prefix, &row.output, None));
-    let damaged = derivation.damaged.iter();
-    let damaged = damaged.map(|text| (&text.prefix, &text.output, Some(text.damage.to_string())));
-    let trials = rendered.chain(damaged).map(|(prefix, output, damage)| {
-        let prompt = (prefix.as_str(), &derivation.tools);
-        let mut trial = Trial::with_prompt(schema, &derivation.template, prompt, output);
-        trial.damage = damage;
-        trial
-    });
-    trials.collect()
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Testimony {
+    /// What both make of the renderings that the derivation was proved on.
+    pub renderings: Vec<Trial>,
+    /// What both make of the damaged ones.
+    pub damaged: Vec<Trial>,
+    /// What both make of the [texts of the schema's own patterns](ResponseSchema::examples): they may show
+    /// what no rendering does.
+    pub own: Vec<Trial>,
+}
+
+impl Testimony {
+    /// Lets a schema and a derived template read the same texts.
+    pub fn of(schema: &ResponseSchema, derivation: &Derivation) -> Testimony {
+        let name = schema.reasoning_field();
+        let tried = |prefix: &str, output: &str| {
+            let prompt = (prefix, &derivation.tools);
+            let mut trial = Trial::with_prompt(schema, &derivation.template, prompt, output);
+            if let (Some(name), Ok(Value::Object(message))) = (&name, &mut trial.by_schema) {
+                rename(message, name, &derivation.reasoning_field);
+            }
+            trial
+        };
+        let renderings = derivation.proof.iter();
+        let damaged = derivation.damaged.iter();
+        let own = schema.examples().into_iter();
+        Testimony {
+            renderings: renderings
+                .map(|row| tried(&row.prefix, &row.output))
+                .collect(),
+            damaged: damaged
+                .map(|text| Trial {
+                    damage: Some(text.damage.to_string()),
+                    ..tried(&text.prefix, &text.output)
+                })
+                .collect(),
+            own: own.map(|text| tried("", &text)).collect(),
+        }
+    }
+}
+
+/// Gives a key another name, in its place.
+fn rename(object: &mut Object, from: &str, to: &str) {
+    let renamed = object
+        .iter()
+        .map(|(key, value)| match key.as_str() == Some(from) {
+            true => (to.into(), value.clone()),
+            false => (key.clone(), value.clone()),
+        });
+    *object = renamed.collect();
 }

@@ -109,8 +109,32 @@ impl ResponseSchema {
         &self.inner.warnings
     }
 
-    /// Texts that are put together from its own patterns, and the same damaged: cut, or with more behind
-    /// them. There are none if the schema is not understood well enough for that.
+    /// The property that reasoning is in, as far as that can be told: the one that is neither the content,
+    /// the calls nor a constant, if there is just one.
+    ///
+    /// ```
+    /// # use unjinja::response_schema::ResponseSchema;
+    /// let schema = ResponseSchema::from_json(r#"{"type": "object", "properties": {
+    ///     "role": {"const": "assistant"}, "content": {}, "thinking": {"x-regex": "<think>(.*?)</think>"}
+    /// }}"#)?;
+    /// assert_eq!(schema.reasoning_field().as_deref(), Some("thinking"));
+    /// # Ok::<(), unjinja::response_schema::SchemaError>(())
+    /// ```
+    pub fn reasoning_field(&self) -> Option<String> {
+        let properties = self.as_value().get("properties")?.as_object()?;
+        let mut others = properties.iter().filter(|(key, property)| {
+            let key = key.to_string_lossy();
+            !["role", "content", "tool_calls"].contains(&&*key) && property.get("const").is_none()
+        });
+        let (key, _) = others.next()?;
+        others
+            .next()
+            .is_none()
+            .then(|| key.to_string_lossy().into_owned())
+    }
+
+    /// Texts that are put together from its own patterns. There are none if the schema is not understood
+    /// well enough for that.
     ///
     /// ```
     /// # use unjinja::response_schema::ResponseSchema;

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use unjinja::chat_template::ChatTemplate;
-use unjinja::check::witness;
+use unjinja::check::Testimony;
 use unjinja::derive::{DeriveOptions, derive};
 use unjinja::response_schema::{Difference, ResponseSchema, Trial, Way, convert};
 use unjinja::{ResponseTemplate, Value, json};
@@ -151,16 +151,17 @@ fn derived(
 ) -> Result<Converted, Failure> {
     let mut options = DeriveOptions::default();
     options.base = args.options.base();
-    if let Some(field) = reasoning_field(schema) {
+    if let Some(field) = schema.reasoning_field() {
         options.reasoning_field = field;
     }
     let derivation = derive(template, &options).map_err(|error| {
         Failure::Input(format!("{}: {}", template.name, error.explain(option_name)))
     })?;
+    let testimony = Testimony::of(schema, &derivation);
     Ok(Converted {
-        trials: witness(schema, &derivation),
+        trials: [testimony.renderings, testimony.damaged].concat(),
         way: format!(
-            "derived from {}, with {} of {} renderings recovered, and the schema reads them, too",
+            "derived from {}, with {} of {} renderings recovered; the schema reads all texts, too",
             template.name,
             derivation.recovered(),
             derivation.proof.len()
@@ -168,20 +169,6 @@ fn derived(
         template: derivation.template.clone(),
         is_exact: false,
     })
-}
-
-/// The property of a schema that is neither content nor calls, if there is one: that of reasoning.
-fn reasoning_field(schema: &ResponseSchema) -> Option<String> {
-    let properties = schema.as_value().get("properties")?.as_object()?;
-    let mut others = properties.iter().filter(|(key, property)| {
-        !matches!(&*key.to_string_lossy(), "role" | "content" | "tool_calls")
-            && property.get("const").is_none()
-    });
-    let (key, _) = others.next()?;
-    others
-        .next()
-        .is_none()
-        .then(|| key.to_string_lossy().into_owned())
 }
 
 impl Args {

@@ -5,7 +5,7 @@ use std::env;
 use clap::ValueEnum;
 
 use super::derive::Sibling;
-use super::testimony::Testimony;
+use super::testimony;
 use crate::difference;
 use crate::options::option_name;
 use crate::printable;
@@ -137,9 +137,12 @@ pub(crate) fn derivation(
     for (why, names) in refused(derivation) {
         line(&mut out, "refused", &format!("{names}: {why}"));
     }
-    if let Some(testimony) = Testimony::of(template, derivation) {
-        line(&mut out, "schema", &testimony.statement());
-        for (trial, difference) in testimony.parted(false).take(SHOWN_TRIALS) {
+    if let Some(testimony) = testimony::of(template, derivation) {
+        line(&mut out, "schema", &testimony::statement(&testimony));
+        let texts = testimony.iter();
+        let texts = texts.flat_map(|testimony| [&testimony.renderings, &testimony.own]);
+        let parted = texts.flat_map(|trials| testimony::parted(trials));
+        for (trial, difference) in parted.take(SHOWN_TRIALS) {
             let output = start_of(&trial.text);
             line(&mut out, "", &format!("{difference}, on {output}"));
         }
@@ -162,10 +165,10 @@ pub(crate) fn derivation_value(
         ("beside", siblings.iter().map(Sibling::to_value).collect()),
     ]);
     report.extend(derivation.to_value().into_object());
-    let testimony = Testimony::of(template, derivation);
+    let testimony = testimony::of(template, derivation);
     report.insert(
         "response_schema",
-        testimony.map(|testimony| testimony.to_value()),
+        testimony.as_ref().map(testimony::to_value),
     );
     report.into()
 }

@@ -161,12 +161,13 @@ pub fn convert(schema: &ResponseSchema, way: Way) -> Result<Conversion, ConvertE
     Ok(conversion)
 }
 
-/// Texts that are put together from a schema's patterns, whole and damaged.
+/// Texts that are put together from a schema's patterns.
 pub(super) fn examples(schema: &ResponseSchema) -> Vec<String> {
     let plan = plan::plan(schema.as_value());
     let texts = plan.map(|plan| texts::texts(schema, &plan));
     let texts = texts.unwrap_or_default().into_iter();
-    texts.map(|text| text.text).collect()
+    let whole = texts.filter(|text| text.damage.is_none());
+    whole.map(|text| text.text).collect()
 }
 
 fn tried(template: ResponseTemplate, texts: &[Text]) -> Conversion {
