@@ -51,7 +51,11 @@ impl ComparisonInput {
             (Reader::Schema(schema), Reader::Template(template))
             | (Reader::Template(template), Reader::Schema(schema)) => {
                 let mut texts = of_patterns(schema);
-                texts.extend(of_markers(template, template));
+                let of_markers = of_markers(template, template).into_iter();
+                texts.extend(of_markers.map(|text| ComparisonInput {
+                    origin: "made up of the template's markers".into(),
+                    ..text
+                }));
                 texts
             }
             (Reader::Schema(first), Reader::Schema(second)) => {
@@ -141,7 +145,7 @@ fn outputs(markers: &[String], bodies: &[String]) -> Vec<String> {
 }
 
 fn text(prefix: &str, output: &str) -> ComparisonInput {
-    ComparisonInput::new("made up of markers", prefix, output)
+    ComparisonInput::new("made up of the markers of both", prefix, output)
 }
 
 /// JSON that has what the transforms of a template ask for.

@@ -51,7 +51,7 @@ impl Draft<'_> {
                     };
                     match *parser {
                         "text" => {
-                            if self.stripped >> texts & 1 == 0 {
+                            if texts >= MAX_OPEN || self.stripped >> texts & 1 == 0 {
                                 let keeps = Object::from_iter([("strip", false)]);
                                 made.insert("content_args", keeps);
                             }
