@@ -6,6 +6,7 @@
 
 mod compare;
 mod functions;
+mod values;
 
 use std::borrow::Cow;
 
@@ -17,7 +18,7 @@ use crate::value::{Number, Object, Value};
 
 use super::budget::{Budget, Exhausted};
 
-use compare::{equal, is_false, ordering};
+use compare::{compared, is_false};
 use functions::Function;
 
 /// So long an expression may be.
@@ -366,24 +367,6 @@ fn null<'v>() -> Cow<'v, Value> {
 
 fn some(value: Option<&Value>) -> Cow<'_, Value> {
     value.map_or_else(null, Cow::Borrowed)
-}
-
-fn compared(comparator: &Comparator, first: &Value, second: &Value) -> Result<Value, String> {
-    use std::cmp::Ordering::{Equal, Greater, Less};
-    let wanted = match comparator {
-        Comparator::Equal => return Ok(equal(first, second).into()),
-        Comparator::NotEqual => return Ok((!equal(first, second)).into()),
-        Comparator::LessThan => [Less, Less],
-        Comparator::LessThanEqual => [Less, Equal],
-        Comparator::GreaterThan => [Greater, Greater],
-        Comparator::GreaterThanEqual => [Greater, Equal],
-    };
-    let is_comparable = |value| matches!(value, &Value::Number(_) | &Value::String(_));
-    if !is_comparable(first) || !is_comparable(second) {
-        return Ok(Value::Null);
-    }
-    let found = ordering(first, second)?;
-    Ok(found.is_some_and(|found| wanted.contains(&found)).into())
 }
 
 /// The indices that a slice picks, as Python's `slice.indices` has them. The step is not 0.

@@ -97,7 +97,9 @@ impl Draft<'_> {
     fn marked_text(&self, field: &Planned) -> Object {
         let close = plain(&without_end(&field.around.after));
         let mut open = opening(&field.around);
-        if is_optional(&field.around.before) || (self.is_exact && !close.is_empty()) {
+        // Where the end of the text will do, nothing has to be ahead.
+        let has_to_close = !close.is_empty() && close == plain(&field.around.after);
+        if is_optional(&field.around.before) || (self.is_exact && has_to_close) {
             open.push_str(&format!("(?=.*?{close})"));
         }
         let open = either(&open, field.also.iter().map(|(open, _)| open));

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use jmespath::ast::Comparator;
+
 use crate::number;
 use crate::value::{Number, Value};
 
@@ -89,4 +91,27 @@ fn number_ordering(a: &Number, b: &Number) -> Option<Ordering> {
 fn is_whole(float: f64) -> bool {
     const TWO_TO_THE_53: f64 = 9_007_199_254_740_992.0;
     float.is_finite() && float.abs() >= TWO_TO_THE_53
+}
+
+/// What a comparison of JMESPath gives: `null` for values that have no order.
+pub(super) fn compared(
+    comparator: &Comparator,
+    first: &Value,
+    second: &Value,
+) -> Result<Value, String> {
+    use std::cmp::Ordering::{Equal, Greater, Less};
+    let wanted = match comparator {
+        Comparator::Equal => return Ok(equal(first, second).into()),
+        Comparator::NotEqual => return Ok((!equal(first, second)).into()),
+        Comparator::LessThan => [Less, Less],
+        Comparator::LessThanEqual => [Less, Equal],
+        Comparator::GreaterThan => [Greater, Greater],
+        Comparator::GreaterThanEqual => [Greater, Equal],
+    };
+    let is_comparable = |value| matches!(value, &Value::Number(_) | &Value::String(_));
+    if !is_comparable(first) || !is_comparable(second) {
+        return Ok(Value::Null);
+    }
+    let found = ordering(first, second)?;
+    Ok(found.is_some_and(|found| wanted.contains(&found)).into())
 }
