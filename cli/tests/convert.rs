@@ -128,10 +128,8 @@ fn a_schema_testifies_on_what_is_derived() {
     assert_snapshot!(line);
     let report = unjinja(&folder, "derive . --format json-report --quiet");
     let report = json::read(report.trim_end_matches("exit 0")).unwrap();
-    let own = report
-        .pointer("/response_schema/own/total")
-        .and_then(Value::as_i64);
-    assert!(own.is_some_and(|own| own > 0), "{report}");
+    let own = report.pointer("/response_schema/own/total");
+    assert!(own.is_some_and(|own| *own != Value::from(0)), "{report}");
 }
 
 #[test]

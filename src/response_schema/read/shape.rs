@@ -55,7 +55,7 @@ impl Reader {
     }
 
     /// A copy of a value that has been counted, or that the schema holds.
-    fn copied(&mut self, node: &Node, value: &Value) -> Result<Value> {
+    pub(super) fn copied(&mut self, node: &Node, value: &Value) -> Result<Value> {
         let counted = self.budget.make_copy(value);
         counted.map_err(|exhausted| node.too_large(exhausted))?;
         Ok(value.clone())

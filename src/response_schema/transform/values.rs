@@ -7,7 +7,7 @@ use crate::number;
 use crate::value::{JsonString, Number, Object, Value};
 
 use super::compare::{equal_in_python, ordering, ordering_for_sorting};
-use super::{Evaluated, null, rounded};
+use super::{Evaluated, rounded};
 
 pub(super) fn number_of(value: &Value) -> Option<&Number> {
     value.as_number()
