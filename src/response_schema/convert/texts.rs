@@ -12,6 +12,9 @@ use super::sample::sample;
 const MAX_WHOLE: usize = 60;
 /// So many ways are tried to put one together.
 const MAX_WAYS: usize = 500;
+/// About so many times a field is looked for in the characters of all whole texts together: where there are
+/// more fields, fewer texts are tried.
+const MAX_SEARCHES: usize = 4_000_000;
 
 /// A text, and what the schema makes of it.
 #[derive(Debug)]
@@ -32,6 +35,12 @@ pub(super) fn texts(schema: &ResponseSchema, plan: &Plan) -> Vec<Text> {
     let mut known = HashSet::new();
     let whole = ways(plan).take(MAX_WAYS).flatten();
     let whole = whole.filter(|text| known.insert(text.clone()));
+    let mut left = MAX_SEARCHES / plan.fields.len().max(1);
+    let whole = whole.take_while(|text| {
+        let may_be_tried = left > 0;
+        left = left.saturating_sub(text.len());
+        may_be_tried
+    });
     let whole = whole.map(|text| read(text, None));
     let is_read = |text: &Text| text.by_schema.as_ref().is_ok_and(|made| !made.is_null());
     let mut texts: Vec<Text> = whole.filter(is_read).take(MAX_WHOLE).collect();

@@ -184,6 +184,7 @@ impl std::error::Error for PatternError {}
 type Result<T> = std::result::Result<T, PatternError>;
 
 /// Parses a pattern of the `regex` module.
+#[cfg(any(test, feature = "chat-template"))]
 pub(crate) fn parse(pattern: &str) -> Result<Syntax> {
     parse_as(Dialect::Regex, pattern)
 }
