@@ -9,14 +9,16 @@ use super::item::Item;
 use super::plan::{Kind, Plan, Planned};
 use super::write::plain;
 
-/// For so many texts it is left open whether white space around them is taken off.
+/// For so many texts it is left open whether white space around them is taken off. Where there are more, it
+/// stays.
 const MAX_OPEN: usize = 4;
 
 /// The templates that may read as the schema does, the simplest first.
 pub(super) fn drafts(plan: &Plan, way: Way) -> Vec<Value> {
     let is_text = |field: &&Planned| matches!(field.kind, Kind::Text("text"));
-    let texts = plan.fields.iter().filter(is_text).count().min(MAX_OPEN);
-    let choices = 0..1_usize << (texts + 1);
+    let texts = plan.fields.iter().filter(is_text).count();
+    let open = if texts > MAX_OPEN { 0 } else { texts };
+    let choices = 0..1_usize << (open + 1);
     let drafts = choices.map(|choice| Draft {
         plan,
         is_exact: way == Way::Exact,
