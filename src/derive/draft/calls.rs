@@ -1,7 +1,8 @@
 //! The field for calls, and how the body of a call becomes a name and arguments.
 
-use crate::analysis::{CallBody, CallKeys, Dialect, Slot, Tagged};
+use crate::analysis::{CallBody, CallKeys, Slot, Tagged};
 use crate::derive::regex::{any_of, char_until, exact, loose};
+use crate::format::Dialect;
 use crate::value::{Object, Value};
 
 use super::call_texts::literal_open;
