@@ -21,7 +21,10 @@ fn each_means_what_the_table_says() {
         "properties": {"thinking": {"type": "string"}, "content": {"type": "string"}}}"#;
     place.write(
         "schema.json",
-        schema.replace("PATTERN", "^(?P<content>.*?)(?:<end>|$)"),
+        schema.replace(
+            "PATTERN",
+            "^(?:<t>(?P<thinking>.*?)</t>)?(?P<content>.*?)(?:<end>|$)",
+        ),
     );
     // Where the thoughts are all there is, it takes the end for content, which no template does.
     let odd = r"(?:<t>(?P<thinking>.+?)</t>)?(?P<content>.+?)?(?:<end>|$)";
