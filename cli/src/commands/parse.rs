@@ -1,5 +1,7 @@
 //! `unjinja parse`: an output into a message, or into events.
 
+mod by_schema;
+
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -7,6 +9,8 @@ use std::sync::Mutex;
 
 use clap::ValueEnum;
 
+use unjinja::check::Reader;
+use unjinja::response_schema::ResponseSchema;
 use unjinja::{
     Event, Object, OnMalformed, OwnedEvent, ParseError, ParserOptions, ResponseParser,
     ResponseTemplate, Tools, Value, json,
@@ -16,10 +20,13 @@ use super::input::Ended;
 use super::jsonl::Reply;
 use super::{Failure, input, jsonl, output};
 
+/// The keys of a case for what it is read with.
+const TEMPLATE: &str = "response_template";
+const SCHEMA: &str = "response_schema";
 /// What is said of an output without text.
 const EMPTY: &str = "the output is empty";
 
-/// Parse a model's output with a response template
+/// Parse a model's output with a response template or a response schema
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   The message that an output means:
@@ -37,8 +44,11 @@ const EMPTY: &str = "the output is empty";
   Also if some of it is not UTF-8:
     model | unjinja parse -t template.json --events --lossy
 
+  By a response schema, the older language: it reads whole texts, so there are no events:
+    unjinja parse -t response_schema.json output.txt
+
   Many outputs at once, one JSON object a line, each with `id`, `prefix`, `text` or `chunks`,
-  and, if it is not the one of `-t`, `response_template`:
+  and, if it is not the one of `-t`, `response_template` or `response_schema`:
     unjinja parse -t template.json --jsonl outputs.jsonl > messages.jsonl
 
 Exit codes:
@@ -47,7 +57,8 @@ Exit codes:
   2  the template is refused, or the input can't be read: what has come in of an output until then is
      parsed and printed all the same")]
 pub(crate) struct Args {
-    /// The response template, a tokenizer_config.json that has one, or a model's folder
+    /// The response template or response schema, a tokenizer_config.json that has one, or a model's
+    /// folder
     #[arg(short, long, value_name = "FILE", required_unless_present = "jsonl")]
     template: Option<PathBuf>,
 
@@ -109,22 +120,25 @@ enum Malformed {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.check_standard_input()?;
     if let Some(path) = &args.jsonl {
-        let templates = Templates {
+        let readers = Readers {
             usual: args
                 .template
                 .as_deref()
-                .map(input::read_template)
+                .map(input::read_reader)
                 .transpose()?,
             recent: Mutex::default(),
         };
-        return jsonl::run(path, args.lossy, |case| answer(args, &templates, case));
+        return jsonl::run(path, args.lossy, |case| answer(args, &readers, case));
     }
     let Some(path) = &args.template else {
         return Err(Failure::Input(
             "give a response template with `-t`, or a batch with `--jsonl`".into(),
         ));
     };
-    let template = input::read_template(path)?;
+    let template = match input::read_reader(path)? {
+        Reader::Template(template) => template,
+        Reader::Schema(schema) => return by_schema::run(args, &schema),
+    };
     let tools = match &args.tools {
         Some(path) => input::read_tools(path)?,
         None => Tools::none(),
@@ -427,54 +441,83 @@ impl<'t> Losses<'t> {
     }
 }
 
-/// The response templates that a batch has used last, since batches use few of them again and
+/// The response templates and schemas that a batch has used last, since batches use few of them again and
 /// again.
-struct Templates {
+struct Readers {
     /// The one for lines that have none of their own.
-    usual: Option<ResponseTemplate>,
+    usual: Option<Reader>,
     /// Each with the JSON that it was read from, since the order of keys counts.
-    recent: Mutex<Vec<(String, ResponseTemplate)>>,
+    recent: Mutex<Vec<(String, Reader)>>,
 }
 
-impl Templates {
+impl Readers {
     const KEPT: usize = 16;
 
-    fn load(&self, value: &Value) -> Result<ResponseTemplate, String> {
-        let written = json::write(value);
+    /// The one for a case: its own, or the usual one. What is to be warned of is of its own one only: that
+    /// of the other is reported once.
+    fn of_case(&self, case: &Object) -> Result<(Reader, Vec<String>), String> {
+        for key in [TEMPLATE, SCHEMA] {
+            let Some(value) = case.get(key).filter(|value| !value.is_null()) else {
+                continue;
+            };
+            let reader = self.load(key, value)?;
+            let warnings = reader.warnings().iter();
+            let warnings = warnings.map(|warning| format!("/{key}{warning}")).collect();
+            return Ok((reader, warnings));
+        }
+        match &self.usual {
+            Some(usual) => Ok((usual.clone(), Vec::new())),
+            None => Err(format!(
+                "there is neither `{TEMPLATE}` nor `{SCHEMA}`, and none is given by `-t`"
+            )),
+        }
+    }
+
+    fn load(&self, key: &str, value: &Value) -> Result<Reader, String> {
+        let written = format!("{key}: {}", json::write(value));
         let known = self.recent.lock().ok().and_then(|recent| {
             let known = recent.iter().find(|(json, _)| *json == written);
-            known.map(|(_, template)| template.clone())
+            known.map(|(_, reader)| reader.clone())
         });
-        if let Some(template) = known {
-            return Ok(template);
+        if let Some(reader) = known {
+            return Ok(reader);
         }
-        let template = ResponseTemplate::from_value(value).map_err(|error| error.to_string())?;
+        let reader = match key {
+            SCHEMA => ResponseSchema::from_value(value)
+                .map(Reader::Schema)
+                .map_err(|error| error.to_string())?,
+            _ => ResponseTemplate::from_value(value)
+                .map(Reader::Template)
+                .map_err(|error| error.to_string())?,
+        };
         if let Ok(mut recent) = self.recent.lock() {
             recent.truncate(Self::KEPT - 1);
-            recent.insert(0, (written, template.clone()));
+            recent.insert(0, (written, reader.clone()));
         }
-        Ok(template)
+        Ok(reader)
     }
 }
 
 /// Answers one case of a batch.
-fn answer(args: &Args, templates: &Templates, case: &Object) -> Reply {
+fn answer(args: &Args, readers: &Readers, case: &Object) -> Reply {
     let mut reply = Reply::default();
-    let template = match (case.get("response_template"), &templates.usual) {
-        (Some(template), _) => templates.load(template).inspect(|template| {
-            // Those of the one for all lines are reported once.
-            let warnings = template.warnings().iter();
-            reply
-                .warnings
-                .extend(warnings.map(|warning| format!("/response_template{warning}")));
-        }),
-        (None, Some(usual)) => Ok(usual.clone()),
-        (None, None) => Err("there is no `response_template`, and none is given by `-t`".into()),
-    };
-    let template = match template {
-        Ok(template) => template,
+    let reader = match readers.of_case(case) {
+        Ok((reader, warnings)) => {
+            reply.warnings = warnings;
+            reader
+        }
         Err(error) => {
             reply.answer.insert("load_error", error);
+            return reply;
+        }
+    };
+    let template = match reader {
+        Reader::Template(template) => template,
+        Reader::Schema(schema) => {
+            match by_schema::message(&schema, case) {
+                Ok(message) => reply.answer.insert("message", message),
+                Err(error) => reply.answer.insert("error", error),
+            };
             return reply;
         }
     };

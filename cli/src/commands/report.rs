@@ -5,6 +5,7 @@ use std::env;
 use clap::ValueEnum;
 
 use super::derive::Sibling;
+use super::testimony;
 use crate::difference;
 use crate::options::option_name;
 use crate::printable;
@@ -16,6 +17,9 @@ use unjinja::{Object, Remedy, Value, json};
 
 /// How much of a text is shown in a report.
 const SHOWN: usize = 160;
+
+/// How many texts are shown that the response schema reads otherwise.
+const SHOWN_TRIALS: usize = 3;
 
 /// How many lines are shown around those that differ.
 const LINES_AROUND: usize = 3;
@@ -134,6 +138,16 @@ pub(crate) fn derivation(
     for (why, names) in refused(derivation) {
         line(&mut out, "refused", &format!("{names}: {why}"));
     }
+    if let Some(testimony) = testimony::of(template, derivation) {
+        line(&mut out, "schema", &testimony::statement(&testimony));
+        let texts = testimony.iter();
+        let texts = texts.flat_map(|testimony| [&testimony.renderings, &testimony.own]);
+        let parted = texts.flat_map(|trials| testimony::parted(trials));
+        for (trial, difference) in parted.take(SHOWN_TRIALS) {
+            let output = start_of(&trial.text);
+            line(&mut out, "", &format!("{difference}, on {output}"));
+        }
+    }
     out
 }
 
@@ -152,6 +166,11 @@ pub(crate) fn derivation_value(
         ("beside", siblings.iter().map(Sibling::to_value).collect()),
     ]);
     report.extend(derivation.to_value().into_object());
+    let testimony = testimony::of(template, derivation);
+    report.insert(
+        "response_schema",
+        testimony.as_ref().map(testimony::to_value),
+    );
     report.into()
 }
 

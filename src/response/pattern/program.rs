@@ -10,7 +10,7 @@ use super::syntax::{self, Greed, Look, MAX_STEPS, Node, PatternError, Syntax};
 /// Index of an instruction.
 pub(crate) type Pc = u32;
 
-/// A pattern may name at most this many groups, so that a bit set of their ends fits a machine word.
+/// A pattern may keep at most this many groups, so that a bit set of their ends fits a machine word.
 const MAX_GROUPS: usize = 31;
 
 /// How many turns of repeats that may be empty have begun at a position.
@@ -58,7 +58,7 @@ pub(crate) struct Program {
     pub(crate) looks: Looks,
     /// Whether only the backtracking engine can run it.
     pub(crate) needs_backtracking: bool,
-    /// Slot 0 is the start of the match; each named group adds its start and its end.
+    /// Slot 0 is the start of the match; each group that is kept adds its start and its end.
     pub(crate) slots: usize,
     /// The sets that looks ask about, where the program has such looks.
     word_set: Option<usize>,
@@ -118,17 +118,17 @@ impl Program {
             return Err(PatternError {
                 offset: 0,
                 message: format!(
-                    "{} named groups, where {MAX_GROUPS} are the most",
+                    "{} groups that are kept, where {MAX_GROUPS} are the most",
                     syntax.groups.len()
                 ),
-                remedy: Some("write `(?:…)` for those that no transform uses".into()),
+                remedy: Some("write `(?:…)` for those that nothing is made of".into()),
             });
         }
         let end = compiler.push(Inst::Match)?;
         let start = compiler.emit(&syntax.node, end, Direction::Forward)?;
         let looks = compiler.looks;
         let word_set = match looks.word {
-            true => Some(compiler.set(&word_class(syntax.ascii)?)),
+            true => Some(compiler.set(&word_class(syntax)?)),
             false => None,
         };
         let newline_set = (looks.line || looks.final_newline).then(|| compiler.set(&single('\n')));
@@ -441,8 +441,9 @@ fn single(c: char) -> ClassUnicode {
 }
 
 /// What `\w` means, which is also what word boundaries go by.
-fn word_class(ascii: bool) -> Result<ClassUnicode, PatternError> {
-    let word = syntax::parse(if ascii { r"(?a)\w" } else { r"\w" })?;
+fn word_class(syntax: &Syntax) -> Result<ClassUnicode, PatternError> {
+    let written = if syntax.ascii { r"(?a)\w" } else { r"\w" };
+    let word = syntax::parse_as(syntax.dialect, written)?;
     Ok(match word.node {
         Node::Class(class) => class,
         _ => ClassUnicode::empty(),
