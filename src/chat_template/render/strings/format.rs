@@ -18,7 +18,10 @@ pub(in crate::chat_template::render) fn check_format(
     if template.split(|c: char| !c.is_ascii_digit()).any(is_long) {
         return Err(invalid("a number in the format is too large"));
     }
-    let longest = args.iter().map(|value| printing::str(value).len()).max();
+    let mut longest = None;
+    for value in args {
+        longest = longest.max(Some(printing::str(value)?.len()));
+    }
     let fields = template.matches('{').count();
     let padding = 10_usize.pow(MAX_WIDTH_DIGITS as u32);
     let padded = if template.contains(':') { padding } else { 0 };
