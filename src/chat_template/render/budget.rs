@@ -18,9 +18,9 @@ pub(super) const MAX_RECURSION: usize = 200;
 /// Bytes that a template may make, with those that stand for what it reads and looks at.
 const MAX_BYTES: usize = 256 << 20;
 /// So many bytes are read in the time that it takes to make one.
-const READ_PER_MADE: usize = 16;
+const READ_PER_MADE: usize = 8;
 /// To look at a value takes as long as to make so many bytes.
-const LOOK: usize = 32;
+const LOOK: usize = 64;
 /// Bytes of a single text or list: what takes long with more of them can't be interrupted.
 pub(super) const MAX_PIECE: usize = 16 << 20;
 /// Pieces from this size on are an occasion to look at the clock.

@@ -67,8 +67,8 @@ fn json_indent(args: &Arguments) -> Result<Option<usize>, Error> {
 
 /// What `json.loads` reads; not a filter of Python's Jinja, but one that some engines have.
 fn from_json(text: &str) -> Result<Value, Error> {
-    // Two bytes may already be a value.
-    budget::look(text.len().saturating_mul(2))?;
+    // Few bytes may already be a value.
+    budget::look(text.len())?;
     json::read(text)
         .map(|value| to_template(&value))
         .map_err(|error| invalid(format!("this is not JSON: {error}")))

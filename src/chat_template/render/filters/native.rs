@@ -78,12 +78,10 @@ fn add_tests_to(environment: &mut Environment<'_>) {
     });
 }
 
-/// Counts a text, or the items of a list.
+/// Counts the characters of a text, or the items of a list.
 fn look_at(value: &Value) -> Result<(), Error> {
-    match value.as_bytes() {
-        Some(text) => budget::spend(text.len()),
-        None => budget::look(value.len().unwrap_or(1)),
-    }
+    let characters = value.as_bytes().map(<[u8]>::len);
+    budget::look(characters.or_else(|| value.len()).unwrap_or(1))
 }
 
 fn cased(value: &Value, change: impl Fn(&str) -> String) -> Result<Value, Error> {

@@ -3,7 +3,7 @@
 use minijinja::{Error, Value};
 
 use crate::chat_template::render::error::invalid;
-use crate::chat_template::render::{budget, printing};
+use crate::chat_template::render::{budget, items, printing};
 
 /// Widths with more digits than this are refused.
 const MAX_WIDTH_DIGITS: usize = 4;
@@ -20,6 +20,8 @@ pub(in crate::chat_template::render) fn check_format(
     }
     let mut longest = None;
     for value in args {
+        // minijinja prints it by going into all that it holds, however deep.
+        items::count_all(value)?;
         longest = longest.max(Some(printing::str(value)?.len()));
     }
     let fields = template.matches('{').count();
