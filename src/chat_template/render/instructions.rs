@@ -104,10 +104,10 @@ const GENERATING: [&str; 8] = [
 ];
 
 /// Raw text longer than this is written by way of the formatter, which counts it.
-const SHORT_TEXT: usize = 16;
+const SHORT_TEXT: usize = 32;
 
-/// Replaces the instructions, and adds the functions that they call.
-pub(super) fn replace(compiled: &mut CompiledTemplate<'_>, environment: &mut Environment<'_>) {
+/// Adds the functions that are called in place of instructions.
+pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter(ADD, operators::add);
     environment.add_filter(CONCAT, operators::concat);
     environment.add_filter(MULTIPLY, operators::multiply);
@@ -146,6 +146,10 @@ pub(super) fn replace(compiled: &mut CompiledTemplate<'_>, environment: &mut Env
     environment.add_filter(LESS_OR_EQUAL, order(Ordering::is_le));
     environment.add_filter(GREATER, order(Ordering::is_gt));
     environment.add_filter(GREATER_OR_EQUAL, order(Ordering::is_ge));
+}
+
+/// Replaces the instructions of a template.
+pub(super) fn replace(compiled: &mut CompiledTemplate<'_>) {
     let all = || std::iter::once(&compiled.instructions).chain(compiled.blocks.values());
     let changes_lists = all().any(changes_lists);
     let macros: Vec<HashSet<u32>> = all().map(macro_starts).collect();

@@ -42,7 +42,7 @@ mod time;
 mod values;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use minijinja::machinery::{CompiledTemplate, TemplateConfig, make_string_output};
 use minijinja::syntax::SyntaxConfig;
@@ -172,25 +172,31 @@ fn syntax() -> SyntaxConfig {
     builder.build().unwrap_or_default()
 }
 
+/// All that every template can use.
+static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    // Without minijinja's own filters and tests, which count nothing.
+    let mut environment = Environment::empty();
+    environment.set_syntax(syntax());
+    // So that errors name the expression that is undefined.
+    environment.set_debug(true);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_recursion_limit(budget::MAX_RECURSION);
+    environment.set_fuel(Some(budget::MAX_STEPS));
+    environment.set_formatter(printing::format);
+    environment.set_unknown_method_callback(methods::call);
+    filters::add_to(&mut environment);
+    globals::add_to(&mut environment);
+    instructions::add_to(&mut environment);
+    environment
+});
+
 impl<'t> Renderer<'t> {
     fn new(prepared: &'t PreparedTemplate) -> Result<Renderer<'t>, RenderError> {
         let compiled = prepared.compiled();
         let mut compiled = compiled.map_err(|error| prepared.error(&error))?;
-        // Without minijinja's own filters and tests, which count nothing.
-        let mut environment = Environment::empty();
-        environment.set_syntax(syntax());
-        // So that errors name the expression that is undefined.
-        environment.set_debug(true);
-        environment.set_auto_escape_callback(|_| AutoEscape::None);
-        environment.set_recursion_limit(budget::MAX_RECURSION);
-        environment.set_fuel(Some(budget::MAX_STEPS));
-        environment.set_formatter(printing::format);
-        environment.set_unknown_method_callback(methods::call);
-        filters::add_to(&mut environment);
-        globals::add_to(&mut environment);
-        instructions::replace(&mut compiled, &mut environment);
+        instructions::replace(&mut compiled);
         Ok(Renderer {
-            environment,
+            environment: ENVIRONMENT.clone(),
             compiled,
             prepared,
         })
