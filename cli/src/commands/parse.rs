@@ -569,7 +569,7 @@ fn replay(
     }
     for (index, chunk) in chunks.into_iter().enumerate() {
         let events = parser
-            .feed(chunk)
+            .feed(&chunk)
             .map_err(|error| (error.to_string(), Value::from(index)))?;
         if let Some(Value::Array(all)) = answer.get_mut("events") {
             all.push(noted(&events));
@@ -584,28 +584,92 @@ fn replay(
     Ok(())
 }
 
-fn chunks(case: &Object) -> Result<Vec<&str>, (String, Value)> {
+fn chunks(case: &Object) -> Result<Vec<String>, (String, Value)> {
     let fail = |message: &str| (message.to_owned(), Value::from(0));
     match (case.get("chunks"), case.get("text")) {
-        (Some(Value::Array(chunks)), _) => chunks
-            .iter()
-            .map(|chunk| {
-                chunk
-                    .as_str()
-                    .ok_or_else(|| fail("a chunk is no valid text"))
-            })
-            .collect(),
+        (Some(Value::Array(chunks)), _) => {
+            joined_pairs(chunks).ok_or_else(|| fail("a chunk is no valid text"))
+        }
         (None | Some(Value::Null), Some(text)) => {
             let text = text
                 .as_str()
                 .ok_or_else(|| fail("`text` is no valid text"))?;
-            Ok(vec![text])
+            Ok(vec![text.to_owned()])
         }
         _ => Err(fail("there are neither `chunks` nor `text`")),
+    }
+}
+
+/// Chunks as text, where a character that is cut in two, as a pair of surrogates, comes with its second
+/// half; `None` if there are other halves.
+fn joined_pairs(chunks: &[Value]) -> Option<Vec<String>> {
+    let mut texts = Vec::new();
+    let mut first_half = None;
+    for chunk in chunks {
+        let mut bytes = chunk.as_json_string()?.as_wtf8();
+        let mut text = String::new();
+        if let Some(first) = first_half.filter(|_| !bytes.is_empty()) {
+            let (start, rest) = bytes.split_at_checked(3)?;
+            let both = [first, surrogate(start)?];
+            text.push(char::decode_utf16(both).next()?.ok()?);
+            (first_half, bytes) = (None, rest);
+        }
+        if let Some((rest, end)) = bytes.len().checked_sub(3).map(|at| bytes.split_at(at))
+            && let Some(half) = surrogate(end)
+        {
+            (first_half, bytes) = (Some(half), rest);
+        }
+        text.push_str(std::str::from_utf8(bytes).ok()?);
+        texts.push(text);
+    }
+    first_half.is_none().then_some(texts)
+}
+
+/// The half of a pair that three bytes of WTF-8 stand for.
+fn surrogate(bytes: &[u8]) -> Option<u16> {
+    match *bytes {
+        [0xed, second @ 0xa0..=0xbf, third] => {
+            Some(0xd000 | u16::from(second & 0x3f) << 6 | u16::from(third & 0x3f))
+        }
+        _ => None,
     }
 }
 
 fn values(events: &[OwnedEvent]) -> Value {
     let values: Vec<Value> = events.iter().map(OwnedEvent::to_value).collect();
     values.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use unjinja::{Value, json};
+
+    use super::joined_pairs;
+
+    #[test]
+    fn characters_that_chunks_cut_in_two_are_put_together() {
+        for (chunks, expected) in [
+            (r#"["a", "", "é"]"#, Some(&["a", "", "é"][..])),
+            (r#"["a\ud83d", "\ude00b"]"#, Some(&["a", "😀b"])),
+            (
+                r#"["\ud83d", "", "\ude00\ud83d", "\ude00"]"#,
+                Some(&["", "", "😀", "😀"]),
+            ),
+            (r#"["a\ud83d", "b"]"#, None),
+            (r#"["a\ud83d", "bcde"]"#, None),
+            (r#"["a\ud83d"]"#, None),
+            (r#"["\ude00"]"#, None),
+            (r#"["\ud83db"]"#, None),
+            (r#"["a", 1]"#, None),
+        ] {
+            let Ok(Value::Array(all)) = json::read(chunks) else {
+                panic!("{chunks} is a list");
+            };
+            let texts = joined_pairs(&all);
+            let texts = texts
+                .as_ref()
+                .map(|texts| texts.iter().map(String::as_str).collect::<Vec<_>>());
+            assert_eq!(texts.as_deref(), expected, "{chunks}");
+        }
+    }
 }
