@@ -88,12 +88,16 @@ impl CallRenderings {
         })
     }
 
-    /// Beside a text, what stands before it, and between it and the body of the call, which begins so far
-    /// before the key of its argument. `None` if the text stands behind the call.
-    pub(super) fn around_text(&self, lead: usize) -> Option<(&str, &str)> {
-        let (before, rest) = self.with_text.as_deref()?.split_once(self.text.as_str())?;
-        let body = self.first_argument(rest)?.key.start.checked_sub(lead)?;
-        Some((before, rest.get(..body)?))
+    /// What stands before a text beside the call, and what stands behind it.
+    pub(super) fn around_text(&self) -> Option<(&str, &str)> {
+        self.with_text.as_deref()?.split_once(self.text.as_str())
+    }
+
+    /// What stands between a text and the body of the call behind it, which begins so far before the key
+    /// of its argument.
+    pub(super) fn between_text_and_body(&self, lead: usize) -> Option<&str> {
+        let (_, behind) = self.around_text()?;
+        behind.get(..self.first_argument(behind)?.key.start.checked_sub(lead)?)
     }
 
     /// Where the argument of the one call stands.

@@ -31,18 +31,18 @@ pub(super) fn find(
     let renderings = CallRenderings::render(prober, surroundings.headers, probe)?;
     let located = LocatedBody::find(&renderings)?;
     let alone = before_call(&renderings, &located, surroundings.reasoning_close);
-    let beside_text = BesideText::of(&renderings, &located, &alone, surroundings);
-    let before = beside_text
-        .as_ref()
-        .map_or(alone, |text| text.before_call.clone());
-    let shape = with_surroundings(&renderings, located, before, surroundings);
+    let BesideText {
+        before_call,
+        around,
+    } = BesideText::of(&renderings, &located, alone, surroundings);
+    let shape = with_surroundings(&renderings, located, before_call, surroundings);
     // A name that stands elsewhere than before the arguments can't be captured.
     let needs_name = !matches!(shape.body, CallBody::Object(..) | CallBody::Array(..));
     let is_found = shape.open.contains(&Slot::Name) || !needs_name;
-    is_found.then(|| (shape, beside_text.map_or_else(Vec::new, |text| text.around)))
+    is_found.then_some((shape, around))
 }
 
-/// What stands around a text that a call follows.
+/// What stands around a text beside a call.
 struct BesideText {
     /// What stands before the body of a call with a text before it and without. A text may stand amid what
     /// opens calls: `<say></say><do>` is what opens them after `<say>` and a text.
@@ -55,34 +55,35 @@ impl BesideText {
     fn of(
         renderings: &CallRenderings,
         located: &LocatedBody,
-        alone: &str,
+        alone: String,
         surroundings: &CallSurroundings<'_>,
-    ) -> Option<BesideText> {
-        let lead = renderings.string_span()?.key.start - located.range.start;
-        let (before, between) = renderings.around_text(lead)?;
-        let between = numbered(between);
-        let before_call = shared_end(alone, &between);
-        if !markers(before_call).any(|_| true) {
-            return None;
+    ) -> BesideText {
+        let lead = renderings.string_span();
+        let lead = lead.map_or(0, |span| span.key.start - located.range.start);
+        let mut before_call = alone;
+        if let Some(between) = renderings.between_text_and_body(lead) {
+            let shared = shared_end(&before_call, &numbered(between)).to_owned();
+            if markers(&shared).next().is_some() {
+                before_call = shared;
+            }
         }
-        let behind = &between[..between.len() - before_call.len()];
+        let (before, behind) = renderings.around_text().unwrap_or_default();
         let around = markers(before)
             .last()
             .into_iter()
             .chain(markers(behind).next());
-        let around = around.filter(|marker| {
-            let known = [
-                surroundings.before_content,
-                surroundings.after_content,
-                surroundings.reasoning_close.unwrap_or_default(),
-                before_call,
-            ];
-            !known.into_iter().any(|text| text.contains(marker))
-        });
-        Some(BesideText {
+        let known = [
+            surroundings.before_content,
+            surroundings.after_content,
+            surroundings.reasoning_close.unwrap_or_default(),
+            &before_call,
+            &renderings.one_call[located.range.end..],
+        ];
+        let around = around.filter(|marker| !known.iter().any(|text| text.contains(marker)));
+        BesideText {
             around: around.map(str::to_owned).collect(),
-            before_call: before_call.to_owned(),
-        })
+            before_call,
+        }
     }
 }
 

@@ -75,6 +75,7 @@ pub enum Content {
     Plain,
     Wrapped(Pair),
     BesideReasoning(Pair),
+    BesideCalls(Pair),
 }
 
 #[derive(Debug, Clone, PartialEq)]

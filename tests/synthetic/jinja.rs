@@ -306,8 +306,20 @@ fn assistant(format: &Format, page: &mut Page) {
     }
 }
 
+fn wrapped(pair: &Pair) -> Text {
+    Text::of(&pair.open).and("content").with(&pair.close)
+}
+
+/// Content that is wrapped only in some company.
+fn in_company(company: &str, pair: &Pair, page: &mut Page) {
+    page.tag(&format!("if content and {company}"));
+    page.print(wrapped(pair));
+    page.tag("else");
+    page.print(Text::default().and("content"));
+    page.end("if");
+}
+
 fn content_of_turn(format: &Format, page: &mut Page) {
-    let wrapped = |pair: &Pair| Text::of(&pair.open).and("content").with(&pair.close);
     if let (Some(joint), Some(_)) = (&format.joint, &format.reasoning) {
         page.tag("if thought and content");
         page.print(Text::of(joint));
@@ -320,13 +332,8 @@ fn content_of_turn(format: &Format, page: &mut Page) {
             page.print(wrapped(pair));
             page.end("if");
         }
-        Content::BesideReasoning(pair) => {
-            page.tag("if content and thought");
-            page.print(wrapped(pair));
-            page.tag("else");
-            page.print(Text::default().and("content"));
-            page.end("if");
-        }
+        Content::BesideReasoning(pair) => in_company("thought", pair, page),
+        Content::BesideCalls(pair) => in_company("message.tool_calls", pair, page),
     }
 }
 

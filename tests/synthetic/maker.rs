@@ -102,6 +102,14 @@ impl Maker {
                 let space = self.line(30);
                 Content::BesideReasoning(self.pair(&["response", "answer", "final"]).spaced(space))
             }
+            (20..25, _) if calls.is_some() => {
+                let space = self.line(30);
+                match self.pair(&["say", "note", "remark"]).spaced(space) {
+                    // Words may as well be said.
+                    pair if pair.open.contains(": ") => Content::Plain,
+                    pair => Content::BesideCalls(pair),
+                }
+            }
             _ => Content::Plain,
         };
         let opened = reasoning.as_ref().is_some_and(|r| r.opened_by_prompt);
