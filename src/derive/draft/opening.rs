@@ -151,6 +151,10 @@ impl Drafter<'_> {
     /// all, or by the start of the turn, and the next by standing behind it.
     fn chained(&self, shape: &CallShape, slots: &[Slot]) -> String {
         let section = shape.section_open.trim();
+        let first_text = match slots.first() {
+            Some(Slot::Text(text)) => text.as_str(),
+            _ => "",
+        };
         let own = match (&shape.body, slots.is_empty()) {
             (CallBody::Object(keys, _) | CallBody::Array(keys, _), _) => {
                 format!(
@@ -162,9 +166,14 @@ impl Drafter<'_> {
             (CallBody::Arguments(_), _) => format!("{}(?=\\{{)", self.slots_pattern(slots, true)),
             _ => self.slots_pattern(slots, true),
         };
-        // Only what looks ahead for all of a call's keys may begin anywhere.
+        // Only what looks ahead for all of a call's keys may begin anywhere, or for the brace behind
+        // a name that has a text of its own before it.
         let is_keyed = self.choices.split_objects
-            || matches!(shape.body, CallBody::Object(..) | CallBody::Array(..));
+            || match shape.body {
+                CallBody::Object(..) | CallBody::Array(..) => true,
+                CallBody::Arguments(_) => !first_text.trim().is_empty(),
+                _ => false,
+            };
         let start = match (section.is_empty(), self.choices.calls_anywhere && is_keyed) {
             (true, true) => return own,
             (true, false) => self.turn_start(),
