@@ -49,6 +49,9 @@ impl Drafter<'_> {
         if close.is_empty() && section.is_empty() {
             return None;
         }
+        if self.choices.text_follows {
+            return Some(format!("{both}\\s*"));
+        }
         let mut ends: Vec<String> = self.turn_ends().iter().map(|end| exact(end)).collect();
         ends.push("\\Z".to_owned());
         Some(format!("{both}\\s*(?={})", any_of(&ends)))
