@@ -102,7 +102,11 @@ impl Drafter<'_> {
                 // Where nothing at all opens a call, it must not end where it begins.
                 (true, true) if !separator.is_empty() => format!("{behind}(?=\\s+{head})"),
                 // White space goes along, unless the next call wants to see it.
-                (true, _) if opens_clearly(shape) => format!("{behind}\\s*(?={head})"),
+                (true, is_bare)
+                    if opens_clearly(shape) || (!is_bare && self.begins_anywhere(shape)) =>
+                {
+                    format!("{behind}\\s*(?={head})")
+                }
                 _ => format!("{behind}(?={separator}{head})"),
             },
         )

@@ -147,14 +147,23 @@ impl Drafter<'_> {
         }
     }
 
+    /// Whether calls that nothing clear opens may begin within a text: only those that look ahead for
+    /// all of a call's keys, or for the brace behind a name that has a text of its own before it.
+    pub(super) fn begins_anywhere(&self, shape: &CallShape) -> bool {
+        let has_text = |slot: &Slot| matches!(slot, Slot::Text(text) if !text.trim().is_empty());
+        let is_keyed = match shape.body {
+            CallBody::Object(..) | CallBody::Array(..) => true,
+            CallBody::Arguments(_) => shape.open.first().is_some_and(has_text),
+            _ => false,
+        };
+        let is_keyed = is_keyed || self.choices.split_objects;
+        shape.section_open.trim().is_empty() && self.choices.calls_anywhere && is_keyed
+    }
+
     /// The expression for calls that nothing clear opens: the first is known by what opens them
     /// all, or by the start of the turn, and the next by standing behind it.
     fn chained(&self, shape: &CallShape, slots: &[Slot]) -> String {
         let section = shape.section_open.trim();
-        let first_text = match slots.first() {
-            Some(Slot::Text(text)) => text.as_str(),
-            _ => "",
-        };
         let own = match (&shape.body, slots.is_empty()) {
             (CallBody::Object(keys, _) | CallBody::Array(keys, _), _) => {
                 format!(
@@ -166,18 +175,10 @@ impl Drafter<'_> {
             (CallBody::Arguments(_), _) => format!("{}(?=\\{{)", self.slots_pattern(slots, true)),
             _ => self.slots_pattern(slots, true),
         };
-        // Only what looks ahead for all of a call's keys may begin anywhere, or for the brace behind
-        // a name that has a text of its own before it.
-        let is_keyed = self.choices.split_objects
-            || match shape.body {
-                CallBody::Object(..) | CallBody::Array(..) => true,
-                CallBody::Arguments(_) => !first_text.trim().is_empty(),
-                _ => false,
-            };
-        let start = match (section.is_empty(), self.choices.calls_anywhere && is_keyed) {
-            (true, true) => return own,
-            (true, false) => self.turn_start(),
-            (false, _) => format!("{}\\s*", loose(section)),
+        let start = match section {
+            _ if self.begins_anywhere(shape) => return own,
+            "" => self.turn_start(),
+            _ => format!("{}\\s*", loose(section)),
         };
         if !shape.several || matches!(shape.body, CallBody::Array(..)) {
             return format!("{start}{own}");
