@@ -3,7 +3,8 @@
 //! In `<|open|>think<|sep|>…<|close|>think<|sep|>` no bracketed piece says by itself what begins or
 //! ends: `<|open|>` stands before everything. What makes a marker is the piece together with the word
 //! behind it, up to the piece that ends it. And where the same sign stands before every tag, as in
-//! `::<call>…::</call>`, the sign and the tag are one marker.
+//! `::<call>…::</call>`, the sign and the tag are one marker. So is a word between two signs, as in
+//! `#CALL#`, where the sign stands around words and nowhere else.
 //!
 //! [`Lexicon::mark`] puts such a marker in brackets that nobody writes, so that all that cuts texts
 //! into [pieces] takes it for one. [`unmarked`] takes the brackets out again.
@@ -28,6 +29,8 @@ pub(crate) struct Lexicon {
     before_words: BTreeSet<String>,
     /// The signs that stand before every tag.
     before_tags: Vec<String>,
+    /// The single signs that stand around words only, as in `#CALL#`.
+    around_words: BTreeSet<char>,
 }
 
 impl Lexicon {
@@ -35,12 +38,13 @@ impl Lexicon {
     pub(super) fn learn<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> Lexicon {
         Lexicon {
             before_words: before_words(texts.clone(), stem),
-            before_tags: before_tags(texts, stem),
+            before_tags: before_tags(texts.clone(), stem),
+            around_words: around_words(texts, stem),
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.before_words.is_empty() && self.before_tags.is_empty()
+        self.before_words.is_empty() && self.before_tags.is_empty() && self.around_words.is_empty()
     }
 
     /// The text with its markers of several parts in brackets that nobody writes.
@@ -68,6 +72,11 @@ impl Lexicon {
         if let Some(lead) = leads.find(|lead| text.starts_with(lead.as_str())) {
             let tag = first_piece(&text[lead.len()..])?;
             return is_marker(tag).then_some(lead.len() + tag.len());
+        }
+        if let Some((sign, word)) = word_between_signs(text)
+            && self.around_words.contains(&sign)
+        {
+            return Some(word.len() + 2 * sign.len_utf8());
         }
         let first = first_piece(text)?;
         if !self.before_words.contains(first) {
@@ -188,6 +197,51 @@ fn before_tags<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> 
     found.map(|(lead, _)| lead.concat()).into_iter().collect()
 }
 
+/// The signs that stand alone around words, and nowhere else, and not around one word only.
+fn around_words<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeSet<char> {
+    let mut words: BTreeMap<char, Option<BTreeSet<&str>>> = BTreeMap::new();
+    for text in texts {
+        let mut rest = text;
+        while let Some(piece) = first_piece(rest) {
+            let mut length = piece.len();
+            if let Some(sign) = piece.chars().next().filter(|sign| can_stand_around(*sign)) {
+                let known = words.entry(sign).or_insert_with(|| Some(BTreeSet::new()));
+                match (word_between_signs(rest), known.as_mut()) {
+                    (Some((_, word)), Some(known)) if !word.contains(stem) => {
+                        known.insert(word);
+                        length = word.len() + 2 * sign.len_utf8();
+                    }
+                    _ => *known = None,
+                }
+            }
+            rest = &rest[length..];
+        }
+    }
+    words.retain(|_, words| words.as_ref().is_some_and(|words| words.len() >= MIN_WORDS));
+    words.into_keys().collect()
+}
+
+/// The sign with which a text begins, and the word between it and the next of its kind.
+fn word_between_signs(text: &str) -> Option<(char, &str)> {
+    let sign = text.chars().next().filter(|sign| can_stand_around(*sign))?;
+    let rest = &text[sign.len_utf8()..];
+    let belongs = |c: char| c.is_alphanumeric() || "_-/".contains(c);
+    let end = rest.find(|c| !belongs(c)).filter(|end| *end <= LONGEST)?;
+    let (word, behind) = rest.split_at(end);
+    let is_word = word.contains(char::is_alphabetic);
+    let is_single = behind.starts_with(sign) && !behind[sign.len_utf8()..].starts_with(sign);
+    (is_word && is_single).then_some((sign, word))
+}
+
+/// Whether a sign can stand around the word of a marker: these are of JSON, of paths, or make words
+/// bold.
+fn can_stand_around(c: char) -> bool {
+    !c.is_alphanumeric()
+        && !c.is_whitespace()
+        && !is_slot(c)
+        && !"{}[]()<>\"',:;/\\._-*~`|".contains(c)
+}
+
 /// Whether one of the tags closes what another opens.
 fn has_pair(tags: &BTreeSet<&str>) -> bool {
     let first_word = |tag: &str| {
@@ -284,6 +338,21 @@ mod tests {
             marked(&texts, texts[0]),
             "{^|<call>}{^|<zq1>}zq2{^|</zq1>}{^|</call>}{^|<go>}"
         );
+    }
+
+    #[test]
+    fn a_sign_around_words_and_nowhere_else_makes_one_marker_with_each() {
+        let texts = ["%CALL% zq1\n%ARGS%: {\"zq2\": 5}\n%/CALL%<end>"];
+        let expected = "{%CALL%} zq1\n{%ARGS%}: {\"zq2\": 5}\n{%/CALL%}<end>";
+        assert_eq!(marked(&texts, texts[0]), expected);
+        let elsewhere = [
+            "%CALL% zq1\n%ARGS% 5 % 3",
+            "%CALL% zq1 %CALL%",
+            "%zq1% %CALL% %ARGS%",
+        ];
+        for text in elsewhere {
+            assert!(learned(&[text]).is_empty(), "{text}");
+        }
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub(super) struct Choices {
     pub(super) loose_header: bool,
     /// Whether the first of several markers that open a call may be left out.
     pub(super) optional_lead: bool,
+    /// Whether a text may follow what closes calls, however unclear that is.
+    pub(super) text_follows: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -73,7 +75,7 @@ pub(super) struct OpenChoice {
 }
 
 /// All that is to be chosen.
-pub(super) const OPEN_CHOICES: [OpenChoice; 9] = [
+pub(super) const OPEN_CHOICES: [OpenChoice; 10] = [
     OpenChoice {
         describe: |choices| match choices.thinking_open {
             ThinkingOpen::Marker => "a marker opens reasoning, whether or not it is closed later",
@@ -139,6 +141,13 @@ pub(super) const OPEN_CHOICES: [OpenChoice; 9] = [
         },
         adopt: |choices, other| choices.optional_lead = other.optional_lead,
     },
+    OpenChoice {
+        describe: |choices| match choices.text_follows {
+            true => "a text may follow calls",
+            false => "the turn ends after calls that nothing clear closes",
+        },
+        adopt: |choices, other| choices.text_follows = other.text_follows,
+    },
 ];
 
 #[cfg(test)]
@@ -157,6 +166,7 @@ mod tests {
             calls_close_content: true,
             loose_header: true,
             optional_lead: true,
+            text_follows: true,
         }
     }
 

@@ -13,8 +13,9 @@ mod content;
 mod reasoning;
 
 use crate::analysis::lexicon::unmarked;
-use crate::analysis::markers::is_distinctive;
-use crate::analysis::{CallBody, Findings, Slot};
+use crate::analysis::markers::{NAME_SLOT, is_distinctive};
+use crate::analysis::{CallBody, CallKeys, Findings, Slot, text_with_slots};
+use crate::json;
 use crate::value::{Object, Value};
 
 use super::choices::Choices;
@@ -23,7 +24,8 @@ use drafter::{Drafter, texts};
 
 /// A response template for findings, with some choices made.
 pub(super) fn draft(findings: &Findings, choices: &Choices, options: &DeriveOptions) -> Value {
-    let mut findings = match choices.split_objects {
+    // No transform takes a part of a string.
+    let mut findings = match choices.split_objects || has_text_around_name(findings) {
         true => split_objects(findings),
         false => findings.clone(),
     };
@@ -97,22 +99,54 @@ fn split_objects(findings: &Findings) -> Findings {
     let Some(shape) = &mut split.calls else {
         return split;
     };
-    if let CallBody::Object(keys, dialect) = &shape.body
-        && let ([name], [arguments], 2) = (
-            keys.name.as_slice(),
-            keys.arguments.as_slice(),
-            keys.all.len(),
-        )
-        && keys.all.first() == Some(name)
-        && dialect.is_json()
-    {
-        shape.open.extend([
-            Slot::Text(format!("{{\"{name}\": \"")),
-            Slot::Name,
-            Slot::Text(format!("\", \"{arguments}\": ")),
-        ]);
-        shape.close.insert(0, Slot::Text("}".to_owned()));
-        shape.body = CallBody::Arguments(dialect.clone());
+    let (CallBody::Object(keys, dialect) | CallBody::Array(keys, dialect)) = shape.body.clone()
+    else {
+        return split;
+    };
+    let ([name], [arguments], 2) = (
+        keys.name.as_slice(),
+        keys.arguments.as_slice(),
+        keys.all.len(),
+    ) else {
+        return split;
+    };
+    if keys.all.first() != Some(name) || !dialect.is_json() {
+        return split;
     }
+    if matches!(shape.body, CallBody::Array(..)) {
+        // What stands around the array stands around all calls.
+        shape.section_open = format!("{}{}[", shape.section_open, text_with_slots(&shape.open));
+        shape.section_close = format!("]{}{}", text_with_slots(&shape.close), shape.section_close);
+        shape.separator = ", ".to_owned();
+        (shape.open, shape.close) = (Vec::new(), Vec::new());
+    }
+    let (before, after) = around_name(&keys).unwrap_or_default();
+    shape.open.extend([
+        Slot::Text(format!("{{\"{name}\": \"{before}")),
+        Slot::Name,
+        Slot::Text(format!("{after}\", \"{arguments}\": ")),
+    ]);
+    shape.close.insert(0, Slot::Text("}".to_owned()));
+    shape.body = CallBody::Arguments(dialect);
     split
+}
+
+/// Whether a call's JSON has more than the name under the key of the name.
+fn has_text_around_name(findings: &Findings) -> bool {
+    let body = findings.calls.as_ref().map(|shape| &shape.body);
+    match body {
+        Some(CallBody::Object(keys, _) | CallBody::Array(keys, _)) => {
+            around_name(keys).is_some_and(|(before, after)| !(before + &after).is_empty())
+        }
+        _ => false,
+    }
+}
+
+/// What stands around the name in the string that holds it.
+fn around_name(keys: &CallKeys) -> Option<(String, String)> {
+    let object = json::read(&keys.object).ok()?;
+    let mut path = keys.name.iter();
+    let text = path.try_fold(&object, |value, key| value.get(key))?;
+    let (before, after) = text.as_str()?.split_once(NAME_SLOT)?;
+    Some((before.to_owned(), after.to_owned()))
 }

@@ -51,18 +51,30 @@ pub(super) fn any_of(alternatives: &[String]) -> String {
 
 /// A character that is no white space, and not the one that the text after it begins with.
 pub(super) fn char_until(next: &str) -> String {
-    char_until_either(next, "")
+    char_between(&[], &[next])
 }
 
-/// The same with two texts, either of which may follow.
-pub(super) fn char_until_either(next: &str, other: &str) -> String {
+/// A character that is no white space, and none that one of the texts before ends with, unless
+/// names have it, nor one that one of the texts after begins with.
+pub(super) fn char_between(before: &[&str], after: &[&str]) -> String {
+    let last = |text: &&str| {
+        let last = unmarked(text).chars().last();
+        last.filter(|c| !is_of_names(*c) && !c.is_whitespace() && !is_slot(*c))
+    };
+    // Where white space ends it, what stands behind must not be taken for it either.
+    let first = |text: &&str| {
+        let text = unmarked(text);
+        let first = text.chars().find(|c| !c.is_whitespace());
+        first.filter(|c| text.starts_with(*c) || !c.is_alphanumeric())
+    };
     let mut class = String::from("[^\\s");
     let mut seen = Vec::new();
-    for text in [next, other].map(unmarked) {
-        // Where white space ends it, what stands behind must not be taken for it either.
-        let first = text.chars().find(|c| !c.is_whitespace());
-        let first = first.filter(|c| text.starts_with(*c) || !c.is_alphanumeric());
-        if let Some(c) = first.filter(|c| !seen.contains(c)) {
+    for c in after
+        .iter()
+        .filter_map(first)
+        .chain(before.iter().filter_map(last))
+    {
+        if !seen.contains(&c) {
             seen.push(c);
             if "\\][^-&~|".contains(c) {
                 class.push('\\');
@@ -72,4 +84,9 @@ pub(super) fn char_until_either(next: &str, other: &str) -> String {
     }
     class.push(']');
     class
+}
+
+/// Whether names of tools have this character.
+fn is_of_names(c: char) -> bool {
+    c.is_alphanumeric() || "_-./".contains(c)
 }

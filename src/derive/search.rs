@@ -143,6 +143,9 @@ impl<'a> Search<'a> {
             }
             add(&|choices| choices.loose_header = !choices.loose_header);
             add(&|choices| choices.optional_lead = !choices.optional_lead);
+            if self.has_text_behind_calls() {
+                add(&|choices| choices.text_follows = !choices.text_follows);
+            }
         }
         all
     }
@@ -178,6 +181,19 @@ impl<'a> Search<'a> {
         let calls = self.material.findings.calls.as_ref();
         calls.is_some_and(|shape| {
             shape.open.is_empty() && matches!(shape.body, CallBody::Object(..))
+        })
+    }
+
+    /// Whether the chat template writes a turn's text behind its calls.
+    fn has_text_behind_calls(&self) -> bool {
+        let mut samples = self.material.samples.all.iter();
+        samples.any(|sample| {
+            let content = sample.written.content.as_deref().unwrap_or_default();
+            let call = sample.written.calls.first();
+            let place = |text: &str| sample.output.find(text);
+            let name = call.and_then(|call| place(&call.name));
+            !content.is_empty()
+                && name.is_some_and(|name| place(content).is_some_and(|at| name < at))
         })
     }
 }

@@ -139,7 +139,108 @@ impl Maker {
             12..17 => format.calls_first = can_stand_first(&format),
             _ => {}
         }
+        if self.chance(10) {
+            self.write_calls_with_few_signs(&mut format);
+        }
         format
+    }
+
+    /// Calls of which little can be known by its signs alone.
+    fn write_calls_with_few_signs(&mut self, format: &mut Format) {
+        let reasoning = format.reasoning.as_ref();
+        let is_open = reasoning.is_some_and(|reasoning| reasoning.close.trim().is_empty());
+        let old = format
+            .calls
+            .as_ref()
+            .map(|calls| (calls.several, calls.ids));
+        let (Some((several, ids)), None, false) = (old, &format.joint, is_open) else {
+            return;
+        };
+        let json = Arguments::Json(self.pick(&[Json::Plain, Json::Plain, Json::Compact]));
+        let line = self.line(60);
+        let text = |text: String| Part::Text(text);
+        let kind = self.with.random.below(5);
+        let nothing = || Pair::new("", "");
+        let bracket = self.roomy_bracket();
+        let mut section = self.with.pair(bracket, &["tool_calls", "calls"]);
+        let mut separator = Separator::between(line);
+        let mut word = |sensible: &[&str]| self.with.word(sensible).to_uppercase();
+        let (head, arguments, close) = match kind {
+            // `<calls>name({…})</calls>`
+            0 => (vec![Part::Name, text("(".into())], json, ")".to_owned()),
+            // `#CALL# name` and `#ARGS# {…}` on lines of their own
+            1 => {
+                let (call, args, end) = (word(&["call"]), word(&["args"]), word(&["done"]));
+                let sign = self.pick(&["#", "%", "✿", "§", "$"]);
+                section = Pair::new("", format!("{sign}{end}{sign}"));
+                separator = Separator {
+                    text: "\n".into(),
+                    stands: Stands::BehindEach,
+                };
+                let head = vec![
+                    text(format!("{sign}{call}{sign} ")),
+                    Part::Name,
+                    text(format!("\n{sign}{args}{sign}: ")),
+                ];
+                (head, json, String::new())
+            }
+            // `@name{…}` or `{{CALL:name|{…}}}`
+            2 => {
+                let call = word(&["call"]);
+                section = nothing();
+                let (open, behind, close) = self.pick(&[
+                    ("@".to_owned(), "", ""),
+                    ("🔧".to_owned(), "➡", "🔚"),
+                    (format!("{{{{{call}:"), "|", "}}"),
+                ]);
+                let mut head = vec![text(open), Part::Name];
+                head.extend((!behind.is_empty()).then(|| text(behind.into())));
+                (head, json, close.to_owned())
+            }
+            // `<calls>name(key="value", other="7")</calls>`
+            3 => {
+                let tagged = Tagged {
+                    before_key: String::new(),
+                    between: vec!["=\"".into()],
+                    after_value: "\"".into(),
+                    separator: Separator::between(", "),
+                    wrapping: None,
+                    literals: false,
+                    quoted: false,
+                };
+                let head = vec![Part::Name, text("(".into())];
+                (head, Arguments::Tagged(tagged), ")".to_owned())
+            }
+            // `[name(key="value")]`, and then a text
+            _ => {
+                format.calls_first = format.turns.calls_end.is_none();
+                if !format.calls_first {
+                    return;
+                }
+                format.calls = Some(Calls {
+                    section: nothing(),
+                    each: nothing(),
+                    separator: Separator::between(", "),
+                    body: Body::Python { literals: true },
+                    several,
+                    ids,
+                });
+                return;
+            }
+        };
+        format.calls_first = false;
+        format.calls = Some(Calls {
+            section,
+            each: nothing(),
+            separator,
+            body: Body::Named {
+                head,
+                arguments,
+                close,
+            },
+            several,
+            ids,
+        });
     }
 
     /// Each part of a turn gets a header and an end of its own.

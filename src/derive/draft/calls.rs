@@ -1,6 +1,7 @@
 //! The field for calls, and how the body of a call becomes a name and arguments.
 
-use crate::analysis::{CallBody, CallKeys, Slot, Tagged};
+use crate::analysis::markers::is_distinctive;
+use crate::analysis::{CallBody, CallKeys, Slot, Tagged, text_with_slots};
 use crate::derive::regex::{any_of, char_until, exact, loose};
 use crate::format::Dialect;
 use crate::value::{Object, Value};
@@ -124,13 +125,19 @@ impl Drafter<'_> {
                     "" => String::new(),
                     separator => format!("(?:{})?\\s*", loose(separator)),
                 };
-                // A value may hold elements, too: the last closer before the next key is its own.
-                let ahead = match tagged.close.contains(&Slot::Key) {
-                    true => format!(
-                        "(?=\\s*{separator}(?:{}\\w|\\Z))",
-                        loose(tagged.open.trim_start())
-                    ),
-                    false => String::new(),
+                // A value may hold elements, too: the last closer before the next key is its own. So
+                // is that of signs which a value may have as well, if what stands around the next key
+                // follows.
+                let open = loose(tagged.open.trim_start());
+                let is_clear = is_distinctive(&text_with_slots(&tagged.close));
+                let ahead = match (tagged.close.contains(&Slot::Key), is_clear) {
+                    (true, _) => format!("(?=\\s*{separator}(?:{open}\\w|\\Z))"),
+                    (false, true) => String::new(),
+                    (false, false) => {
+                        let separator = loose(&tagged.separator);
+                        let next = format!("{separator}{open}{key}+{between}");
+                        format!("(?={next}|\\s*\\Z)")
+                    }
                 };
                 format!("(?P<value>.*?){wrapping_end}{close}{ahead}")
             }

@@ -49,6 +49,9 @@ impl Drafter<'_> {
         if close.is_empty() && section.is_empty() {
             return None;
         }
+        if self.choices.text_follows {
+            return Some(format!("{both}\\s*"));
+        }
         let mut ends: Vec<String> = self.turn_ends().iter().map(|end| exact(end)).collect();
         ends.push("\\Z".to_owned());
         Some(format!("{both}\\s*(?={})", any_of(&ends)))
@@ -99,7 +102,11 @@ impl Drafter<'_> {
                 // Where nothing at all opens a call, it must not end where it begins.
                 (true, true) if !separator.is_empty() => format!("{behind}(?=\\s+{head})"),
                 // White space goes along, unless the next call wants to see it.
-                (true, _) if opens_clearly(shape) => format!("{behind}\\s*(?={head})"),
+                (true, is_bare)
+                    if opens_clearly(shape) || (!is_bare && self.begins_anywhere(shape)) =>
+                {
+                    format!("{behind}\\s*(?={head})")
+                }
                 _ => format!("{behind}(?={separator}{head})"),
             },
         )

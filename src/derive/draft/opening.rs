@@ -3,7 +3,7 @@
 use crate::analysis::lexicon::unmarked;
 use crate::analysis::markers::{self, is_distinctive};
 use crate::analysis::{CallBody, CallShape, Slot, text_with_slots};
-use crate::derive::regex::{char_until, char_until_either, exact, loose};
+use crate::derive::regex::{char_between, char_until, exact, loose};
 
 use super::call_texts::{json_call_start, opens_clearly, split_at_id, split_close, split_lead};
 use super::drafter::Drafter;
@@ -40,6 +40,10 @@ impl Drafter<'_> {
             let after = slots[name..].iter().position(|slot| *slot == Slot::Index)?;
             numbered.then_some(name + after)
         });
+        let before_name = |at: usize| match at {
+            0 => self.before_name(),
+            _ => Vec::new(),
+        };
         let mut out = String::new();
         for (at, slot) in slots.iter().enumerate() {
             let next = match slots.get(at + 1) {
@@ -62,9 +66,14 @@ impl Drafter<'_> {
                     if number.is_some() && at == 0 {
                         out.push_str("(?P<id>");
                     }
-                    out.push_str(&format!("(?P<name>{}+)", self.name_class(next)));
+                    out.push_str(&format!(
+                        "(?P<name>{}+)",
+                        self.name_class(&before_name(at), next)
+                    ));
                 }
-                Slot::Name => out.push_str(&format!("{}+", self.name_class(next))),
+                Slot::Name => {
+                    out.push_str(&format!("{}+", self.name_class(&before_name(at), next)))
+                }
                 Slot::Id if self.options.ids && named => {
                     out.push_str(&format!("(?P<id>{}*)", char_until(next)));
                 }
@@ -85,7 +94,8 @@ impl Drafter<'_> {
         self.options.ids && (has(&Slot::Id) || name.zip(index).is_some_and(|(name, at)| name < at))
     }
 
-    fn name_class(&self, next: &str) -> String {
+    /// What a name consists of, which has texts around it that it must not be taken for.
+    fn name_class(&self, before: &[&str], next: &str) -> String {
         let shape = self.findings.calls.as_ref();
         match (
             next.trim().is_empty(),
@@ -93,10 +103,24 @@ impl Drafter<'_> {
         ) {
             // The body follows at once; where there are no arguments, what closes the call.
             (true, Some((CallBody::Tagged(tagged), shape))) => {
-                char_until_either(&tagged.open, split_close(&text_with_slots(&shape.close)).0)
+                let close = text_with_slots(&shape.close);
+                char_between(before, &[&tagged.open, split_close(&close).0])
             }
-            (true, _) => "[^\\s{<]".to_owned(),
-            (false, _) => char_until(next),
+            (true, _) => char_between(before, &["{", "<"]),
+            (false, _) => char_between(before, &[next]),
+        }
+    }
+
+    /// What may stand right before a name that an expression begins with. A match is the leftmost:
+    /// it would begin in these texts, and in the word before them.
+    fn before_name(&self) -> Vec<&str> {
+        let Some(shape) = &self.findings.calls else {
+            return Vec::new();
+        };
+        let is_anchored = !shape.separator.trim().is_empty() && !opens_clearly(shape);
+        match is_anchored {
+            true => Vec::new(),
+            false => vec![shape.section_open.as_str(), shape.separator.as_str()],
         }
     }
 
@@ -123,6 +147,19 @@ impl Drafter<'_> {
         }
     }
 
+    /// Whether calls that nothing clear opens may begin within a text: only those that look ahead for
+    /// all of a call's keys, or for the brace behind a name that has a text of its own before it.
+    pub(super) fn begins_anywhere(&self, shape: &CallShape) -> bool {
+        let has_text = |slot: &Slot| matches!(slot, Slot::Text(text) if !text.trim().is_empty());
+        let is_keyed = match shape.body {
+            CallBody::Object(..) | CallBody::Array(..) => true,
+            CallBody::Arguments(_) => shape.open.first().is_some_and(has_text),
+            _ => false,
+        };
+        let is_keyed = is_keyed || self.choices.split_objects;
+        shape.section_open.trim().is_empty() && self.choices.calls_anywhere && is_keyed
+    }
+
     /// The expression for calls that nothing clear opens: the first is known by what opens them
     /// all, or by the start of the turn, and the next by standing behind it.
     fn chained(&self, shape: &CallShape, slots: &[Slot]) -> String {
@@ -138,13 +175,10 @@ impl Drafter<'_> {
             (CallBody::Arguments(_), _) => format!("{}(?=\\{{)", self.slots_pattern(slots, true)),
             _ => self.slots_pattern(slots, true),
         };
-        // Only what looks ahead for all of a call's keys may begin anywhere.
-        let is_keyed = self.choices.split_objects
-            || matches!(shape.body, CallBody::Object(..) | CallBody::Array(..));
-        let start = match (section.is_empty(), self.choices.calls_anywhere && is_keyed) {
-            (true, true) => return own,
-            (true, false) => self.turn_start(),
-            (false, _) => format!("{}\\s*", loose(section)),
+        let start = match section {
+            _ if self.begins_anywhere(shape) => return own,
+            "" => self.turn_start(),
+            _ => format!("{}\\s*", loose(section)),
         };
         if !shape.several || matches!(shape.body, CallBody::Array(..)) {
             return format!("{start}{own}");

@@ -1,9 +1,9 @@
 //! The field for reasoning.
 
-use crate::analysis::markers::{dedup, is_distinctive, says_end};
+use crate::analysis::markers::{dedup, is_distinctive, markers, says_end};
 use crate::analysis::text_with_slots;
 use crate::derive::choices::{ThinkingEnd, ThinkingOpen};
-use crate::derive::regex::{any_of, exact};
+use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
 use super::call_texts::split_lead;
@@ -23,7 +23,11 @@ impl Drafter<'_> {
                 field.insert("open_pattern", pattern);
             }
             (ThinkingOpen::Marker, Some(open), _) | (_, Some(open), None) => {
-                field.insert("open", open);
+                match markers(open).next() {
+                    Some(_) => field.insert("open", open),
+                    // An answer may have the same words in it.
+                    None => field.insert("open_pattern", self.words_at_start(open)),
+                };
             }
             (_, _, close) => {
                 let close = exact(close?);
@@ -48,6 +52,21 @@ impl Drafter<'_> {
         let ahead = (!openers.is_empty()).then(|| self.not_spoken_of(&openers));
         self.close(&mut field, &closers, ahead);
         Some(field)
+    }
+
+    /// The expression for words that open the turn, behind its header if the prompt has not ended in that.
+    fn words_at_start(&self, words: &str) -> String {
+        let headers = self
+            .findings
+            .turn
+            .headers
+            .iter()
+            .map(|header| header.trim());
+        let headers = headers.filter(|header| markers(header).next().is_some());
+        let starts: Vec<String> = std::iter::once("\\A".to_owned())
+            .chain(headers.map(loose))
+            .collect();
+        format!("{}\\s*{}", any_of(&starts), exact(words))
     }
 
     /// What opens the parts of a turn that may follow upon reasoning.
