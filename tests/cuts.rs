@@ -482,7 +482,12 @@ fn delimiters_that_go_by_a_chunks_end_are_told_apart() {
         (r"end$", Some(true)),
         // A shorter literal is taken although a longer one may still grow.
         (r"<aa>|<a>|<a", Some(true)),
-        (r"a(?=b)", None),
+        (r"a(?=b)", Some(false)),
+        (r"(?:<a>|<b>)\s*|(?<! |<c>)(?=<c>)", Some(false)),
+        // In `abb` the match of `ab` is taken, though another `b` would make it `abb`.
+        (r"ab*(?=b)", Some(true)),
+        (r"(?<=\s)a(?:bc)?", Some(true)),
+        (r"a(?!b)", None),
         (r"a++b", None),
     ] {
         let template = format!(

@@ -3,11 +3,11 @@
 use crate::response::ParseError;
 use crate::response::pattern::{Meter, Pattern, Search, TooCostly, Verdict, Window};
 use crate::response::template::Inner;
-use crate::response::watch::{Hit, Watch};
+use crate::response::watch::{Hit, Watch, Watched};
 
-/// How much text is searched at first for all delimiters on watch, before what has been found
-/// decides how much more has to be.
-const FIRST_SPAN: usize = 256;
+/// How much text is searched at first for all delimiters on watch where one of them may begin, before
+/// what has been found decides how much more has to be.
+const FIRST_SPAN: usize = 32;
 
 /// The searches of a parser.
 #[derive(Debug, Clone)]
@@ -18,6 +18,8 @@ pub(super) struct Searches {
     pub(super) meter: Meter,
     /// Whether the searches for what is on watch go on from where they are, or have to start.
     pub(super) are_started: bool,
+    /// Whether all of them are asleep at the end of the text read so far.
+    are_asleep: bool,
 }
 
 impl Searches {
@@ -27,7 +29,14 @@ impl Searches {
             each: searches.collect(),
             meter: Meter::new(0),
             are_started: false,
+            are_asleep: false,
         }
+    }
+
+    /// Whether none of those on watch has anything under way at the end of the text read so far.
+    #[inline]
+    pub(super) fn have_nothing_under_way(&self) -> bool {
+        !self.are_started || self.are_asleep
     }
 
     /// Lets them start anew at the parser's position: other delimiters are on watch, or text has
@@ -57,7 +66,7 @@ pub(super) struct Scan<'s> {
     /// Whether no more text follows.
     pub(super) is_last: bool,
     /// What is on watch.
-    pub(super) watches: &'s [Watch],
+    pub(super) watched: &'s Watched,
     pub(super) position: usize,
     pub(super) searches: &'s mut Searches,
 }
@@ -66,24 +75,51 @@ impl Scan<'_> {
     pub(super) fn run(mut self) -> Result<Scanned, ParseError> {
         self.start();
         self.read()?;
-        self.decide()
+        let scanned = self.decide()?;
+        self.searches.are_asleep = self.are_asleep();
+        Ok(scanned)
     }
 
     /// Lets the searches begin at the position, or go on from where they are.
     fn start(&mut self) {
-        for watch in self.watches {
-            let pattern = self.inner.delimiter(watch).compiled();
+        for watch in &self.watched.watches {
             let search = &mut self.searches.each[watch.delimiter];
             if self.is_last && search.is_exhausted() {
                 continue;
             }
             if self.searches.are_started {
-                search.forget_before(pattern, self.window, self.position);
+                search.pass(self.position, false);
+                search.forget_before(self.window, self.position);
             } else {
-                search.start(pattern, self.window, self.position);
+                search.start(self.window, self.position);
             }
         }
         self.searches.are_started = true;
+    }
+
+    /// Whether nothing is under way.
+    fn are_asleep(&self) -> bool {
+        let mut watches = self.watched.watches.iter();
+        watches.all(|watch| self.searches.each[watch.delimiter].is_asleep())
+    }
+
+    /// Passes over text in which no delimiter begins; returns where one may, if nothing is under way.
+    fn pass(&mut self) -> Option<usize> {
+        let each = &mut self.searches.each;
+        let mut from = usize::MAX;
+        for watch in &self.watched.watches {
+            from = from.min(each[watch.delimiter].asleep_from()?);
+        }
+        let from = from.min(self.window.end());
+        if self.watched.looks_at_start && self.window.char_before(from).is_none() {
+            return Some(from);
+        }
+        let (base, bytes) = (self.window.base, self.window.text.as_bytes());
+        let next = base + self.watched.prefilter.find(bytes, from - base, bytes.len());
+        for watch in &self.watched.watches {
+            each[watch.delimiter].pass(next, next < self.window.end());
+        }
+        Some(next)
     }
 
     /// Reads on for all delimiters on watch, no further than it takes to know which comes first:
@@ -91,11 +127,16 @@ impl Scan<'_> {
     /// cost more than its length.
     fn read(&mut self) -> Result<(), ParseError> {
         let end = self.window.end();
+        let mut from = self.position;
         let mut span = FIRST_SPAN;
         loop {
-            let limit = match end - self.position <= span {
+            if let Some(next) = self.pass() {
+                from = next;
+                span = FIRST_SPAN;
+            }
+            let limit = match end - from <= span {
                 true => end,
-                false => self.window.floor(self.position + span),
+                false => self.window.floor(from + span),
             };
             let first = self.read_to(limit)?;
             if limit == end || first.is_some_and(|first| self.is_settled(first)) {
@@ -109,7 +150,7 @@ impl Scan<'_> {
     #[inline]
     fn read_to(&mut self, limit: usize) -> Result<Option<usize>, ParseError> {
         let mut first: Option<usize> = None;
-        for watch in self.watches {
+        for watch in &self.watched.watches {
             let pattern = self.inner.delimiter(watch).compiled();
             let search = &mut self.searches.each[watch.delimiter];
             search
@@ -124,7 +165,7 @@ impl Scan<'_> {
 
     /// Whether no match can still turn up that begins at or before this position.
     fn is_settled(&self, position: usize) -> bool {
-        !self.watches.iter().any(|watch| {
+        !self.watched.watches.iter().any(|watch| {
             let search = &self.searches.each[watch.delimiter];
             !(self.is_last && search.is_exhausted()) && search.is_open_before(position, self.window)
         })
@@ -134,7 +175,7 @@ impl Scan<'_> {
     fn decide(&mut self) -> Result<Scanned, ParseError> {
         let mut hold = self.window.end();
         let mut best: Option<Hit> = None;
-        for watch in self.watches {
+        for watch in &self.watched.watches {
             match self.judge(watch)? {
                 Some(Scanned::Hit(hit)) if best.is_none_or(|best| hit.key() < best.key()) => {
                     best = Some(hit);

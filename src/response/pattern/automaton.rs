@@ -85,4 +85,8 @@ impl Automaton {
             program,
         }
     }
+
+    pub(super) fn prefilter(&self) -> &Prefilter {
+        &self.prefilter
+    }
 }

@@ -290,6 +290,9 @@ impl Backtracker {
                         }
                         pc = next;
                     }
+                    Inst::Behind { .. } | Inst::Fail => {
+                        unreachable!("only programs for the automaton have these")
+                    }
                     Inst::Atomic { start, next } => {
                         let kept = self.slots.clone();
                         match self.run(program, window, start, at, backward, mode)? {

@@ -31,6 +31,11 @@ pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
         };
         let idle = cache.intern(program, Key::idle(before));
         waiting.push((idle, Vec::new()));
+        if !program.parts.is_empty() {
+            // A search may begin behind any text.
+            let quiet = cache.intern(program, Key::quiet(before));
+            waiting.push((quiet, Vec::new()));
+        }
     }
     while let Some(visit) = waiting.pop() {
         if !known.insert(visit.clone()) {
@@ -39,6 +44,11 @@ pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
         let (state, starts) = visit;
         if forgets_the_best(&mut cache, program, state, &starts) {
             return Some(true);
+        }
+        if cache.key(state).quiet {
+            let woken = cache.key(state).woken();
+            let woken = cache.intern(program, woken);
+            waiting.push((woken, Vec::new()));
         }
         for class in 0..program.alphabet.len() {
             if known.len() >= MAX_VISITS || cache.is_full() {
@@ -95,7 +105,12 @@ fn renumbered(origins: &[u16], starts: &[u16]) -> Vec<u16> {
 
 /// Whether what is reported at the end of a chunk in this state passes over a better thread.
 fn forgets_the_best(cache: &mut Cache, program: &Program, state: StateId, starts: &[u16]) -> bool {
-    let AtEnd { found, best, .. } = cache.at_end(program, state);
+    let AtEnd {
+        found,
+        best,
+        is_best,
+        ..
+    } = cache.at_end(program, state);
     let key = cache.key(state);
     let (threads, first_row) = key.at_end();
     let start = |row: u16| starts.get(row as usize).copied();
@@ -108,6 +123,8 @@ fn forgets_the_best(cache: &mut Cache, program: &Program, state: StateId, starts
         // It ends there only if no more text follows the newline.
         Some((_, MatchEnd::BeforeNewline)) => true,
         Some((source, MatchEnd::Here)) => start(source.row) != best_start,
+        // It is taken at once, wherever a better one would end.
+        Some((_, MatchEnd::Noted)) => !is_best,
         // A match was found before, and would be taken while a better one may be growing.
         None => key.found && !threads.is_empty(),
     }

@@ -28,7 +28,6 @@ mod window;
 use std::sync::Mutex;
 
 use automaton::{Automaton, Scanner};
-use prefilter::Prefilter;
 use program::Program;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use search::Retry;
@@ -37,6 +36,8 @@ use syntax::{Node, Syntax};
 #[cfg(feature = "chat-template")]
 pub(crate) use examples::{Draft, drafts};
 pub(crate) use meter::{Meter, TooCostly};
+pub(crate) use prefilter::Prefilter;
+pub(crate) use program::Reach;
 pub(crate) use search::{Search, Verdict};
 pub(crate) use syntax::PatternError;
 #[cfg(feature = "chat-template")]
@@ -102,11 +103,27 @@ impl Pattern {
         &self.groups
     }
 
-    /// Whether it may look at any text before the position where it matches.
-    pub(crate) fn looks_behind(&self) -> bool {
+    /// How much of the text before a position decides on whether it matches there.
+    pub(crate) fn reach(&self) -> Reach {
         match &self.engine {
-            Engine::Automaton(_) => false,
-            Engine::Backtracking(program, _) => program.looks.behind,
+            Engine::Automaton(automaton) => automaton.program.reach,
+            Engine::Backtracking(program, _) => program.reach,
+        }
+    }
+
+    /// Whether it asks for the start of the text.
+    pub(crate) fn looks_at_start(&self) -> bool {
+        match &self.engine {
+            Engine::Automaton(automaton) => automaton.program.looks.text_start,
+            Engine::Backtracking(program, _) => program.looks.text_start,
+        }
+    }
+
+    /// Where a match may begin, unless it begins with the text.
+    pub(crate) fn prefilter(&self) -> &Prefilter {
+        match &self.engine {
+            Engine::Automaton(automaton) => automaton.prefilter(),
+            Engine::Backtracking(_, prefilter) => prefilter,
         }
     }
 
@@ -147,7 +164,7 @@ impl Pattern {
     ) -> Result<Option<std::ops::Range<usize>>, TooCostly> {
         let window = Window::whole(text);
         let mut search = self.search();
-        search.start(self, &window, from);
+        search.start(&window, from);
         let advanced = search.advance(self, &window, window.end(), meter);
         let verdict = advanced.and_then(|()| search.verdict(self, &window, true, meter));
         self.give_back(search);
@@ -203,9 +220,9 @@ impl Pattern {
         let mut after_empty = false;
         while from <= window.end() {
             if after_empty {
-                search.start_after_empty(self, window, from);
+                search.start_after_empty(self, window, from, &mut meter)?;
             } else {
-                search.start(self, window, from);
+                search.start(window, from);
             }
             search.advance(self, window, window.end(), &mut meter)?;
             let verdict = search.verdict(self, window, true, &mut meter)?;

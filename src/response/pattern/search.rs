@@ -37,6 +37,8 @@ pub(crate) enum Search {
 pub(crate) struct Retry {
     backtracker: Backtracker,
     from: usize,
+    /// Nothing may begin before this position, where it is to begin.
+    asleep: bool,
     /// What was last found, and up to which end of the text.
     last: Option<(Verdict, usize)>,
 }
@@ -46,18 +48,18 @@ impl Search {
     pub(super) fn forget(&mut self) {
         match self {
             Search::Scan(scanner) => scanner.forget(),
-            Search::Backtrack(retry) => retry.last = None,
+            Search::Backtrack(retry) => {
+                retry.last = None;
+                retry.asleep = false;
+            }
         }
     }
 
     /// Begins a search at a position of the window.
-    pub(crate) fn start(&mut self, pattern: &Pattern, window: &Window<'_>, from: usize) {
-        match (self, &pattern.engine) {
-            (Search::Scan(scanner), Engine::Automaton(automaton)) => {
-                scanner.start(automaton, window, from);
-            }
-            (Search::Backtrack(retry), _) => retry.start(window, from),
-            (Search::Scan(_), Engine::Backtracking(..)) => foreign(),
+    pub(crate) fn start(&mut self, window: &Window<'_>, from: usize) {
+        match self {
+            Search::Scan(scanner) => scanner.start(from),
+            Search::Backtrack(retry) => retry.start(window, from),
         }
     }
 
@@ -67,15 +69,17 @@ impl Search {
         pattern: &Pattern,
         window: &Window<'_>,
         from: usize,
-    ) {
-        self.start(pattern, window, from);
+        meter: &mut Meter,
+    ) -> Result<(), TooCostly> {
         match (self, &pattern.engine) {
             (Search::Scan(scanner), Engine::Automaton(automaton)) => {
-                scanner.start_after_empty(automaton, window, from);
+                scanner.start_after_empty(automaton, window, from, meter)
             }
             (Search::Backtrack(retry), _) => {
+                retry.start(window, from);
                 retry.last = None;
                 retry.backtracker.forbid_empty(Some(from));
+                Ok(())
             }
             (Search::Scan(_), Engine::Backtracking(..)) => foreign(),
         }
@@ -110,18 +114,45 @@ impl Search {
     /// Makes the search fit for text of which everything before `position` has gone elsewhere:
     /// a match that began there can't be one any more.
     #[inline]
-    pub(crate) fn forget_before(
-        &mut self,
-        pattern: &Pattern,
-        window: &Window<'_>,
-        position: usize,
-    ) {
+    pub(crate) fn forget_before(&mut self, window: &Window<'_>, position: usize) {
         let stale = match self {
             Search::Scan(scanner) => scanner.earliest().is_some_and(|start| start < position),
             Search::Backtrack(retry) => retry.from < position,
         };
         if stale {
-            self.start(pattern, window, position);
+            self.start(window, position);
+        }
+    }
+
+    /// Whether it can be asked to go on from any later position, since nothing is under way.
+    #[inline]
+    pub(crate) fn is_asleep(&self) -> bool {
+        match self {
+            Search::Scan(scanner) => scanner.is_asleep(),
+            Search::Backtrack(retry) => retry.asleep,
+        }
+    }
+
+    /// From where on it would search, if it is asleep.
+    pub(crate) fn asleep_from(&self) -> Option<usize> {
+        match self {
+            Search::Scan(scanner) => scanner.is_asleep().then(|| scanner.at()),
+            Search::Backtrack(retry) => retry.asleep.then_some(retry.from),
+        }
+    }
+
+    /// Passes over text in which no match begins, if it is asleep; it goes on at the position if there is
+    /// anything to `find` there.
+    #[inline]
+    pub(crate) fn pass(&mut self, position: usize, find: bool) {
+        match self {
+            Search::Scan(scanner) => scanner.pass(position),
+            Search::Backtrack(retry) if retry.asleep => {
+                retry.asleep = !find;
+                retry.from = retry.from.max(position);
+                retry.last = None;
+            }
+            Search::Backtrack(_) => {}
         }
     }
 
@@ -143,7 +174,7 @@ impl Search {
     pub(crate) fn is_idle(&self) -> bool {
         match self {
             Search::Scan(scanner) => scanner.is_idle(),
-            Search::Backtrack(_) => false,
+            Search::Backtrack(retry) => retry.asleep,
         }
     }
 
@@ -173,7 +204,7 @@ impl Search {
     ) -> Result<Verdict, TooCostly> {
         match (self, &pattern.engine) {
             (Search::Scan(scanner), Engine::Automaton(automaton)) => {
-                let verdict = scanner.verdict(automaton);
+                let verdict = scanner.verdict(automaton, window, meter)?;
                 if is_last && scanner.at() == window.end() {
                     scanner.note_end(verdict);
                 }
@@ -203,6 +234,7 @@ fn foreign() -> ! {
 impl Retry {
     fn start(&mut self, window: &Window<'_>, from: usize) {
         self.from = from;
+        self.asleep = false;
         self.backtracker.forbid_empty(None);
         // What was found further on in the same text is still what comes first.
         self.last = self.last.filter(|&(verdict, end)| {
@@ -236,6 +268,7 @@ impl Retry {
                 Verdict::Partial { start } => start,
                 Verdict::Found { .. } => self.from,
             };
+            self.asleep = self.from == window.end() && self.from > 0;
         }
         Ok(verdict)
     }
