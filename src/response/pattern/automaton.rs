@@ -76,12 +76,15 @@ pub(super) use state::{AtEnd, FRESH, Key, MatchEnd, StateId};
 pub(crate) struct Automaton {
     pub(super) program: Program,
     prefilter: Prefilter,
+    /// Where the parts may begin that the text behind a position is held against.
+    parts: Prefilter,
 }
 
 impl Automaton {
     pub(crate) fn new(program: Program) -> Automaton {
         Automaton {
             prefilter: Prefilter::new(&program),
+            parts: Prefilter::for_parts(&program),
             program,
         }
     }

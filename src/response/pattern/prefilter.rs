@@ -6,57 +6,76 @@ use super::syntax::Look;
 /// Below this many bytes a plain loop beats setting up a vectorised search.
 const SHORT: usize = 16;
 
-/// The bytes at which a match can begin.
+/// The bytes at which a match can begin, and those that can come next.
 ///
 /// Where white space may come first, as in `\s*</x>`, every blank would be such a byte. There, the bytes
 /// that can follow it are looked for, and then the blanks before them; what is left are those at the end.
 #[derive(Debug, Clone)]
 pub(crate) struct Prefilter {
-    table: Box<[bool; 256]>,
+    first: Table,
     /// The same bytes, if there are at most three.
     few: Vec<u8>,
+    second: Table,
     /// Whether blanks may stand before these bytes.
     after_blanks: bool,
     /// The bytes at which a match can begin that begins with the text.
-    at_start: Box<[bool; 256]>,
+    at_start: Table,
 }
 
+/// Some of all bytes.
+type Table = Box<[bool; 256]>;
+
 impl Prefilter {
+    /// A filter for what matches of the program begin with.
     pub(crate) fn new(program: &Program) -> Prefilter {
-        let plain = First::of(program, Rule::Anywhere);
-        let behind_blanks = First::behind_blanks(program).filter(|table| {
+        let plain = First::of(program, program.start, Rule::Anywhere);
+        let behind_blanks = First::behind_blanks(program).filter(|first| {
             // More bytes to look for would be worse than blanks.
-            table.iter().filter(|&&is_first| is_first).count()
-                <= plain.iter().filter(|&&is_first| is_first).count()
+            count(&first.table) <= count(&plain.table)
         });
         let at_start = match program.looks.text_start {
-            true => First::of(program, Rule::AtStart),
-            false => plain.clone(),
+            true => First::of(program, program.start, Rule::AtStart).table,
+            false => plain.table.clone(),
         };
         let after_blanks = behind_blanks.is_some();
-        Prefilter::of(behind_blanks.unwrap_or(plain), after_blanks, at_start)
+        let first = behind_blanks.unwrap_or(plain);
+        let second = first.second();
+        Prefilter::of(first.table, second, after_blanks, at_start)
     }
 
-    /// The places where any of several programs may find a match.
+    /// A filter for what the parts begin with that the text behind a position is held against.
+    pub(crate) fn for_parts(program: &Program) -> Prefilter {
+        let parts = program.parts.iter().map(|part| {
+            let first = First::of(program, part.start, Rule::AtStart);
+            let second = first.second();
+            Prefilter::of(first.table.clone(), second, false, first.table)
+        });
+        let parts: Vec<Prefilter> = parts.collect();
+        Prefilter::any(parts.iter())
+    }
+
+    /// The places where any of several filters finds something.
     pub(crate) fn any<'p>(all: impl Iterator<Item = &'p Prefilter>) -> Prefilter {
-        let mut table = Box::new([false; 256]);
-        let mut at_start = Box::new([false; 256]);
+        let none = || Box::new([false; 256]);
+        let (mut first, mut second, mut at_start) = (none(), none(), none());
         let mut after_blanks = false;
         for one in all {
             after_blanks |= one.after_blanks;
             for byte in 0..256 {
-                table[byte] |= one.table[byte];
+                first[byte] |= one.first[byte];
+                second[byte] |= one.second[byte];
                 at_start[byte] |= one.at_start[byte];
             }
         }
-        Prefilter::of(table, after_blanks, at_start)
+        Prefilter::of(first, second, after_blanks, at_start)
     }
 
-    fn of(table: Box<[bool; 256]>, after_blanks: bool, at_start: Box<[bool; 256]>) -> Prefilter {
-        let few: Vec<u8> = (0..=255).filter(|&b| table[b as usize]).take(4).collect();
+    fn of(first: Table, second: Table, after_blanks: bool, at_start: Table) -> Prefilter {
+        let few: Vec<u8> = (0..=255).filter(|&b| first[b as usize]).take(4).collect();
         Prefilter {
             few: if few.len() <= 3 { few } else { Vec::new() },
-            table,
+            first,
+            second,
             after_blanks,
             at_start,
         }
@@ -76,24 +95,41 @@ impl Prefilter {
     /// The first position from `from` on where a match may begin, or `end`.
     #[inline]
     pub(crate) fn find(&self, bytes: &[u8], from: usize, end: usize) -> usize {
-        let text = &bytes[from..end];
+        let bytes = &bytes[..end];
+        let mut at = from;
+        loop {
+            at += self.offset(&bytes[at..]);
+            match bytes.get(at + 1) {
+                Some(&next) if !self.second[next as usize] => at += 1,
+                _ => break,
+            }
+        }
+        if !self.after_blanks {
+            return at;
+        }
+        let blanks = bytes[from..at].iter().rev().take_while(|&&b| is_blank(b));
+        at - blanks.count()
+    }
+
+    /// How many bytes stand before the first of those at which a match can begin.
+    #[inline]
+    fn offset(&self, text: &[u8]) -> usize {
         let offset = if text.len() < SHORT {
-            text.iter().position(|&b| self.table[b as usize])
+            text.iter().position(|&b| self.first[b as usize])
         } else {
             match *self.few {
                 [a] => memchr::memchr(a, text),
                 [a, b] => memchr::memchr2(a, b, text),
                 [a, b, c] => memchr::memchr3(a, b, c, text),
-                _ => text.iter().position(|&b| self.table[b as usize]),
+                _ => text.iter().position(|&b| self.first[b as usize]),
             }
         };
-        let offset = offset.unwrap_or(text.len());
-        if !self.after_blanks {
-            return from + offset;
-        }
-        let blanks = text[..offset].iter().rev().take_while(|&&b| is_blank(b));
-        from + offset - blanks.count()
+        offset.unwrap_or(text.len())
     }
+}
+
+fn count(table: &Table) -> usize {
+    table.iter().filter(|&&is_in| is_in).count()
 }
 
 /// Whether a byte is white space by itself.
@@ -105,7 +141,7 @@ fn is_blank(byte: u8) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Anywhere,
-    /// At the beginning of the text.
+    /// Anywhere, the beginning of the text included.
     AtStart,
     /// Anywhere, behind blanks that belong to the match.
     BehindBlanks,
@@ -115,38 +151,58 @@ enum Rule {
 struct First<'p> {
     program: &'p Program,
     rule: Rule,
-    table: Box<[bool; 256]>,
+    table: Table,
     seen: Vec<bool>,
+    /// Where the program goes on behind a character of one byte.
+    next: Vec<Pc>,
 }
 
-impl First<'_> {
-    fn new(program: &Program, rule: Rule) -> First<'_> {
+impl<'p> First<'p> {
+    fn new(program: &'p Program, rule: Rule) -> First<'p> {
         First {
             program,
             rule,
             table: Box::new([false; 256]),
             seen: vec![false; program.insts.len()],
+            next: Vec::new(),
         }
     }
 
-    /// The bytes that a program can begin with.
-    fn of(program: &Program, rule: Rule) -> Box<[bool; 256]> {
+    /// The bytes that a program, or a part of one, can begin with.
+    fn of(program: &Program, start: Pc, rule: Rule) -> First<'_> {
         let mut first = First::new(program, rule);
-        if first.follow(program.start) {
+        if first.follow(start) {
             first.table.fill(true);
         }
-        first.table
+        first
     }
 
     /// The bytes that can come first behind blanks, or without any; nothing if it has no use to look
     /// for them, because a match may end before.
-    fn behind_blanks(program: &Program) -> Option<Box<[bool; 256]>> {
+    fn behind_blanks(program: &Program) -> Option<First<'_>> {
         if program.needs_backtracking || program.looks.at_end {
             return None;
         }
         let mut first = First::new(program, Rule::BehindBlanks);
         let can_end = first.follow(program.start);
-        (!can_end).then_some(first.table)
+        (!can_end).then_some(first)
+    }
+
+    /// The bytes that can come second.
+    fn second(&self) -> Table {
+        let is_full = count(&self.table) == 256;
+        if self.program.needs_backtracking || is_full {
+            return Box::new([true; 256]);
+        }
+        let mut second = First::new(self.program, Rule::AtStart);
+        let can_end = self.next.iter().any(|&next| second.follow(next));
+        if can_end {
+            second.table.fill(true);
+        }
+        if (128..256).any(|lead| self.table[lead]) {
+            second.table[0x80..0xc0].fill(true);
+        }
+        second.table
     }
 
     /// Adds the bytes that the program at `start`, or a part of one, can take first. Says whether it
@@ -164,14 +220,11 @@ impl First<'_> {
                 continue;
             }
             match self.program.insts[pc as usize] {
-                Inst::Set { set, next } => {
-                    if self.add_set(set) {
-                        stack.push(next);
-                    }
-                }
+                Inst::Set { set, next } => self.take(&mut stack, set, next),
                 Inst::Match => can_be_empty = true,
                 Inst::Split { first, second } => stack.extend([first, second]),
-                Inst::Save { next, .. } | Inst::Again { next, .. } => stack.push(next),
+                Inst::Save { next, .. } => stack.push(next),
+                Inst::Again { split, next } => stack.extend([split, next]),
                 Inst::Look { look, next } => self.follow_look(&mut stack, look, next),
                 Inst::Around {
                     start,
@@ -207,19 +260,25 @@ impl First<'_> {
         }
     }
 
-    /// Adds the bytes that characters of a set begin with; says whether blanks among them are passed
-    /// over.
-    fn add_set(&mut self, set: usize) -> bool {
+    /// Adds the bytes that characters of a set begin with, and follows what comes behind blanks, where
+    /// these are passed over.
+    fn take(&mut self, stack: &mut Vec<Pc>, set: usize, next: Pc) {
         let alphabet = &self.program.alphabet;
-        let mut passes = false;
+        let mut is_single = false;
         for byte in 0..128u8 {
             if !alphabet.holds(set, alphabet.class_of_ascii(byte)) {
                 continue;
             }
             match self.rule == Rule::BehindBlanks && is_blank(byte) {
-                true => passes = true,
-                false => self.table[byte as usize] = true,
+                true => stack.push(next),
+                false => {
+                    self.table[byte as usize] = true;
+                    is_single = true;
+                }
             }
+        }
+        if is_single {
+            self.next.push(next);
         }
         for lead in 0xc2..=0xf4u32 {
             let (first, last) = match lead {
@@ -229,6 +288,5 @@ impl First<'_> {
             };
             self.table[lead as usize] |= alphabet.meets(set, first.max(128), last);
         }
-        passes
     }
 }

@@ -557,12 +557,12 @@ impl Compiler {
         node: &Node,
         next: Pc,
     ) -> Result<Option<Pc>, PatternError> {
-        let is_plain = node.all(&|node| match node {
-            Node::Around { .. } | Node::Look(Look::TextEndOrFinalNewline) => false,
-            Node::Group { .. } => negate,
-            _ => true,
+        let is_hard = node.any(&|node| match node {
+            Node::Around { .. } | Node::Look(Look::TextEndOrFinalNewline) => true,
+            Node::Group { .. } => !negate,
+            _ => false,
         });
-        if !is_plain || self.inside == Inside::Behind || self.parts.len() == MAX_PARTS {
+        if is_hard || self.inside == Inside::Behind || self.parts.len() == MAX_PARTS {
             return Ok(None);
         }
         let inside = std::mem::replace(&mut self.inside, Inside::Behind);
@@ -591,7 +591,11 @@ impl Compiler {
             return self.emit(node, next, Direction::Forward).map(Some);
         }
         let asks = |inst: &Inst| matches!(inst, Inst::Behind { .. });
-        if self.inside != Inside::Match || (rest.iter().any(asks) && !node.is_greedy()) {
+        let notes = |inst: &Inst| matches!(inst, Inst::Save { .. });
+        // A group may have the name of one that ends where the look is.
+        let is_plain = (!rest.iter().any(asks) || node.is_greedy())
+            && (!rest.iter().any(notes) || !node.any(&|node| matches!(node, Node::Group { .. })));
+        if self.inside != Inside::Match || !is_plain {
             return Ok(None);
         }
         self.looks_ahead = true;

@@ -566,7 +566,7 @@ fn pieces() -> impl Strategy<Value = Vec<String>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, max_global_rejects: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// The backtracker, which looks at all of the text anew, is what the automaton is held to.
     #[test]

@@ -39,6 +39,8 @@ struct State {
     at_end: Option<AtEnd>,
     /// For a quiet state, the one that a search begins in there.
     woken: Option<StateId>,
+    /// Whether all characters lead back to it.
+    is_final: Option<bool>,
 }
 
 impl Cache {
@@ -113,6 +115,29 @@ impl Cache {
         woken
     }
 
+    /// Whether no part has begun in a quiet state.
+    pub(super) fn has_no_part(&self, quiet: StateId) -> bool {
+        self.states[quiet as usize].key.behind.is_empty()
+    }
+
+    /// Whether a quiet state stays the same whatever text comes, once it is known that it does.
+    pub(super) fn is_final(&mut self, program: &Program, quiet: StateId) -> bool {
+        if let Some(is_final) = self.states[quiet as usize].is_final {
+            return is_final;
+        }
+        let stride = program.alphabet.len();
+        let mut classes = 0..stride as Class;
+        if self.states() + stride >= MAX_STATES || self.size >= MAX_SIZE / 2 {
+            return false;
+        }
+        let is_final = classes.all(|class| {
+            let (_, transition) = self.step(program, quiet, class);
+            self.target(transition) == quiet
+        });
+        self.states[quiet as usize].is_final = Some(is_final);
+        is_final
+    }
+
     /// A number that changes whenever the numbers of states get other meanings.
     pub(super) fn epoch(&self) -> u32 {
         self.epoch
@@ -143,6 +168,7 @@ impl Cache {
             key,
             at_end: None,
             woken: None,
+            is_final: None,
         });
         id
     }

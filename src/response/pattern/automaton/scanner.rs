@@ -1,5 +1,7 @@
 //! A search under way.
 
+use std::ops::Range;
+
 use crate::response::pattern::alphabet::Class;
 use crate::response::pattern::program::{Program, Reach};
 use crate::response::pattern::{Meter, TooCostly, Verdict, Window};
@@ -25,6 +27,8 @@ pub(crate) struct Scanner {
     found: Option<(usize, usize)>,
     /// Its registers.
     found_row: Vec<usize>,
+    /// The registers of the match that there is if the text ends where it has been read to.
+    end_row: Vec<usize>,
     /// The text has ended, and no match begins where the search did or after that.
     exhausted: bool,
     behind: Option<Behind>,
@@ -49,6 +53,7 @@ impl Scanner {
             registers: Registers::default(),
             found: None,
             found_row: Vec::new(),
+            end_row: Vec::new(),
             exhausted: false,
             behind: None,
         }
@@ -163,10 +168,34 @@ impl Scanner {
                 (from, self.cache.quiet(program, window, from))
             }
         };
+        if program.reach == Reach::Everything {
+            state = self.read_all_behind(automaton, window, from, state, meter)?;
+        } else {
+            state = self.read_behind(program, window, from..self.at, state, meter)?;
+        }
+        self.behind = Some(Behind {
+            at: self.at,
+            state,
+            epoch: self.cache.epoch(),
+        });
+        self.state = self.cache.woken(program, state);
+        self.asleep = false;
+        Ok(())
+    }
+
+    /// Reads text that the search looks back at, from a quiet state on.
+    fn read_behind(
+        &mut self,
+        program: &Program,
+        window: &Window<'_>,
+        range: Range<usize>,
+        mut state: StateId,
+        meter: &mut Meter,
+    ) -> Result<StateId, TooCostly> {
         let stride = program.alphabet.len();
         let bytes = window.text.as_bytes();
-        let mut i = from - window.base;
-        while i < self.at - window.base {
+        let mut i = range.start - window.base;
+        while i < range.end - window.base {
             let (class, width) = class_at(program, window.text, bytes, i);
             let mut transition = self.cache.transition(state, class, stride);
             if transition.is_unknown() {
@@ -176,15 +205,39 @@ impl Scanner {
             state = self.cache.target(transition);
             i += width;
         }
-        meter.spend((self.at - from) as u64)?;
-        self.behind = Some(Behind {
-            at: self.at,
-            state,
-            epoch: self.cache.epoch(),
-        });
-        self.state = self.cache.woken(program, state);
-        self.asleep = false;
-        Ok(())
+        meter.spend(range.len() as u64)?;
+        Ok(state)
+    }
+
+    /// The same up to the position, where there may be much of it: skips where no part may begin, and
+    /// all of it once nothing matters any more.
+    fn read_all_behind(
+        &mut self,
+        automaton: &Automaton,
+        window: &Window<'_>,
+        from: usize,
+        mut state: StateId,
+        meter: &mut Meter,
+    ) -> Result<StateId, TooCostly> {
+        let program = &automaton.program;
+        let (base, bytes) = (window.base, window.text.as_bytes());
+        let mut at = from;
+        while at < self.at {
+            if self.cache.has_no_part(state) {
+                let next = automaton.parts.find(bytes, at - base, self.at - base) + base;
+                if next > at {
+                    at = next;
+                    state = self.cache.quiet(program, window, at);
+                    continue;
+                }
+            } else if self.cache.is_final(program, state) {
+                break;
+            }
+            let to = at + window.char_at(at).map_or(1, char::len_utf8);
+            state = self.read_behind(program, window, at..to, state, meter)?;
+            at = to;
+        }
+        Ok(state)
     }
 
     /// Reads on up to `limit`, a position of the window, or until the search is finished.
@@ -332,18 +385,19 @@ impl Scanner {
 
     /// Start and end of each named group in the match that [`Scanner::verdict`] speaks of.
     pub(crate) fn groups(&mut self, automaton: &Automaton) -> &[usize] {
+        let program = &automaton.program;
+        let groups = 1..program.end_slot.unwrap_or(program.slots);
         if !self.asleep && !self.is_finished() {
-            let at_end = self.cache.at_end(&automaton.program, self.state);
+            let at_end = self.cache.at_end(program, self.state);
             if let Some((source, _)) = at_end.found {
                 // A group that ends before a final newline is taken to end there: its registers
                 // were set when the newline was read.
-                let slots = automaton.program.slots;
                 self.registers
-                    .copy_to(&mut self.found_row, source, slots, self.at);
+                    .copy_to(&mut self.end_row, source, program.slots, self.at);
+                return &self.end_row[groups];
             }
         }
-        let end = automaton.program.end_slot;
-        &self.found_row[1..end.unwrap_or(self.found_row.len())]
+        &self.found_row[groups]
     }
 }
 
@@ -359,6 +413,7 @@ impl Clone for Scanner {
             registers: self.registers.clone(),
             found: self.found,
             found_row: self.found_row.clone(),
+            end_row: Vec::new(),
             exhausted: self.exhausted,
             behind: None,
         }

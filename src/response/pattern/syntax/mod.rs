@@ -97,18 +97,18 @@ impl Node {
         }
     }
 
-    /// Whether this holds for it and all that it is made of.
-    pub(crate) fn all(&self, holds: &impl Fn(&Node) -> bool) -> bool {
+    /// Whether this holds for it or for any that it is made of.
+    pub(crate) fn any(&self, holds: &impl Fn(&Node) -> bool) -> bool {
         holds(self)
-            && match self {
-                Node::Empty | Node::Class(_) | Node::Look(_) => true,
+            || match self {
+                Node::Empty | Node::Class(_) | Node::Look(_) => false,
                 Node::Concat(nodes) | Node::Alternation(nodes) => {
-                    nodes.iter().all(|node| node.all(holds))
+                    nodes.iter().any(|node| node.any(holds))
                 }
                 Node::Repeat { node, .. }
                 | Node::Group { node, .. }
                 | Node::Atomic(node)
-                | Node::Around { node, .. } => node.all(holds),
+                | Node::Around { node, .. } => node.any(holds),
             }
     }
 
