@@ -88,7 +88,7 @@ impl Scan<'_> {
                 continue;
             }
             if self.searches.are_started {
-                search.pass(self.position, false);
+                search.pass(self.position);
                 search.forget_before(self.window, self.position);
             } else {
                 search.start(self.window, self.position);
@@ -117,7 +117,7 @@ impl Scan<'_> {
         let (base, bytes) = (self.window.base, self.window.text.as_bytes());
         let next = base + self.watched.prefilter.find(bytes, from - base, bytes.len());
         for watch in &self.watched.watches {
-            each[watch.delimiter].pass(next, next < self.window.end());
+            each[watch.delimiter].pass(next);
         }
         Some(next)
     }

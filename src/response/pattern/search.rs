@@ -37,7 +37,7 @@ pub(crate) enum Search {
 pub(crate) struct Retry {
     backtracker: Backtracker,
     from: usize,
-    /// Nothing may begin before this position, where it is to begin.
+    /// Nothing has begun before this position, and what comes next has not been looked at.
     asleep: bool,
     /// What was last found, and up to which end of the text.
     last: Option<(Verdict, usize)>,
@@ -98,7 +98,11 @@ impl Search {
             (Search::Scan(scanner), Engine::Automaton(automaton)) => {
                 scanner.advance(automaton, window, limit, meter)
             }
-            _ => Ok(()),
+            (Search::Backtrack(retry), Engine::Backtracking(_, prefilter)) => {
+                retry.advance(prefilter, window, limit);
+                Ok(())
+            }
+            _ => foreign(),
         }
     }
 
@@ -141,18 +145,12 @@ impl Search {
         }
     }
 
-    /// Passes over text in which no match begins, if it is asleep; it goes on at the position if there is
-    /// anything to `find` there.
+    /// Passes over text in which no match begins, if it is asleep.
     #[inline]
-    pub(crate) fn pass(&mut self, position: usize, find: bool) {
+    pub(crate) fn pass(&mut self, position: usize) {
         match self {
             Search::Scan(scanner) => scanner.pass(position),
-            Search::Backtrack(retry) if retry.asleep => {
-                retry.asleep = !find;
-                retry.from = retry.from.max(position);
-                retry.last = None;
-            }
-            Search::Backtrack(_) => {}
+            Search::Backtrack(retry) => retry.pass(position),
         }
     }
 
@@ -244,6 +242,23 @@ impl Retry {
                     Verdict::Nothing => true,
                 }
         });
+    }
+
+    fn pass(&mut self, position: usize) {
+        if self.asleep && self.from < position {
+            self.from = position;
+            self.last = None;
+        }
+    }
+
+    /// Sees whether anything may begin before a limit.
+    fn advance(&mut self, prefilter: &Prefilter, window: &Window<'_>, limit: usize) {
+        if self.asleep && self.from < limit {
+            let (base, bytes) = (window.base, window.text.as_bytes());
+            let next = base + prefilter.find(bytes, self.from - base, limit - base);
+            self.pass(next);
+            self.asleep = next == limit;
+        }
     }
 
     fn verdict(
