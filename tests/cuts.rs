@@ -486,6 +486,9 @@ fn delimiters_that_go_by_a_chunks_end_are_told_apart() {
         (r"(?:<a>|<b>)\s*|(?<! |<c>)(?=<c>)", Some(false)),
         // In `abb` the match of `ab` is taken, though another `b` would make it `abb`.
         (r"ab*(?=b)", Some(true)),
+        (r"a(?=b\s*)", Some(false)),
+        (r"a(?=(?P<x>b+))", Some(true)),
+        (r"a(?=(?P<x>b))", Some(false)),
         (r"(?<=\s)a(?:bc)?", Some(true)),
         (r"a(?!b)", None),
         (r"a++b", None),

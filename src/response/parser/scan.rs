@@ -122,12 +122,21 @@ impl Scan<'_> {
         Some(next)
     }
 
+    /// Up to where the text has been read for all delimiters on watch.
+    fn unread_from(&self) -> usize {
+        let each = &self.searches.each;
+        let watches = self.watched.watches.iter();
+        let unread = watches.filter_map(|watch| each[watch.delimiter].unread_from());
+        let from = unread.min().unwrap_or(self.position);
+        from.clamp(self.position, self.window.end())
+    }
+
     /// Reads on for all delimiters on watch, no further than it takes to know which comes first:
     /// text that is searched for a delimiter again and again, because others come before it, would
     /// cost more than its length.
     fn read(&mut self) -> Result<(), ParseError> {
         let end = self.window.end();
-        let mut from = self.position;
+        let mut from = self.unread_from();
         let mut span = FIRST_SPAN;
         loop {
             if let Some(next) = self.pass() {

@@ -1,8 +1,8 @@
 //! Regular expressions as response templates use them, matched in text that is still growing.
 //!
 //! [`syntax`] reads the dialect, [`program`] compiles it, and two engines run it: [`automaton`]
-//! reads every character once and keeps its state between chunks, [`backtrack`] is for patterns
-//! with lookaround, atomic groups or possessive quantifiers, which no automaton can run.
+//! reads every character once and keeps its state between chunks, [`backtrack`] is for the rest: atomic
+//! groups, possessive quantifiers, and looks around that no automaton can take.
 
 mod alphabet;
 #[cfg(feature = "chat-template")]
@@ -127,8 +127,8 @@ impl Pattern {
         }
     }
 
-    /// Whether what it finds depends on how a text is cut into chunks; `None` if it looks around or has
-    /// too many states to say.
+    /// Whether what it finds depends on how a text is cut into chunks; `None` if no automaton can run
+    /// it, or has too many states to say.
     pub(crate) fn is_chunk_dependent(&self) -> Option<bool> {
         match &self.engine {
             Engine::Automaton(automaton) => {

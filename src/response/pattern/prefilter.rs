@@ -155,6 +155,8 @@ struct First<'p> {
     seen: Vec<bool>,
     /// Where the program goes on behind a character of one byte.
     next: Vec<Pc>,
+    /// Whether blanks have been passed over.
+    has_blanks: bool,
 }
 
 impl<'p> First<'p> {
@@ -165,6 +167,7 @@ impl<'p> First<'p> {
             table: Box::new([false; 256]),
             seen: vec![false; program.insts.len()],
             next: Vec::new(),
+            has_blanks: false,
         }
     }
 
@@ -177,15 +180,15 @@ impl<'p> First<'p> {
         first
     }
 
-    /// The bytes that can come first behind blanks, or without any; nothing if it has no use to look
-    /// for them, because a match may end before.
+    /// The bytes that can come first behind blanks, or without any; nothing if no blanks can come, or if
+    /// a match may end before.
     fn behind_blanks(program: &Program) -> Option<First<'_>> {
         if program.needs_backtracking || program.looks.at_end {
             return None;
         }
         let mut first = First::new(program, Rule::BehindBlanks);
         let can_end = first.follow(program.start);
-        (!can_end).then_some(first)
+        (first.has_blanks && !can_end).then_some(first)
     }
 
     /// The bytes that can come second.
@@ -270,7 +273,10 @@ impl<'p> First<'p> {
                 continue;
             }
             match self.rule == Rule::BehindBlanks && is_blank(byte) {
-                true => stack.push(next),
+                true => {
+                    stack.push(next);
+                    self.has_blanks = true;
+                }
                 false => {
                     self.table[byte as usize] = true;
                     is_single = true;

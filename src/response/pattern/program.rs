@@ -112,6 +112,8 @@ pub(crate) struct Program {
     /// The slot for the end of a match that looks ahead, behind all others: such a program reads on
     /// until it has seen what it looks for.
     pub(crate) end_slot: Option<usize>,
+    /// Whether groups stand in what such a match looks for.
+    pub(crate) captures_ahead: bool,
     /// The sets that looks ask about, where the program has such looks.
     word_set: Option<usize>,
     newline_set: Option<usize>,
@@ -210,6 +212,7 @@ impl Program {
             needs_backtracking: compiler.needs_backtracking,
             slots: slots + usize::from(compiler.looks_ahead),
             end_slot: compiler.looks_ahead.then_some(slots),
+            captures_ahead: compiler.captures_ahead,
             word_set,
             newline_set,
         })
@@ -307,6 +310,7 @@ struct Compiler {
     /// The slot that the end of a match takes that looks ahead.
     end_slot: usize,
     looks_ahead: bool,
+    captures_ahead: bool,
     needs_backtracking: bool,
 }
 
@@ -323,6 +327,7 @@ impl Compiler {
             reach: Reach::Nothing,
             end_slot,
             looks_ahead: false,
+            captures_ahead: false,
             needs_backtracking: false,
         }
     }
@@ -447,6 +452,7 @@ impl Compiler {
             Direction::Forward => (start, end),
             Direction::Backward => (end, start),
         };
+        self.captures_ahead |= self.inside == Inside::Ahead;
         let exit = self.push(Inst::Save {
             slot: exit_slot,
             next,

@@ -145,6 +145,14 @@ impl Search {
         }
     }
 
+    /// Up to where it has read, if it can be asked to read on.
+    pub(crate) fn unread_from(&self) -> Option<usize> {
+        match self {
+            Search::Scan(scanner) => (!scanner.is_finished()).then(|| scanner.at()),
+            Search::Backtrack(retry) => retry.asleep.then_some(retry.from),
+        }
+    }
+
     /// Passes over text in which no match begins, if it is asleep.
     #[inline]
     pub(crate) fn pass(&mut self, position: usize) {

@@ -292,15 +292,16 @@ impl Cache {
         at_end
     }
 
-    /// What a transition does with the threads: for each in the next state, the row it comes from.
+    /// What a transition does with the threads: for each in the next state, where its registers come
+    /// from.
     pub(in crate::response::pattern) fn origins(
         &self,
         transition: Transition,
         next_rows: usize,
-    ) -> Vec<u16> {
+    ) -> Vec<Source> {
         match transition.step() {
-            Step::To(_) => (0..next_rows as u16).collect(),
-            Step::Move(number) => self.moves[number].rows.iter().map(|s| s.row).collect(),
+            Step::To(_) => (0..next_rows as u16).map(Source::row).collect(),
+            Step::Move(number) => self.moves[number].rows.to_vec(),
         }
     }
 

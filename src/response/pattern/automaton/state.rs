@@ -92,8 +92,8 @@ pub(in crate::response::pattern) struct AtEnd {
     pub(in crate::response::pattern) found: Option<(Source, MatchEnd)>,
     /// The row of the best thread that wants more text.
     pub(super) live: Option<u16>,
-    /// The row of the best thread, whether it matches or wants more text.
-    pub(in crate::response::pattern) best: Option<u16>,
+    /// The registers of the best thread, whether it matches or wants more text.
+    pub(in crate::response::pattern) best: Option<Source>,
     /// Whether the match is that of the best thread.
     pub(in crate::response::pattern) is_best: bool,
 }
@@ -126,12 +126,12 @@ pub(in crate::response::pattern) struct Source {
     /// The row of the same thread before, or [`FRESH`].
     pub(in crate::response::pattern) row: u16,
     /// One bit for each register that takes the position.
-    pub(super) sets: u64,
+    pub(in crate::response::pattern) sets: u64,
 }
 
 impl Source {
     /// A row as it was.
-    pub(super) fn row(row: u16) -> Source {
+    pub(in crate::response::pattern) fn row(row: u16) -> Source {
         Source { row, sets: 0 }
     }
 }

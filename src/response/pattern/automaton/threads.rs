@@ -264,7 +264,7 @@ impl Threads {
                 _ => (leaf.source, MatchEnd::Noted),
             }),
             live: self.leaves.iter().find(is_live).map(|leaf| leaf.source.row),
-            best: self.leaves.first().map(|leaf| leaf.source.row),
+            best: self.leaves.first().map(|leaf| leaf.source),
             is_best: self
                 .leaves
                 .first()
