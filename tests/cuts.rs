@@ -493,8 +493,13 @@ fn delimiters_that_go_by_a_chunks_end_are_told_apart() {
         (r"a(?!b)", None),
         (r"a++b", None),
     ] {
+        // Whatever is captured has to be used.
+        let transform = match pattern.contains("?P<x>") {
+            true => r#", "transform": "{x}""#,
+            false => "",
+        };
         let template = format!(
-            r#"{{"start_anchor": "A:", "fields": {{"x": {{"close_pattern": {}}}}}}}"#,
+            r#"{{"start_anchor": "A:", "fields": {{"x": {{"close_pattern": {}{transform}}}}}}}"#,
             json::write(&pattern.into())
         );
         let template = ResponseTemplate::from_json(&template).expect("the template loads");

@@ -155,6 +155,13 @@ impl Backtracker {
         Ok(verdict)
     }
 
+    /// About how many bytes it takes.
+    pub(crate) fn size(&self) -> usize {
+        let words = self.failed.after.capacity() + self.failed.before.capacity();
+        let steps = self.trail.capacity() * size_of::<Step>();
+        size_of::<u64>() * words + steps + self.frames.capacity() * size_of::<Frame>()
+    }
+
     /// Sees to it that the next search finds no empty match at a position, or that it may again.
     pub(crate) fn forbid_empty(&mut self, at: Option<usize>) {
         self.not_empty_at = at;

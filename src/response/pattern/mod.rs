@@ -44,8 +44,9 @@ pub(crate) use syntax::PatternError;
 pub(crate) use syntax::{Construct, constructs};
 pub(crate) use window::Window;
 
-/// So many searches are kept for later ones, each with the automaton that it has built.
-const MAX_POOLED: usize = 16;
+/// Searches that have ended are kept for later ones, each with the automaton that it has built: as many
+/// as take no more bytes than this together.
+const MAX_POOLED_SIZE: usize = 4 << 20;
 
 /// A compiled regular expression.
 #[derive(Debug)]
@@ -55,7 +56,15 @@ pub(crate) struct Pattern {
     /// How much work it was to compile it.
     steps: usize,
     /// Searches that have ended, whose automata the next ones go on building.
-    pool: Mutex<Vec<Search>>,
+    pool: Mutex<Pool>,
+}
+
+/// Searches that are not in use.
+#[derive(Debug, Default)]
+struct Pool {
+    searches: Vec<Search>,
+    /// About how many bytes they take.
+    size: usize,
 }
 
 #[derive(Debug)]
@@ -177,7 +186,7 @@ impl Pattern {
     /// A search, which the caller begins with [`Search::start`] and gives back when it is done.
     pub(crate) fn search(&self) -> Search {
         let pooled = match self.pool.lock() {
-            Ok(mut pool) => pool.pop(),
+            Ok(mut pool) => pool.take(),
             Err(_) => None,
         };
         pooled.unwrap_or_else(|| match &self.engine {
@@ -189,10 +198,8 @@ impl Pattern {
     /// Takes a search back, so that the next one need not build its automaton again.
     pub(crate) fn give_back(&self, mut search: Search) {
         search.forget();
-        if let Ok(mut pool) = self.pool.lock()
-            && pool.len() < MAX_POOLED
-        {
-            pool.push(search);
+        if let Ok(mut pool) = self.pool.lock() {
+            pool.give_back(search);
         }
     }
 
@@ -241,6 +248,22 @@ impl Pattern {
             after_empty = start == end;
         }
         Ok(())
+    }
+}
+
+impl Pool {
+    fn take(&mut self) -> Option<Search> {
+        let search = self.searches.pop()?;
+        self.size -= search.size();
+        Some(search)
+    }
+
+    fn give_back(&mut self, search: Search) {
+        let size = search.size();
+        if self.size + size <= MAX_POOLED_SIZE {
+            self.size += size;
+            self.searches.push(search);
+        }
     }
 }
 

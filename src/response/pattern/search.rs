@@ -55,6 +55,14 @@ impl Search {
         }
     }
 
+    /// About how many bytes it takes, beyond what the text needs that it is searching.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Search::Scan(scanner) => scanner.size(),
+            Search::Backtrack(retry) => size_of::<Retry>() + retry.backtracker.size(),
+        }
+    }
+
     /// Begins a search at a position of the window.
     pub(crate) fn start(&mut self, window: &Window<'_>, from: usize) {
         match self {

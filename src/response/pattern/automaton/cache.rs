@@ -182,6 +182,11 @@ impl Cache {
         self.states() >= MAX_STATES || self.size >= MAX_SIZE
     }
 
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        self.size + self.threads.size()
+    }
+
     fn forget_states(&mut self) {
         self.states.clear();
         self.index.clear();

@@ -59,6 +59,11 @@ impl Scanner {
         }
     }
 
+    /// About how many bytes it takes.
+    pub(crate) fn size(&self) -> usize {
+        size_of::<Scanner>() + self.cache.size()
+    }
+
     /// Begins a search at a position.
     pub(crate) fn start(&mut self, from: usize) {
         self.found = None;

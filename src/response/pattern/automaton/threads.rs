@@ -62,6 +62,12 @@ impl Threads {
         self.work += work;
     }
 
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        let each = size_of::<[u32; MAX_TURNS as usize + 1]>() + size_of::<u32>();
+        self.seen.len() * each + self.leaves.capacity() * size_of::<Leaf>()
+    }
+
     /// How much work has been done since this was last asked.
     pub(super) fn take_work(&mut self) -> u64 {
         std::mem::take(&mut self.work)
