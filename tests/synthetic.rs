@@ -21,6 +21,8 @@ mod conversation;
 mod format;
 #[path = "synthetic/jinja.rs"]
 mod jinja;
+#[path = "synthetic/maker.rs"]
+mod maker;
 #[path = "synthetic/random.rs"]
 mod random;
 #[path = "synthetic/simplify.rs"]

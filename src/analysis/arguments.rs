@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::call_renderings::{ArgumentSpan, CallRenderings};
 use super::call_shape::{Tagged, slots_in};
 use super::delimiters::Delimiters;
-use super::markers::{NAME_SLOT, common_prefix, common_suffix, is_distinctive, is_marker, pieces};
+use super::markers::{NAME_SLOT, common_prefix, common_suffix, is_marker, pieces};
 
 /// How many brackets before the arguments are looked at.
 const MAX_DEPTH: usize = 24;
@@ -156,6 +156,11 @@ pub(super) fn tagged(
     quoting: Option<&Quoting>,
 ) -> Option<(Tagged, Range<usize>)> {
     let text = renderings.one_call.as_str();
+    // Quotes of JSON are the value's own. Others stand around it.
+    let (quoting, quotes) = match quoting {
+        Some(quoting) if quoting.open != "\"" => (None, Some(quoting)),
+        quoting => (quoting, None),
+    };
     let string = &with_quotes(string, quoting)?;
     let delimiters =
         two_arguments(renderings, quoting).or_else(|| one_argument(renderings, string))?;
@@ -165,6 +170,16 @@ pub(super) fn tagged(
         separator,
     } = delimiters;
     let mut between = vec![text[string.key.end..string.value.start].to_owned()];
+    let mut close = close;
+    let mut wrapping = None;
+    if let Some(quotes) = quotes
+        && let Some(before) = between[0].strip_suffix(quotes.open.as_str())
+        && let Some(rest) = close.strip_prefix(quotes.close.as_str())
+    {
+        between[0] = before.to_owned();
+        close = rest.to_owned();
+        wrapping = Some((quotes.open.clone(), quotes.close.clone()));
+    }
     if let Some((other, number)) = renderings.number_span() {
         let variant = &other[number.key.end..number.value.start];
         if variant != between[0] {
@@ -172,15 +187,15 @@ pub(super) fn tagged(
         }
     }
     // What was found from two arguments must hold for one as well.
-    let is_there = text[..string.key.start].ends_with(&open)
-        && text.get(string.value.end..)?.starts_with(&close);
-    if !is_there {
+    let (_, quote) = wrapping.as_ref().map_or(("", ""), |(a, b)| (a, b));
+    let after = text.get(string.value.end..)?.strip_prefix(quote)?;
+    if !text[..string.key.start].ends_with(&open) || !after.starts_with(&close) {
         return None;
     }
     let start = string.key.start - open.len();
-    let range = start..string.value.end + close.len();
+    let range = start..string.value.end + quote.len() + close.len();
     let tagged = Tagged {
-        wrapping: wrapping(renderings, &between[0], &close),
+        wrapping: wrapping.or_else(|| wrapping_of_markup(renderings, &between[0], &close)),
         open,
         between,
         close: slots_in(&close),
@@ -192,11 +207,15 @@ pub(super) fn tagged(
 
 /// What stands around a value with signs of markers in it, and around no other: between what stands
 /// before any value and that value, and between it and what closes any.
-fn wrapping(renderings: &CallRenderings, between: &str, close: &str) -> Option<(String, String)> {
+fn wrapping_of_markup(
+    renderings: &CallRenderings,
+    between: &str,
+    close: &str,
+) -> Option<(String, String)> {
     let (text, span) = renderings.awkward_span()?;
     let open = text[span.key.end..span.value.start].strip_prefix(between)?;
     let (end, _) = text[span.value.end..].split_once(close)?;
-    let has_both = is_distinctive(open) && !end.trim().is_empty();
+    let has_both = !open.trim().is_empty() && !end.trim().is_empty();
     has_both.then(|| (open.to_owned(), end.to_owned()))
 }
 

@@ -106,7 +106,8 @@ pub struct Tagged {
     pub separator: String,
     /// Whether all values are JSON, texts too.
     pub json_values: bool,
-    /// What is written around a value only if it has signs in it that markers have.
+    /// What is written around texts and around no other value, or around texts with signs in them that
+    /// markers have.
     pub wrapping: Option<(String, String)>,
 }
 

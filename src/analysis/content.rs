@@ -41,9 +41,10 @@ pub(super) fn find(
             role.is_some_and(|role| context.after.contains(role))
         });
         let of_reasoning = parts.and(reasoning);
-        close.extend(of_reasoning.map(|reasoning| reasoning.close.clone()));
+        close.extend(of_reasoning.and_then(|reasoning| reasoning.close.clone()));
     }
-    let own = reasoning.map_or("", |reasoning| reasoning.close.as_str());
+    let own = reasoning.and_then(|reasoning| reasoning.close.as_deref());
+    let own = own.unwrap_or_default();
     let beside_reasoning = context.map_or_else(Vec::new, |context| {
         let mut around = markers_beside_reasoning(context, own, open.as_deref(), &after);
         around.retain(|marker| !header.contains(marker.as_str()) && !own.contains(marker.as_str()));
@@ -112,8 +113,10 @@ fn without_reasoning(text: &str, reasoning: Option<&ReasoningShape>) -> String {
     let Some(reasoning) = reasoning else {
         return text.to_owned();
     };
-    if let Some(at) = text.rfind(reasoning.close.as_str()) {
-        return text[at + reasoning.close.len()..].to_owned();
+    if let Some(close) = &reasoning.close
+        && let Some(at) = text.rfind(close.as_str())
+    {
+        return text[at + close.len()..].to_owned();
     }
     let open = reasoning.open.as_deref().map(str::trim);
     match open.and_then(|open| text.find(open)) {

@@ -51,7 +51,7 @@ impl Findings {
         texts.extend(&mut content.beside_reasoning);
         texts.extend(&mut self.prompt_remainders);
         if let Some(shape) = &mut self.reasoning {
-            texts.extend(shape.open.iter_mut().chain([&mut shape.close]));
+            texts.extend(shape.open.iter_mut().chain(&mut shape.close));
         }
         if let Some(shape) = &mut self.calls {
             texts.extend(call_texts(shape));

@@ -78,7 +78,7 @@ pub(super) fn reasoning_value(shape: &ReasoningShape) -> Value {
                 .into(),
         ),
         ("open", optional(shape.open.as_deref())),
-        ("close", shape.close.as_str().into()),
+        ("close", optional(shape.close.as_deref())),
         ("cut_from_content", shape.cut_from_content.into()),
         ("in_last_turn", shape.in_last_turn.into()),
         ("in_past_turns", shape.in_past_turns.into()),

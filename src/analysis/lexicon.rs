@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::markers::{UNIT_CLOSE, UNIT_OPEN, first_piece, is_marker, pieces};
+use super::markers::{UNIT_CLOSE, UNIT_OPEN, first_piece, is_marker, is_slot, pieces};
 
 /// A marker of several parts is not longer than this many bytes.
 const LONGEST: usize = 96;
@@ -20,6 +20,9 @@ const MIN_WORDS: usize = 2;
 
 /// How many different tags have to stand behind a sign that stands before all tags.
 const MIN_TAGS: usize = 3;
+
+/// How many signs are tried.
+const MAX_LEADS: usize = 64;
 
 /// What the markers of a format begin with that consist of several parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -133,64 +136,53 @@ fn before_words<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeSe
     leads.collect()
 }
 
-/// The signs that stand before every tag: a marker with what always stands around it.
+/// The signs that stand before every tag, the longest that do.
 fn before_tags<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> Vec<String> {
     let cut: Vec<Vec<&str>> = texts.map(pieces).collect();
-    let mut signs = BTreeSet::new();
+    let mut tags_behind: BTreeMap<Vec<&str>, BTreeSet<&str>> = BTreeMap::new();
     for pieces in &cut {
-        signs.extend(
-            pieces
-                .iter()
-                .filter(|piece| is_marker(piece) && !piece.contains(stem)),
-        );
-    }
-    let leads = signs.into_iter().filter_map(|sign| {
-        let lead = with_surrounding_signs(&cut, sign);
-        stands_before_all_tags(&cut, sign, &lead).then(|| lead.concat())
-    });
-    leads.collect()
-}
-
-/// A sign, and the single signs that stand before and behind it wherever it stands.
-fn with_surrounding_signs<'t>(cut: &[Vec<&'t str>], sign: &'t str) -> Vec<&'t str> {
-    let beside = |offset: isize| {
-        let mut common: Option<&str> = None;
-        for pieces in cut {
-            for at in (0..pieces.len()).filter(|at| pieces[*at] == sign) {
-                let other = at.checked_add_signed(offset).and_then(|at| pieces.get(at));
-                let other =
-                    other.filter(|piece| piece.len() == 1 && "[]()<>|".contains(**piece))?;
-                if *common.get_or_insert(other) != *other {
-                    return None;
-                }
+        let tags = (0..pieces.len()).filter(|at| is_marker(pieces[*at]));
+        for at in tags {
+            for start in signs_before(pieces, at, stem) {
+                let lead = pieces[start..at].to_vec();
+                tags_behind.entry(lead).or_default().insert(pieces[at]);
             }
         }
-        common
-    };
-    let mut lead = Vec::from_iter(beside(-1));
-    lead.push(sign);
-    lead.extend(beside(1));
-    lead
+    }
+    let is_own = |tag: &&&str| !tag.contains(stem);
+    tags_behind.retain(|_, tags| tags.iter().filter(is_own).count() >= MIN_TAGS);
+    let mut leads: Vec<(Vec<&str>, BTreeSet<&str>)> = tags_behind.into_iter().collect();
+    leads.sort_by_key(|(lead, _)| std::cmp::Reverse(lead.len()));
+    leads.truncate(MAX_LEADS);
+    let found = leads
+        .iter()
+        .find(|(lead, tags)| stands_before_all(&cut, lead, tags));
+    found.map(|(lead, _)| lead.concat()).into_iter().collect()
 }
 
-/// Whether a marker stands behind every occurrence of a lead, and these markers nowhere else.
-fn stands_before_all_tags(cut: &[Vec<&str>], sign: &str, lead: &[&str]) -> bool {
-    let own = lead.iter().position(|piece| *piece == sign).unwrap_or(0);
-    let mut tags = BTreeSet::new();
-    for pieces in cut {
-        for at in (0..pieces.len()).filter(|at| pieces[*at] == sign) {
-            match pieces.get(at - own + lead.len()) {
-                Some(tag) if is_marker(tag) && *tag != sign => tags.insert(*tag),
-                _ => return false,
-            };
-        }
-    }
-    let is_led = |pieces: &[&str], at: usize| pieces[..at].ends_with(lead);
-    tags.len() >= MIN_TAGS
-        && cut.iter().all(|pieces| {
-            let mut places = (0..pieces.len()).filter(|at| tags.contains(pieces[*at]));
-            places.all(|at| is_led(pieces, at))
+/// Where signs begin that end where a tag begins.
+fn signs_before(pieces: &[&str], tag: usize, stem: &str) -> Vec<usize> {
+    let is_sign = |piece: &str| {
+        let is_word = piece.starts_with(|c: char| c.is_alphanumeric() || c.is_whitespace());
+        !is_word && !piece.contains(stem) && !piece.chars().any(is_slot)
+    };
+    let mut length = 0;
+    let signs = (0..tag).rev().take_while(|at| {
+        length += pieces[*at].len();
+        is_sign(pieces[*at]) && length <= LONGEST
+    });
+    signs.collect()
+}
+
+/// Whether one of the tags stands behind every occurrence of a lead, and none of them elsewhere.
+fn stands_before_all(cut: &[Vec<&str>], lead: &[&str], tags: &BTreeSet<&str>) -> bool {
+    cut.iter().all(|pieces| {
+        let is_lead = |end: usize| pieces[..end].ends_with(lead);
+        (0..=pieces.len()).all(|at| {
+            let is_tag = pieces.get(at).is_some_and(|piece| tags.contains(piece));
+            is_tag == is_lead(at)
         })
+    })
 }
 
 #[cfg(test)]
@@ -216,9 +208,19 @@ mod tests {
 
     #[test]
     fn a_sign_before_every_tag_makes_one_marker_with_it() {
-        let texts = [")<#x#>(<call>)<#x#>(<zq1>zq2)<#x#>(</zq1>)<#x#>(</call>"];
-        let expected = "{)<#x#>(<call>}{)<#x#>(<zq1>}zq2{)<#x#>(</zq1>}{)<#x#>(</call>}";
+        let texts = [")<#x#>(<call>)<#x#>(<zq1>zq2)<#x#>(</zq1>)<#x#>(</call>)<#x#>(<go>"];
+        let expected =
+            "{)<#x#>(<call>}{)<#x#>(<zq1>}zq2{)<#x#>(</zq1>}{)<#x#>(</call>}{)<#x#>(<go>}";
         assert_eq!(marked(&texts, texts[0]), expected);
+    }
+
+    #[test]
+    fn a_sign_before_every_tag_may_be_any() {
+        let texts = ["^|<call>^|<zq1>zq2^|</zq1>^|</call>^|<go>"];
+        assert_eq!(
+            marked(&texts, texts[0]),
+            "{^|<call>}{^|<zq1>}zq2{^|</zq1>}{^|</call>}{^|<go>}"
+        );
     }
 
     #[test]

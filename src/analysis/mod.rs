@@ -23,7 +23,7 @@
 //!
 //! let findings = Findings::of(&template, &base)?;
 //! assert_eq!(findings.turn.headers, ["<assistant>"]);
-//! assert_eq!(findings.reasoning.map(|shape| shape.close).as_deref(), Some("</think>"));
+//! assert_eq!(findings.reasoning.and_then(|shape| shape.close).as_deref(), Some("</think>"));
 //! # Ok::<(), unjinja::chat_template::RenderError>(())
 //! ```
 //!

@@ -20,8 +20,8 @@ pub struct ReasoningShape {
     pub keys: Vec<String>,
     /// What opens it; `None` if the turn just begins with it.
     pub open: Option<String>,
-    /// What closes it.
-    pub close: String,
+    /// What closes it; `None` if it goes on up to what opens the next part of the turn.
+    pub close: Option<String>,
     /// How sure it is.
     pub certainty: Certainty,
     /// Whether it is rendered in the turn that comes last.
@@ -87,6 +87,8 @@ pub(super) struct ObservedReasoning {
     pub(super) before_text: Option<ReasoningContext>,
     /// As it stands before a call.
     before_call: Option<ReasoningContext>,
+    /// What stands before a text without reasoning.
+    before_plain: String,
 }
 
 impl ObservedReasoning {
@@ -109,6 +111,7 @@ impl ObservedReasoning {
         ObservedReasoning {
             before_text: before_text.then(of_text).flatten(),
             before_call: turns.call.as_ref().and_then(of_call),
+            before_plain: before_plain(prober, headers, turns).unwrap_or_default(),
         }
     }
 
@@ -123,16 +126,44 @@ impl ObservedReasoning {
         headers: &TurnHeaders,
         context: &ReasoningContext,
     ) -> Option<ReasoningMarkers> {
+        let open = context.before.trim_start();
+        let open = (!open.trim().is_empty()).then(|| open.to_owned());
         // Before text and before a call it is closed alike.
         let both = self.before_text.as_ref().zip(self.before_call.as_ref());
         let shared = both.map(|(text, call)| shared_start(&text.after, &call.after));
-        let shared = shared.filter(|shared| !shared.trim().is_empty());
-        let close = closing_marker(shared.unwrap_or(&context.after))?;
-        let open = context.before.trim_start();
-        let open = (!open.trim().is_empty()).then(|| open.to_owned());
-        let open = open.or_else(|| opener_in_header(headers, &close));
-        Some(ReasoningMarkers { open, close })
+        let close = match shared {
+            Some(shared) if !shared.trim().is_empty() => closing_marker(shared),
+            _ => closing_marker(self.without_content_opener(open.as_deref(), &context.after)),
+        };
+        let by_close = || opener_in_header(headers, close.as_deref()?);
+        let open = open.or_else(by_close);
+        (open.is_some() || close.is_some()).then_some(ReasoningMarkers { open, close })
     }
+
+    /// What stands between reasoning and a text, without what opens any text. Where a text without
+    /// reasoning has its empty markers, these show nothing.
+    fn without_content_opener<'t>(&self, open: Option<&str>, after: &'t str) -> &'t str {
+        let plain = self.before_plain.trim();
+        match open {
+            Some(open) if !plain.contains(open.trim()) => {
+                after.trim_end().strip_suffix(plain).unwrap_or(after)
+            }
+            _ => after,
+        }
+    }
+}
+
+/// What stands before a text without reasoning.
+fn before_plain(
+    prober: &TurnProber<'_>,
+    headers: &TurnHeaders,
+    turns: &SampleTurns,
+) -> Option<String> {
+    let mode = ThinkingMode::On;
+    let turn = prober.turn(Situation::Question, &turns.plain, mode).ok()?;
+    let body = headers.body(turn.tail(), Situation::Question, mode);
+    let (before, _) = body.split_once(&turns.word)?;
+    Some(before.to_owned())
 }
 
 /// How reasoning is written, as far as renderings, prompts or instructions show it. What opens it
@@ -156,12 +187,17 @@ pub(super) fn find(
         open.as_deref()
             .is_some_and(|open| rest.contains(open.trim()))
     };
-    let closes = |rest: &String| rest.contains(close.trim());
+    let closes = |rest: &String| {
+        let close = close.as_deref();
+        close.is_some_and(|close| rest.contains(close.trim()))
+    };
     let past = prober.past_turn(Situation::Question, &turns.thoughtful, ThinkingMode::On);
     Some(ReasoningShape {
         certainty,
         keys: keys(prober, observed, turns),
-        cut_from_content: cuts_off(prober, close.trim()),
+        cut_from_content: close
+            .as_deref()
+            .is_some_and(|close| cuts_off(prober, close.trim())),
         in_last_turn: observed.before_text.is_some(),
         in_past_turns: past.is_ok_and(|turn| turn.tail().contains(&turns.thought)),
         beside_calls: observed.before_call.is_some(),
@@ -185,7 +221,7 @@ fn unseen_markers(
     let described = hints::reasoning(prober)?;
     let markers = ReasoningMarkers {
         open: Some(described.open),
-        close: described.close,
+        close: Some(described.close),
     };
     Some((markers, Certainty::Guessed))
 }

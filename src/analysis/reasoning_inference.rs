@@ -11,7 +11,7 @@ const MAX_MARKERS: usize = 300;
 /// What opens and closes reasoning.
 pub(super) struct ReasoningMarkers {
     pub(super) open: Option<String>,
-    pub(super) close: String,
+    pub(super) close: Option<String>,
 }
 
 /// Infers the markers from what a prompt opens, or from what the template cuts out of the content
@@ -21,10 +21,12 @@ pub(super) fn infer(
     template_source: &str,
     remainders: &[String],
 ) -> Option<ReasoningMarkers> {
-    if let Some(pair) = remainders.iter().find_map(|rest| pair_in(rest)) {
+    let in_one = remainders.iter().find_map(|rest| pair_in(rest));
+    if let Some(pair) = in_one.or_else(|| closed_in_another(remainders)) {
         return Some(pair);
     }
-    let mut known: Vec<&str> = markers::markers(template_source).collect();
+    let template_source = prober.marked(template_source);
+    let mut known: Vec<&str> = markers::markers(&template_source).collect();
     known.sort_unstable();
     known.dedup();
     known.truncate(MAX_MARKERS);
@@ -35,12 +37,12 @@ pub(super) fn infer(
     let mut words = remainders.iter().map(|rest| rest.trim());
     if let Some(open) = words.find(|rest| !rest.is_empty()) {
         // The prompt opens it with words; which words close it shows when content holds them.
-        let close = quoted(template_source)
+        let close = quoted(&template_source)
             .into_iter()
             .find(|text| *text != open && cuts_off(prober, text))?;
         return Some(ReasoningMarkers {
             open: Some(open.to_owned()),
-            close: close.to_owned(),
+            close: Some(close.to_owned()),
         });
     }
     known
@@ -55,7 +57,22 @@ fn pair_in(rest: &str) -> Option<ReasoningMarkers> {
         let close = found[at + 1..].iter().find(|close| is_pair(open, close))?;
         Some(ReasoningMarkers {
             open: Some((*open).to_owned()),
-            close: (*close).to_owned(),
+            close: Some((*close).to_owned()),
+        })
+    })
+}
+
+/// The marker with which one prompt ends, and the one with which another goes on and ends.
+fn closed_in_another(remainders: &[String]) -> Option<ReasoningMarkers> {
+    remainders.iter().find_map(|opened| {
+        let open = markers::units(opened).pop()?;
+        let closed = remainders.iter().find_map(|rest| {
+            let rest = rest.trim().strip_prefix(opened.trim())?;
+            Some(markers::units(rest)).filter(|units| units.len() == 1)
+        })?;
+        Some(ReasoningMarkers {
+            open: Some(open.to_owned()),
+            close: Some(closed.concat()),
         })
     })
 }
@@ -70,16 +87,19 @@ fn with_counterpart(
         let open = known.iter().find(|other| is_pair(other, marker));
         return Some(ReasoningMarkers {
             open: open.map(|open| (*open).to_owned()),
-            close: marker.to_owned(),
+            close: Some(marker.to_owned()),
         });
     }
     let named = known.iter().find(|close| is_pair(marker, close));
-    let closes = |close: &&&str| markers::says_end(close) && cuts_off(prober, close);
-    let close = named.or_else(|| known.iter().find(closes));
+    let says_end = |close: &&&str| markers::says_end(close);
+    let cuts = |close: &&&str| **close != marker && cuts_off(prober, close);
+    let close = named
+        .or_else(|| known.iter().filter(says_end).find(cuts))
+        .or_else(|| known.iter().find(cuts));
     let close = close.map(|close| (*close).to_owned());
     Some(ReasoningMarkers {
         open: Some(marker.to_owned()),
-        close: close.or_else(|| mirrored(marker))?,
+        close: Some(close.or_else(|| mirrored(marker))?),
     })
 }
 
@@ -92,7 +112,7 @@ fn cut_marker(prober: &TurnProber<'_>, close: &str, known: &[&str]) -> Option<Re
     let open = open.map_or_else(|| close.replacen('/', "", 1), |open| (*open).to_owned());
     Some(ReasoningMarkers {
         open: Some(open),
-        close: close.to_owned(),
+        close: Some(close.to_owned()),
     })
 }
 

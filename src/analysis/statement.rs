@@ -168,9 +168,14 @@ fn of_content(shape: &ContentShape) -> String {
 }
 
 fn of_reasoning(shape: &ReasoningShape) -> Vec<String> {
-    let markers = match &shape.open {
-        Some(open) => format!("between {} and {}", shown(open), shown(&shape.close)),
-        None => format!("from the start of the turn up to {}", shown(&shape.close)),
+    let begin = match &shape.open {
+        Some(open) => shown(open),
+        None => "the start of the turn".to_owned(),
+    };
+    let markers = match (&shape.open, &shape.close) {
+        (Some(_), Some(close)) => format!("between {begin} and {}", shown(close)),
+        (None, Some(close)) => format!("from {begin} up to {}", shown(close)),
+        (_, None) => format!("from {begin} up to what opens the next part"),
     };
     let mut places = Vec::new();
     for (is, place) in [

@@ -232,6 +232,11 @@ impl<'t> TurnProber<'t> {
         self.lexicon = Lexicon::learn(tails, self.prober.stem());
     }
 
+    /// A text with the markers of several parts that were learned [marked](Lexicon::mark).
+    pub(super) fn marked(&self, text: &str) -> String {
+        self.lexicon.mark(text)
+    }
+
     /// Renders markers that consist of several parts as they are from now on.
     pub(super) fn forget_markers(&mut self) {
         self.lexicon = Lexicon::default();

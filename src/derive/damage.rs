@@ -86,7 +86,7 @@ impl Damager<'_> {
         let mut texts = Vec::new();
         if let Some(shape) = &self.findings.reasoning {
             texts.extend(shape.open.clone());
-            texts.push(shape.close.clone());
+            texts.extend(shape.close.clone());
         }
         if let Some(shape) = &self.findings.calls {
             texts.push(shape.section_open.clone());

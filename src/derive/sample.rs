@@ -255,18 +255,19 @@ impl Sampler<'_, '_> {
         let (open, close) = match &self.findings.reasoning {
             Some(shape) => (
                 shape.open.as_deref().unwrap_or_default().trim(),
-                shape.close.trim(),
+                shape.close.as_deref().unwrap_or_default().trim(),
             ),
             None => ("", ""),
         };
         // Where thoughts are written, the prompt must not have closed them.
         let reasoning = self.conversation.turn.reasoning.as_ref();
         let thinks = reasoning.is_some_and(|thought| full[seam..].contains(thought.as_str()));
-        if !open.is_empty() && rest.contains(open) && !rest.contains(close) {
+        let is_closed = !close.is_empty() && rest.contains(close);
+        if !open.is_empty() && rest.contains(open) && !is_closed {
             // The prompt begins to think, and history leaves it out.
             let thinking = format!("{THOUGHT}\n{close}\n\n{}", &full[seam..]);
             self.sample(prompt, &thinking, Some(THOUGHT))
-        } else if !close.is_empty() && rest.contains(close) && !thinks {
+        } else if is_closed && !thinks {
             self.sample(prompt, &full[seam..], None)
         } else {
             self.sample(&full[..seam], &full[seam..], None)

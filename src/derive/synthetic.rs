@@ -37,7 +37,8 @@ pub(super) fn samples(findings: &Findings, rendered: &[Sample]) -> Vec<Sample> {
     if let Some(shape) = findings.reasoning.as_ref().filter(|_| !thinks)
         && let Some(open) = &shape.open
     {
-        let thought = format!("{open}\n{THOUGHT}\n{}\n\n", shape.close);
+        let close = shape.close.as_deref().unwrap_or_default();
+        let thought = format!("{open}\n{THOUGHT}\n{close}\n\n");
         if !answer.prefix.ends_with(&thought) {
             let turn = AssistantTurn::content(ANSWER).with_reasoning(THOUGHT);
             put("a thought and an answer, made up", &thought, turn);

@@ -1,7 +1,8 @@
 //! Writing a format down as a chat template, the way the author of a model would.
 
 use crate::format::{
-    Arguments, Body, Calls, Content, Format, Ids, Json, Kept, Keys, Part, Place, Reasoning, Tagged,
+    Arguments, Body, Calls, Content, Format, Ids, Json, KEY, Kept, Keys, Part, Place, Reasoning,
+    Separator, Stands, Tagged,
 };
 use crate::random::Pair;
 
@@ -251,7 +252,9 @@ fn example(calls: &Calls) -> String {
                 Arguments::Json(_) => "{\"KEY\": \"VALUE\"}".to_owned(),
                 Arguments::Tagged(tagged) => format!(
                     "{}KEY{}VALUE{}",
-                    tagged.before_key, tagged.between[0], tagged.after_value
+                    tagged.before_key,
+                    tagged.between[0],
+                    tagged.after_value.replace(KEY, "KEY")
                 ),
             };
             format!("{head}{arguments}{close}")
@@ -284,7 +287,32 @@ fn assistant(format: &Format, page: &mut Page) {
     if let Some(reasoning) = &format.reasoning {
         thoughts(reasoning, page);
     }
+    if format.calls_first {
+        calls_of_turn(format, page);
+        content_of_turn(format, page);
+    } else {
+        content_of_turn(format, page);
+        calls_of_turn(format, page);
+    }
+    match &turns.calls_end {
+        Some(end) => {
+            page.tag("if message.tool_calls");
+            page.print(Text::of(end));
+            page.tag("else");
+            page.print(Text::of(&turns.assistant.close));
+            page.end("if");
+        }
+        None => page.print(Text::of(&turns.assistant.close)),
+    }
+}
+
+fn content_of_turn(format: &Format, page: &mut Page) {
     let wrapped = |pair: &Pair| Text::of(&pair.open).and("content").with(&pair.close);
+    if let (Some(joint), Some(_)) = (&format.joint, &format.reasoning) {
+        page.tag("if thought and content");
+        page.print(Text::of(joint));
+        page.end("if");
+    }
     match &format.content {
         Content::Plain => page.print(Text::default().and("content")),
         Content::Wrapped(pair) => {
@@ -300,20 +328,35 @@ fn assistant(format: &Format, page: &mut Page) {
             page.end("if");
         }
     }
-    if let Some(calls) = &format.calls {
-        page.tag("if message.tool_calls");
-        section(calls, format.gap, page);
+}
+
+fn calls_of_turn(format: &Format, page: &mut Page) {
+    let Some(calls) = &format.calls else { return };
+    page.tag("if message.tool_calls");
+    if let Some(joint) = &format.joint {
+        page.tag(match format.reasoning {
+            Some(_) => "if thought or content",
+            None => "if content",
+        });
+        page.print(Text::of(joint));
         page.end("if");
     }
-    match &turns.calls_end {
-        Some(end) => {
-            page.tag("if message.tool_calls");
-            page.print(Text::of(end));
-            page.tag("else");
-            page.print(Text::of(&turns.assistant.close));
-            page.end("if");
-        }
-        None => page.print(Text::of(&turns.assistant.close)),
+    if !format.calls_first {
+        gap(format, page);
+    }
+    section(calls, page);
+    if format.calls_first {
+        gap(format, page);
+    }
+    page.end("if");
+}
+
+/// Prints what stands between text and calls.
+fn gap(format: &Format, page: &mut Page) {
+    if !format.gap.is_empty() {
+        page.tag("if content");
+        page.print(Text::of(format.gap));
+        page.end("if");
     }
 }
 
@@ -373,12 +416,7 @@ fn prompt(format: &Format, page: &mut Page) {
     }
 }
 
-fn section(calls: &Calls, gap: &str, page: &mut Page) {
-    if !gap.is_empty() {
-        page.tag("if content");
-        page.print(Text::of(gap));
-        page.end("if");
-    }
+fn section(calls: &Calls, page: &mut Page) {
     let array = matches!(
         calls.body,
         Body::Object { array: true, .. } | Body::Python { .. }
@@ -404,11 +442,7 @@ fn section(calls: &Calls, gap: &str, page: &mut Page) {
     }
     page.tag("set name = call.function.name");
     page.tag("set args = call.function.arguments");
-    if !calls.separator.is_empty() {
-        page.tag("if not loop.first");
-        page.print(Text::of(calls.separator));
-        page.end("if");
-    }
+    separate(&calls.separator, page);
     let each = &calls.each;
     match &calls.body {
         Body::Object { keys, json, .. } => {
@@ -458,6 +492,7 @@ fn section(calls: &Calls, gap: &str, page: &mut Page) {
             page.print(Text::of(")").with(&each.close));
         }
     }
+    separate_behind(&calls.separator, page);
     page.end("for");
     page.print(Text::of(end).with(&calls.section.close));
 }
@@ -514,41 +549,86 @@ fn object(keys: &Keys, json: &Json) -> String {
     }
 }
 
+/// Prints a separator where it stands before a part.
+fn separate(separator: &Separator, page: &mut Page) {
+    match separator.stands {
+        _ if separator.text.is_empty() => {}
+        Stands::Between => {
+            page.tag("if not loop.first");
+            page.print(Text::of(&separator.text));
+            page.end("if");
+        }
+        Stands::BeforeEach => page.print(Text::of(&separator.text)),
+        Stands::BehindEach => {}
+    }
+}
+
+fn separate_behind(separator: &Separator, page: &mut Page) {
+    if separator.stands == Stands::BehindEach {
+        page.print(Text::of(&separator.text));
+    }
+}
+
 fn arguments_in_tags(tagged: &Tagged, page: &mut Page) {
     let scalar = match tagged.literals {
         true => "value | string",
         false => "value | tojson",
     };
     page.tag("for key, value in args.items()");
-    if !tagged.separator.is_empty() {
-        page.tag("if not loop.first");
-        page.print(Text::of(tagged.separator));
-        page.end("if");
-    }
+    separate(&tagged.separator, page);
     let text = Text::of(&tagged.before_key).and("key");
+    let string = match &tagged.wrapping {
+        None => "value".to_owned(),
+        Some(wrapping) => {
+            let wrapped = Text::of(&wrapping.pair.open)
+                .and("value")
+                .with(&wrapping.pair.close);
+            let wrapped = wrapped.expression();
+            match wrapping.only_markup {
+                true => format!("({wrapped} if '<' in value or '&' in value else value)"),
+                false => format!("({wrapped})"),
+            }
+        }
+    };
     let raw = match tagged.literals {
         _ if tagged.quoted => "(value | tojson)".to_owned(),
-        true => "(value | tojson if value is mapping or (value is sequence and value is not string) else value | string)".to_owned(),
-        false => format!("(value if value is string else {scalar})"),
+        true => "(value | tojson if value is mapping or (value is sequence and value is not string) else STRING if value is string else value | string)".replace("STRING", &string),
+        false => format!("({string} if value is string else {scalar})"),
+    };
+    let close = |text: Text| {
+        let mut parts = tagged.after_value.split(KEY);
+        let text = text.with(parts.next().unwrap_or_default());
+        parts.fold(text, |text, part| text.and("key").with(part))
     };
     match tagged.between.as_slice() {
         [of_text, of_json] => {
             page.tag("if value is string");
-            page.print(
-                text.clone()
-                    .with(of_text)
-                    .and("value")
-                    .with(&tagged.after_value),
-            );
+            page.print(close(text.clone().with(of_text).and("value")));
             page.tag("else");
-            page.print(
-                text.with(of_json)
-                    .and("value | tojson")
-                    .with(&tagged.after_value),
-            );
+            page.print(close(text.with(of_json).and("value | tojson")));
             page.end("if");
         }
-        between => page.print(text.with(&between[0]).and(&raw).with(&tagged.after_value)),
+        [between] => page.print(close(text.with(between).and(&raw))),
+        by_type => {
+            // In the order of the types.
+            let tests = [
+                "value is string",
+                "value is integer",
+                "value is float",
+                "value is boolean",
+                "value is sequence and value is not mapping",
+            ];
+            for (at, between) in by_type.iter().enumerate() {
+                match (at, tests.get(at)) {
+                    (0, Some(test)) => page.tag(&format!("if {test}")),
+                    (_, Some(test)) => page.tag(&format!("elif {test}")),
+                    (_, None) => page.tag("else"),
+                }
+                page.print(close(text.clone().with(between).and(&raw)));
+            }
+            page.end("if");
+        }
     }
+    separate_behind(&tagged.separator, page);
     page.end("for");
 }

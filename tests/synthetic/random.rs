@@ -75,6 +75,17 @@ pub enum Bracket {
     Tilde,
     /// `WORD:` and `END_WORD`, which need lines of their own
     Colon,
+    /// `<|open|>word<|sep|>` and `<|close|>word<|sep|>`, all with the same three parts
+    Parts,
+    /// `::<word>` and `::</word>`, all with the same sign before them
+    Led,
+}
+
+impl Bracket {
+    /// Whether markers have characters that all of them share.
+    pub fn is_shared(self) -> bool {
+        matches!(self, Bracket::Parts | Bracket::Led)
+    }
 }
 
 /// What opens something, and what closes it.
@@ -90,6 +101,14 @@ impl Pair {
             open: open.into(),
             close: close.into(),
         }
+    }
+
+    /// With another pair within.
+    pub fn around(&self, inner: &Pair) -> Pair {
+        Pair::new(
+            format!("{}{}", self.open, inner.open),
+            format!("{}{}", inner.close, self.close),
+        )
     }
 
     /// With white space within the markers.
@@ -108,13 +127,70 @@ impl Pair {
 pub struct Inventor {
     pub random: Random,
     used: Vec<String>,
+    signs: Signs,
+}
+
+/// What markers share that share their characters.
+#[derive(Default)]
+struct Signs {
+    open: String,
+    close: String,
+    shut: String,
+    lead: String,
 }
 
 impl Inventor {
     pub fn new(random: Random) -> Inventor {
-        Inventor {
+        let mut inventor = Inventor {
             random,
             used: Vec::new(),
+            signs: Signs::default(),
+        };
+        let bracket = inventor
+            .random
+            .pick(&[Bracket::Pipe, Bracket::Angle, Bracket::Double]);
+        inventor.signs = Signs {
+            open: inventor.marker(bracket, &["open", "begin"]),
+            close: inventor.marker(bracket, &["close", "done"]),
+            shut: inventor.marker(bracket, &["sep", "x"]),
+            lead: inventor
+                .random
+                .pick(&["::", "]<]sign[>[", "~|", "^", "|#|"])
+                .to_owned(),
+        };
+        inventor
+    }
+
+    /// What stands before and behind the words of a marker that holds more than one.
+    pub fn around_words(&self, bracket: Bracket) -> (String, String) {
+        let (open, shut) = match bracket {
+            Bracket::Angle => ("<", ">"),
+            Bracket::Square => ("[", "]"),
+            Bracket::Pipe => ("<|", "|>"),
+            Bracket::WidePipe => ("<｜", "｜>"),
+            Bracket::Triangle => ("◁", "▷"),
+            Bracket::Half => ("<|", ">"),
+            Bracket::At => ("@@", "@@"),
+            Bracket::Equals => ("==", "=="),
+            Bracket::Percent => ("%%", "%%"),
+            Bracket::Double => ("<<", ">>"),
+            Bracket::DoubleSquare => ("[[", "]]"),
+            Bracket::Lenticular => ("【", "】"),
+            Bracket::Tilde => ("<~", "~>"),
+            Bracket::Colon => ("", ":"),
+            Bracket::Parts => return (self.signs.open.clone(), self.signs.shut.clone()),
+            Bracket::Led => return (format!("{}<", self.signs.lead), ">".to_owned()),
+        };
+        (open.to_owned(), shut.to_owned())
+    }
+
+    /// What closes a marker that holds more than a word.
+    pub fn closing(&self, bracket: Bracket, word: &str) -> String {
+        let (open, shut) = self.around_words(bracket);
+        match bracket {
+            Bracket::Half => format!("<{word}|>"),
+            Bracket::Parts => format!("{}{word}{shut}", self.signs.close),
+            _ => format!("{open}/{word}{shut}"),
         }
     }
 
@@ -165,6 +241,8 @@ impl Inventor {
             (3, Bracket::Lenticular),
             (3, Bracket::Tilde),
             (5, Bracket::Colon),
+            (4, Bracket::Parts),
+            (4, Bracket::Led),
         ])
     }
 
@@ -200,6 +278,8 @@ impl Inventor {
             Bracket::Lenticular => format!("【{word}】"),
             Bracket::Tilde => format!("<~{word}~>"),
             Bracket::Colon => format!("{}:", word.to_uppercase()),
+            Bracket::Parts => format!("{}{word}{}", self.signs.open, self.signs.shut),
+            Bracket::Led => format!("{}<{word}>", self.signs.lead),
         }
     }
 
@@ -211,6 +291,9 @@ impl Inventor {
             Bracket::Colon => {
                 let word = word.to_uppercase();
                 return Pair::new(format!("{word}:"), format!("\nEND_{word}\n"));
+            }
+            Bracket::Parts | Bracket::Led => {
+                return Pair::new(self.wrap(bracket, &word), self.closing(bracket, &word));
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! Making a failing format as simple as it can be.
 
 use crate::format::{
-    Arguments, Body, Content, Format, Ids, Json, Kept, Keys, Part, begins_with_word,
+    Arguments, Body, Content, Format, Ids, Json, Kept, Keys, Part, Separator, begins_with_word,
 };
 use crate::random::Pair;
 use crate::trial::{Outcome, try_format};
@@ -44,10 +44,14 @@ fn simpler(format: &Format) -> Vec<Format> {
             f.gap = "";
         }
     });
+    put(&|f| f.calls_first = false);
     put(&|f| f.turns.lead = "");
     put(&|f| f.turns.calls_end = None);
     put(&|f| f.turns.instructions = false);
     put(&|f| {
+        if f.joint.is_some() {
+            return;
+        }
         let turn = |role: &str| Pair::new(format!("<|im_start|>{role}\n"), "<|im_end|>\n");
         f.turns.system = Some(turn("system"));
         f.turns.user = turn("user");
@@ -131,7 +135,7 @@ fn simpler(format: &Format) -> Vec<Format> {
     }
     let is_fence = calls.each.open.starts_with('`');
     if has_marker && !is_fence {
-        put(&|c| c.separator = "");
+        put(&|c| c.separator = Separator::between(""));
     }
     put(&|c| c.several = true);
     put(&|c| {
@@ -194,7 +198,7 @@ fn simpler(format: &Format) -> Vec<Format> {
             ..
         } = &mut c.body
         {
-            tagged.separator = "";
+            tagged.separator = Separator::between("");
         }
     });
     put(&|c| {
@@ -205,6 +209,7 @@ fn simpler(format: &Format) -> Vec<Format> {
         {
             tagged.literals = false;
             tagged.quoted = false;
+            tagged.wrapping = None;
         }
     });
     all

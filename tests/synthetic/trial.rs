@@ -7,8 +7,9 @@ use unjinja::derive::{DeriveOptions, derive};
 use unjinja::{Object, ParserOptions, ResponseTemplate, Tools, Value, json, parse};
 
 use crate::conversation::{Case, cases, messages, tools};
-use crate::format::{Format, Kept, make_up};
+use crate::format::{Format, Kept};
 use crate::jinja::chat_template;
+use crate::maker::make_up;
 use crate::random::Random;
 
 /// What became of a format.

@@ -118,7 +118,13 @@ impl Drafter<'_> {
                     Slot::Text(text) => loose(text.trim_end()),
                     _ => format!("{key}+"),
                 });
-                format!("(?P<value>.*?){wrapping_end}{}", close.collect::<String>())
+                let close = close.collect::<String>();
+                // A value may hold elements, too: the last closer before the next key is its own.
+                let ahead = match tagged.close.contains(&Slot::Key) {
+                    true => format!("(?=\\s*(?:{}\\w|\\Z))", loose(tagged.open.trim_start())),
+                    false => String::new(),
+                };
+                format!("(?P<value>.*?){wrapping_end}{close}{ahead}")
             }
         };
         let pattern = format!(

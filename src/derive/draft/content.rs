@@ -115,8 +115,9 @@ impl Drafter<'_> {
             push_markers(&mut skipped, header);
         }
         if let Some(shape) = &findings.reasoning {
-            if !markers::is_wordy(&shape.close) {
-                push_markers(&mut skipped, &shape.close);
+            let close = shape.close.as_deref().unwrap_or_default();
+            if !markers::is_wordy(close) {
+                push_markers(&mut skipped, close);
             }
             if self.choices.thinking_open != ThinkingOpen::Marker {
                 push_markers(&mut skipped, shape.open.as_deref().unwrap_or_default());

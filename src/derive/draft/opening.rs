@@ -116,8 +116,9 @@ impl Drafter<'_> {
 
     /// Where a turn begins, apart from reasoning.
     fn turn_start(&self) -> String {
-        match &self.findings.reasoning {
-            Some(shape) => format!("(?:\\A|(?<={}\\s*))\\s*", exact(shape.close.trim())),
+        let reasoning = self.findings.reasoning.as_ref();
+        match reasoning.and_then(|shape| shape.close.as_deref()) {
+            Some(close) => format!("(?:\\A|(?<={}\\s*))\\s*", exact(close.trim())),
             None => "\\A\\s*".to_owned(),
         }
     }

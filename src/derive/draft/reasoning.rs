@@ -13,24 +13,30 @@ impl Drafter<'_> {
     /// The field for reasoning, if the model reasons.
     pub(super) fn thinking(&self) -> Option<Object> {
         let shape = self.findings.reasoning.as_ref()?;
-        let close = shape.close.trim();
+        let close = shape.close.as_deref().map(str::trim);
         let mut field = Object::new();
-        match (
-            self.choices.thinking_open,
-            shape.open.as_deref().map(str::trim),
-        ) {
-            (ThinkingOpen::Marker, Some(open)) => {
-                field.insert("open", open);
-            }
-            (ThinkingOpen::MarkerIfClosed, Some(open)) => {
+        let open = shape.open.as_deref().map(str::trim);
+        match (self.choices.thinking_open, open, close) {
+            (ThinkingOpen::MarkerIfClosed, Some(open), Some(close)) => {
                 // The white space makes it as long as what would skip the marker.
                 let pattern = format!("{}\\s*(?=.*?{})", exact(open), exact(close));
                 field.insert("open_pattern", pattern);
             }
-            _ => {
-                field.insert("open_pattern", format!("\\A(?=.*?{})", exact(close)));
+            (ThinkingOpen::Marker, Some(open), _) | (_, Some(open), None) => {
+                field.insert("open", open);
+            }
+            (_, _, close) => {
+                let close = exact(close?);
+                field.insert("open_pattern", format!("\\A(?=.*?{close})"));
             }
         }
+        let Some(close) = close else {
+            let openers = self.next_openers_after_reasoning();
+            let openers: Vec<String> = openers.iter().map(|opener| exact(opener)).collect();
+            let ahead = (!openers.is_empty()).then(|| format!("(?={})", any_of(&openers)));
+            self.close(&mut field, &self.turn_ends(), ahead);
+            return Some(field);
+        };
         let mut closers = vec![close.to_owned()];
         if self.choices.thinking_end != ThinkingEnd::Marker {
             closers.extend(self.turn_ends());
