@@ -49,7 +49,9 @@ impl Hit {
 pub(crate) struct Watched {
     pub(crate) watches: Vec<Watch>,
     /// Where any of them may begin.
-    pub(crate) prefilter: Prefilter,
+    prefilter: Prefilter,
+    /// The same as long as nothing has begun of what they look for behind, if that is known any better.
+    before_parts: Option<Prefilter>,
     /// Whether one of them may begin elsewhere if it begins with the text.
     pub(crate) looks_at_start: bool,
 }
@@ -61,10 +63,31 @@ impl Watched {
                 .iter()
                 .map(|watch| delimiter(fields, watch).compiled())
         };
+        let before_parts = || {
+            let filters = compiled().map(|p| p.before_parts().unwrap_or(p.prefilter()));
+            Prefilter::any(filters)
+        };
+        let knows_better = compiled().any(|pattern| pattern.before_parts().is_some());
         Watched {
+            before_parts: knows_better.then(before_parts),
             prefilter: Prefilter::any(compiled().map(Pattern::prefilter)),
             looks_at_start: compiled().any(Pattern::looks_at_start),
             watches,
+        }
+    }
+
+    /// Whether it matters that nothing has begun of what they look for behind.
+    #[inline]
+    pub(crate) fn asks_for_parts(&self) -> bool {
+        self.before_parts.is_some()
+    }
+
+    /// Where any of them may begin, given whether nothing has begun of what they look for behind.
+    #[inline]
+    pub(crate) fn filter(&self, has_no_part: bool) -> &Prefilter {
+        match &self.before_parts {
+            Some(filter) if has_no_part => filter,
+            _ => &self.prefilter,
         }
     }
 }

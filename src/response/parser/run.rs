@@ -102,7 +102,9 @@ impl Run {
         let is_plain = self.searches.have_nothing_under_way()
             && self.position > 0
             && self.position == self.held.end()
-            && watched.prefilter.passes(chunk.as_bytes());
+            && watched
+                .filter(self.searches.have_no_part())
+                .passes(chunk.as_bytes());
         if !is_plain {
             return false;
         }

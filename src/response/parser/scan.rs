@@ -20,6 +20,8 @@ pub(super) struct Searches {
     pub(super) are_started: bool,
     /// Whether all of them are asleep at the end of the text read so far.
     are_asleep: bool,
+    /// Whether nothing has begun there of what those on watch look for behind.
+    have_no_part: bool,
 }
 
 impl Searches {
@@ -30,6 +32,7 @@ impl Searches {
             meter: Meter::new(0),
             are_started: false,
             are_asleep: false,
+            have_no_part: false,
         }
     }
 
@@ -37,6 +40,12 @@ impl Searches {
     #[inline]
     pub(super) fn have_nothing_under_way(&self) -> bool {
         !self.are_started || self.are_asleep
+    }
+
+    /// Whether nothing has begun of what those on watch look for behind, as far as is known.
+    #[inline]
+    pub(super) fn have_no_part(&self) -> bool {
+        self.are_started && self.have_no_part
     }
 
     /// Lets them start anew at the parser's position: other delimiters are on watch, or text has
@@ -77,6 +86,7 @@ impl Scan<'_> {
         self.read()?;
         let scanned = self.decide()?;
         self.searches.are_asleep = self.are_asleep();
+        self.searches.have_no_part = self.searches.are_asleep && self.have_no_part()?;
         Ok(scanned)
     }
 
@@ -103,23 +113,51 @@ impl Scan<'_> {
         watches.all(|watch| self.searches.each[watch.delimiter].is_asleep())
     }
 
+    /// Whether nothing has begun of what those on watch look for behind that are asleep.
+    fn have_no_part(&mut self) -> Result<bool, ParseError> {
+        if !self.watched.asks_for_parts() {
+            return Ok(false);
+        }
+        for watch in &self.watched.watches {
+            let pattern = self.inner.delimiter(watch).compiled();
+            if pattern.before_parts().is_none() {
+                continue;
+            }
+            let search = &mut self.searches.each[watch.delimiter];
+            let has_none = search
+                .has_no_part(pattern, self.window, &mut self.searches.meter)
+                .map_err(|TooCostly| too_costly(self.inner, watch, self.position))?;
+            if !has_none {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// From where on all searches are asleep, if they are.
+    fn asleep_from(&self) -> Option<usize> {
+        let mut from = self.window.end();
+        for watch in &self.watched.watches {
+            from = from.min(self.searches.each[watch.delimiter].asleep_from()?);
+        }
+        Some(from)
+    }
+
     /// Passes over text in which no delimiter begins; returns where one may, if nothing is under way.
-    fn pass(&mut self) -> Option<usize> {
-        let each = &mut self.searches.each;
-        let mut from = usize::MAX;
-        for watch in &self.watched.watches {
-            from = from.min(each[watch.delimiter].asleep_from()?);
-        }
-        let from = from.min(self.window.end());
+    fn pass(&mut self) -> Result<Option<usize>, ParseError> {
+        let Some(from) = self.asleep_from() else {
+            return Ok(None);
+        };
         if self.watched.looks_at_start && self.window.char_before(from).is_none() {
-            return Some(from);
+            return Ok(Some(from));
         }
+        let filter = self.watched.filter(self.have_no_part()?);
         let (base, bytes) = (self.window.base, self.window.text.as_bytes());
-        let next = base + self.watched.prefilter.find(bytes, from - base, bytes.len());
+        let next = base + filter.find(bytes, from - base, bytes.len());
         for watch in &self.watched.watches {
-            each[watch.delimiter].pass(next);
+            self.searches.each[watch.delimiter].pass(next);
         }
-        Some(next)
+        Ok(Some(next))
     }
 
     /// Up to where the text has been read for all delimiters on watch.
@@ -139,7 +177,7 @@ impl Scan<'_> {
         let mut from = self.unread_from();
         let mut span = FIRST_SPAN;
         loop {
-            if let Some(next) = self.pass() {
+            if let Some(next) = self.pass()? {
                 from = next;
                 span = FIRST_SPAN;
             }

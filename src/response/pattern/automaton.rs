@@ -101,6 +101,8 @@ pub(super) use state::{AtEnd, FRESH, Key, MatchEnd, Source, StateId};
 pub(crate) struct Automaton {
     pub(super) program: Program,
     prefilter: Prefilter,
+    /// Where a match or a part may begin as long as no part has begun, if that is known any better.
+    before_parts: Option<Prefilter>,
     /// Where the parts may begin that the text behind a position is held against.
     parts: Prefilter,
 }
@@ -109,6 +111,7 @@ impl Automaton {
     pub(crate) fn new(program: Program) -> Automaton {
         Automaton {
             prefilter: Prefilter::new(&program),
+            before_parts: Prefilter::before_parts(&program),
             parts: Prefilter::for_parts(&program),
             program,
         }
@@ -116,5 +119,9 @@ impl Automaton {
 
     pub(super) fn prefilter(&self) -> &Prefilter {
         &self.prefilter
+    }
+
+    pub(super) fn before_parts(&self) -> Option<&Prefilter> {
+        self.before_parts.as_ref()
     }
 }

@@ -9,6 +9,7 @@ mod alphabet;
 mod ambiguity;
 mod automaton;
 mod backtrack;
+mod before_parts;
 mod chunk_dependence;
 #[cfg(feature = "chat-template")]
 mod examples;
@@ -133,6 +134,14 @@ impl Pattern {
         match &self.engine {
             Engine::Automaton(automaton) => automaton.prefilter(),
             Engine::Backtracking(_, prefilter) => prefilter,
+        }
+    }
+
+    /// The same as long as nothing has begun of what it looks for behind, if that is known any better.
+    pub(crate) fn before_parts(&self) -> Option<&Prefilter> {
+        match &self.engine {
+            Engine::Automaton(automaton) => automaton.before_parts(),
+            Engine::Backtracking(..) => None,
         }
     }
 

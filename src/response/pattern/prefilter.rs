@@ -1,6 +1,7 @@
 //! Skipping what can't begin a match.
 
-use super::program::{Inst, Pc, Program};
+use super::before_parts::BeforeParts;
+use super::program::{Inst, Pc, Program, Reach};
 use super::syntax::Look;
 
 /// Below this many bytes a plain loop beats setting up a vectorised search.
@@ -15,7 +16,7 @@ pub(crate) struct Prefilter {
     first: Table,
     /// The same bytes, if there are at most three.
     few: Vec<u8>,
-    second: Table,
+    second: Seconds,
     /// Whether blanks may stand before these bytes.
     after_blanks: bool,
     /// The bytes at which a match can begin that begins with the text.
@@ -25,16 +26,36 @@ pub(crate) struct Prefilter {
 /// Some of all bytes.
 type Table = Box<[bool; 256]>;
 
+/// For each byte the buckets of the first bytes behind which it can come.
+type Seconds = Box<[u8; 256]>;
+
+/// So many buckets there are. Two first bytes that share one are taken to go on alike.
+const BUCKETS: u32 = 8;
+
+/// The bucket of a first byte, as a bit.
+#[inline]
+fn bucket(first: u8) -> u8 {
+    1 << (u32::from(first) % BUCKETS)
+}
+
 impl Prefilter {
     /// A filter for what matches of the program begin with.
     pub(crate) fn new(program: &Program) -> Prefilter {
-        let plain = First::of(program, program.start, Rule::Anywhere);
-        let behind_blanks = First::behind_blanks(program).filter(|first| {
+        Prefilter::with(program, None)
+    }
+
+    fn with<'p>(program: &'p Program, before_parts: Option<&'p BeforeParts<'p>>) -> Prefilter {
+        let start = |rule| First {
+            before_parts,
+            ..First::new(program, rule)
+        };
+        let plain = start(Rule::Anywhere).followed(program.start);
+        let behind_blanks = start(Rule::BehindBlanks).behind_blanks().filter(|first| {
             // More bytes to look for would be worse than blanks.
             count(&first.table) <= count(&plain.table)
         });
         let at_start = match program.looks.text_start {
-            true => First::of(program, program.start, Rule::AtStart).table,
+            true => start(Rule::AtStart).followed(program.start).table,
             false => plain.table.clone(),
         };
         let after_blanks = behind_blanks.is_some();
@@ -43,10 +64,26 @@ impl Prefilter {
         Prefilter::of(first.table, second, after_blanks, at_start)
     }
 
+    /// A filter for as long as no part of the program has begun that the text behind is held against: what
+    /// matches begin with that the text before them allows, and what the parts begin with. There is none
+    /// where it would pass over nothing more.
+    pub(crate) fn before_parts(program: &Program) -> Option<Prefilter> {
+        if program.needs_backtracking || program.reach != Reach::Everything {
+            return None;
+        }
+        let plain = Prefilter::new(program);
+        let allowed = Prefilter::with(program, Some(&BeforeParts::new(program)));
+        let parts = Prefilter::for_parts(program);
+        let filter = Prefilter::any([&allowed, &parts].into_iter());
+        let is_less = count(&filter.first) < count(&plain.first)
+            || (plain.after_blanks && !filter.after_blanks);
+        is_less.then_some(filter)
+    }
+
     /// A filter for what the parts begin with that the text behind a position is held against.
     pub(crate) fn for_parts(program: &Program) -> Prefilter {
         let parts = program.parts.iter().map(|part| {
-            let first = First::of(program, part.start, Rule::AtStart);
+            let first = First::new(program, Rule::AtStart).followed(part.start);
             let second = first.second();
             Prefilter::of(first.table.clone(), second, false, first.table)
         });
@@ -57,7 +94,7 @@ impl Prefilter {
     /// The places where any of several filters finds something.
     pub(crate) fn any<'p>(all: impl Iterator<Item = &'p Prefilter>) -> Prefilter {
         let none = || Box::new([false; 256]);
-        let (mut first, mut second, mut at_start) = (none(), none(), none());
+        let (mut first, mut second, mut at_start) = (none(), Box::new([0; 256]), none());
         let mut after_blanks = false;
         for one in all {
             after_blanks |= one.after_blanks;
@@ -70,7 +107,7 @@ impl Prefilter {
         Prefilter::of(first, second, after_blanks, at_start)
     }
 
-    fn of(first: Table, second: Table, after_blanks: bool, at_start: Table) -> Prefilter {
+    fn of(first: Table, second: Seconds, after_blanks: bool, at_start: Table) -> Prefilter {
         let few: Vec<u8> = (0..=255).filter(|&b| first[b as usize]).take(4).collect();
         Prefilter {
             few: if few.len() <= 3 { few } else { Vec::new() },
@@ -99,8 +136,8 @@ impl Prefilter {
         let mut at = from;
         loop {
             at += self.offset(&bytes[at..]);
-            match bytes.get(at + 1) {
-                Some(&next) if !self.second[next as usize] => at += 1,
+            match bytes.get(at..at + 2) {
+                Some(&[first, next]) if self.second[next as usize] & bucket(first) == 0 => at += 1,
                 _ => break,
             }
         }
@@ -153,10 +190,12 @@ struct First<'p> {
     rule: Rule,
     table: Table,
     seen: Vec<bool>,
-    /// Where the program goes on behind a character of one byte.
-    next: Vec<Pc>,
+    /// The sets that can take a character of one byte first, and where the program goes on behind it.
+    next: Vec<(usize, Pc)>,
     /// Whether blanks have been passed over.
     has_blanks: bool,
+    /// Where only that counts which can match though no part has begun before.
+    before_parts: Option<&'p BeforeParts<'p>>,
 }
 
 impl<'p> First<'p> {
@@ -168,44 +207,63 @@ impl<'p> First<'p> {
             seen: vec![false; program.insts.len()],
             next: Vec::new(),
             has_blanks: false,
+            before_parts: None,
         }
     }
 
-    /// The bytes that a program, or a part of one, can begin with.
-    fn of(program: &Program, start: Pc, rule: Rule) -> First<'_> {
-        let mut first = First::new(program, rule);
-        if first.follow(start) {
-            first.table.fill(true);
+    /// The bytes that the program at `start`, or a part of one, can begin with.
+    fn followed(mut self, start: Pc) -> First<'p> {
+        if self.follow(start) {
+            self.table.fill(true);
         }
-        first
+        self
     }
 
     /// The bytes that can come first behind blanks, or without any; nothing if no blanks can come, or if
     /// a match may end before.
-    fn behind_blanks(program: &Program) -> Option<First<'_>> {
-        if program.needs_backtracking || program.looks.at_end {
+    fn behind_blanks(mut self) -> Option<First<'p>> {
+        if self.program.needs_backtracking || self.program.looks.at_end {
             return None;
         }
-        let mut first = First::new(program, Rule::BehindBlanks);
-        let can_end = first.follow(program.start);
-        (first.has_blanks && !can_end).then_some(first)
+        let can_end = self.follow(self.program.start);
+        (self.has_blanks && !can_end).then_some(self)
     }
 
     /// The bytes that can come second.
-    fn second(&self) -> Table {
+    fn second(&self) -> Seconds {
         let is_full = count(&self.table) == 256;
         if self.program.needs_backtracking || is_full {
-            return Box::new([true; 256]);
+            return Box::new([u8::MAX; 256]);
         }
-        let mut second = First::new(self.program, Rule::AtStart);
-        let can_end = self.next.iter().any(|&next| second.follow(next));
-        if can_end {
-            second.table.fill(true);
+        let mut seconds = Box::new([0; 256]);
+        for number in 0..BUCKETS as u8 {
+            let of_bucket = || (number..128).step_by(BUCKETS as usize);
+            let mut second = First::new(self.program, Rule::AtStart);
+            let mut can_end = false;
+            for &(set, next) in &self.next {
+                if of_bucket().any(|byte| self.takes(set, byte)) {
+                    can_end |= second.follow(next);
+                }
+            }
+            for byte in 0..256 {
+                if can_end || second.table[byte] {
+                    seconds[byte] |= bucket(number);
+                }
+            }
         }
-        if (128..256).any(|lead| self.table[lead]) {
-            second.table[0x80..0xc0].fill(true);
+        for lead in (128..=255).filter(|&lead| self.table[lead as usize]) {
+            for following in 0x80..0xc0 {
+                seconds[following] |= bucket(lead);
+            }
         }
-        second.table
+        seconds
+    }
+
+    /// Whether a set holds the character of one byte, and it is not passed over.
+    fn takes(&self, set: usize, byte: u8) -> bool {
+        let alphabet = &self.program.alphabet;
+        let is_passed_over = self.rule == Rule::BehindBlanks && is_blank(byte);
+        !is_passed_over && alphabet.holds(set, alphabet.class_of_ascii(byte))
     }
 
     /// Adds the bytes that the program at `start`, or a part of one, can take first. Says whether it
@@ -266,6 +324,12 @@ impl<'p> First<'p> {
     /// Adds the bytes that characters of a set begin with, and follows what comes behind blanks, where
     /// these are passed over.
     fn take(&mut self, stack: &mut Vec<Pc>, set: usize, next: Pc) {
+        if self
+            .before_parts
+            .is_some_and(|parts| !parts.allows(set, next))
+        {
+            return;
+        }
         let alphabet = &self.program.alphabet;
         let mut is_single = false;
         for byte in 0..128u8 {
@@ -284,7 +348,7 @@ impl<'p> First<'p> {
             }
         }
         if is_single {
-            self.next.push(next);
+            self.next.push((set, next));
         }
         for lead in 0xc2..=0xf4u32 {
             let (first, last) = match lead {

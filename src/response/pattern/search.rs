@@ -136,6 +136,21 @@ impl Search {
         }
     }
 
+    /// Whether nothing has begun of what the pattern looks for behind, up to where it is asleep.
+    pub(crate) fn has_no_part(
+        &mut self,
+        pattern: &Pattern,
+        window: &Window<'_>,
+        meter: &mut Meter,
+    ) -> Result<bool, TooCostly> {
+        match (self, &pattern.engine) {
+            (Search::Scan(scanner), Engine::Automaton(automaton)) => {
+                scanner.has_no_part(automaton, window, meter)
+            }
+            _ => Ok(false),
+        }
+    }
+
     /// Whether it can be asked to go on from any later position, since nothing is under way.
     #[inline]
     pub(crate) fn is_asleep(&self) -> bool {

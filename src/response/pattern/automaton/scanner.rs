@@ -164,6 +164,34 @@ impl Scanner {
             self.state = self.cache.idle(program, window, self.at);
             return Ok(());
         }
+        let state = self.look_behind(automaton, window, meter)?;
+        self.state = self.cache.woken(program, state);
+        self.asleep = false;
+        Ok(())
+    }
+
+    /// Whether no part has begun, up to where it is asleep.
+    pub(crate) fn has_no_part(
+        &mut self,
+        automaton: &Automaton,
+        window: &Window<'_>,
+        meter: &mut Meter,
+    ) -> Result<bool, TooCostly> {
+        if !self.asleep {
+            return Ok(false);
+        }
+        let state = self.look_behind(automaton, window, meter)?;
+        Ok(self.cache.has_no_part(state))
+    }
+
+    /// The quiet state at the position, which knows the text behind.
+    fn look_behind(
+        &mut self,
+        automaton: &Automaton,
+        window: &Window<'_>,
+        meter: &mut Meter,
+    ) -> Result<StateId, TooCostly> {
+        let program = &automaton.program;
         let epoch = self.cache.epoch();
         let known = self.behind.filter(|b| b.at <= self.at && b.epoch == epoch);
         let (from, mut state) = match known.filter(|_| program.reach == Reach::Everything) {
@@ -183,9 +211,7 @@ impl Scanner {
             state,
             epoch: self.cache.epoch(),
         });
-        self.state = self.cache.woken(program, state);
-        self.asleep = false;
-        Ok(())
+        Ok(state)
     }
 
     /// Reads text that the search looks back at, from a quiet state on.
