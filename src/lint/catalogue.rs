@@ -40,6 +40,8 @@ pub enum Lint {
     WhiteSpaceReplaces,
     /// Nothing fills in a placeholder.
     UnfilledPlaceholder,
+    /// A pattern can only be matched by backtracking.
+    NeedsBacktracking,
 }
 
 /// What is known of a lint.
@@ -66,7 +68,7 @@ macro_rules! entry {
 }
 
 #[rustfmt::skip]
-const ENTRIES: [Entry; 14] = [
+const ENTRIES: [Entry; 15] = [
     entry!(DelimitersOverlap, "U001", "delimiters-overlap", Warning,
         "a delimiter takes the beginning of another, which is then not found"),
     entry!(EndInText, "U002", "end-in-text", Warning,
@@ -95,6 +97,8 @@ const ENTRIES: [Entry; 14] = [
         "white space after a region replaces the text before it"),
     entry!(UnfilledPlaceholder, "U014", "unfilled-placeholder", Error,
         "nothing fills in a placeholder, so that every match of the field fails"),
+    entry!(NeedsBacktracking, "U015", "needs-backtracking", Note,
+        "a pattern that can only be matched by backtracking streams slower"),
 ];
 
 impl Lint {

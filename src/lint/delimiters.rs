@@ -26,6 +26,7 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
     for site in subject.sites() {
         matches_nothing(&site, complaints);
         explodes(&site, &mut ways, complaints);
+        needs_backtracking(&site, complaints);
     }
     for watch in subject.watched() {
         depends_on_chunks(subject, &watch, complaints);
@@ -80,6 +81,22 @@ fn explodes(site: &Site<'_>, ways: &mut usize, complaints: &mut Complaints) {
         ),
         "let no text be matched in two ways by what is repeated: one repeat in another, such as \
          `(a+)+`, can be one, and alternatives should begin with different characters",
+    );
+}
+
+fn needs_backtracking(site: &Site<'_>, complaints: &mut Complaints) {
+    // An anchor is looked for once, before anything streams.
+    let streams = site.part != Part::Anchor && !site.pattern.never_matches();
+    if !streams || !site.pattern.needs_backtracking() {
+        return;
+    }
+    complaints.add(
+        Lint::NeedsBacktracking,
+        &site.pointer,
+        "the pattern can only be matched by backtracking, so what it may match is read again as text \
+         comes in",
+        "look ahead only at the pattern's end, for what must stand there; leave out groups in what is \
+         looked for behind, `(?>…)` and `a*+`",
     );
 }
 

@@ -156,6 +156,12 @@ impl Pattern {
         }
     }
 
+    /// Whether only the engine that backtracks can run it.
+    #[cfg(feature = "chat-template")]
+    pub(crate) fn needs_backtracking(&self) -> bool {
+        matches!(self.engine, Engine::Backtracking(..))
+    }
+
     /// Whether what an alternative of a pattern finds depends on chunks, for patterns that are as a
     /// whole too hard to judge.
     #[cfg(feature = "chat-template")]
