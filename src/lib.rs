@@ -38,6 +38,7 @@
 //! | [`response`] | what a template and its events are made of, and what a parser waits for | |
 //! | `chat_template` | loading chat templates from wherever models keep them, and rendering them | `chat-template` |
 //! | `analysis` | what a chat template can do, and how its model writes a turn | `chat-template` |
+//! | `format` | how a model writes its turn, as a typed tree | `chat-template` |
 //! | `derive` | working out the response template of a chat template, with its proof | `chat-template` |
 //! | `lint` | what will hurt about a response template | `chat-template` |
 //! | `files` | reading texts up to a limit | `chat-template` |
@@ -67,6 +68,8 @@ pub mod derive;
 mod diagnostic;
 #[cfg(feature = "chat-template")]
 pub mod files;
+#[cfg(feature = "chat-template")]
+pub mod format;
 pub mod json;
 #[cfg(feature = "chat-template")]
 pub mod lint;

@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use crate::format::Dialect;
 use crate::json;
 use crate::value::Value;
 
 use super::arguments::{self, Quoting};
 use super::call_probe::CallWords;
 use super::call_renderings::{ArgumentSpan, CallRenderings};
-use super::call_shape::{CallBody, CallKeys, Dialect};
+use super::call_shape::{CallBody, CallKeys};
 use super::markers::{ID_SLOT, NAME_SLOT};
 
 /// The body of the call in the rendering of one call, and where it stands.
@@ -113,6 +114,7 @@ fn call_keys(text: &str, quoting: &Quoting, words: &CallWords) -> Option<CallKey
         arguments_as_text: found.as_str().is_some(),
         arguments: arguments_path,
         id: path(call, &is(ID_SLOT)),
+        object: json::write(call),
         all: entries
             .keys()
             .map(|key| key.to_string_lossy().into_owned())

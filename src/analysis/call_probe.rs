@@ -16,7 +16,7 @@ pub(super) struct CallWords {
 }
 
 impl CallWords {
-    fn new(prober: &TurnProber<'_>) -> CallWords {
+    pub(super) fn new(prober: &TurnProber<'_>) -> CallWords {
         let word = |meaning| prober.word(meaning);
         CallWords {
             names: [word("name"), word("other")],
@@ -27,7 +27,7 @@ impl CallWords {
     }
 
     /// Tools for the calls of the probes.
-    fn tools(&self) -> Vec<Value> {
+    pub(super) fn tools(&self) -> Vec<Value> {
         let tools = self.names.iter().map(|name| {
             let mut tool = tool(name, "A tool for a probe", &self.keys[0]);
             let properties = tool

@@ -1,5 +1,7 @@
 //! The shape of a call: the parts that it has, and the texts around them.
 
+use crate::format::Dialect;
+
 use super::certainty::Certainty;
 use super::markers::{ID_SLOT, INDEX_SLOT, KEY_SLOT, NAME_SLOT, is_slot};
 
@@ -71,25 +73,8 @@ pub struct CallKeys {
     pub all: Vec<String>,
     /// Whether the arguments are a string that holds JSON.
     pub arguments_as_text: bool,
-}
-
-/// How far JSON is from being JSON.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Dialect {
-    /// Whether keys go without quotes.
-    pub unquoted_keys: bool,
-    /// What stands around strings in place of quotes.
-    pub string_delimiters: Option<(String, String)>,
-    /// Whether literals are Python's.
-    pub python_literals: bool,
-}
-
-impl Dialect {
-    /// Whether it is JSON after all.
-    pub fn is_json(&self) -> bool {
-        *self == Dialect::default()
-    }
+    /// The object as JSON, with characters in place of name and id as in other findings.
+    pub(crate) object: String,
 }
 
 /// Arguments that stand raw between markers.

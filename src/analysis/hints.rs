@@ -2,11 +2,14 @@
 
 use std::collections::HashSet;
 
+use crate::format::Dialect;
+use crate::json;
 use crate::value::Value;
 
-use super::call_shape::{CallBody, CallKeys, CallShape, Dialect, Slot};
+use super::call_shape::{CallBody, CallKeys, CallShape, Slot};
 use super::certainty::Certainty;
-use super::markers::{self, core, is_pair};
+use super::markers::{self, NAME_SLOT, core, is_pair};
+use super::probe::object;
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
 
 /// Reasoning as instructions describe it: its markers, and other pairs of markers beside them.
@@ -128,6 +131,10 @@ fn shape(open: &str, close: &str, example: &str) -> CallShape {
     let arguments = find(&["arg", "param", "input"], "arguments");
     let keys = CallKeys {
         all: vec![name.clone(), arguments.clone()],
+        object: json::write(&object([
+            (name.as_str(), NAME_SLOT.to_string().as_str().into()),
+            (arguments.as_str(), Value::Null),
+        ])),
         name: vec![name],
         arguments: vec![arguments],
         id: None,

@@ -10,16 +10,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::markers::{UNIT_CLOSE, UNIT_OPEN, first_piece, is_marker, is_slot, pieces};
+use super::markers::{UNIT_CLOSE, UNIT_OPEN, first_piece, is_marker, is_slot, pieces, says_end};
 
 /// A marker of several parts is not longer than this many bytes.
 const LONGEST: usize = 96;
 
 /// How many different words have to stand behind a piece that only leads to a word.
 const MIN_WORDS: usize = 2;
-
-/// How many different tags have to stand behind a sign that stands before all tags.
-const MIN_TAGS: usize = 3;
 
 /// How many signs are tried.
 const MAX_LEADS: usize = 64;
@@ -106,23 +103,22 @@ fn end_of_words(text: &str, lead: &str) -> Option<usize> {
     None
 }
 
-/// The pieces behind which a word always stands, which is not always the same, and then a marker.
+/// The pieces behind which a word always stands, and then a marker. Where one of them stands before
+/// different words, another that leads to one word and the same marker is of its kind.
 fn before_words<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeSet<String> {
-    let mut words: BTreeMap<&str, Option<BTreeSet<&str>>> = BTreeMap::new();
+    let mut words: BTreeMap<&str, Option<LedWords>> = BTreeMap::new();
     for text in texts {
         let mut rest = text;
         while let Some(piece) = first_piece(rest) {
             let after = &rest[piece.len()..];
             if is_marker(piece) && !piece.contains(stem) {
-                let word = first_piece(after).filter(|word| {
-                    word.starts_with(char::is_alphabetic)
-                        && !word.starts_with(stem)
-                        && end_of_words(rest, piece).is_some()
-                });
-                let known = words.entry(piece).or_insert_with(|| Some(BTreeSet::new()));
-                match (word, known.as_mut()) {
-                    (Some(word), Some(known)) => {
-                        known.insert(word);
+                let known = words
+                    .entry(piece)
+                    .or_insert_with(|| Some(LedWords::default()));
+                match (led_word(rest, piece, stem), known.as_mut()) {
+                    (Some((word, end)), Some(known)) => {
+                        known.words.insert(word);
+                        known.ends.insert(end);
                     }
                     _ => *known = None,
                 }
@@ -130,13 +126,39 @@ fn before_words<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeSe
             rest = after;
         }
     }
-    let leads = words
-        .into_iter()
-        .filter_map(|(piece, words)| (words?.len() >= MIN_WORDS).then(|| piece.to_owned()));
-    leads.collect()
+    words.retain(|_, led| led.is_some());
+    let is_sure = |led: &&LedWords| led.words.len() >= MIN_WORDS;
+    let sure = words.values().flatten().filter(is_sure);
+    let ends: BTreeSet<&str> = sure.flat_map(|led| led.ends.iter().copied()).collect();
+    let leads = words.into_iter().filter(|(piece, led)| {
+        let led = led.as_ref();
+        let is_of_kind = |led: &LedWords| led.ends.is_subset(&ends) && !ends.contains(piece);
+        led.is_some_and(|led| led.words.len() >= MIN_WORDS || is_of_kind(led))
+    });
+    leads.map(|(piece, _)| piece.to_owned()).collect()
 }
 
-/// The signs that stand before every tag, the longest that do.
+/// What stands behind a piece that leads to words.
+#[derive(Default)]
+struct LedWords<'t> {
+    /// The words, each the first of its marker.
+    words: BTreeSet<&'t str>,
+    /// The pieces that end the markers.
+    ends: BTreeSet<&'t str>,
+}
+
+/// The word behind a piece with which a text begins, and the piece that ends the marker.
+fn led_word<'t>(text: &'t str, piece: &str, stem: &str) -> Option<(&'t str, &'t str)> {
+    let word = first_piece(&text[piece.len()..])?;
+    if !word.starts_with(char::is_alphabetic) || word.starts_with(stem) {
+        return None;
+    }
+    let end = end_of_words(text, piece)?;
+    Some((word, first_piece(&text[end..])?))
+}
+
+/// The signs that stand before every tag: of those that do, the ones before most tags, and of these the
+/// longest.
 fn before_tags<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> Vec<String> {
     let cut: Vec<Vec<&str>> = texts.map(pieces).collect();
     let mut tags_behind: BTreeMap<Vec<&str>, BTreeSet<&str>> = BTreeMap::new();
@@ -150,14 +172,32 @@ fn before_tags<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> 
         }
     }
     let is_own = |tag: &&&str| !tag.contains(stem);
-    tags_behind.retain(|_, tags| tags.iter().filter(is_own).count() >= MIN_TAGS);
+    tags_behind.retain(|lead, tags| match tags.iter().filter(is_own).count() {
+        0 | 1 => false,
+        // A marker stands before two others by chance as well, as a colon does, but seldom before what
+        // opens and what closes the same.
+        2 => has_pair(tags) || (lead.len() > 1 && !lead.last().is_some_and(|sign| is_marker(sign))),
+        _ => true,
+    });
     let mut leads: Vec<(Vec<&str>, BTreeSet<&str>)> = tags_behind.into_iter().collect();
-    leads.sort_by_key(|(lead, _)| std::cmp::Reverse(lead.len()));
+    leads.sort_by_key(|(lead, tags)| std::cmp::Reverse((tags.len(), lead.len())));
     leads.truncate(MAX_LEADS);
     let found = leads
         .iter()
-        .find(|(lead, tags)| stands_before_all(&cut, lead, tags));
+        .find(|(lead, tags)| stands_before_all(&cut, lead, tags) && keeps_its_markers(&cut, lead));
     found.map(|(lead, _)| lead.concat()).into_iter().collect()
+}
+
+/// Whether one of the tags closes what another opens.
+fn has_pair(tags: &BTreeSet<&str>) -> bool {
+    let first_word = |tag: &str| {
+        let mut words = tag.split(|c: char| !c.is_alphanumeric());
+        words.find(|word| !word.is_empty()).map(str::to_owned)
+    };
+    let (ends, begins): (Vec<&str>, Vec<&str>) = tags.iter().partition(|tag| says_end(tag));
+    let begins: BTreeSet<String> = begins.into_iter().filter_map(first_word).collect();
+    let mut ends = ends.into_iter().filter_map(first_word);
+    ends.any(|word| begins.contains(&word))
 }
 
 /// Where signs begin that end where a tag begins.
@@ -174,13 +214,29 @@ fn signs_before(pieces: &[&str], tag: usize, stem: &str) -> Vec<usize> {
     signs.collect()
 }
 
-/// Whether one of the tags stands behind every occurrence of a lead, and none of them elsewhere.
+/// Whether one of the tags stands behind every occurrence of a lead, and none of them elsewhere. Of
+/// occurrences that overlap, as two do in `:::<tag>`, the last counts.
 fn stands_before_all(cut: &[Vec<&str>], lead: &[&str], tags: &BTreeSet<&str>) -> bool {
     cut.iter().all(|pieces| {
-        let is_lead = |end: usize| pieces[..end].ends_with(lead);
+        let ends = |at: usize| at <= pieces.len() && pieces[..at].ends_with(lead);
         (0..=pieces.len()).all(|at| {
             let is_tag = pieces.get(at).is_some_and(|piece| tags.contains(piece));
-            is_tag == is_lead(at)
+            is_tag == ends(at) || (!is_tag && (at + 1..at + lead.len()).any(ends))
+        })
+    })
+}
+
+/// Whether the markers within a lead stand nowhere else: a marker that quotes a value stands before
+/// the end of a call as well, but not only there.
+fn keeps_its_markers(cut: &[Vec<&str>], lead: &[&str]) -> bool {
+    let mut markers = lead
+        .iter()
+        .enumerate()
+        .filter(|(_, piece)| is_marker(piece));
+    markers.all(|(at, marker)| {
+        cut.iter().all(|pieces| {
+            let mut places = (0..pieces.len()).filter(|place| pieces[*place] == *marker);
+            places.all(|place| place >= at && pieces[place - at..].starts_with(lead))
         })
     })
 }
@@ -203,6 +259,13 @@ mod tests {
     fn a_piece_that_leads_to_words_makes_one_marker_with_them() {
         let texts = ["<|go|>think<|x|>zq1<|no|>think<|x|><|go|>say<|x|>zq2<|no|>say<|x|>"];
         let expected = "{<|go|>think<|x|>}zq1{<|no|>think<|x|>}{<|go|>say<|x|>}zq2{<|no|>say<|x|>}";
+        assert_eq!(marked(&texts, texts[0]), expected);
+    }
+
+    #[test]
+    fn a_piece_that_leads_to_one_word_only_is_of_a_kind_with_one_that_leads_to_more() {
+        let texts = ["<|go|>think<|x|>zq1<|no|>think<|x|><|go|>say<|x|>zq2"];
+        let expected = "{<|go|>think<|x|>}zq1{<|no|>think<|x|>}{<|go|>say<|x|>}zq2";
         assert_eq!(marked(&texts, texts[0]), expected);
     }
 

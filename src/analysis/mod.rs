@@ -68,13 +68,15 @@ mod reasoning_inference;
 mod sample_turns;
 
 mod analyze;
+mod call_tree;
 mod evidence;
 mod findings;
 mod findings_value;
+mod line_up;
 mod statement;
 
 pub use assumed::{AssumedVariable, PlainValue};
-pub use call_shape::{CallBody, CallKeys, CallShape, Dialect, Slot, Tagged};
+pub use call_shape::{CallBody, CallKeys, CallShape, Slot, Tagged};
 pub use capabilities::{Answer, Capabilities, GenerationPrompt, Outcome, Thinking, Topic};
 pub use certainty::Certainty;
 pub use content::ContentShape;

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use crate::format::{Dialect, shown};
 use crate::value::{Object, Value};
 
-use super::call_shape::{CallBody, CallKeys, CallShape, Dialect, Slot};
+use super::call_shape::{CallBody, CallKeys, CallShape, Slot};
 use super::certainty::Certainty;
 use super::content::ContentShape;
 use super::findings::Findings;
@@ -72,21 +73,6 @@ impl fmt::Display for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
-}
-
-/// A text with its white space made visible, in quotes of its own. What would move a cursor is
-/// written out.
-fn shown(text: &str) -> String {
-    let visible: String = text
-        .chars()
-        .map(|c| match c {
-            '\n' => "⏎".to_owned(),
-            '\t' => "→".to_owned(),
-            c if c.is_control() => c.escape_default().to_string(),
-            c => c.to_string(),
-        })
-        .collect();
-    format!("`{visible}`")
 }
 
 fn all_shown(texts: &[String]) -> String {

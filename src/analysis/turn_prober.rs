@@ -217,6 +217,11 @@ impl<'t> TurnProber<'t> {
         json::write(finding).contains(self.prober.stem())
     }
 
+    /// Whether words of probes stand in a text.
+    pub(super) fn holds_words(&self, text: &str) -> bool {
+        text.contains(self.prober.stem())
+    }
+
     /// Learns from turns, and from the prompts for them, which markers consist of several parts. From
     /// now on these are [marked](Lexicon::mark) in all that is rendered.
     pub(super) fn learn_markers(&mut self, turns: &[AssistantTurn]) {

@@ -1,7 +1,8 @@
 //! The field for calls, and how the body of a call becomes a name and arguments.
 
-use crate::analysis::{CallBody, CallKeys, Dialect, Slot, Tagged};
+use crate::analysis::{CallBody, CallKeys, Slot, Tagged};
 use crate::derive::regex::{any_of, char_until, exact, loose};
+use crate::format::Dialect;
 use crate::value::{Object, Value};
 
 use super::call_texts::literal_open;
@@ -119,18 +120,32 @@ impl Drafter<'_> {
                     _ => format!("{key}+"),
                 });
                 let close = close.collect::<String>();
+                let separator = match tagged.separator.trim() {
+                    "" => String::new(),
+                    separator => format!("(?:{})?\\s*", loose(separator)),
+                };
                 // A value may hold elements, too: the last closer before the next key is its own.
                 let ahead = match tagged.close.contains(&Slot::Key) {
-                    true => format!("(?=\\s*(?:{}\\w|\\Z))", loose(tagged.open.trim_start())),
+                    true => format!(
+                        "(?=\\s*{separator}(?:{}\\w|\\Z))",
+                        loose(tagged.open.trim_start())
+                    ),
                     false => String::new(),
                 };
                 format!("(?P<value>.*?){wrapping_end}{close}{ahead}")
             }
         };
+        let open = tagged.open.trim();
+        let separator = match tagged.separator.trim() {
+            // It must not be taken for what opens an argument.
+            separator if !open.is_empty() && separator.starts_with(open) => {
+                format!("(?:{})?\\s*", loose(separator))
+            }
+            _ => String::new(),
+        };
         let pattern = format!(
-            "{}(?P<key>{key}+){}{value}",
+            "{separator}{}(?P<key>{key}+){between}{value}",
             loose(tagged.open.trim_start()),
-            between,
         );
         let mut arguments = Object::from_iter([("tag_pattern", pattern)]);
         if self.options.guess_types || tagged.json_values {

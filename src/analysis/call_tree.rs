@@ -1,0 +1,297 @@
+//! The tree of a turn's calls, made of what was found of them.
+
+use std::collections::BTreeMap;
+
+use crate::format::{
+    Dialect, Entry, Node, Repetition, Slot as TreeSlot, ValueForm, ValueType, ValueWriting,
+};
+use crate::json::{self, Style};
+use crate::value::{Object, Value};
+
+use super::assistant_turn::AssistantTurn;
+use super::call_probe::CallWords;
+use super::call_shape::{CallBody, CallKeys, CallShape, Slot, Tagged, slots_in};
+use super::markers::is_slot;
+
+/// What stands between key and value is not longer than this many bytes.
+const LONGEST: usize = 256;
+
+/// How values of each type are written: for each text that stands between key and value, the types
+/// before whose values it stands.
+#[derive(Default)]
+pub(super) struct WrittenValues {
+    by_text: BTreeMap<String, Vec<ValueForm>>,
+    unknown: Vec<ValueType>,
+}
+
+impl WrittenValues {
+    /// Asks for a call with a value of each type, where it is not the JSON of a whole object.
+    pub(super) fn ask(
+        words: &CallWords,
+        shape: &CallShape,
+        render: impl Fn(&AssistantTurn) -> Option<String>,
+    ) -> WrittenValues {
+        let mut values = WrittenValues::default();
+        let wrapping = match &shape.body {
+            CallBody::Tagged(tagged) => tagged.wrapping.as_ref(),
+            CallBody::Python => None,
+            _ => return values,
+        };
+        let with = |value: Value| {
+            let turn = AssistantTurn::calls([words.call(0, &[(0, value)])]);
+            let text = render(&turn)?;
+            let key = text.rfind(words.keys[0].as_str())?;
+            // Some formats name the key behind the value, too.
+            let first = text.find(words.keys[0].as_str()).unwrap_or(key);
+            Some(text[first + words.keys[0].len()..].to_owned())
+        };
+        for kind in ValueType::ALL {
+            let found = match kind {
+                ValueType::String => text_form(words, wrapping, &with),
+                _ => sample(kind).and_then(|value| plain_form(&value, &with(value.clone())?)),
+            };
+            match found {
+                Some((between, writing)) => values.add(between, kind, writing),
+                None => values.unknown.push(kind),
+            }
+        }
+        values
+    }
+
+    fn add(&mut self, between: String, kind: ValueType, writing: ValueWriting) {
+        let forms = self.by_text.entry(between).or_default();
+        match forms.iter_mut().find(|form| form.writing == writing) {
+            Some(form) => form.types.push(kind),
+            None => forms.push(ValueForm {
+                types: vec![kind],
+                writing,
+            }),
+        }
+    }
+
+    /// The types of which no value came out in a way that is known.
+    pub(super) fn unknown(&self) -> impl Iterator<Item = ValueType> {
+        self.unknown.clone().into_iter()
+    }
+
+    /// Each text that stands between key and value, and the forms of the values behind it.
+    fn nodes(&self) -> impl Iterator<Item = (&str, Node)> {
+        let texts = self.by_text.iter();
+        texts.map(|(between, forms)| (between.as_str(), Node::Value(forms.clone())))
+    }
+}
+
+/// A value of a type, other than a text.
+fn sample(kind: ValueType) -> Option<Value> {
+    Some(match kind {
+        ValueType::String => return None,
+        ValueType::Integer => 918_273_645.into(),
+        ValueType::Number => Value::from(7_613.25),
+        ValueType::Boolean => true.into(),
+        ValueType::Null => Value::Null,
+        ValueType::Array => vec![Value::from("zqa"), true.into()].into(),
+        ValueType::Object => Object::from_iter([("zqk", Value::from(true))]).into(),
+    })
+}
+
+/// What stands before a value that is no text, and how the value is written.
+fn plain_form(value: &Value, after_key: &str) -> Option<(String, ValueWriting)> {
+    let as_json = [
+        json::write(value),
+        json::write_styled(value, &Style::PYTHON),
+    ];
+    let as_json = as_json.map(|text| (text, ValueWriting::Json(Dialect::default())));
+    let in_python = [(python(value), ValueWriting::Python)];
+    let found = as_json
+        .into_iter()
+        .chain(in_python)
+        .filter_map(|(text, writing)| {
+            let at = after_key.find(&text).filter(|at| *at <= LONGEST)?;
+            Some((at, writing))
+        });
+    let (at, writing) = found.min_by_key(|(at, _)| *at)?;
+    Some((after_key[..at].to_owned(), writing))
+}
+
+/// What stands before a text, and how the text is written. A text with signs in it that need escapes
+/// shows it best.
+fn text_form(
+    words: &CallWords,
+    wrapping: Option<&(String, String)>,
+    with: &impl Fn(Value) -> Option<String>,
+) -> Option<(String, ValueWriting)> {
+    let (plain, awkward) = (words.string(0), Value::from(words.awkward().as_str()));
+    let after_plain = with(plain)?;
+    let word = after_plain.find(words.values[0].as_str())?;
+    let before = &after_plain[..word.min(LONGEST)];
+    let after_awkward = with(awkward.clone()).unwrap_or_default();
+    let (mut escaped, mut quoted) = (json::write(&awkward), python(&awkward));
+    // Without quotes: the probe of a plain text shows these.
+    escaped = escaped.trim_matches('"').to_owned();
+    quoted = quoted.trim_matches('\'').to_owned();
+    if after_awkward.contains(&escaped) || after_awkward.contains(&quoted) {
+        let quote = before.chars().next_back()?;
+        let between = before[..before.len() - quote.len_utf8()].to_owned();
+        return match quote {
+            '"' => Some((between, ValueWriting::Json(Dialect::default()))),
+            '\'' => Some((between, ValueWriting::Python)),
+            _ => None,
+        };
+    }
+    if !after_awkward.is_empty() && !after_awkward.contains(&words.awkward()) {
+        return None;
+    }
+    let Some((open, close)) = wrapping else {
+        return Some((before.to_owned(), ValueWriting::Raw));
+    };
+    let bare = before.strip_suffix(open.as_str());
+    let writing = ValueWriting::Wrapped {
+        open: open.clone(),
+        close: close.clone(),
+        always: bare.is_some(),
+    };
+    Some((bare.unwrap_or(before).to_owned(), writing))
+}
+
+/// A value as Python writes it in its code.
+fn python(value: &Value) -> String {
+    match value {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(python).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(entries) => {
+            let entries = entries
+                .iter()
+                .map(|(key, value)| format!("'{}': {}", key.to_string_lossy(), python(value)));
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+        }
+        Value::String(text) => {
+            let text = text.to_string_lossy().replace('\\', "\\\\");
+            format!("'{}'", text.replace('\'', "\\'").replace('\n', "\\n"))
+        }
+        other => json::write(other),
+    }
+}
+
+/// The tree of a turn's calls.
+pub(super) fn of(shape: &CallShape, values: &WrittenValues) -> Node {
+    let around = |body: Vec<Node>| {
+        let nodes = [slots(&shape.open), body, slots(&shape.close)].concat();
+        Node::Call(Box::new(Node::sequence(nodes)))
+    };
+    let at_most = (!shape.several).then_some(1);
+    let each = |call: Node| {
+        Node::Repetition(Box::new(Repetition {
+            item: call,
+            separator: Node::Sequence(Node::texts(&shape.separator)),
+            at_least: 1,
+            at_most,
+        }))
+    };
+    let calls = match &shape.body {
+        CallBody::Object(keys, dialect) => each(around(vec![object(keys, dialect)])),
+        CallBody::Array(keys, dialect) => {
+            let array = Node::Array(Box::new(Repetition {
+                item: Node::Call(Box::new(object(keys, dialect))),
+                separator: Node::Sequence(Vec::new()),
+                at_least: 1,
+                at_most,
+            }));
+            Node::sequence([slots(&shape.open), vec![array], slots(&shape.close)].concat())
+        }
+        CallBody::Arguments(dialect) => each(around(vec![Node::Arguments(dialect.clone())])),
+        CallBody::Tagged(tagged) => each(around(vec![tagged_arguments(tagged, values)])),
+        CallBody::Python => each(around(vec![python_arguments(values)])),
+    };
+    let nodes = [
+        Node::texts(&shape.section_open),
+        vec![calls],
+        Node::texts(&shape.section_close),
+    ];
+    Node::sequence(nodes.concat())
+}
+
+/// Texts and slots as nodes.
+fn slots(slots: &[Slot]) -> Vec<Node> {
+    let nodes = slots.iter().flat_map(|slot| match slot {
+        Slot::Text(text) => Node::texts(text),
+        Slot::Name => vec![Node::Slot(TreeSlot::Name)],
+        Slot::Id => vec![Node::Slot(TreeSlot::Id)],
+        Slot::Index => vec![Node::Slot(TreeSlot::Index)],
+        Slot::Key => vec![Node::Slot(TreeSlot::Key)],
+    });
+    nodes.collect()
+}
+
+/// A call as an object, with its parts under their keys.
+fn object(keys: &CallKeys, dialect: &Dialect) -> Node {
+    let object = json::read(&keys.object).unwrap_or_default();
+    within(&object, &mut Vec::new(), keys, dialect)
+}
+
+fn within(value: &Value, path: &mut Vec<String>, keys: &CallKeys, dialect: &Dialect) -> Node {
+    if *path == keys.arguments {
+        let arguments = Node::Arguments(match keys.arguments_as_text {
+            true => Dialect::default(),
+            false => dialect.clone(),
+        });
+        return match keys.arguments_as_text {
+            true => Node::JsonString(Box::new(arguments), dialect.clone()),
+            false => arguments,
+        };
+    }
+    match value {
+        Value::Object(entries) => {
+            let entries = entries.iter().map(|(key, value)| {
+                let key = key.to_string_lossy().into_owned();
+                path.push(key.clone());
+                let value = within(value, path, keys, dialect);
+                path.pop();
+                Entry { key, value }
+            });
+            Node::Object(entries.collect(), dialect.clone())
+        }
+        Value::String(text) if text.to_string_lossy().contains(is_slot) => {
+            let text = slots(&slots_in(&text.to_string_lossy()));
+            Node::JsonString(Box::new(Node::sequence(text)), dialect.clone())
+        }
+        other => Node::Constant(other.clone()),
+    }
+}
+
+/// Arguments of which each stands between markers.
+fn tagged_arguments(tagged: &Tagged, values: &WrittenValues) -> Node {
+    let arguments = values.nodes().map(|(between, value)| {
+        let mut nodes = Node::texts(&tagged.open);
+        nodes.push(Node::Slot(TreeSlot::Key));
+        nodes.extend(Node::texts(between));
+        nodes.push(value);
+        nodes.extend(slots(&tagged.close));
+        Node::sequence(nodes)
+    });
+    arguments_of(Node::choice(arguments.collect()), &tagged.separator)
+}
+
+/// Arguments as a Python call has them.
+fn python_arguments(values: &WrittenValues) -> Node {
+    let arguments = values.nodes().map(|(between, value)| {
+        let mut nodes = vec![Node::Slot(TreeSlot::Key)];
+        nodes.extend(Node::texts(between));
+        nodes.push(value);
+        Node::sequence(nodes)
+    });
+    arguments_of(Node::choice(arguments.collect()), ", ")
+}
+
+fn arguments_of(argument: Node, separator: &str) -> Node {
+    Node::Repetition(Box::new(Repetition {
+        item: Node::Argument(Box::new(argument)),
+        separator: Node::Sequence(Node::texts(separator)),
+        at_least: 0,
+        at_most: None,
+    }))
+}

@@ -1,0 +1,293 @@
+//! Lining up: renderings become rows of texts and slots, and the rows a [`Format`].
+//!
+//! Of a rendering it is known which words went in, so where they come out there are the slots of
+//! reasoning and text. The calls are what the tree of a call reads from some place on up to where no
+//! word is left; a call that it does not read is told, and never guessed at.
+
+use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
+use crate::format::{Format, Node, Slot, Way};
+
+use super::analyze::{Analysis, analyze};
+use super::assistant_turn::AssistantTurn;
+use super::call_probe::CallWords;
+use super::call_shape::CallShape;
+use super::call_tree::{self, WrittenValues};
+use super::findings::Findings;
+use super::reasoning::ReasoningShape;
+use super::turn_headers::TurnHeaders;
+use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+
+impl Format {
+    /// Finds out how the model of a chat template writes its turn. `base` holds what all renderings have
+    /// in common.
+    ///
+    /// # Errors
+    ///
+    /// If the template is not valid, or does not even render a question of the user.
+    pub fn of(template: &ChatTemplate, base: &RenderInput) -> Result<Format, RenderError> {
+        let prepared = template.prepare();
+        Ok(line_up(&mut analyze(template, &prepared, base)?))
+    }
+}
+
+/// The format that renderings show when they are lined up.
+pub(crate) fn line_up(analysis: &mut Analysis<'_>) -> Format {
+    let prober = &mut analysis.prober;
+    let words = CallWords::new(prober);
+    prober.offer(words.tools());
+    let (word, thought) = (prober.word("content"), prober.word("thought"));
+    let mut rows = Rows {
+        prober,
+        headers: &analysis.headers,
+        findings: &analysis.findings,
+        calls: None,
+        word,
+        thought,
+        ways: Vec::new(),
+        gaps: Vec::new(),
+    };
+    if let Some(shape) = &analysis.findings.calls {
+        rows.calls = Some(rows.call_tree(shape, &words));
+    }
+    rows.add_all(&words);
+    rows.add_unseen();
+    Format {
+        begins_after: analysis.findings.turn.headers.clone(),
+        prompts: analysis.findings.prompt_remainders.clone(),
+        ways: rows.ways,
+        gaps: rows.gaps,
+    }
+}
+
+/// The rows of a template's renderings.
+struct Rows<'a, 't> {
+    prober: &'a TurnProber<'t>,
+    headers: &'a TurnHeaders,
+    findings: &'a Findings,
+    /// The tree of a turn's calls.
+    calls: Option<Node>,
+    /// The word that is all the text.
+    word: String,
+    /// The word that is all the reasoning.
+    thought: String,
+    ways: Vec<Way>,
+    gaps: Vec<String>,
+}
+
+impl Rows<'_, '_> {
+    /// The tree of a turn's calls. What of it is not known becomes a gap.
+    fn call_tree(&mut self, shape: &CallShape, words: &CallWords) -> Node {
+        let values = WrittenValues::ask(words, shape, |turn| {
+            let in_mode = |mode| self.body(Situation::Question, turn, mode);
+            in_mode(ThinkingMode::Unset).or_else(|| in_mode(ThinkingMode::On))
+        });
+        let unknown = values.unknown();
+        let unknown = unknown.map(|kind| format!("how values of type {} are written", kind.key()));
+        self.gaps.extend(unknown);
+        call_tree::of(shape, &values)
+    }
+
+    /// The rows of all kinds of turns, the plainest first.
+    fn add_all(&mut self, words: &CallWords) {
+        let plain = AssistantTurn::content(&self.word);
+        let mut turns = vec![plain.clone(), plain.with_reasoning(&self.thought)];
+        if self.calls.is_some() {
+            let one = words.call(0, &[(0, words.string(0)), (1, words.string(1))]);
+            let call = AssistantTurn::calls([one.clone()]);
+            turns.push(call.clone());
+            turns.push(call.clone().with_content(&self.word));
+            turns.push(call.clone().with_reasoning(&self.thought));
+            let all = call.with_content(&self.word);
+            turns.push(all.with_reasoning(&self.thought));
+            if self
+                .findings
+                .calls
+                .as_ref()
+                .is_some_and(|shape| shape.several)
+            {
+                let other = words.call(1, &[(1, words.string(1))]);
+                let two = AssistantTurn::calls([one, other]);
+                turns.push(two.clone().with_content(&self.word));
+                turns.push(two);
+            }
+        }
+        for turn in &turns {
+            for situation in [Situation::Question, Situation::AfterTool] {
+                for mode in ThinkingMode::ALL {
+                    self.add(turn, situation, mode);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, turn: &AssistantTurn, situation: Situation, mode: ThinkingMode) {
+        let Some(body) = self.body(situation, turn, mode) else {
+            return;
+        };
+        let Some((nodes, end)) = self.row(&body, !turn.calls.is_empty()) else {
+            let gap = "calls beside other parts of a turn, in some renderings".to_owned();
+            if !self.gaps.contains(&gap) {
+                self.gaps.push(gap);
+            }
+            return;
+        };
+        self.keep(Way {
+            node: Node::sequence(nodes),
+            end,
+            is_seen: true,
+        });
+    }
+
+    /// Keeps a way, unless it is known.
+    fn keep(&mut self, new: Way) {
+        let is_same = |way: &Way| way.node == new.node && way.end == new.end;
+        if !self.ways.iter().any(is_same) {
+            self.ways.push(new);
+        }
+    }
+
+    /// A turn from behind its header on.
+    fn body(
+        &self,
+        situation: Situation,
+        turn: &AssistantTurn,
+        mode: ThinkingMode,
+    ) -> Option<String> {
+        let rendered = self.prober.turn(situation, turn, mode).ok()?;
+        let body = self.headers.body(rendered.tail(), situation, mode);
+        Some(body.to_owned())
+    }
+
+    /// The texts and slots of a rendering, up to the end of the turn. `None` if it has calls that the
+    /// tree of calls does not read.
+    fn row(&self, body: &str, has_calls: bool) -> Option<(Vec<Node>, Node)> {
+        let mut nodes = Vec::new();
+        let end;
+        let mut rest = body;
+        loop {
+            let slots = [
+                (&self.thought, Node::Slot(Slot::Reasoning)),
+                (&self.word, Node::Slot(Slot::Content)),
+            ];
+            let found = slots
+                .into_iter()
+                .filter_map(|(word, slot)| Some((rest.find(word.as_str())?, word.len(), slot)));
+            let first = found.min_by_key(|(at, ..)| *at);
+            let before = &rest[..first.as_ref().map_or(rest.len(), |(at, ..)| *at)];
+            let after_calls = match self.prober.holds_words(before) {
+                true => Some(self.calls_in(before, &mut nodes)?),
+                false => None,
+            };
+            let Some((at, length, slot)) = first else {
+                let last = &rest[after_calls.unwrap_or(0)..];
+                let (still, marker) = self.split_end(last);
+                nodes.extend(Node::texts(still));
+                end = Node::sequence(Node::texts(marker));
+                break;
+            };
+            nodes.extend(Node::texts(&rest[after_calls.unwrap_or(0)..at]));
+            nodes.push(slot);
+            rest = &rest[at + length..];
+        }
+        let calls = self.calls.as_ref();
+        let is_whole = !has_calls || calls.is_some_and(|calls| nodes.contains(calls));
+        (is_whole || !self.prober.holds_words(body)).then_some((nodes, end))
+    }
+
+    /// Adds the calls of a text and what stands before them; gives where they end.
+    fn calls_in(&self, text: &str, nodes: &mut Vec<Node>) -> Option<usize> {
+        let calls = self.calls.as_ref()?;
+        let is_rest = |rest: &str| !self.prober.holds_words(rest);
+        let starts = text.char_indices().map(|(at, _)| at);
+        let starts = starts.take_while(|at| !self.prober.holds_words(&text[..*at]));
+        let (start, end) = starts.into_iter().find_map(|start| {
+            let (end, _) = calls.read_at(text, start, is_rest)?;
+            Some((start, end))
+        })?;
+        nodes.extend(Node::texts(&text[..start]));
+        nodes.push(calls.clone());
+        Some(end)
+    }
+
+    /// What stands behind the last part of a turn, and the first marker of those that end turns.
+    fn split_end<'b>(&self, rest: &'b str) -> (&'b str, &'b str) {
+        let ends = self.findings.turn.ends.iter();
+        let ends = ends.filter_map(|end| {
+            let at = rest.find(end.as_str())?;
+            Some((at, at + end.len()))
+        });
+        let (start, end) = ends.min().unwrap_or((rest.len(), rest.len()));
+        (&rest[..start], &rest[start..end])
+    }
+
+    /// The ways that no rendering shows: reasoning that only prompts begin, and calls that are only
+    /// described.
+    fn add_unseen(&mut self) {
+        let holds =
+            |ways: &[Way], node: &Node| ways.iter().any(|way| nodes_of(&way.node).contains(node));
+        let reasoning = Node::Slot(Slot::Reasoning);
+        if let Some(calls) = self.calls.clone().filter(|calls| !holds(&self.ways, calls)) {
+            for way in self.ways.clone() {
+                let content = Node::Slot(Slot::Content);
+                let nodes = nodes_of(&way.node);
+                let Some(at) = nodes.iter().position(|node| *node == content) else {
+                    continue;
+                };
+                let (before, after) = (&nodes[..at], &nodes[at + 1..]);
+                let alone = [before, &[calls.clone()], after].concat();
+                let gap = Node::Space("\n".to_owned());
+                let beside = [before, &[content, gap, calls.clone()], after].concat();
+                for nodes in [alone, beside] {
+                    self.keep(Way {
+                        node: Node::Sequence(nodes),
+                        end: way.end.clone(),
+                        is_seen: false,
+                    });
+                }
+            }
+        }
+        if let Some(shape) = &self.findings.reasoning
+            && !holds(&self.ways, &reasoning)
+        {
+            for way in self.ways.clone() {
+                if let Some(node) = with_reasoning(&way.node, shape) {
+                    self.keep(Way {
+                        node,
+                        end: way.end,
+                        is_seen: false,
+                    });
+                }
+            }
+        }
+    }
+}
+
+fn nodes_of(tree: &Node) -> &[Node] {
+    match tree {
+        Node::Sequence(nodes) => nodes,
+        tree => std::slice::from_ref(tree),
+    }
+}
+
+/// A turn without reasoning with it before all else. `None` if the turn has closed it already.
+fn with_reasoning(node: &Node, shape: &ReasoningShape) -> Option<Node> {
+    let nodes = nodes_of(node);
+    let text = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
+    let (open, close) = (text(&shape.open), text(&shape.close));
+    let is_closed = |node: &Node| *node == Node::Literal(close.clone());
+    if nodes.iter().any(is_closed) {
+        return None;
+    }
+    let space = || Node::Space("\n".to_owned());
+    let mut all = Node::texts(&open);
+    // A turn may begin with what opens it, as the prompt does.
+    let skipped = match nodes.starts_with(&all) {
+        true => all.len(),
+        false => 0,
+    };
+    all.extend([space(), Node::Slot(Slot::Reasoning), space()]);
+    all.extend(Node::texts(&close));
+    all.push(space());
+    all.extend_from_slice(&nodes[skipped..]);
+    Some(Node::Sequence(all))
+}

@@ -1,0 +1,79 @@
+//! How a model writes its turn: a typed tree, from which readers and grammars of any kind can be
+//! written.
+//!
+//! A [`Format`] is found by lining up renderings. Of each it is known which words went in and where they
+//! came out, so it is a row of texts and slots; what a call consists of is the same in all rows. The tree
+//! knows nothing of chat templates, response templates or grammars.
+//!
+//! ```
+//! use unjinja::chat_template::{ChatTemplate, RenderInput};
+//! use unjinja::format::{Format, Slot};
+//!
+//! let template = ChatTemplate::from_jinja(
+//!     "{% for m in messages %}<{{ m.role }}>\
+//!      {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}\
+//!      {{ m.content }}<end>{% endfor %}\
+//!      {% if add_generation_prompt %}<assistant>{% endif %}",
+//! );
+//! let format = Format::of(&template, &RenderInput::default())?;
+//! assert_eq!(format.begins_after, ["<assistant>"]);
+//! assert_eq!(format.ways[0].to_string(), "CONTENT, `<end>`");
+//! assert_eq!(format.ways[1].to_string(), "`<think>` REASONING `</think>` CONTENT, `<end>`");
+//!
+//! // The tree reads what the model writes.
+//! let reading = format.read("<think>Noon?</think>At noon.<end>").expect("it is a turn");
+//! let texts: Vec<_> = reading.slots.iter().map(|found| (found.slot, found.text)).collect();
+//! assert_eq!(texts, [(Slot::Reasoning, "Noon?"), (Slot::Content, "At noon.")]);
+//! # Ok::<(), unjinja::chat_template::RenderError>(())
+//! ```
+
+mod node;
+mod reading;
+mod value;
+mod words;
+
+pub use node::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, ValueWriting};
+pub use reading::{FoundSlot, NotATurn, Reading};
+
+pub(crate) use words::shown;
+
+/// How a model writes its turn.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Format {
+    /// The texts after which a turn begins.
+    pub begins_after: Vec<String>,
+    /// What prompts write of the turn itself, such as what opens reasoning.
+    pub prompts: Vec<String>,
+    /// The ways in which the parts of a turn follow each other, the plainest first.
+    pub ways: Vec<Way>,
+    /// What is known to be written in a way that the tree does not hold, in words.
+    pub gaps: Vec<String>,
+}
+
+/// One way in which the parts of a turn follow each other.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Way {
+    /// The turn from behind its header on.
+    pub node: Node,
+    /// What ends it, which may be missing: engines cut off the token that ends a turn.
+    pub end: Node,
+    /// Whether it was seen rendered. If not, it is what a prompt begins.
+    pub is_seen: bool,
+}
+
+impl Format {
+    /// What a prompt has written of the turn that it is a prompt for.
+    pub fn begun_by<'p>(&self, prompt: &'p str) -> &'p str {
+        let headers = self.begins_after.iter();
+        let ends = headers.filter_map(|header| Some(prompt.rfind(header.as_str())? + header.len()));
+        &prompt[ends.max().unwrap_or(0)..]
+    }
+
+    /// The version of what [`to_value`](Self::to_value) writes.
+    pub const VERSION: u32 = 1;
+
+    /// A JSON Schema of what [`to_value`](Self::to_value) writes.
+    pub const JSON_SCHEMA: &str = include_str!("../../schema/format.schema.json");
+}

@@ -1,0 +1,241 @@
+//! The nodes of the tree.
+
+use crate::value::Value;
+
+/// A part of a turn.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Node {
+    /// A text that is always the same.
+    Literal(String),
+    /// White space as the template writes it. Models write less, or more, or other.
+    Space(String),
+    /// What is another text each time.
+    Slot(Slot),
+    /// The value of an argument, written as its type is.
+    Value(Vec<ValueForm>),
+    /// One after the other.
+    Sequence(Vec<Node>),
+    /// One of several.
+    Choice(Vec<Node>),
+    /// This or nothing.
+    Optional(Box<Node>),
+    /// Several of a kind.
+    Repetition(Box<Repetition>),
+    /// A JSON object with these entries, in any order.
+    Object(Vec<Entry>, Dialect),
+    /// A JSON array.
+    Array(Box<Repetition>),
+    /// A JSON string that holds what the node says.
+    JsonString(Box<Node>, Dialect),
+    /// A JSON value that is always the same.
+    Constant(Value),
+    /// The arguments of a call as a JSON object.
+    Arguments(Dialect),
+    /// One call.
+    Call(Box<Node>),
+    /// One argument of a call.
+    Argument(Box<Node>),
+}
+
+/// What is another text each time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Slot {
+    /// What the model thinks: any text up to what follows.
+    Reasoning,
+    /// What the model says: any text up to what follows.
+    Content,
+    /// The name of the tool that is called.
+    Name,
+    /// The id of a call.
+    Id,
+    /// The number of a call in its turn.
+    Index,
+    /// The key of an argument.
+    Key,
+    /// The value of an argument. It is a [`Node::Value`] in the tree.
+    Value,
+    /// All arguments of a call. They are [`Node::Arguments`] in the tree.
+    Arguments,
+}
+
+/// Several of a kind.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Repetition {
+    /// What is repeated.
+    pub item: Node,
+    /// What stands between two.
+    pub separator: Node,
+    /// How many there are at least.
+    pub at_least: usize,
+    /// How many there are at most, if it is known.
+    pub at_most: Option<usize>,
+}
+
+/// An entry of a JSON object.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// What stands under it.
+    pub value: Node,
+}
+
+/// How far JSON is from being JSON.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Dialect {
+    /// Whether keys go without quotes.
+    pub unquoted_keys: bool,
+    /// What stands around strings in place of quotes.
+    pub string_delimiters: Option<(String, String)>,
+    /// Whether literals are Python's.
+    pub python_literals: bool,
+}
+
+impl Dialect {
+    /// Whether it is JSON after all.
+    pub fn is_json(&self) -> bool {
+        *self == Dialect::default()
+    }
+}
+
+/// How values of some types are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ValueForm {
+    /// The types.
+    pub types: Vec<ValueType>,
+    /// How they are written.
+    pub writing: ValueWriting,
+}
+
+/// A type of values, as JSON Schema names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum ValueType {
+    /// A text.
+    String,
+    /// A whole number.
+    Integer,
+    /// Any other number.
+    Number,
+    /// True or false.
+    Boolean,
+    /// Nothing.
+    Null,
+    /// A list.
+    Array,
+    /// An object.
+    Object,
+}
+
+impl ValueType {
+    /// All of them.
+    pub const ALL: [ValueType; 7] = [
+        ValueType::String,
+        ValueType::Integer,
+        ValueType::Number,
+        ValueType::Boolean,
+        ValueType::Null,
+        ValueType::Array,
+        ValueType::Object,
+    ];
+
+    /// Its name in JSON Schema.
+    pub fn key(self) -> &'static str {
+        match self {
+            ValueType::String => "string",
+            ValueType::Integer => "integer",
+            ValueType::Number => "number",
+            ValueType::Boolean => "boolean",
+            ValueType::Null => "null",
+            ValueType::Array => "array",
+            ValueType::Object => "object",
+        }
+    }
+}
+
+/// How a value is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ValueWriting {
+    /// A text as it is.
+    Raw,
+    /// A text as it is between two texts; `always`, or only if it has signs in it that markers have.
+    Wrapped {
+        /// What stands before it.
+        open: String,
+        /// What stands behind it.
+        close: String,
+        /// Whether all texts are written so.
+        always: bool,
+    },
+    /// As JSON.
+    Json(Dialect),
+    /// As Python writes it in its code.
+    Python,
+}
+
+impl Node {
+    /// Texts and white space, as a text that a template writes is made of.
+    pub(crate) fn texts(text: &str) -> Vec<Node> {
+        let mut nodes = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let space = rest.len() - rest.trim_start().len();
+            let (node, length) = match space {
+                0 => {
+                    let end = end_of_literal(rest);
+                    (Node::Literal(rest[..end].to_owned()), end)
+                }
+                space => (Node::Space(rest[..space].to_owned()), space),
+            };
+            nodes.push(node);
+            rest = &rest[length..];
+        }
+        nodes
+    }
+
+    /// A sequence, or the only node of it.
+    pub(crate) fn sequence(nodes: Vec<Node>) -> Node {
+        let mut flat = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            match node {
+                Node::Sequence(inner) => flat.extend(inner),
+                node => flat.push(node),
+            }
+        }
+        match <[Node; 1]>::try_from(flat) {
+            Ok([only]) => only,
+            Err(nodes) => Node::Sequence(nodes),
+        }
+    }
+
+    /// One of several, or the only one.
+    pub(crate) fn choice(nodes: Vec<Node>) -> Node {
+        match <[Node; 1]>::try_from(nodes) {
+            Ok([only]) => only,
+            Err(nodes) => Node::Choice(nodes),
+        }
+    }
+}
+
+/// Where a literal ends that a text begins with: before white space with a line break in it, or at the
+/// end of the text. Single blanks belong to it, as in `Final Answer:`.
+fn end_of_literal(text: &str) -> usize {
+    let end = text.trim_end().len();
+    let mut at = 0;
+    while let Some(found) = text[at..end].find(char::is_whitespace) {
+        let start = at + found;
+        let length = text[start..].len() - text[start..].trim_start().len();
+        if text[start..start + length].contains('\n') {
+            return start;
+        }
+        at = start + length;
+    }
+    end
+}

@@ -1,0 +1,639 @@
+//! Reading a turn by the tree: strictly, and with all slots where they stand.
+//!
+//! The ways of a format become one small program, which is gone through from one step to the next. What a
+//! step does depends on nothing but the place in the text, so that none has to be taken at a place twice:
+//! the work is at most the length of the program times the length of the text.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+
+use super::words::shown;
+use super::{Dialect, Entry, Format, Node, Repetition, Slot, ValueForm, ValueWriting};
+use crate::json;
+use crate::value::Value;
+
+/// So many pairs of an instruction and a place are kept note of at most, which takes a bit each.
+const MAX_NOTES: usize = 1 << 28;
+
+/// A turn, read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reading<'t> {
+    /// Which of the [ways](Format::ways) it was.
+    pub way: usize,
+    /// What stands in the slots, in the order of the text.
+    pub slots: Vec<FoundSlot<'t>>,
+}
+
+/// What stands in a slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FoundSlot<'t> {
+    /// The slot.
+    pub slot: Slot,
+    /// What stands in it, as it is written.
+    pub text: &'t str,
+    /// At which byte it begins.
+    pub start: usize,
+    /// The number of the call that it belongs to, counted from nought.
+    pub call: Option<usize>,
+}
+
+/// Why a text is no turn of a format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotATurn {
+    /// The byte up to which it might have been one.
+    pub at: usize,
+    /// What could have stood there, in words.
+    pub expected: Vec<String>,
+    /// Whether the text is too long to be read.
+    pub is_too_long: bool,
+}
+
+impl fmt::Display for NotATurn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_too_long {
+            return f.write_str("the text is too long to be read in one piece");
+        }
+        write!(
+            f,
+            "byte {}: expected {}",
+            self.at,
+            self.expected.join(" or ")
+        )
+    }
+}
+
+impl std::error::Error for NotATurn {}
+
+impl Format {
+    /// Reads a turn: what a prompt wrote of it after its header, and what the model wrote.
+    ///
+    /// # Errors
+    ///
+    /// If the text is no turn of this format from its beginning to its end.
+    pub fn read<'t>(&self, text: &'t str) -> Result<Reading<'t>, NotATurn> {
+        let mut program = Program::default();
+        program.alternatives(self.ways.iter(), |program, at, way| {
+            program.push(Step::Way(at));
+            program.node(&way.node);
+            program.node(&Node::Optional(Box::new(way.end.clone())));
+            program.any_space();
+        });
+        program.push(Step::Accept);
+        Run::new(&program, text)?.run()
+    }
+}
+
+impl Node {
+    /// Where texts begin and end that this node could be, at a place of a text: of all ends, the one that
+    /// lets the rest be a text that `is_rest` accepts, and what was found in slots up to there.
+    pub(crate) fn read_at<'t>(
+        &self,
+        text: &'t str,
+        from: usize,
+        is_rest: impl Fn(&str) -> bool,
+    ) -> Option<(usize, Vec<FoundSlot<'t>>)> {
+        let mut program = Program::default();
+        program.node(self);
+        program.push(Step::Accept);
+        let mut run = Run::new(&program, text).ok()?;
+        let last = run.search(from, |end| is_rest(&text[end..]))?;
+        Some((last.at, run.reading(last).slots))
+    }
+}
+
+/// One step of the program.
+#[derive(Debug)]
+enum Step {
+    Way(usize),
+    Text(String),
+    Space(String),
+    /// Any character, or any that a name or a key may have.
+    Any,
+    AnyOfWord,
+    AnyOfKey,
+    Digit,
+    /// A JSON value. Only an object if `.1`.
+    Json(Dialect, bool),
+    Constant(Value),
+    Python,
+    /// Goes on here, and if that fails there.
+    Fork(usize, usize),
+    Jump(usize),
+    Open(Slot),
+    Close,
+    OpenCall,
+    CloseCall,
+    Accept,
+}
+
+/// The steps in which ways of a format are read.
+#[derive(Debug, Default)]
+struct Program {
+    steps: Vec<Step>,
+}
+
+impl Program {
+    fn push(&mut self, step: Step) -> usize {
+        self.steps.push(step);
+        self.steps.len() - 1
+    }
+
+    fn text(&mut self, text: &str) {
+        self.push(Step::Text(text.to_owned()));
+    }
+
+    fn any_space(&mut self) {
+        self.push(Step::Space(String::new()));
+    }
+
+    fn node(&mut self, node: &Node) {
+        match node {
+            Node::Literal(text) => self.text(text),
+            Node::Space(text) => {
+                self.push(Step::Space(text.clone()));
+            }
+            Node::Slot(slot) => self.slot(*slot),
+            Node::Value(forms) => self.value(forms),
+            Node::Sequence(nodes) => nodes.iter().for_each(|node| self.node(node)),
+            Node::Choice(nodes) => {
+                self.alternatives(nodes.iter(), |program, _, node| program.node(node));
+            }
+            Node::Optional(node) => {
+                let nothing = Node::Sequence(Vec::new());
+                let both = [&**node, &nothing].into_iter();
+                self.alternatives(both, |program, _, node| program.node(node));
+            }
+            Node::Repetition(repetition) => {
+                self.repetition(repetition, |program| program.node(&repetition.separator));
+            }
+            Node::Object(entries, dialect) => self.object(entries, dialect),
+            Node::Array(items) => {
+                self.text("[");
+                self.any_space();
+                self.repetition(items, |program| {
+                    program.any_space();
+                    program.text(",");
+                    program.any_space();
+                });
+                self.any_space();
+                self.text("]");
+            }
+            Node::JsonString(node, dialect) => self.string(node, dialect),
+            Node::Constant(value) => {
+                self.push(Step::Constant(value.clone()));
+            }
+            Node::Arguments(dialect) => self.within(Slot::Arguments, |program| {
+                program.push(Step::Json(dialect.clone(), true));
+            }),
+            Node::Call(node) => {
+                self.push(Step::OpenCall);
+                self.node(node);
+                self.push(Step::CloseCall);
+            }
+            Node::Argument(node) => self.node(node),
+        }
+    }
+
+    /// One of several, of which the first that leads to an end is taken.
+    fn alternatives<T>(
+        &mut self,
+        all: impl ExactSizeIterator<Item = T>,
+        mut each: impl FnMut(&mut Program, usize, T),
+    ) {
+        let count = all.len();
+        let mut jumps = Vec::new();
+        for (at, one) in all.enumerate() {
+            let fork = (at + 1 < count).then(|| self.push(Step::Fork(0, 0)));
+            each(self, at, one);
+            if let Some(fork) = fork {
+                jumps.push(self.push(Step::Jump(0)));
+                self.steps[fork] = Step::Fork(fork + 1, self.steps.len());
+            }
+        }
+        let end = self.steps.len();
+        for jump in jumps {
+            self.steps[jump] = Step::Jump(end);
+        }
+    }
+
+    /// As few as can be.
+    fn repetition(&mut self, repetition: &Repetition, separate: impl Fn(&mut Program)) {
+        let leave = (repetition.at_least == 0).then(|| self.push(Step::Fork(0, 0)));
+        let start = self.steps.len();
+        self.node(&repetition.item);
+        if repetition.at_most != Some(1) {
+            let again = self.push(Step::Fork(0, 0));
+            separate(self);
+            self.push(Step::Jump(start));
+            self.steps[again] = Step::Fork(self.steps.len(), again + 1);
+        }
+        if let Some(leave) = leave {
+            self.steps[leave] = Step::Fork(self.steps.len(), leave + 1);
+        }
+    }
+
+    fn within(&mut self, slot: Slot, inside: impl FnOnce(&mut Program)) {
+        self.push(Step::Open(slot));
+        inside(self);
+        self.push(Step::Close);
+    }
+
+    /// As few of these characters as can be, but one.
+    fn run_of(&mut self, step: fn() -> Step) {
+        let start = self.push(step());
+        self.push(Step::Fork(self.steps.len() + 1, start));
+    }
+
+    /// As few characters as can be, or none.
+    fn any_text(&mut self) {
+        let start = self.push(Step::Fork(0, 0));
+        self.push(Step::Any);
+        self.push(Step::Jump(start));
+        self.steps[start] = Step::Fork(self.steps.len(), start + 1);
+    }
+
+    fn slot(&mut self, slot: Slot) {
+        self.within(slot, |program| match slot {
+            Slot::Reasoning | Slot::Content => program.run_of(|| Step::Any),
+            Slot::Name | Slot::Id => program.run_of(|| Step::AnyOfWord),
+            Slot::Index => program.run_of(|| Step::Digit),
+            Slot::Key => program.run_of(|| Step::AnyOfKey),
+            Slot::Value => program.any_text(),
+            Slot::Arguments => {
+                program.push(Step::Json(Dialect::default(), true));
+            }
+        });
+    }
+
+    fn value(&mut self, forms: &[ValueForm]) {
+        self.within(Slot::Value, |program| {
+            let forms: Vec<&ValueWriting> = forms.iter().map(|form| &form.writing).collect();
+            program.writings(&forms);
+        });
+    }
+
+    fn writings(&mut self, writings: &[&ValueWriting]) {
+        let Some((first, rest)) = writings.split_first() else {
+            return;
+        };
+        let fork = (!rest.is_empty()).then(|| self.push(Step::Fork(0, 0)));
+        match first {
+            ValueWriting::Raw => self.any_text(),
+            ValueWriting::Wrapped {
+                open,
+                close,
+                always,
+            } => {
+                let bare = (!always).then(|| self.push(Step::Fork(0, 0)));
+                self.text(open);
+                self.any_text();
+                self.text(close);
+                if let Some(bare) = bare {
+                    let jump = self.push(Step::Jump(0));
+                    self.steps[bare] = Step::Fork(bare + 1, self.steps.len());
+                    self.any_text();
+                    self.steps[jump] = Step::Jump(self.steps.len());
+                }
+            }
+            ValueWriting::Json(dialect) => {
+                self.push(Step::Json(dialect.clone(), false));
+            }
+            ValueWriting::Python => {
+                self.push(Step::Python);
+            }
+        }
+        if let Some(fork) = fork {
+            let jump = self.push(Step::Jump(0));
+            self.steps[fork] = Step::Fork(fork + 1, self.steps.len());
+            self.writings(rest);
+            self.steps[jump] = Step::Jump(self.steps.len());
+        }
+    }
+
+    fn object(&mut self, entries: &[Entry], dialect: &Dialect) {
+        self.text("{");
+        for (at, entry) in entries.iter().enumerate() {
+            if at > 0 {
+                self.any_space();
+                self.text(",");
+            }
+            self.any_space();
+            match dialect.unquoted_keys {
+                true => self.text(&entry.key),
+                false => self.text(&json::write(&Value::from(entry.key.as_str()))),
+            }
+            self.any_space();
+            self.text(":");
+            self.any_space();
+            self.node(&entry.value);
+        }
+        self.any_space();
+        self.text("}");
+    }
+
+    fn string(&mut self, node: &Node, dialect: &Dialect) {
+        if let Node::Arguments(inner) = node {
+            let inner = inner.clone();
+            // JSON within a string.
+            return self.within(Slot::Arguments, |program| {
+                program.push(Step::Json(inner, false));
+            });
+        }
+        let (open, close) = match &dialect.string_delimiters {
+            Some((open, close)) => (open.as_str(), close.as_str()),
+            None => ("\"", "\""),
+        };
+        self.text(open);
+        self.node(node);
+        self.text(close);
+    }
+}
+
+/// A run of a program over a text.
+///
+/// Of several readings, the one is looked for that takes the least for free text, which is the one that
+/// finds the most structure. So states are gone through in the order of what they cost: a character of
+/// free text costs one, all else nothing.
+struct Run<'p, 't> {
+    program: &'p Program,
+    text: &'t str,
+    /// For each step and each place, whether it has been gone through.
+    seen: Vec<u64>,
+    /// The states to go through next, the cheapest first.
+    states: VecDeque<State>,
+    /// What states went through on the way: a step, where, and what was gone through before.
+    trail: Vec<(usize, usize, Option<usize>)>,
+    furthest: usize,
+    expected: BTreeSet<String>,
+}
+
+/// A step at a place, and the last that was noted on the way to it.
+#[derive(Clone, Copy)]
+struct State {
+    step: usize,
+    at: usize,
+    before: Option<usize>,
+}
+
+impl<'p, 't> Run<'p, 't> {
+    fn new(program: &'p Program, text: &'t str) -> Result<Run<'p, 't>, NotATurn> {
+        let notes = program.steps.len().saturating_mul(text.len() + 1);
+        if notes > MAX_NOTES {
+            return Err(NotATurn {
+                at: 0,
+                expected: Vec::new(),
+                is_too_long: true,
+            });
+        }
+        Ok(Run {
+            program,
+            text,
+            seen: vec![0; notes / 64 + 1],
+            states: VecDeque::new(),
+            trail: Vec::new(),
+            furthest: 0,
+            expected: BTreeSet::new(),
+        })
+    }
+
+    fn run(mut self) -> Result<Reading<'t>, NotATurn> {
+        let length = self.text.len();
+        match self.search(0, |end| end == length) {
+            Some(last) => Ok(self.reading(last)),
+            None => Err(NotATurn {
+                at: self.furthest,
+                expected: self.expected.into_iter().collect(),
+                is_too_long: false,
+            }),
+        }
+    }
+
+    /// Goes through the program from a place on, up to an end that is accepted.
+    fn search(&mut self, from: usize, accepts: impl Fn(usize) -> bool) -> Option<State> {
+        let first = State {
+            step: 0,
+            at: from,
+            before: None,
+        };
+        self.states.push_back(first);
+        while let Some(state) = self.states.pop_front() {
+            if self.is_new(state) && self.go_on(state, &accepts) {
+                return Some(state);
+            }
+        }
+        None
+    }
+
+    /// Adds the states that follow one. Says whether it is the end.
+    fn go_on(&mut self, state: State, accepts: &impl Fn(usize) -> bool) -> bool {
+        let State { step, at, before } = state;
+        let to = |step, at| State { step, at, before };
+        match &self.program.steps[step] {
+            Step::Accept if accepts(at) => return true,
+            Step::Accept => self.expect(at, "the end of the turn"),
+            Step::Fork(first, second) => {
+                self.states.push_front(to(*second, at));
+                self.states.push_front(to(*first, at));
+            }
+            Step::Jump(target) => self.states.push_front(to(*target, at)),
+            Step::Open(_) | Step::Close | Step::OpenCall | Step::CloseCall | Step::Way(_) => {
+                self.trail.push((step, at, before));
+                self.states.push_front(State {
+                    step: step + 1,
+                    at,
+                    before: Some(self.trail.len() - 1),
+                });
+            }
+            Step::Space(written) => {
+                // As it is written, as much as there is, or none.
+                let rest = &self.text[at..];
+                let all = rest.len() - rest.trim_start().len();
+                let exact = rest.starts_with(written.as_str()).then_some(written.len());
+                for length in [0, all, exact.unwrap_or(all)] {
+                    self.states.push_front(to(step + 1, at + length));
+                }
+            }
+            other => match other.length(&self.text[at..]) {
+                Some(length) if other.is_free() => {
+                    self.states.push_back(to(step + 1, at + length));
+                }
+                Some(length) => self.states.push_front(to(step + 1, at + length)),
+                None => self.expect(at, &other.to_string()),
+            },
+        }
+        false
+    }
+
+    fn is_new(&mut self, state: State) -> bool {
+        let note = state.step * (self.text.len() + 1) + state.at;
+        let (word, bit) = (note / 64, 1_u64 << (note % 64));
+        let is_new = self.seen[word] & bit == 0;
+        self.seen[word] |= bit;
+        is_new
+    }
+
+    fn expect(&mut self, at: usize, what: &str) {
+        if at > self.furthest {
+            self.furthest = at;
+            self.expected.clear();
+        }
+        if at == self.furthest {
+            self.expected.insert(what.to_owned());
+        }
+    }
+
+    /// What was gone through on the way to a state.
+    fn reading(&self, last: State) -> Reading<'t> {
+        let mut steps = Vec::new();
+        let mut before = last.before;
+        while let Some((step, at, earlier)) = before.map(|note| self.trail[note]) {
+            steps.push((step, at));
+            before = earlier;
+        }
+        let mut reading = Reading {
+            way: 0,
+            slots: Vec::new(),
+        };
+        let (mut opened, mut calls, mut in_call) = (Vec::new(), 0, false);
+        for &(step, at) in steps.iter().rev() {
+            match self.program.steps[step] {
+                Step::Way(way) => reading.way = way,
+                Step::Open(slot) => opened.push((slot, at)),
+                Step::Close => {
+                    if let Some((slot, start)) = opened.pop() {
+                        reading.slots.push(FoundSlot {
+                            slot,
+                            text: &self.text[start..at],
+                            start,
+                            call: in_call.then_some(calls),
+                        });
+                    }
+                }
+                Step::OpenCall => in_call = true,
+                Step::CloseCall => {
+                    in_call = false;
+                    calls += 1;
+                }
+                _ => {}
+            }
+        }
+        reading
+    }
+}
+
+impl Step {
+    /// Whether it takes a character of free text.
+    fn is_free(&self) -> bool {
+        matches!(self, Step::Any | Step::AnyOfWord | Step::AnyOfKey)
+    }
+
+    /// How much of the text the step takes, if it can go on.
+    fn length(&self, rest: &str) -> Option<usize> {
+        let character = |is: fn(char) -> bool| {
+            let c = rest.chars().next()?;
+            is(c).then_some(c.len_utf8())
+        };
+        match self {
+            Step::Text(text) => rest.starts_with(text.as_str()).then_some(text.len()),
+            Step::Any => character(|_| true),
+            Step::AnyOfWord => character(|c| !c.is_whitespace() && !"\"'{}()".contains(c)),
+            Step::AnyOfKey => character(|c| c != '\n' && !"\"'{}()".contains(c)),
+            Step::Digit => character(|c| c.is_ascii_digit()),
+            Step::Json(dialect, only_object) => match *only_object && !rest.starts_with('{') {
+                true => None,
+                false => value_length(rest, dialect),
+            },
+            Step::Constant(value) => {
+                let length = value_length(rest, &Dialect::default())?;
+                let found = json::read(&rest[..length]).ok()?;
+                (found == *value).then_some(length)
+            }
+            Step::Python => {
+                let python = Dialect {
+                    string_delimiters: Some(("'".to_owned(), "'".to_owned())),
+                    python_literals: true,
+                    unquoted_keys: false,
+                };
+                value_length(rest, &python)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// In words, for what was expected.
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Text(text) => f.write_str(&shown(text)),
+            Step::Digit => f.write_str("a digit"),
+            Step::Json(_, true) => f.write_str("a JSON object"),
+            Step::Json(_, false) => f.write_str("a JSON value"),
+            Step::Constant(value) => f.write_str(&json::write(value)),
+            Step::Python => f.write_str("a Python value"),
+            Step::AnyOfWord => f.write_str("a name"),
+            Step::AnyOfKey => f.write_str("a key"),
+            _ => f.write_str("a text"),
+        }
+    }
+}
+
+/// The length of the JSON value that a text begins with, in a dialect. Brackets are counted; what stands
+/// between them is not looked at but for strings.
+fn value_length(text: &str, dialect: &Dialect) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut at = 0;
+    loop {
+        let rest = &text[at..];
+        let c = rest.chars().next()?;
+        if let Some(length) = string_length(rest, dialect) {
+            at += length;
+        } else {
+            match c {
+                '{' | '[' if depth < json::MAX_DEPTH => depth += 1,
+                '{' | '[' => return None,
+                '}' | ']' => depth = depth.checked_sub(1)?,
+                _ if depth == 0 => {
+                    let is_scalar = |c: char| c.is_ascii_alphanumeric() || "+-._".contains(c);
+                    let end = rest.find(|c| !is_scalar(c)).unwrap_or(rest.len());
+                    let has_some = end > 0 && is_scalar_value(&rest[..end], dialect);
+                    return has_some.then_some(at + end);
+                }
+                _ => {}
+            }
+            at += c.len_utf8();
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+}
+
+fn is_scalar_value(text: &str, dialect: &Dialect) -> bool {
+    let python = dialect.python_literals && matches!(text, "True" | "False" | "None");
+    python || json::read(text).is_ok()
+}
+
+/// The length of a string that a text begins with.
+fn string_length(text: &str, dialect: &Dialect) -> Option<usize> {
+    let own = dialect.string_delimiters.as_ref();
+    let own = own.map(|(open, close)| (open.as_str(), close.as_str()));
+    let mut delimiters = own.into_iter().chain([("\"", "\"")]);
+    let (open, close) = delimiters.find(|(open, _)| text.starts_with(open))?;
+    let mut at = open.len();
+    let escapes = close.len() == 1;
+    loop {
+        let rest = &text[at..];
+        if rest.starts_with(close) {
+            return Some(at + close.len());
+        }
+        let c = rest.chars().next()?;
+        at += c.len_utf8();
+        if c == '\\' && escapes {
+            at += text[at..].chars().next()?.len_utf8();
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The tree in words, for people.
+
+use std::fmt;
+
+use super::{Dialect, Format, Node, Repetition, Slot, ValueForm, ValueWriting, Way};
+
+impl Format {
+    /// Lines for people: what a turn begins after, its ways, and what the tree lacks.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self.ways.iter().map(Way::to_string).collect();
+        lines.extend(self.gaps.iter().map(|gap| format!("not known: {gap}")));
+        lines
+    }
+}
+
+/// The row of texts and slots.
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.node.fmt(f)?;
+        if self.end != Node::Sequence(Vec::new()) {
+            write!(f, ", {}", self.end)?;
+        }
+        match self.is_seen {
+            true => Ok(()),
+            false => f.write_str(" (begun by prompts, never rendered)"),
+        }
+    }
+}
+
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.key().to_uppercase())
+    }
+}
+
+impl Slot {
+    /// A name for programs.
+    pub fn key(self) -> &'static str {
+        match self {
+            Slot::Reasoning => "reasoning",
+            Slot::Content => "content",
+            Slot::Name => "name",
+            Slot::Id => "id",
+            Slot::Index => "index",
+            Slot::Key => "key",
+            Slot::Value => "value",
+            Slot::Arguments => "arguments",
+        }
+    }
+}
+
+/// Texts in backquotes, slots in capitals, parts that may be missing with `?`, those that repeat
+/// with `*` and `+`.
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Node::Literal(text) | Node::Space(text) => f.write_str(&shown(text)),
+            Node::Slot(slot) => slot.fmt(f),
+            Node::Value(forms) => values(f, forms),
+            Node::Sequence(nodes) => joined(f, nodes, " "),
+            Node::Choice(nodes) => {
+                f.write_str("(")?;
+                joined(f, nodes, " | ")?;
+                f.write_str(")")
+            }
+            Node::Optional(node) => write!(f, "({node})?"),
+            Node::Repetition(repetition) => repetition.fmt(f),
+            Node::Object(entries, dialect) => {
+                f.write_str("{")?;
+                for (at, entry) in entries.iter().enumerate() {
+                    let comma = if at == 0 { "" } else { ", " };
+                    write!(f, "{comma}{}: {}", entry.key, entry.value)?;
+                }
+                write!(f, "}}{}", suffix(dialect))
+            }
+            Node::Array(items) => write!(f, "[{items}]"),
+            Node::JsonString(node, _) => write!(f, "string({node})"),
+            Node::Constant(value) => f.write_str(&crate::json::write(value)),
+            Node::Arguments(dialect) => write!(f, "ARGUMENTS{}", suffix(dialect)),
+            Node::Call(node) => write!(f, "call({node})"),
+            Node::Argument(node) => write!(f, "argument({node})"),
+        }
+    }
+}
+
+impl fmt::Display for Repetition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.item.fmt(f)?;
+        let is_bare = self.separator == Node::Sequence(Vec::new());
+        if !is_bare && self.at_most != Some(1) {
+            write!(f, "(…{})", self.separator)?;
+        }
+        match (self.at_least, self.at_most) {
+            (1, Some(1)) => Ok(()),
+            (0, Some(1)) => f.write_str("?"),
+            (0, _) => f.write_str("*"),
+            _ => f.write_str("+"),
+        }
+    }
+}
+
+fn joined(f: &mut fmt::Formatter<'_>, nodes: &[Node], by: &str) -> fmt::Result {
+    for (at, node) in nodes.iter().enumerate() {
+        if at > 0 {
+            f.write_str(by)?;
+        }
+        write!(f, "{node}")?;
+    }
+    Ok(())
+}
+
+fn values(f: &mut fmt::Formatter<'_>, forms: &[ValueForm]) -> fmt::Result {
+    f.write_str("VALUE")?;
+    let [first, rest @ ..] = forms else {
+        return Ok(());
+    };
+    write!(f, "[")?;
+    form(f, first)?;
+    for other in rest {
+        f.write_str("; ")?;
+        form(f, other)?;
+    }
+    f.write_str("]")
+}
+
+fn form(f: &mut fmt::Formatter<'_>, form: &ValueForm) -> fmt::Result {
+    let types: Vec<&str> = form.types.iter().map(|kind| kind.key()).collect();
+    write!(f, "{} ", types.join(", "))?;
+    match &form.writing {
+        ValueWriting::Raw => f.write_str("as it is"),
+        ValueWriting::Wrapped {
+            open,
+            close,
+            always,
+        } => {
+            let when = if *always { "" } else { " if it has marks" };
+            write!(f, "between {} and {}{when}", shown(open), shown(close))
+        }
+        ValueWriting::Json(dialect) => write!(f, "as JSON{}", suffix(dialect)),
+        ValueWriting::Python => f.write_str("as in Python"),
+    }
+}
+
+fn suffix(dialect: &Dialect) -> String {
+    let mut parts = Vec::new();
+    if dialect.unquoted_keys {
+        parts.push("keys bare".to_owned());
+    }
+    if let Some((open, close)) = &dialect.string_delimiters {
+        parts.push(format!("strings in {} {}", shown(open), shown(close)));
+    }
+    if dialect.python_literals {
+        parts.push("literals as in Python".to_owned());
+    }
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!("<{}>", parts.join(", ")),
+    }
+}
+
+/// A text with its white space made visible, in backquotes.
+pub(crate) fn shown(text: &str) -> String {
+    let visible: String = text
+        .chars()
+        .map(|c| match c {
+            '\n' => "⏎".to_owned(),
+            '\t' => "→".to_owned(),
+            c if c.is_control() => c.escape_default().to_string(),
+            c => c.to_string(),
+        })
+        .collect();
+    format!("`{visible}`")
+}
