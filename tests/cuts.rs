@@ -321,6 +321,17 @@ const OPENERS: &[(&str, &str, &[&str])] = &[
         &["<<q:", "<<aZ:"],
     ),
     ("open_pattern", r#""\\m日+;""#, &[" 日;", "-日日;"]),
+    // The first call behind a marker, and others only where it has come before.
+    (
+        "open_pattern",
+        r#""(?:<do>\\s*|\\s+)(?=\\{\"k\")(?<=<do>.*?)""#,
+        &["<do> {\"k\"", " {\"k\"", "<do>"],
+    ),
+    (
+        "open_pattern",
+        r#""(?:<do>|,)\\w\\((?<=<do>.*?)""#,
+        &["<do>f(", ",b(", ",<do>f("],
+    ),
 ];
 
 const CLOSERS: &[(&str, &str, &[&str])] = &[
@@ -490,6 +501,9 @@ fn delimiters_that_go_by_a_chunks_end_are_told_apart() {
         (r"a(?=(?P<x>b+))", Some(true)),
         (r"a(?=(?P<x>b))", Some(false)),
         (r"(?<=\s)a(?:bc)?", Some(true)),
+        // Where the text behind does not allow it, a thread ends whatever follows.
+        (r"(?:<do>|,)\w\((?<=<do>.*?)", Some(false)),
+        (r"(?:<do>\s*|\s+)(?=\{\s*)(?<=<do>.*?)", Some(false)),
         (r"a(?!b)", None),
         (r"a++b", None),
     ] {

@@ -154,9 +154,9 @@ fn forgets_the_best(
     let of = |source: Source| places_of(program, source, places);
     let best = best.map(of);
     let best_start = best.map(|best| best.start);
-    // The earliest thread has to decide.
+    // The earliest thread has to decide, unless it ends here whatever follows.
     let first = of(Source::row(first_row as u16)).start;
-    if !threads.is_empty() && best_start != Some(first) {
+    if program.looks.at_end && !threads.is_empty() && best_start != Some(first) {
         return true;
     }
     match found {
@@ -168,6 +168,6 @@ fn forgets_the_best(
             !is_best && (Some(of(source)) != best || program.captures_ahead)
         }
         // A match was found before, and would be taken while a better one may be growing.
-        None => key.found && !threads.is_empty(),
+        None => key.found && best.is_some(),
     }
 }
