@@ -9,7 +9,7 @@ use unjinja::{Object, Value, json};
 
 /// Why a reading does not say what a message says; nothing if it does.
 fn difference(reading: &Reading<'_>, message: &Value) -> Option<String> {
-    for (slot, key) in [(Slot::Reasoning, "thinking"), (Slot::Content, "content")] {
+    for (slot, key) in [(Slot::Reasoning, "reasoning"), (Slot::Content, "content")] {
         let expected = message.get(key).and_then(Value::as_str).unwrap_or_default();
         let found = reading.slots.iter().filter(|found| found.slot == slot);
         let found: String = found.map(|found| found.text).collect();

@@ -11,6 +11,7 @@ use crate::value::{Object, Value};
 use super::assistant_turn::AssistantTurn;
 use super::call_probe::CallWords;
 use super::call_shape::{CallBody, CallKeys, CallShape, Slot, Tagged, slots_in};
+use super::calls::numbered;
 use super::markers::is_slot;
 
 /// What stands between key and value is not longer than this many bytes.
@@ -106,7 +107,8 @@ fn plain_form(value: &Value, after_key: &str) -> Option<(String, ValueWriting)> 
         .into_iter()
         .chain(in_python)
         .filter_map(|(text, writing)| {
-            let at = after_key.find(&text).filter(|at| *at <= LONGEST)?;
+            // What stands before a value may name its type, as `null` does.
+            let at = after_key.rfind(&text).filter(|at| *at <= LONGEST)?;
             Some((at, writing))
         });
     let (at, writing) = found.min_by_key(|(at, _)| *at)?;
@@ -177,7 +179,7 @@ fn python(value: &Value) -> String {
     }
 }
 
-/// The tree of a turn's calls.
+/// The tree of a turn's calls, without what stands around all of them.
 pub(super) fn of(shape: &CallShape, values: &WrittenValues) -> Node {
     let around = |body: Vec<Node>| {
         let nodes = [slots(&shape.open), body, slots(&shape.close)].concat();
@@ -192,7 +194,7 @@ pub(super) fn of(shape: &CallShape, values: &WrittenValues) -> Node {
             at_most,
         }))
     };
-    let calls = match &shape.body {
+    match &shape.body {
         CallBody::Object(keys, dialect) => each(around(vec![object(keys, dialect)])),
         CallBody::Array(keys, dialect) => {
             let array = Node::Array(Box::new(Repetition {
@@ -206,13 +208,7 @@ pub(super) fn of(shape: &CallShape, values: &WrittenValues) -> Node {
         CallBody::Arguments(dialect) => each(around(vec![Node::Arguments(dialect.clone())])),
         CallBody::Tagged(tagged) => each(around(vec![tagged_arguments(tagged, values)])),
         CallBody::Python => each(around(vec![python_arguments(values)])),
-    };
-    let nodes = [
-        Node::texts(&shape.section_open),
-        vec![calls],
-        Node::texts(&shape.section_close),
-    ];
-    Node::sequence(nodes.concat())
+    }
 }
 
 /// Texts and slots as nodes.
@@ -255,9 +251,12 @@ fn within(value: &Value, path: &mut Vec<String>, keys: &CallKeys, dialect: &Dial
             });
             Node::Object(entries.collect(), dialect.clone())
         }
-        Value::String(text) if text.to_string_lossy().contains(is_slot) => {
-            let text = slots(&slots_in(&text.to_string_lossy()));
+        Value::String(text) if numbered(&text.to_string_lossy()).contains(is_slot) => {
+            let text = slots(&slots_in(&numbered(&text.to_string_lossy())));
             Node::JsonString(Box::new(Node::sequence(text)), dialect.clone())
+        }
+        Value::Number(_) if numbered(&json::write(value)).starts_with(is_slot) => {
+            Node::Slot(TreeSlot::Index)
         }
         other => Node::Constant(other.clone()),
     }

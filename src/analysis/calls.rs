@@ -113,7 +113,7 @@ fn up_to_turn_end<'a>(after: &'a str, after_content: &str) -> &'a str {
 }
 
 /// The text with slots in place of the numbers of calls, which count from nought or one.
-fn numbered(text: &str) -> String {
+pub(super) fn numbered(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
     let mut chars = text.chars().peekable();

@@ -5,7 +5,7 @@
 //! word is left; a call that it does not read is told, and never guessed at.
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
-use crate::format::{Format, Node, Slot, Way};
+use crate::format::{Format, FoundSlot, Node, Slot, Way};
 
 use super::analyze::{Analysis, analyze};
 use super::assistant_turn::AssistantTurn;
@@ -13,6 +13,7 @@ use super::call_probe::CallWords;
 use super::call_shape::CallShape;
 use super::call_tree::{self, WrittenValues};
 use super::findings::Findings;
+use super::markers;
 use super::reasoning::ReasoningShape;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
@@ -54,6 +55,11 @@ pub(crate) fn line_up(analysis: &mut Analysis<'_>) -> Format {
     Format {
         begins_after: analysis.findings.turn.headers.clone(),
         prompts: analysis.findings.prompt_remainders.clone(),
+        calls: rows.calls.take().filter(|_| {
+            rows.ways
+                .iter()
+                .any(|way| nodes_of(&way.node).contains(&Node::Calls))
+        }),
         ways: rows.ways,
         gaps: rows.gaps,
     }
@@ -61,7 +67,7 @@ pub(crate) fn line_up(analysis: &mut Analysis<'_>) -> Format {
 
 /// The rows of a template's renderings.
 struct Rows<'a, 't> {
-    prober: &'a TurnProber<'t>,
+    prober: &'a mut TurnProber<'t>,
     headers: &'a TurnHeaders,
     findings: &'a Findings,
     /// The tree of a turn's calls.
@@ -95,8 +101,8 @@ impl Rows<'_, '_> {
             let one = words.call(0, &[(0, words.string(0)), (1, words.string(1))]);
             let call = AssistantTurn::calls([one.clone()]);
             turns.push(call.clone());
-            turns.push(call.clone().with_content(&self.word));
             turns.push(call.clone().with_reasoning(&self.thought));
+            turns.push(call.clone().with_content(&self.word));
             let all = call.with_content(&self.word);
             turns.push(all.with_reasoning(&self.thought));
             if self
@@ -111,10 +117,16 @@ impl Rows<'_, '_> {
                 turns.push(two);
             }
         }
-        for turn in &turns {
-            for situation in [Situation::Question, Situation::AfterTool] {
-                for mode in ThinkingMode::ALL {
-                    self.add(turn, situation, mode);
+        for offers in [true, false] {
+            self.prober.offer(match offers {
+                true => words.tools(),
+                false => Vec::new(),
+            });
+            for turn in turns.iter().filter(|turn| offers || turn.calls.is_empty()) {
+                for situation in [Situation::Question, Situation::AfterTool] {
+                    for mode in ThinkingMode::ALL {
+                        self.add(turn, situation, mode);
+                    }
                 }
             }
         }
@@ -124,6 +136,10 @@ impl Rows<'_, '_> {
         let Some(body) = self.body(situation, turn, mode) else {
             return;
         };
+        if !self.prober.holds_words(&body) {
+            // The template writes nothing of it.
+            return;
+        }
         let Some((nodes, end)) = self.row(&body, !turn.calls.is_empty()) else {
             let gap = "calls beside other parts of a turn, in some renderings".to_owned();
             if !self.gaps.contains(&gap) {
@@ -189,8 +205,7 @@ impl Rows<'_, '_> {
             nodes.push(slot);
             rest = &rest[at + length..];
         }
-        let calls = self.calls.as_ref();
-        let is_whole = !has_calls || calls.is_some_and(|calls| nodes.contains(calls));
+        let is_whole = !has_calls || nodes.contains(&Node::Calls);
         (is_whole || !self.prober.holds_words(body)).then_some((nodes, end))
     }
 
@@ -201,15 +216,19 @@ impl Rows<'_, '_> {
         let starts = text.char_indices().map(|(at, _)| at);
         let starts = starts.take_while(|at| !self.prober.holds_words(&text[..*at]));
         let (start, end) = starts.into_iter().find_map(|start| {
-            let (end, _) = calls.read_at(text, start, is_rest)?;
-            Some((start, end))
+            let (end, slots) = calls.read_at(text, start, is_rest)?;
+            // What stands before a name must not be taken for a part of it.
+            let mut names = slots.iter().filter(|found| found.slot == Slot::Name);
+            let is_name = |name: &FoundSlot<'_>| self.prober.begins_with_word(name.text);
+            names.all(is_name).then_some((start, end))
         })?;
         nodes.extend(Node::texts(&text[..start]));
-        nodes.push(calls.clone());
+        nodes.push(Node::Calls);
         Some(end)
     }
 
-    /// What stands behind the last part of a turn, and the first marker of those that end turns.
+    /// What stands behind the last part of a turn, and the first marker of those that end turns, with what
+    /// follows it but for words and the beginning of another turn.
     fn split_end<'b>(&self, rest: &'b str) -> (&'b str, &'b str) {
         let ends = self.findings.turn.ends.iter();
         let ends = ends.filter_map(|end| {
@@ -217,7 +236,16 @@ impl Rows<'_, '_> {
             Some((at, at + end.len()))
         });
         let (start, end) = ends.min().unwrap_or((rest.len(), rest.len()));
-        (&rest[..start], &rest[start..end])
+        let mut headers = self.findings.turn.headers.iter();
+        let follows = &rest[end..];
+        let pieces = markers::pieces(follows);
+        let belongs = |piece: &&str| markers::is_marker(piece) || piece.trim().is_empty();
+        let is_end =
+            pieces.iter().all(belongs) && !headers.any(|header| follows.contains(header.trim()));
+        match is_end {
+            true => rest.split_at(start),
+            false => (&rest[..start], &rest[start..end]),
+        }
     }
 
     /// The ways that no rendering shows: reasoning that only prompts begin, and calls that are only
@@ -226,7 +254,11 @@ impl Rows<'_, '_> {
         let holds =
             |ways: &[Way], node: &Node| ways.iter().any(|way| nodes_of(&way.node).contains(node));
         let reasoning = Node::Slot(Slot::Reasoning);
-        if let Some(calls) = self.calls.clone().filter(|calls| !holds(&self.ways, calls)) {
+        let shape = self.findings.calls.as_ref();
+        let (open, close) = shape.map_or(("", ""), |shape| {
+            (shape.section_open.as_str(), shape.section_close.as_str())
+        });
+        if self.calls.is_some() && !holds(&self.ways, &Node::Calls) {
             for way in self.ways.clone() {
                 let content = Node::Slot(Slot::Content);
                 let nodes = nodes_of(&way.node);
@@ -234,9 +266,11 @@ impl Rows<'_, '_> {
                     continue;
                 };
                 let (before, after) = (&nodes[..at], &nodes[at + 1..]);
-                let alone = [before, &[calls.clone()], after].concat();
+                let section = |text: &str| Node::texts(text);
+                let calls = [section(open), vec![Node::Calls], section(close)].concat();
                 let gap = Node::Space("\n".to_owned());
-                let beside = [before, &[content, gap, calls.clone()], after].concat();
+                let alone = [before, &calls, after].concat();
+                let beside = [before, &[content, gap], &calls, after].concat();
                 for nodes in [alone, beside] {
                     self.keep(Way {
                         node: Node::Sequence(nodes),
@@ -250,7 +284,7 @@ impl Rows<'_, '_> {
             && !holds(&self.ways, &reasoning)
         {
             for way in self.ways.clone() {
-                if let Some(node) = with_reasoning(&way.node, shape) {
+                if let Some(node) = self.with_reasoning(&way.node, shape) {
                     self.keep(Way {
                         node,
                         end: way.end,
@@ -260,6 +294,35 @@ impl Rows<'_, '_> {
             }
         }
     }
+
+    /// A turn without reasoning with it before all else. `None` if the turn has closed it already.
+    fn with_reasoning(&self, node: &Node, shape: &ReasoningShape) -> Option<Node> {
+        let nodes = nodes_of(node);
+        let text = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
+        let (open, close) = (text(&shape.open), text(&shape.close));
+        let is_closed = |node: &Node| *node == Node::Literal(close.clone());
+        if nodes.iter().any(is_closed) {
+            return None;
+        }
+        let space = || Node::Space("\n".to_owned());
+        let opener = Node::texts(&open);
+        // A turn may begin with what opens it, as the prompt does.
+        let skipped = match nodes.starts_with(&opener) {
+            true => opener.len(),
+            false => 0,
+        };
+        let prompts = self.findings.prompt_remainders.iter();
+        let before = prompts
+            .filter_map(|prompt| Some(prompt.split_once(&open)?.0))
+            .next();
+        let mut all = Node::texts(before.unwrap_or_default());
+        all.extend(opener);
+        all.extend([space(), Node::Slot(Slot::Reasoning), space()]);
+        all.extend(Node::texts(&close));
+        all.push(space());
+        all.extend_from_slice(&nodes[skipped..]);
+        Some(Node::Sequence(all))
+    }
 }
 
 fn nodes_of(tree: &Node) -> &[Node] {
@@ -267,27 +330,4 @@ fn nodes_of(tree: &Node) -> &[Node] {
         Node::Sequence(nodes) => nodes,
         tree => std::slice::from_ref(tree),
     }
-}
-
-/// A turn without reasoning with it before all else. `None` if the turn has closed it already.
-fn with_reasoning(node: &Node, shape: &ReasoningShape) -> Option<Node> {
-    let nodes = nodes_of(node);
-    let text = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
-    let (open, close) = (text(&shape.open), text(&shape.close));
-    let is_closed = |node: &Node| *node == Node::Literal(close.clone());
-    if nodes.iter().any(is_closed) {
-        return None;
-    }
-    let space = || Node::Space("\n".to_owned());
-    let mut all = Node::texts(&open);
-    // A turn may begin with what opens it, as the prompt does.
-    let skipped = match nodes.starts_with(&all) {
-        true => all.len(),
-        false => 0,
-    };
-    all.extend([space(), Node::Slot(Slot::Reasoning), space()]);
-    all.extend(Node::texts(&close));
-    all.push(space());
-    all.extend_from_slice(&nodes[skipped..]);
-    Some(Node::Sequence(all))
 }

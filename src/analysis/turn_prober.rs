@@ -222,6 +222,11 @@ impl<'t> TurnProber<'t> {
         text.contains(self.prober.stem())
     }
 
+    /// Whether a text begins with a word of a probe.
+    pub(super) fn begins_with_word(&self, text: &str) -> bool {
+        text.starts_with(self.prober.stem())
+    }
+
     /// Learns from turns, and from the prompts for them, which markers consist of several parts. From
     /// now on these are [marked](Lexicon::mark) in all that is rendered.
     pub(super) fn learn_markers(&mut self, turns: &[AssistantTurn]) {

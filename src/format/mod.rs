@@ -47,6 +47,8 @@ pub struct Format {
     pub prompts: Vec<String>,
     /// The ways in which the parts of a turn follow each other, the plainest first.
     pub ways: Vec<Way>,
+    /// The calls of a turn, which stand in the ways where [`Node::Calls`] does; `None` if no way has any.
+    pub calls: Option<Node>,
     /// What is known to be written in a way that the tree does not hold, in words.
     pub gaps: Vec<String>,
 }
@@ -57,7 +59,8 @@ pub struct Format {
 pub struct Way {
     /// The turn from behind its header on.
     pub node: Node,
-    /// What ends it, which may be missing: engines cut off the token that ends a turn.
+    /// What ends it, which may be missing: engines cut off the token that ends a turn. With the first
+    /// text of it, the turn has ended.
     pub end: Node,
     /// Whether it was seen rendered. If not, it is what a prompt begins.
     pub is_seen: bool,

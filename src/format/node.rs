@@ -32,6 +32,8 @@ pub enum Node {
     Constant(Value),
     /// The arguments of a call as a JSON object.
     Arguments(Dialect),
+    /// All calls of a turn, as the format's [`calls`](super::Format::calls) says.
+    Calls,
     /// One call.
     Call(Box<Node>),
     /// One argument of a call.

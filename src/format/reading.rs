@@ -21,6 +21,8 @@ const MAX_NOTES: usize = 1 << 28;
 pub struct Reading<'t> {
     /// Which of the [ways](Format::ways) it was.
     pub way: usize,
+    /// Where the turn ends: at the end of the text, or behind what ends a turn.
+    pub end: usize,
     /// What stands in the slots, in the order of the text.
     pub slots: Vec<FoundSlot<'t>>,
 }
@@ -72,17 +74,17 @@ impl Format {
     ///
     /// # Errors
     ///
-    /// If the text is no turn of this format from its beginning to its end.
+    /// If the text does not begin with a turn of this format, or goes on behind it though nothing ended it.
     pub fn read<'t>(&self, text: &'t str) -> Result<Reading<'t>, NotATurn> {
-        let mut program = Program::default();
+        let mut program = Program::of(self);
         program.alternatives(self.ways.iter(), |program, at, way| {
             program.push(Step::Way(at));
             program.node(&way.node);
-            program.node(&Node::Optional(Box::new(way.end.clone())));
-            program.any_space();
+            program.end(&way.end);
         });
         program.push(Step::Accept);
-        Run::new(&program, text)?.run()
+        let whole = Run::new(&program, text)?.run(false);
+        whole.or_else(|error| Run::new(&program, text)?.run(true).map_err(|_| error))
     }
 }
 
@@ -112,7 +114,9 @@ enum Step {
     Space(String),
     /// Any character, or any that a name or a key may have.
     Any,
-    AnyOfWord,
+    AnyInTurn,
+    AnyOfName,
+    AnyOfId,
     AnyOfKey,
     Digit,
     /// A JSON value. Only an object if `.1`.
@@ -126,16 +130,38 @@ enum Step {
     Close,
     OpenCall,
     CloseCall,
+    /// The turn has ended, whatever follows.
+    Ended,
     Accept,
 }
 
 /// The steps in which ways of a format are read.
 #[derive(Debug, Default)]
-struct Program {
+struct Program<'f> {
     steps: Vec<Step>,
+    /// What stands for [`Node::Calls`].
+    calls: Option<&'f Node>,
+    /// What ends turns, which is in no text.
+    ends: Vec<&'f str>,
 }
 
-impl Program {
+impl<'f> Program<'f> {
+    fn of(format: &'f Format) -> Program<'f> {
+        let ends = format.ways.iter().filter_map(|way| match &way.end {
+            Node::Literal(text) => Some(text.as_str()),
+            Node::Sequence(nodes) => nodes.iter().find_map(|node| match node {
+                Node::Literal(text) => Some(text.as_str()),
+                _ => None,
+            }),
+            _ => None,
+        });
+        Program {
+            steps: Vec::new(),
+            calls: format.calls.as_ref(),
+            ends: ends.collect(),
+        }
+    }
+
     fn push(&mut self, step: Step) -> usize {
         self.steps.push(step);
         self.steps.len() - 1
@@ -188,6 +214,11 @@ impl Program {
             Node::Arguments(dialect) => self.within(Slot::Arguments, |program| {
                 program.push(Step::Json(dialect.clone(), true));
             }),
+            Node::Calls => {
+                if let Some(calls) = self.calls {
+                    self.node(calls);
+                }
+            }
             Node::Call(node) => {
                 self.push(Step::OpenCall);
                 self.node(node);
@@ -197,11 +228,32 @@ impl Program {
         }
     }
 
+    /// What ends a turn, as far as it is there.
+    fn end(&mut self, end: &Node) {
+        let nodes = match end {
+            Node::Sequence(nodes) => nodes.as_slice(),
+            node => std::slice::from_ref(node),
+        };
+        let (mut forks, mut has_ended) = (Vec::new(), false);
+        for node in nodes {
+            forks.push(self.push(Step::Fork(0, 0)));
+            self.node(node);
+            if matches!(node, Node::Literal(_)) && !has_ended {
+                has_ended = true;
+                self.push(Step::Ended);
+            }
+        }
+        for fork in forks {
+            self.steps[fork] = Step::Fork(fork + 1, self.steps.len());
+        }
+        self.any_space();
+    }
+
     /// One of several, of which the first that leads to an end is taken.
     fn alternatives<T>(
         &mut self,
         all: impl ExactSizeIterator<Item = T>,
-        mut each: impl FnMut(&mut Program, usize, T),
+        mut each: impl FnMut(&mut Self, usize, T),
     ) {
         let count = all.len();
         let mut jumps = Vec::new();
@@ -220,7 +272,7 @@ impl Program {
     }
 
     /// As few as can be.
-    fn repetition(&mut self, repetition: &Repetition, separate: impl Fn(&mut Program)) {
+    fn repetition(&mut self, repetition: &Repetition, separate: impl Fn(&mut Self)) {
         let leave = (repetition.at_least == 0).then(|| self.push(Step::Fork(0, 0)));
         let start = self.steps.len();
         self.node(&repetition.item);
@@ -235,7 +287,7 @@ impl Program {
         }
     }
 
-    fn within(&mut self, slot: Slot, inside: impl FnOnce(&mut Program)) {
+    fn within(&mut self, slot: Slot, inside: impl FnOnce(&mut Self)) {
         self.push(Step::Open(slot));
         inside(self);
         self.push(Step::Close);
@@ -257,8 +309,9 @@ impl Program {
 
     fn slot(&mut self, slot: Slot) {
         self.within(slot, |program| match slot {
-            Slot::Reasoning | Slot::Content => program.run_of(|| Step::Any),
-            Slot::Name | Slot::Id => program.run_of(|| Step::AnyOfWord),
+            Slot::Reasoning | Slot::Content => program.run_of(|| Step::AnyInTurn),
+            Slot::Name => program.run_of(|| Step::AnyOfName),
+            Slot::Id => program.run_of(|| Step::AnyOfId),
             Slot::Index => program.run_of(|| Step::Digit),
             Slot::Key => program.run_of(|| Step::AnyOfKey),
             Slot::Value => program.any_text(),
@@ -358,7 +411,7 @@ impl Program {
 /// finds the most structure. So states are gone through in the order of what they cost: a character of
 /// free text costs one, all else nothing.
 struct Run<'p, 't> {
-    program: &'p Program,
+    program: &'p Program<'p>,
     text: &'t str,
     /// For each step and each place, whether it has been gone through.
     seen: Vec<u64>,
@@ -366,6 +419,8 @@ struct Run<'p, 't> {
     states: VecDeque<State>,
     /// What states went through on the way: a step, where, and what was gone through before.
     trail: Vec<(usize, usize, Option<usize>)>,
+    /// Whether the text may go on behind the end of the turn.
+    may_go_on: bool,
     furthest: usize,
     expected: BTreeSet<String>,
 }
@@ -379,7 +434,7 @@ struct State {
 }
 
 impl<'p, 't> Run<'p, 't> {
-    fn new(program: &'p Program, text: &'t str) -> Result<Run<'p, 't>, NotATurn> {
+    fn new(program: &'p Program<'p>, text: &'t str) -> Result<Run<'p, 't>, NotATurn> {
         let notes = program.steps.len().saturating_mul(text.len() + 1);
         if notes > MAX_NOTES {
             return Err(NotATurn {
@@ -394,12 +449,15 @@ impl<'p, 't> Run<'p, 't> {
             seen: vec![0; notes / 64 + 1],
             states: VecDeque::new(),
             trail: Vec::new(),
+            may_go_on: false,
             furthest: 0,
             expected: BTreeSet::new(),
         })
     }
 
-    fn run(mut self) -> Result<Reading<'t>, NotATurn> {
+    /// Reads the text, which may go on behind the end of the turn or not.
+    fn run(mut self, may_go_on: bool) -> Result<Reading<'t>, NotATurn> {
+        self.may_go_on = may_go_on;
         let length = self.text.len();
         match self.search(0, |end| end == length) {
             Some(last) => Ok(self.reading(last)),
@@ -432,6 +490,8 @@ impl<'p, 't> Run<'p, 't> {
         let State { step, at, before } = state;
         let to = |step, at| State { step, at, before };
         match &self.program.steps[step] {
+            Step::Ended if self.may_go_on => return true,
+            Step::Ended => self.states.push_front(to(step + 1, at)),
             Step::Accept if accepts(at) => return true,
             Step::Accept => self.expect(at, "the end of the turn"),
             Step::Fork(first, second) => {
@@ -456,6 +516,7 @@ impl<'p, 't> Run<'p, 't> {
                     self.states.push_front(to(step + 1, at + length));
                 }
             }
+            Step::AnyInTurn if self.ends_at(at) => {}
             other => match other.length(&self.text[at..]) {
                 Some(length) if other.is_free() => {
                     self.states.push_back(to(step + 1, at + length));
@@ -465,6 +526,12 @@ impl<'p, 't> Run<'p, 't> {
             },
         }
         false
+    }
+
+    /// Whether a turn ends at a place.
+    fn ends_at(&self, at: usize) -> bool {
+        let mut ends = self.program.ends.iter();
+        ends.any(|end| self.text[at..].starts_with(end))
     }
 
     fn is_new(&mut self, state: State) -> bool {
@@ -495,6 +562,7 @@ impl<'p, 't> Run<'p, 't> {
         }
         let mut reading = Reading {
             way: 0,
+            end: last.at,
             slots: Vec::new(),
         };
         let (mut opened, mut calls, mut in_call) = (Vec::new(), 0, false);
@@ -527,7 +595,10 @@ impl<'p, 't> Run<'p, 't> {
 impl Step {
     /// Whether it takes a character of free text.
     fn is_free(&self) -> bool {
-        matches!(self, Step::Any | Step::AnyOfWord | Step::AnyOfKey)
+        matches!(
+            self,
+            Step::Any | Step::AnyInTurn | Step::AnyOfName | Step::AnyOfId | Step::AnyOfKey
+        )
     }
 
     /// How much of the text the step takes, if it can go on.
@@ -538,8 +609,9 @@ impl Step {
         };
         match self {
             Step::Text(text) => rest.starts_with(text.as_str()).then_some(text.len()),
-            Step::Any => character(|_| true),
-            Step::AnyOfWord => character(|c| !c.is_whitespace() && !"\"'{}()".contains(c)),
+            Step::Any | Step::AnyInTurn => character(|_| true),
+            Step::AnyOfName => character(|c| c.is_alphanumeric() || "_-.:/".contains(c)),
+            Step::AnyOfId => character(|c| !c.is_whitespace() && !"\"'{}()".contains(c)),
             Step::AnyOfKey => character(|c| c != '\n' && !"\"'{}()".contains(c)),
             Step::Digit => character(|c| c.is_ascii_digit()),
             Step::Json(dialect, only_object) => match *only_object && !rest.starts_with('{') {
@@ -574,7 +646,8 @@ impl fmt::Display for Step {
             Step::Json(_, false) => f.write_str("a JSON value"),
             Step::Constant(value) => f.write_str(&json::write(value)),
             Step::Python => f.write_str("a Python value"),
-            Step::AnyOfWord => f.write_str("a name"),
+            Step::AnyOfName => f.write_str("a name"),
+            Step::AnyOfId => f.write_str("an id"),
             Step::AnyOfKey => f.write_str("a key"),
             _ => f.write_str("a text"),
         }

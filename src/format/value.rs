@@ -20,6 +20,10 @@ impl Format {
             ("begins_after", texts(&self.begins_after)),
             ("prompts", texts(&self.prompts)),
             ("ways", ways.collect::<Vec<Value>>().into()),
+            (
+                "calls",
+                self.calls.as_ref().map(Node::to_value).unwrap_or_default(),
+            ),
             ("gaps", texts(&self.gaps)),
         ])
         .into()
@@ -62,6 +66,7 @@ impl Node {
             ),
             Node::Constant(value) => node("constant", [("value", value.clone())]),
             Node::Arguments(dialect) => node("arguments", [("dialect", dialect.to_value())]),
+            Node::Calls => node("calls", []),
             Node::Call(of) => node("call", [("of", of.to_value())]),
             Node::Argument(of) => node("argument", [("of", of.to_value())]),
         }

@@ -5,9 +5,10 @@ use std::fmt;
 use super::{Dialect, Format, Node, Repetition, Slot, ValueForm, ValueWriting, Way};
 
 impl Format {
-    /// Lines for people: what a turn begins after, its ways, and what the tree lacks.
+    /// Lines for people: the ways of a turn, its calls, and what the tree lacks.
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.ways.iter().map(Way::to_string).collect();
+        lines.extend(self.calls.iter().map(|calls| format!("CALLS = {calls}")));
         lines.extend(self.gaps.iter().map(|gap| format!("not known: {gap}")));
         lines
     }
@@ -77,6 +78,7 @@ impl fmt::Display for Node {
             Node::JsonString(node, _) => write!(f, "string({node})"),
             Node::Constant(value) => f.write_str(&crate::json::write(value)),
             Node::Arguments(dialect) => write!(f, "ARGUMENTS{}", suffix(dialect)),
+            Node::Calls => f.write_str("CALLS"),
             Node::Call(node) => write!(f, "call({node})"),
             Node::Argument(node) => write!(f, "argument({node})"),
         }
