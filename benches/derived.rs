@@ -18,6 +18,9 @@ const SIZES: [usize; 3] = [16 << 10, 256 << 10, 4 << 20];
 /// The size for which each template has a line.
 const SHOWN: usize = 256 << 10;
 
+/// Of each time, the least of so many is taken.
+const RUNS: usize = 20;
+
 /// A template of the gallery, and a message for it.
 struct Subject {
     name: String,
@@ -40,9 +43,7 @@ impl Subject {
     }
 
     fn figures(&self, bytes: usize) -> Figures {
-        let runs = (4 << 20) / bytes;
-        let text = self.message(bytes);
-        Figures::of(&self.template, &self.prefix, &text, runs.clamp(3, 20))
+        Figures::of(&self.template, &self.prefix, &self.message(bytes), RUNS)
     }
 }
 

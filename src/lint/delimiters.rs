@@ -85,9 +85,9 @@ fn explodes(site: &Site<'_>, ways: &mut usize, complaints: &mut Complaints) {
 }
 
 fn needs_backtracking(site: &Site<'_>, complaints: &mut Complaints) {
-    // An anchor is looked for once, before anything streams.
-    let streams = site.part != Part::Anchor && !site.pattern.never_matches();
-    if !streams || !site.pattern.needs_backtracking() {
+    // Anchors and tags are looked for in texts that are complete.
+    let streams = matches!(site.part, Part::Open | Part::Close);
+    if !streams || site.pattern.never_matches() || !site.pattern.needs_backtracking() {
         return;
     }
     complaints.add(
@@ -104,6 +104,10 @@ fn depends_on_chunks(subject: &Subject<'_>, watch: &Watch, complaints: &mut Comp
     let delimiter = subject.inner().delimiter(watch);
     let is_chunk_dependent = match (delimiter.is_chunk_dependent(), delimiter.pattern()) {
         (None, Some(pattern)) => Pattern::has_chunk_dependent_branch(pattern),
+        // While one alternative reads ahead, another may be found in what it reads; no model writes that.
+        (Some(true), Some(pattern)) if delimiter.compiled().looks_ahead() => {
+            Pattern::has_chunk_dependent_branch(pattern)
+        }
         (dependent, _) => dependent == Some(true),
     };
     if is_chunk_dependent {

@@ -156,6 +156,12 @@ impl Pattern {
         }
     }
 
+    /// Whether its matches look ahead, and the automaton runs it.
+    #[cfg(feature = "chat-template")]
+    pub(crate) fn looks_ahead(&self) -> bool {
+        self.program().end_slot.is_some()
+    }
+
     /// Whether only the engine that backtracks can run it.
     #[cfg(feature = "chat-template")]
     pub(crate) fn needs_backtracking(&self) -> bool {
