@@ -36,6 +36,7 @@
 //! |---|---|---|
 //! | [`json`] | JSON as Python reads and writes it, and changing a key of a document in place | |
 //! | [`response`] | what a template and its events are made of, and what a parser waits for | |
+//! | `response_schema` | reading outputs by response schemas, the older language | `response-schema` |
 //! | `chat_template` | loading chat templates from wherever models keep them, and rendering them | `chat-template` |
 //! | `analysis` | what a chat template can do, and how its model writes a turn | `chat-template` |
 //! | `format` | how a model writes its turn, as a typed tree | `chat-template` |
@@ -52,6 +53,7 @@
 //! - `serde`: values, events, templates, findings and reports can be serialized by any format that
 //!   serde knows; values, templates, tools and events can be deserialized, too;
 //! - `chat-template`: chat templates, and response templates derived from them;
+//! - `response-schema`: response schemas;
 //! - `check`: fixtures, and comparing two response templates;
 //! - `hub`: chat templates from the Hugging Face hub, too.
 #![warn(missing_docs)]
@@ -78,6 +80,8 @@ mod position;
 #[cfg(feature = "chat-template")]
 mod remedy;
 pub mod response;
+#[cfg(feature = "response-schema")]
+pub mod response_schema;
 #[cfg(feature = "serde")]
 mod serialize;
 mod spelling;

@@ -1,20 +1,23 @@
 //! The typed tree of a format reads what models write, into the same parts.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use proptest::prelude::*;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::format::{Format, FoundSlot, Reading, Slot};
 use unjinja::{Object, Value, json};
 
 /// Why a reading does not say what a message says; nothing if it does.
 fn difference(reading: &Reading<'_>, message: &Value) -> Option<String> {
-    for (slot, key) in [(Slot::Reasoning, "reasoning"), (Slot::Content, "content")] {
-        let expected = message.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key: &str| message.get(key).and_then(Value::as_str);
+    let thought = text("thinking").or(text("reasoning")).unwrap_or_default();
+    let content = text("content").unwrap_or_default();
+    for (slot, expected) in [(Slot::Reasoning, thought), (Slot::Content, content)] {
         let found = reading.slots.iter().filter(|found| found.slot == slot);
         let found: String = found.map(|found| found.text).collect();
         if found.trim() != expected.trim() {
-            return Some(format!("{key} is {found:?}, not {expected:?}"));
+            return Some(format!("{slot} is {found:?}, not {expected:?}"));
         }
     }
     let none = Vec::new();
@@ -22,73 +25,86 @@ fn difference(reading: &Reading<'_>, message: &Value) -> Option<String> {
         Some(Value::Array(calls)) => calls,
         _ => &none,
     };
-    let count = reading.slots.iter().filter_map(|found| found.call).max();
-    if count.map_or(0, |last| last + 1) != calls.len() {
-        return Some(format!("{count:?} is the last call of {}", calls.len()));
+    let last = reading.slots.iter().filter_map(|found| found.call).max();
+    let count = last.map_or(0, |last| last + 1);
+    if count != calls.len() {
+        return Some(format!("{count} calls, not {}", calls.len()));
     }
     let mut calls = calls.iter().enumerate();
     calls.find_map(|(at, call)| {
-        let function = call.get("function").unwrap_or(call);
-        let slots: Vec<&FoundSlot<'_>> = reading
-            .slots
-            .iter()
-            .filter(|found| found.call == Some(at))
-            .collect();
-        call_difference(&slots, function)
+        let slots = reading.slots.iter().filter(|found| found.call == Some(at));
+        call_difference(
+            &slots.collect::<Vec<_>>(),
+            call.get("function").unwrap_or(call),
+        )
     })
 }
 
 fn call_difference(slots: &[&FoundSlot<'_>], function: &Value) -> Option<String> {
     let text = |slot| {
-        slots
-            .iter()
-            .find(|found| found.slot == slot)
-            .map(|found| found.text)
+        let found = slots.iter().find(|found| found.slot == slot);
+        found.map(|found| found.text)
     };
     let name = function.get("name").and_then(Value::as_str);
-    if text(Slot::Name) != name && text(Slot::Id).is_none() {
+    // Some ids hold the name.
+    let is_named = text(Slot::Name) == name || text(Slot::Id).is_some_and(|id| Some(id) >= name);
+    if !is_named {
         return Some(format!("{:?} is called, not {name:?}", text(Slot::Name)));
     }
     let empty = Object::new();
     let arguments = function.get("arguments").and_then(Value::as_object);
     let arguments = arguments.unwrap_or(&empty);
     if let Some(written) = text(Slot::Arguments) {
-        return match json::read(written) {
-            Ok(Value::Object(read)) => (read != *arguments)
-                .then(|| format!("the arguments are {written}, not {arguments:?}")),
-            // Text with JSON in it, or another dialect: all keys have to be there.
-            _ => missing_word(written, arguments),
-        };
-    }
-    let keys = slots.iter().filter(|found| found.slot == Slot::Key);
-    let values = slots.iter().filter(|found| found.slot == Slot::Value);
-    let keys: Vec<&str> = keys.map(|found| found.text).collect();
-    let values: Vec<&str> = values.map(|found| found.text).collect();
-    if values.len() != arguments.len() || values.len() > keys.len() {
-        return Some(format!("{keys:?} have {values:?}, not {arguments:?}"));
-    }
-    let mut pairs = values.iter().enumerate();
-    pairs.find_map(|(at, written)| {
-        let key = keys[at * keys.len() / values.len()];
-        let Some(value) = arguments.get(key) else {
-            return Some(format!("{key:?} is no key of {arguments:?}"));
-        };
-        let is_same = match value.as_str() {
-            Some(text) => {
-                written.contains(text.trim())
-                    || json::read(written).ok().as_ref() == Some(value)
-                    || written.starts_with(['\'', '"'])
+        let is_same = match json::read(written) {
+            Ok(Value::Object(read)) => read == *arguments,
+            // Another dialect, or JSON in a text: all keys have to be there.
+            _ => {
+                let mut keys = arguments.keys().map(|key| key.to_string_lossy());
+                keys.all(|key| written.contains(key.as_ref()))
             }
-            None => json::read(written).ok().as_ref() == Some(value) || !written.is_empty(),
         };
-        (!is_same).then(|| format!("{key} is {written:?}, not {value}"))
-    })
+        return (!is_same).then(|| format!("{written}, not {arguments:?}"));
+    }
+    let texts = |slot| {
+        let found = slots.iter().filter(move |found| found.slot == slot);
+        found.map(|found| found.text).collect::<Vec<_>>()
+    };
+    let (mut keys, values) = (texts(Slot::Key), texts(Slot::Value));
+    // Some formats name the key behind the value once more.
+    keys.dedup();
+    let is_same = keys.len() == arguments.len()
+        && values.len() == arguments.len()
+        && keys.iter().zip(&values).all(|(key, written)| {
+            let value = arguments.get(*key);
+            value.is_some_and(|value| says(written, value))
+        });
+    (!is_same).then(|| format!("{keys:?} with {values:?}, not {arguments:?}"))
 }
 
-fn missing_word(written: &str, arguments: &Object) -> Option<String> {
-    let mut keys = arguments.keys().map(|key| key.to_string_lossy());
-    keys.find(|key| !written.contains(key.as_ref()))
-        .map(|key| format!("{key} is not in {written:?}"))
+/// Whether a written value is a value: as JSON, as a text in any quotes, or in Python's words.
+fn says(written: &str, value: &Value) -> bool {
+    if json::read(written).is_ok_and(|read| read == *value) {
+        return true;
+    }
+    let in_json = |written: &str| {
+        let words = [
+            ("'", "\""),
+            ("True", "true"),
+            ("False", "false"),
+            ("None", "null"),
+        ];
+        let words = words.iter();
+        words.fold(written.to_owned(), |text, (from, to)| {
+            text.replace(from, to)
+        })
+    };
+    match value.as_str() {
+        Some(text) => {
+            let bare = written.trim_matches(['"', '\'']).replace("\\'", "'");
+            written.contains(text.trim()) || bare.replace("\\n", "\n").replace("\\\\", "\\") == text
+        }
+        None => json::read(&in_json(written)).is_ok_and(|read| read == *value),
+    }
 }
 
 /// What goes wrong when the format reads an output; nothing if all goes well.
@@ -100,9 +116,85 @@ fn fault(format: &Format, prompt: &str, output: &str, message: &Value) -> Option
     }
 }
 
+fn project() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn gallery() -> Vec<PathBuf> {
+    let files = fs::read_dir(project().join("chat_templates")).expect("the gallery is there");
+    let files = files.map(|file| file.expect("it can be read").path());
+    let mut files: Vec<PathBuf> = files
+        .filter(|file| file.extension().is_some_and(|kind| kind == "jinja"))
+        .collect();
+    files.sort();
+    files
+}
+
+fn format_of(file: &Path, base: &RenderInput) -> Format {
+    let jinja = fs::read_to_string(file).expect("the template is there");
+    Format::of(&ChatTemplate::from_jinja(&jinja), base).expect("it has a format")
+}
+
+#[cfg(feature = "check")]
+#[test]
+fn what_models_of_the_gallery_write_is_read() {
+    use unjinja::check::Fixture;
+
+    let (mut faults, mut all) = (Vec::new(), 0);
+    for file in gallery() {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        let format = format_of(&file, &RenderInput::default());
+        let fixture = project().join(format!("derived/{name}.fixture.yaml"));
+        let fixture = Fixture::load(&fixture).expect("the gallery has a fixture for it");
+        for case in fixture.cases() {
+            // What is cut off before anything was said has no ending.
+            let message = case.expected.message.as_ref();
+            let Some(message) = message.filter(|_| !case.output.is_empty()) else {
+                continue;
+            };
+            all += 1;
+            let message = Value::from(message.clone());
+            if let Some(fault) = fault(&format, &case.prefix, &case.output, &message) {
+                faults.push(format!("{name}, {}: {fault}", case.name));
+            }
+        }
+    }
+    assert!(all > 300, "there are {all} outputs only");
+    insta::assert_snapshot!(faults.join("\n"), @"");
+}
+
+/// The description is what the JSON Schema says, and says in words what it is.
+#[test]
+fn a_format_is_as_its_schema_says() {
+    let schema = serde_json::from_str(Format::JSON_SCHEMA).expect("the schema is JSON");
+    let schema = jsonschema::draft202012::new(&schema).expect("the schema is one");
+    let mut words = String::new();
+    for file in gallery() {
+        let format = format_of(&file, &RenderInput::default());
+        let value = json::write(&format.to_value());
+        let value = serde_json::from_str(&value).expect("it is JSON");
+        let faults: Vec<String> = schema.iter_errors(&value).map(|e| e.to_string()).collect();
+        assert!(faults.is_empty(), "{}: {faults:?}", file.display());
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        words.push_str(&format!("{name}\n"));
+        for way in &format.ways {
+            words.push_str(&format!("    {way}\n"));
+        }
+        if let Some(calls) = &format.calls {
+            words.push_str(&format!("    CALLS is {calls}\n"));
+        }
+        for gap in &format.gaps {
+            words.push_str(&format!("    not known: {gap}\n"));
+        }
+    }
+    insta::assert_snapshot!("formats", words);
+}
+
+/// Of the outputs that are not read, some begin in the middle of a marker, and some say the same as
+/// another message does.
 #[test]
 fn what_models_of_the_shown_templates_write_is_read() {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    let shared = project().join("../shared");
     let Ok(cases) = fs::read_to_string(shared.join("cases/roundtrip.jsonl")) else {
         eprintln!("skipped: the shown cases are not here");
         return;
@@ -114,32 +206,51 @@ fn what_models_of_the_shown_templates_write_is_read() {
         let text = |key: &str| case.get(key).and_then(Value::as_str).unwrap_or_default();
         let name = text("template").to_owned();
         if known.as_ref().is_none_or(|(known, _)| *known != name) {
-            let path = shared.join(format!("templates/{name}.jinja"));
-            let jinja = fs::read_to_string(path).expect("the template is there");
-            let template = ChatTemplate::from_jinja(&jinja);
             let base = RenderInput {
                 bos_token: Some(text("bos_token").to_owned()),
                 eos_token: Some(text("eos_token").to_owned()),
                 ..RenderInput::default()
             };
-            let format = Format::of(&template, &base).expect("it has a format");
-            known = Some((name, format));
+            let file = shared.join(format!("templates/{name}.jinja"));
+            known = Some((name, format_of(&file, &base)));
         }
-        let Some((name, format)) = &known else {
-            continue;
-        };
-        let Some(message) = case.get("expect") else {
+        let (Some((name, format)), Some(message)) = (&known, case.get("expect")) else {
             continue;
         };
         all += 1;
         match fault(format, text("prefix"), text("output"), message) {
             None => read += 1,
             Some(fault) => eprintln!(
-                "{name} {}: {fault}\n    {:?}",
+                "{name}, {}: {fault}\n    {:?}",
                 text("scenario"),
                 text("output")
             ),
         }
     }
     eprintln!("{read} of {all} outputs are read");
+    assert!(read * 100 >= all * 99, "{read} of {all} outputs are read");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// Any text is read or refused, at a place of it.
+    #[test]
+    fn any_text_is_read_or_refused(
+        which in 0..4_usize,
+        text in "(<tool_call>|</tool_call>|<function=|>|\\n|a|\\{|\"|\\}|é|<\\|im_end\\|>|<think>|</think>| ){0,40}",
+    ) {
+        let names = ["xml-calls", "chatml-think-json-calls", "bare-json-call", "python-calls"];
+        let file = project().join(format!("chat_templates/{}.jinja", names[which]));
+        let format = format_of(&file, &RenderInput::default());
+        match format.read(&text) {
+            Ok(reading) => {
+                for found in &reading.slots {
+                    prop_assert_eq!(&text[found.start..][..found.text.len()], found.text);
+                }
+                prop_assert!(reading.end <= text.len());
+            }
+            Err(error) => prop_assert!(text.is_char_boundary(error.at)),
+        }
+    }
 }

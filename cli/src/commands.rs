@@ -4,6 +4,7 @@ mod analyze;
 mod caps;
 mod check;
 mod completions;
+mod convert;
 mod derive;
 mod diff;
 mod github;
@@ -18,6 +19,7 @@ mod render;
 mod report;
 mod schema;
 mod source;
+mod testimony;
 mod tui;
 
 use std::env;
@@ -54,6 +56,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Derive(derive::Args),
+    Convert(convert::Args),
     Analyze(analyze::Args),
     Parse(parse::Args),
     New(new::Args),
@@ -135,6 +138,7 @@ pub(crate) fn print_error(text: fmt::Arguments<'_>) {
 pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Derive(args) => derive::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Analyze(args) => analyze::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::New(args) => new::run(&args),

@@ -1,9 +1,11 @@
 //! Files that are written whole or not at all.
 
+use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use thiserror::Error;
 
@@ -12,6 +14,10 @@ const MAX_LINKS: usize = 40;
 
 /// How many names are tried for a temporary file.
 const MAX_NAMES: usize = 100;
+
+/// Temporary files of others that nobody has changed for this long, and nobody has open, were left
+/// behind by a process that was killed.
+const LEFT_BEHIND: Duration = Duration::from_secs(10);
 
 /// A file that can't be written.
 #[derive(Debug, Error)]
@@ -25,9 +31,34 @@ pub struct WriteError {
     pub error: io::Error,
 }
 
+/// What a file has lost that was replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Loss {
+    /// Another user or group owns it now.
+    Owner,
+    /// Extended attributes, such as lists of who may read it.
+    Attributes,
+    /// The other names of the file: they keep the text that was there.
+    Links,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Loss::Owner => {
+                "the file has another owner now, as the one that it had can't be given to it"
+            }
+            Loss::Attributes => "the file has lost extended attributes that can't be given to it",
+            Loss::Links => "the file was linked to other names: these keep what was in it before",
+        })
+    }
+}
+
 /// Writes a file whole or not at all: whoever reads it sees what it was before, or all that it is
-/// now. A file that is there keeps its permissions, and a link stays one. The folder of a new file is
-/// made if it is not there.
+/// now. A file that is there keeps its permissions, its owner and its extended attributes where the
+/// system allows it, and a link stays one; what it has lost is returned. The folder of a new file is
+/// made if it is not there. Temporary files that killed processes have left in the folder are removed.
 ///
 /// ```
 /// use unjinja_cli::files::write_whole;
@@ -45,25 +76,82 @@ pub struct WriteError {
 /// # Errors
 ///
 /// If there is no file that can be written at this path, or the disk is full.
-pub fn write_whole(path: &Path, text: &str) -> Result<(), WriteError> {
+pub fn write_whole(path: &Path, text: &str) -> Result<Vec<Loss>, WriteError> {
     let attempt = || {
         let target = followed(path)?;
         let old = writable(&target)?;
         if let Some(folder) = target.parent().filter(|_| old.is_none()) {
             fs::create_dir_all(folder)?;
         }
+        remove_left_behind(&target);
         let mut temporary = Temporary::beside(&target)?;
-        if let Some(old) = old {
+        let losses = match old {
             // First of all, or others could read what is meant to be private.
-            temporary.file.set_permissions(old.permissions())?;
-        }
+            Some(old) => handed_on(&target, &old, &temporary.file)?,
+            None => Vec::new(),
+        };
         temporary.file.write_all(text.as_bytes())?;
         temporary.file.sync_all()?;
-        temporary.rename(&target)
+        temporary.rename(&target)?;
+        Ok(losses)
     };
     attempt().map_err(|error| WriteError {
         path: path.to_owned(),
         error,
+    })
+}
+
+/// Gives a new file what the old one has; says what could not be given.
+#[cfg(unix)]
+fn handed_on(target: &Path, old: &Metadata, new: &File) -> io::Result<Vec<Loss>> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let now = new.metadata()?;
+    let mut losses = Vec::new();
+    // Who may not give a file away may still give it to another group.
+    if now.gid() != old.gid() && fchown(new, None, Some(old.gid())).is_err()
+        || now.uid() != old.uid() && fchown(new, Some(old.uid()), None).is_err()
+    {
+        losses.push(Loss::Owner);
+    }
+    new.set_permissions(old.permissions())?;
+    if !attributes_handed_on(target, new) {
+        losses.push(Loss::Attributes);
+    }
+    if old.nlink() > 1 {
+        losses.push(Loss::Links);
+    }
+    Ok(losses)
+}
+
+/// Gives a new file what the old one has; says what could not be given.
+#[cfg(not(unix))]
+fn handed_on(_target: &Path, old: &Metadata, new: &File) -> io::Result<Vec<Loss>> {
+    new.set_permissions(old.permissions())?;
+    Ok(Vec::new())
+}
+
+/// Gives a new file all extended attributes of the old one; says whether it has them all.
+#[cfg(unix)]
+fn attributes_handed_on(target: &Path, new: &File) -> bool {
+    use rustix::fs::{XattrFlags, fgetxattr, fsetxattr, getxattr, listxattr};
+    /// The largest that Linux knows, for the names together and for each value.
+    const MAX_SIZE: usize = 64 << 10;
+    let mut names = vec![0; MAX_SIZE];
+    // Where there are no attributes, none are lost.
+    let Ok(length) = listxattr(target, &mut names[..]) else {
+        return true;
+    };
+    let names = names[..length].split(|&byte| byte == 0);
+    let mut value = vec![0; MAX_SIZE];
+    let mut given = vec![0; MAX_SIZE];
+    names.filter(|name| !name.is_empty()).all(|name| {
+        let Ok(length) = getxattr(target, name, &mut value[..]) else {
+            return false;
+        };
+        // The system may have given it the same already.
+        let has = fgetxattr(new, name, &mut given[..]);
+        has.is_ok_and(|has| given[..has] == value[..length])
+            || fsetxattr(new, name, &value[..length], XattrFlags::empty()).is_ok()
     })
 }
 
@@ -130,6 +218,36 @@ fn writable(target: &Path) -> io::Result<Option<Metadata>> {
     Ok(Some(old))
 }
 
+/// What the names of temporary files begin with.
+const TEMPORARY: &str = ".unjinja-";
+
+/// Removes the temporary files in the folder of a file whose processes are gone. That it can't is no
+/// reason not to write.
+fn remove_left_behind(target: &Path) {
+    let folder = match target.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(TEMPORARY) && name.ends_with(".tmp") && is_left_behind(&entry.path()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn is_left_behind(path: &Path) -> bool {
+    let age = || {
+        let metadata = fs::symlink_metadata(path).ok()?;
+        let changed = metadata.modified().ok()?;
+        let age = SystemTime::now().duration_since(changed).ok()?;
+        metadata.is_file().then_some(age)
+    };
+    age().is_some_and(|age| age > LEFT_BEHIND)
+        && File::open(path).is_ok_and(|file| file.try_lock().is_ok())
+}
+
 /// A file that goes away unless it gets its final name.
 struct Temporary {
     path: PathBuf,
@@ -140,11 +258,16 @@ struct Temporary {
 impl Temporary {
     /// Files can only be renamed at once within a file system, hence in the same folder.
     fn beside(target: &Path) -> io::Result<Self> {
+        // Processes may have the same number, one after the other, or in containers.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |time| time.as_nanos());
         for number in 0..MAX_NAMES {
-            let name = format!(".unjinja-{}-{number}.tmp", process::id());
+            let name = format!("{TEMPORARY}{}-{now}-{number}.tmp", process::id());
             let path = target.with_file_name(name);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => {
+                    // As long as it is open, it is not taken for one that was left behind.
+                    let _can_be_locked = file.try_lock();
                     return Ok(Self {
                         path,
                         file,
@@ -215,20 +338,67 @@ mod tests {
     }
 
     #[test]
-    fn other_temporary_files_are_left_alone() {
+    fn temporary_files_that_were_left_behind_are_removed() {
         let folder = folder();
-        let other = format!(".unjinja-{}-0.tmp", process::id());
-        fs::write(folder.path().join(&other), "other").expect("is written");
+        let temporary = |name: &str, age: u64| {
+            let file = File::create(folder.path().join(name)).expect("is made");
+            let changed = SystemTime::now() - Duration::from_secs(age);
+            file.set_modified(changed).expect("is set");
+            file
+        };
+        drop(temporary(".unjinja-1-2-0.tmp", 60));
+        drop(temporary(".unjinja-1-0.tmp", 100_000));
+        drop(temporary(".unjinja-new.tmp", 0));
+        drop(temporary(".other.tmp", 60));
+        let open = temporary(".unjinja-open.tmp", 60);
+        open.lock().expect("is locked");
         write_whole(&folder.path().join("a"), "new").expect("is written");
-        assert_eq!(names(folder.path()), [other.as_str(), "a"]);
-        let text = fs::read_to_string(folder.path().join(&other)).expect("a file");
-        assert_eq!(text, "other");
-        for number in 1..MAX_NAMES {
-            let name = format!(".unjinja-{}-{number}.tmp", process::id());
-            fs::write(folder.path().join(name), "").expect("is written");
+        let left = [".other.tmp", ".unjinja-new.tmp", ".unjinja-open.tmp", "a"];
+        assert_eq!(names(folder.path()), left);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_file_has_lost_is_said() {
+        let folder = folder();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("a"), "old").expect("is written");
+        assert_eq!(write_whole(&at("a"), "new").expect("is written"), []);
+        fs::hard_link(at("a"), at("b")).expect("a link");
+        let losses = write_whole(&at("a"), "newer").expect("is written");
+        assert_eq!(losses, [Loss::Links]);
+        assert_eq!(fs::read_to_string(at("b")).expect("a file"), "new");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn extended_attributes_stay() {
+        use rustix::fs::{XattrFlags, getxattr, setxattr};
+        let folder = folder();
+        let path = folder.path().join("a");
+        fs::write(&path, "old").expect("is written");
+        if setxattr(&path, "user.note", b"kept", XattrFlags::empty()).is_err() {
+            return; // not all file systems have them
         }
-        let message = refusal(&folder.path().join("a"));
-        assert!(message.contains("which can be deleted"), "{message}");
+        assert_eq!(write_whole(&path, "new").expect("is written"), []);
+        let mut value = [0; 8];
+        let length = getxattr(&path, "user.note", &mut value[..]).expect("is there");
+        assert_eq!(&value[..length], b"kept");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_owner_stays_where_the_system_allows_it() {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let folder = folder();
+        let path = folder.path().join("a");
+        fs::write(&path, "old").expect("is written");
+        if chown(&path, Some(12_345), Some(12_345)).is_err() {
+            return; // only the superuser can give files away
+        }
+        assert_eq!(write_whole(&path, "new").expect("is written"), []);
+        let now = fs::metadata(&path).expect("a file");
+        assert_eq!((now.uid(), now.gid()), (12_345, 12_345));
     }
 
     #[test]

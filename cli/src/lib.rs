@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+mod deferred;
 pub mod difference;
 pub mod files;
 mod incoming;

@@ -64,7 +64,42 @@ fn main() -> io::Result<()> {
             write(&corpus, target, index, &random_bytes(index as u64))?;
         }
     }
+    chat_templates(&corpus)?;
     fixtures(&corpus)
+}
+
+/// The chat templates of the tests: the rows of rendering, and those that would exhaust something.
+fn chat_templates(corpus: &Path) -> io::Result<()> {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests");
+    let mut index = 0;
+    let mut add = |template: &str| {
+        for target in ["render", "derive"] {
+            write(corpus, target, index, template.as_bytes())?;
+        }
+        index += 1;
+        io::Result::Ok(())
+    };
+    for entry in fs::read_dir(tests.join("render"))? {
+        let rows = fs::read_to_string(entry?.path())?;
+        let rows = unjinja::json::read(&rows).map_err(io::Error::other)?;
+        for row in rows.as_array().into_iter().flatten() {
+            add(row
+                .get("template")
+                .and_then(|jinja| jinja.as_str())
+                .unwrap_or_default())?;
+        }
+    }
+    // Each is a text of its own, in a table of Rust.
+    let attacks = fs::read_to_string(tests.join("attacks.rs"))?;
+    for jinja in attacks
+        .split('"')
+        .filter(|text| text.contains("{%") || text.contains("{{"))
+    {
+        add(&format!(
+            "{{% set ns = namespace(v=1) %}}{{% set v = ns.v %}}{jinja}"
+        ))?;
+    }
+    Ok(())
 }
 
 /// The fixtures of the tests: right ones, and wrong ones of many kinds.

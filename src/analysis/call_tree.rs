@@ -102,7 +102,14 @@ fn plain_form(value: &Value, after_key: &str) -> Option<(String, ValueWriting)> 
         json::write_styled(value, &Style::PYTHON),
     ];
     let as_json = as_json.map(|text| (text, ValueWriting::Json(Dialect::default())));
-    let in_python = [(python(value), ValueWriting::Python)];
+    let with_literals = Dialect {
+        python_literals: true,
+        ..Dialect::default()
+    };
+    let in_python = [
+        (python(value, '\''), ValueWriting::Python),
+        (python(value, '"'), ValueWriting::Json(with_literals)),
+    ];
     let found = as_json
         .into_iter()
         .chain(in_python)
@@ -127,7 +134,7 @@ fn text_form(
     let word = after_plain.find(words.values[0].as_str())?;
     let before = &after_plain[..word.min(LONGEST)];
     let after_awkward = with(awkward.clone()).unwrap_or_default();
-    let (mut escaped, mut quoted) = (json::write(&awkward), python(&awkward));
+    let (mut escaped, mut quoted) = (json::write(&awkward), python(&awkward, '\''));
     // Without quotes: the probe of a plain text shows these.
     escaped = escaped.trim_matches('"').to_owned();
     quoted = quoted.trim_matches('\'').to_owned();
@@ -155,26 +162,31 @@ fn text_form(
     Some((bare.unwrap_or(before).to_owned(), writing))
 }
 
-/// A value as Python writes it in its code.
-fn python(value: &Value) -> String {
+/// A value as Python writes it in its code, with these quotes around texts.
+fn python(value: &Value, quote: char) -> String {
+    let quoted = |text: &str| {
+        let text = text.replace('\\', "\\\\").replace('\n', "\\n");
+        format!(
+            "{quote}{}{quote}",
+            text.replace(quote, &format!("\\{quote}"))
+        )
+    };
     match value {
         Value::Null => "None".to_owned(),
         Value::Bool(true) => "True".to_owned(),
         Value::Bool(false) => "False".to_owned(),
         Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(python).collect();
+            let items: Vec<String> = items.iter().map(|item| python(item, quote)).collect();
             format!("[{}]", items.join(", "))
         }
         Value::Object(entries) => {
-            let entries = entries
-                .iter()
-                .map(|(key, value)| format!("'{}': {}", key.to_string_lossy(), python(value)));
+            let entries = entries.iter().map(|(key, value)| {
+                let key = quoted(&key.to_string_lossy());
+                format!("{key}: {}", python(value, quote))
+            });
             format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
         }
-        Value::String(text) => {
-            let text = text.to_string_lossy().replace('\\', "\\\\");
-            format!("'{}'", text.replace('\'', "\\'").replace('\n', "\\n"))
-        }
+        Value::String(text) => quoted(&text.to_string_lossy()),
         other => json::write(other),
     }
 }

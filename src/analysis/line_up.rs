@@ -58,7 +58,7 @@ pub(crate) fn line_up(analysis: &mut Analysis<'_>) -> Format {
         calls: rows.calls.take().filter(|_| {
             rows.ways
                 .iter()
-                .any(|way| nodes_of(&way.node).contains(&Node::Calls))
+                .any(|way| way.node.parts().contains(&Node::Calls))
         }),
         ways: rows.ways,
         gaps: rows.gaps,
@@ -252,7 +252,7 @@ impl Rows<'_, '_> {
     /// described.
     fn add_unseen(&mut self) {
         let holds =
-            |ways: &[Way], node: &Node| ways.iter().any(|way| nodes_of(&way.node).contains(node));
+            |ways: &[Way], node: &Node| ways.iter().any(|way| way.node.parts().contains(node));
         let reasoning = Node::Slot(Slot::Reasoning);
         let shape = self.findings.calls.as_ref();
         let (open, close) = shape.map_or(("", ""), |shape| {
@@ -261,7 +261,7 @@ impl Rows<'_, '_> {
         if self.calls.is_some() && !holds(&self.ways, &Node::Calls) {
             for way in self.ways.clone() {
                 let content = Node::Slot(Slot::Content);
-                let nodes = nodes_of(&way.node);
+                let nodes = way.node.parts();
                 let Some(at) = nodes.iter().position(|node| *node == content) else {
                     continue;
                 };
@@ -297,7 +297,7 @@ impl Rows<'_, '_> {
 
     /// A turn without reasoning with it before all else. `None` if the turn has closed it already.
     fn with_reasoning(&self, node: &Node, shape: &ReasoningShape) -> Option<Node> {
-        let nodes = nodes_of(node);
+        let nodes = node.parts();
         let text = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
         let (open, close) = (text(&shape.open), text(&shape.close));
         let is_closed = |node: &Node| *node == Node::Literal(close.clone());
@@ -322,12 +322,5 @@ impl Rows<'_, '_> {
         all.push(space());
         all.extend_from_slice(&nodes[skipped..]);
         Some(Node::Sequence(all))
-    }
-}
-
-fn nodes_of(tree: &Node) -> &[Node] {
-    match tree {
-        Node::Sequence(nodes) => nodes,
-        tree => std::slice::from_ref(tree),
     }
 }

@@ -38,6 +38,7 @@ pub(super) struct Extras {
     /// Whether some file lists the special tokens, beyond those that have a name.
     has_list: bool,
     response_template: Option<(Value, String)>,
+    response_schema: Option<(Value, String)>,
 }
 
 impl Extras {
@@ -52,10 +53,10 @@ impl Extras {
         !self.has_list
     }
 
-    /// Takes tokens and response template from a file.
+    /// Takes from a file all that it has.
     pub(super) fn take(&mut self, config: &Config) -> Result<(), LoadError> {
         self.take_tokens(config)?;
-        self.take_response_template(config);
+        self.take_readers(config);
         Ok(())
     }
 
@@ -120,12 +121,18 @@ impl Extras {
         self.note_special(known, origin);
     }
 
-    pub(super) fn take_response_template(&mut self, config: &Config) {
-        let template = config.members().get("response_template");
-        if let Some(template) = template.filter(|template| !template.is_null())
-            && self.response_template.is_none()
-        {
-            self.response_template = Some((template.clone(), config.origin().to_owned()));
+    /// Takes what outputs are read with: the response template, and the response schema.
+    pub(super) fn take_readers(&mut self, config: &Config) {
+        for (key, taken) in [
+            ("response_template", &mut self.response_template),
+            ("response_schema", &mut self.response_schema),
+        ] {
+            let found = config.members().get(key).filter(|value| !value.is_null());
+            if let Some(value) = found
+                && taken.is_none()
+            {
+                *taken = Some((value.clone(), config.origin().to_owned()));
+            }
         }
     }
 
@@ -153,6 +160,7 @@ impl Extras {
         let (bos_token, bos_origin) = self.bos_token.split();
         let (eos_token, eos_origin) = self.eos_token.split();
         let (response_template, response_origin) = self.response_template.unzip();
+        let (response_schema, schema_origin) = self.response_schema.unzip();
         let special_origins = self.special_origins.join(", ");
         ChatTemplate {
             name,
@@ -163,12 +171,14 @@ impl Extras {
             eos_token,
             special_tokens: self.special_tokens.into_iter().collect(),
             response_template,
+            response_schema,
             origins: Origins {
                 template: Some(chosen.origin),
                 bos_token: bos_origin,
                 eos_token: eos_origin,
                 special_tokens: (!special_origins.is_empty()).then_some(special_origins),
                 response_template: response_origin,
+                response_schema: schema_origin,
             },
         }
     }

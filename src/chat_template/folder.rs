@@ -49,7 +49,7 @@ pub(super) fn load(
         } else if let Some(config) = config? {
             templates = config.templates()?;
             if !templates.is_empty() {
-                extras.take_response_template(&config);
+                extras.take_readers(&config);
             }
         }
     }

@@ -42,6 +42,8 @@ pub struct ChatTemplate {
     pub special_tokens: Vec<String>,
     /// The response template, as JSON.
     pub response_template: Option<Value>,
+    /// The response schema, as JSON: the older language.
+    pub response_schema: Option<Value>,
     /// The files all of this came from.
     pub origins: Origins,
 }
@@ -63,6 +65,8 @@ pub struct Origins {
     pub special_tokens: Option<String>,
     /// Where [`ChatTemplate::response_template`] stands.
     pub response_template: Option<String>,
+    /// Where [`ChatTemplate::response_schema`] stands.
+    pub response_schema: Option<String>,
 }
 
 impl ChatTemplate {

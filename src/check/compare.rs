@@ -1,17 +1,18 @@
-//! Whether two response templates read the same texts alike.
+//! Whether two response templates, or schemas, read the same texts alike.
 
 use crate::derive::Derivation;
-use crate::response::{ParseError, ParserOptions, ResponseTemplate, Tools, parse};
+use crate::response::Tools;
+use crate::response_schema::without_empty;
 use crate::value::{Object, Value};
 
 use super::fixture::Fixture;
+use super::reader::Reader;
 use super::shrink::smallest;
-use super::trace::outcome_object;
 
 /// So many of the diverging texts are shrunk to find the smallest one.
 const MAX_SHRUNK: usize = 12;
 
-/// A text that two templates are to read.
+/// A text that both are to read.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ComparisonInput {
@@ -25,7 +26,7 @@ pub struct ComparisonInput {
     pub tools: Tools,
 }
 
-/// How two response templates read some texts.
+/// How two response templates, or schemas, read some texts.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Comparison {
@@ -35,16 +36,16 @@ pub struct Comparison {
     pub smallest: Option<Divergence>,
 }
 
-/// A text that two response templates do not read alike.
+/// A text that two response templates, or schemas, do not read alike.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Divergence {
     /// The text.
     pub input: ComparisonInput,
     /// What the first makes of it.
-    pub first: Result<Object, ParseError>,
+    pub first: Result<Value, String>,
     /// What the second makes of it.
-    pub second: Result<Object, ParseError>,
+    pub second: Result<Value, String>,
 }
 
 impl Comparison {
@@ -64,7 +65,7 @@ impl Comparison {
 
 impl Divergence {
     /// For programs: an object of the `origin`, `prefix` and `output` of the text, and of what the
-    /// `first` and the `second` template make of it: each an object of a `message` or an `error`.
+    /// `first` and the `second` make of it: each an object of a `message` or an `error`.
     pub fn to_value(&self) -> Value {
         Object::from_iter([
             ("origin", Value::from(&self.input.origin)),
@@ -77,8 +78,10 @@ impl Divergence {
     }
 }
 
-/// Lets two response templates read the same texts, and looks for the smallest one on which they
-/// diverge. They read a text alike if they make the same message of it, or can't parse it both.
+/// Lets two response templates, or response schemas, read the same texts, and looks for the smallest one
+/// on which they diverge. They read a text alike if they make the same message of it, or can't parse it
+/// both. A response template leaves out what is empty, so where only one of them is a schema, that makes no
+/// difference.
 ///
 /// ```
 /// use unjinja::ResponseTemplate;
@@ -93,11 +96,14 @@ impl Divergence {
 /// # Ok::<(), unjinja::TemplateError>(())
 /// ```
 pub fn compare(
-    first: &ResponseTemplate,
-    second: &ResponseTemplate,
+    first: impl Into<Reader>,
+    second: impl Into<Reader>,
     texts: &[ComparisonInput],
 ) -> Comparison {
-    let pair = Pair { first, second };
+    let pair = Pair {
+        first: first.into(),
+        second: second.into(),
+    };
     let differs =
         |text: &&ComparisonInput| pair.differs_on(&text.prefix, &text.output, &text.tools);
     let mut diverging: Vec<ComparisonInput> = texts.iter().filter(differs).cloned().collect();
@@ -114,30 +120,23 @@ pub fn compare(
     }
 }
 
-struct Pair<'t> {
-    first: &'t ResponseTemplate,
-    second: &'t ResponseTemplate,
+struct Pair {
+    first: Reader,
+    second: Reader,
 }
 
-impl Pair<'_> {
-    fn outcomes(
-        &self,
-        prefix: &str,
-        output: &str,
-        tools: &Tools,
-    ) -> [Result<Object, ParseError>; 2] {
-        [self.first, self.second].map(|template| {
-            let options = ParserOptions {
-                tools: tools.clone(),
-                ..ParserOptions::default()
-            };
-            parse(template, prefix, output, options)
-        })
+impl Pair {
+    fn outcomes(&self, prefix: &str, output: &str, tools: &Tools) -> [Result<Value, String>; 2] {
+        [&self.first, &self.second].map(|reader| reader.read(prefix, output, tools))
     }
 
     fn differs_on(&self, prefix: &str, output: &str, tools: &Tools) -> bool {
         match self.outcomes(prefix, output, tools) {
-            [Ok(first), Ok(second)] => !first.total_eq(&second),
+            [Ok(first), Ok(second)] => match (&self.first, &self.second) {
+                (Reader::Template(_), Reader::Template(_))
+                | (Reader::Schema(_), Reader::Schema(_)) => !first.total_eq(&second),
+                _ => !without_empty(&first).total_eq(&without_empty(&second)),
+            },
             [Err(_), Err(_)] => false,
             _ => true,
         }
@@ -174,6 +173,14 @@ impl Pair<'_> {
             first,
             second,
         }
+    }
+}
+
+/// What came of a text, for programs: its `message`, or the `error`.
+fn outcome_object(outcome: &Result<Value, String>) -> Object {
+    match outcome {
+        Ok(message) => Object::from_iter([("message", message.clone())]),
+        Err(error) => Object::from_iter([("error", error.as_str())]),
     }
 }
 

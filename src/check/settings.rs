@@ -9,12 +9,16 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Part, write_lines};
+use crate::files::read_text;
 use crate::lint::{Selector, UnknownSelector};
 use crate::position::Position;
 use crate::spelling::did_you_mean;
 
 /// The name of the file.
 const NAME: &str = "unjinja.toml";
+
+/// The largest file that is read, in bytes.
+const MAX_FILE: u64 = 1 << 20;
 
 /// So many faults are reported at the most.
 const MAX_FAULTS: usize = 50;
@@ -90,14 +94,15 @@ impl Settings {
                 path: path.clone(),
                 faults,
             };
-            let text = match fs::read_to_string(&path) {
-                Ok(text) => text,
+            let text = match fs::metadata(&path) {
+                Ok(file) if file.is_file() => read_text(&path, MAX_FILE)
+                    .map_err(|error| format!("can't be read: {}", error.fault)),
+                // A pipe or a device may never end.
+                Ok(_) => Err("can't be read: it is no file".to_owned()),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => {
-                    let fault = Diagnostic::new(format!("can't be read: {error}"));
-                    return Err(fail(vec![fault]));
-                }
+                Err(error) => Err(format!("can't be read: {error}")),
             };
+            let text = text.map_err(|fault| fail(vec![Diagnostic::new(fault)]))?;
             return read(&text, folder).map(Some).map_err(fail);
         }
         Ok(None)
@@ -271,6 +276,29 @@ mod tests {
             let error = Settings::find(folder.path()).expect_err(text).to_string();
             let folder = format!("{}/", folder.path().display());
             assert_eq!(error.replace(&folder, ""), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_or_no_file_is_not_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(NAME);
+        let fault = || {
+            let error = Settings::find(folder.path()).expect_err("can't be read");
+            let message = error.to_string();
+            message.rsplit(": ").next().map(str::to_owned)
+        };
+        fs::write(&path, "#".repeat((1 << 20) + 1)).expect("is written");
+        let expected = "the file is larger than 1 MiB";
+        assert_eq!(fault().as_deref(), Some(expected));
+        fs::remove_file(&path).expect("was there");
+        fs::create_dir(&path).expect("a folder");
+        assert_eq!(fault().as_deref(), Some("it is no file"));
+        #[cfg(unix)]
+        {
+            fs::remove_dir(&path).expect("was there");
+            std::os::unix::fs::symlink("/dev/zero", &path).expect("a link");
+            assert_eq!(fault().as_deref(), Some("it is no file"));
         }
     }
 

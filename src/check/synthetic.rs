@@ -1,12 +1,14 @@
-//! Synthetic texts, made of the markers of two response templates.
+//! Synthetic texts, made of the markers of response templates and the patterns of schemas.
 
 use std::collections::BTreeSet;
 
 use crate::json;
 use crate::response::{Delimiter, ResponseTemplate};
+use crate::response_schema::ResponseSchema;
 use crate::value::{Object, Value};
 
 use super::compare::ComparisonInput;
+use super::reader::Reader;
 
 /// So many markers are combined in pairs at the most.
 const MAX_MARKERS: usize = 40;
@@ -39,31 +41,62 @@ const SPACES: [&str; 4] = ["", " ", "\n", "\t"];
 const CALL: &str = BODIES[1];
 
 impl ComparisonInput {
-    /// Synthetic texts, in which up to three markers of two templates follow each other, and prompts
-    /// that end with what either takes for the beginning of a message.
-    pub fn synthetic(first: &ResponseTemplate, second: &ResponseTemplate) -> Vec<ComparisonInput> {
-        let mut markers = distinct(field_markers(first), field_markers(second));
-        markers.truncate(combined(
-            delimiters(first).count() + delimiters(second).count(),
-        ));
-        let anchors = distinct(anchor_examples(first), anchor_examples(second));
-        let mut bodies: Vec<String> = BODIES.map(str::to_owned).into();
-        bodies.extend(distinct(transform_inputs(first), transform_inputs(second)));
-        let mut texts: Vec<ComparisonInput> = outputs(&markers, &bodies)
-            .iter()
-            .map(|output| text("", output))
-            .collect();
-        for anchor in &anchors {
-            texts.push(text(&format!("u{anchor}"), "w"));
-            for a in &markers {
-                texts.push(text(&format!("u{anchor}"), &format!("{a}w")));
-                texts.push(text(&format!("u{anchor}{a}"), "w"));
-                let prompt = format!("{anchor}{a}");
-                texts.extend(markers.iter().map(|b| text(&prompt, &format!("w{b}x"))));
+    /// Synthetic texts: those in which up to three markers of two templates follow each other, and prompts
+    /// that end with what either takes for the beginning of a message; for a schema, the
+    /// [texts of its patterns](ResponseSchema::examples).
+    pub fn synthetic(first: impl Into<Reader>, second: impl Into<Reader>) -> Vec<ComparisonInput> {
+        let (first, second) = (first.into(), second.into());
+        match (&first, &second) {
+            (Reader::Template(first), Reader::Template(second)) => of_markers(first, second),
+            (Reader::Schema(schema), Reader::Template(template))
+            | (Reader::Template(template), Reader::Schema(schema)) => {
+                let mut texts = of_patterns(schema);
+                let of_markers = of_markers(template, template).into_iter();
+                texts.extend(of_markers.map(|text| ComparisonInput {
+                    origin: "made up of the template's markers".into(),
+                    ..text
+                }));
+                texts
+            }
+            (Reader::Schema(first), Reader::Schema(second)) => {
+                let mut texts = of_patterns(first);
+                texts.extend(of_patterns(second));
+                texts
             }
         }
-        texts
     }
+}
+
+fn of_patterns(schema: &ResponseSchema) -> Vec<ComparisonInput> {
+    let examples = schema.examples().into_iter();
+    let origin = "made up of the schema's patterns";
+    examples
+        .map(|text| ComparisonInput::new(origin, "", &text))
+        .collect()
+}
+
+fn of_markers(first: &ResponseTemplate, second: &ResponseTemplate) -> Vec<ComparisonInput> {
+    let mut markers = distinct(field_markers(first), field_markers(second));
+    markers.truncate(combined(
+        delimiters(first).count() + delimiters(second).count(),
+    ));
+    let anchors = distinct(anchor_examples(first), anchor_examples(second));
+    let mut bodies: Vec<String> = BODIES.map(str::to_owned).into();
+    bodies.extend(distinct(transform_inputs(first), transform_inputs(second)));
+    let mut texts: Vec<ComparisonInput> = outputs(&markers, &bodies)
+        .iter()
+        .map(|output| text("", output))
+        .collect();
+    for anchor in &anchors {
+        texts.push(text(&format!("u{anchor}"), "w"));
+        for a in &markers {
+            texts.push(text(&format!("u{anchor}"), &format!("{a}w")));
+            texts.push(text(&format!("u{anchor}{a}"), "w"));
+            let prompt = format!("{anchor}{a}");
+            texts.extend(markers.iter().map(|b| text(&prompt, &format!("w{b}x"))));
+        }
+    }
+    texts
 }
 
 /// How many markers are combined where templates have so many delimiters. Each pair makes a text for each

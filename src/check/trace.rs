@@ -59,7 +59,7 @@ impl EventTrace {
 }
 
 /// What came of a text, for programs: its `message`, or the `error`.
-pub(super) fn outcome_object(outcome: &Result<Object, ParseError>) -> Object {
+fn outcome_object(outcome: &Result<Object, ParseError>) -> Object {
     match outcome {
         Ok(message) => Object::from_iter([("message", message.clone())]),
         Err(error) => Object::from_iter([("error", error.to_string())]),

@@ -265,7 +265,12 @@ impl Sampler<'_, '_> {
         let is_closed = !close.is_empty() && rest.contains(close);
         if !open.is_empty() && rest.contains(open) && !is_closed {
             // The prompt begins to think, and history leaves it out.
-            let thinking = format!("{THOUGHT}\n{close}\n\n{}", &full[seam..]);
+            let rest = full[seam..].trim_start();
+            // Some turns begin with what closes them, as if a prompt had opened them.
+            let rest = rest
+                .strip_prefix(close)
+                .map_or(&full[seam..], str::trim_start);
+            let thinking = format!("{THOUGHT}\n{close}\n\n{rest}");
             self.sample(prompt, &thinking, Some(THOUGHT))
         } else if is_closed && !thinks {
             self.sample(prompt, &full[seam..], None)

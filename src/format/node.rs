@@ -217,6 +217,14 @@ impl Node {
         }
     }
 
+    /// The nodes of a sequence, or the node itself.
+    pub(crate) fn parts(&self) -> &[Node] {
+        match self {
+            Node::Sequence(nodes) => nodes,
+            node => std::slice::from_ref(node),
+        }
+    }
+
     /// One of several, or the only one.
     pub(crate) fn choice(nodes: Vec<Node>) -> Node {
         match <[Node; 1]>::try_from(nodes) {

@@ -79,7 +79,11 @@ impl Format {
         let mut program = Program::of(self);
         program.alternatives(self.ways.iter(), |program, at, way| {
             program.push(Step::Way(at));
-            program.node(&way.node);
+            // Around the parts of a turn models write white space as they like.
+            for node in way.node.parts() {
+                program.any_space();
+                program.node(node);
+            }
             program.end(&way.end);
         });
         program.push(Step::Accept);
@@ -147,13 +151,12 @@ struct Program<'f> {
 
 impl<'f> Program<'f> {
     fn of(format: &'f Format) -> Program<'f> {
-        let ends = format.ways.iter().filter_map(|way| match &way.end {
-            Node::Literal(text) => Some(text.as_str()),
-            Node::Sequence(nodes) => nodes.iter().find_map(|node| match node {
+        let ends = format.ways.iter().filter_map(|way| {
+            let mut nodes = way.end.parts().iter();
+            nodes.find_map(|node| match node {
                 Node::Literal(text) => Some(text.as_str()),
                 _ => None,
-            }),
-            _ => None,
+            })
         });
         Program {
             steps: Vec::new(),
@@ -230,12 +233,8 @@ impl<'f> Program<'f> {
 
     /// What ends a turn, as far as it is there.
     fn end(&mut self, end: &Node) {
-        let nodes = match end {
-            Node::Sequence(nodes) => nodes.as_slice(),
-            node => std::slice::from_ref(node),
-        };
         let (mut forks, mut has_ended) = (Vec::new(), false);
-        for node in nodes {
+        for node in end.parts() {
             forks.push(self.push(Step::Fork(0, 0)));
             self.node(node);
             if matches!(node, Node::Literal(_)) && !has_ended {
@@ -300,21 +299,21 @@ impl<'f> Program<'f> {
     }
 
     /// As few characters as can be, or none.
-    fn any_text(&mut self) {
+    fn any_text(&mut self, character: Step) {
         let start = self.push(Step::Fork(0, 0));
-        self.push(Step::Any);
+        self.push(character);
         self.push(Step::Jump(start));
         self.steps[start] = Step::Fork(self.steps.len(), start + 1);
     }
 
     fn slot(&mut self, slot: Slot) {
         self.within(slot, |program| match slot {
-            Slot::Reasoning | Slot::Content => program.run_of(|| Step::AnyInTurn),
+            Slot::Reasoning | Slot::Content => program.any_text(Step::AnyInTurn),
             Slot::Name => program.run_of(|| Step::AnyOfName),
             Slot::Id => program.run_of(|| Step::AnyOfId),
             Slot::Index => program.run_of(|| Step::Digit),
             Slot::Key => program.run_of(|| Step::AnyOfKey),
-            Slot::Value => program.any_text(),
+            Slot::Value => program.any_text(Step::Any),
             Slot::Arguments => {
                 program.push(Step::Json(Dialect::default(), true));
             }
@@ -334,7 +333,7 @@ impl<'f> Program<'f> {
         };
         let fork = (!rest.is_empty()).then(|| self.push(Step::Fork(0, 0)));
         match first {
-            ValueWriting::Raw => self.any_text(),
+            ValueWriting::Raw => self.any_text(Step::Any),
             ValueWriting::Wrapped {
                 open,
                 close,
@@ -342,12 +341,12 @@ impl<'f> Program<'f> {
             } => {
                 let bare = (!always).then(|| self.push(Step::Fork(0, 0)));
                 self.text(open);
-                self.any_text();
+                self.any_text(Step::Any);
                 self.text(close);
                 if let Some(bare) = bare {
                     let jump = self.push(Step::Jump(0));
                     self.steps[bare] = Step::Fork(bare + 1, self.steps.len());
-                    self.any_text();
+                    self.any_text(Step::Any);
                     self.steps[jump] = Step::Jump(self.steps.len());
                 }
             }
@@ -374,10 +373,7 @@ impl<'f> Program<'f> {
                 self.text(",");
             }
             self.any_space();
-            match dialect.unquoted_keys {
-                true => self.text(&entry.key),
-                false => self.text(&json::write(&Value::from(entry.key.as_str()))),
-            }
+            self.key(&entry.key, dialect);
             self.any_space();
             self.text(":");
             self.any_space();
@@ -385,6 +381,17 @@ impl<'f> Program<'f> {
         }
         self.any_space();
         self.text("}");
+    }
+
+    /// A key, in the quotes that strings have or in those of JSON.
+    fn key(&mut self, key: &str, dialect: &Dialect) {
+        if dialect.unquoted_keys {
+            return self.text(key);
+        }
+        let mut writings = vec![json::write(&Value::from(key))];
+        let delimiters = dialect.string_delimiters.iter();
+        writings.extend(delimiters.map(|(open, close)| format!("{open}{key}{close}")));
+        self.alternatives(writings.iter(), |program, _, text| program.text(text));
     }
 
     fn string(&mut self, node: &Node, dialect: &Dialect) {

@@ -2,17 +2,7 @@
 
 use std::fmt;
 
-use super::{Dialect, Format, Node, Repetition, Slot, ValueForm, ValueWriting, Way};
-
-impl Format {
-    /// Lines for people: the ways of a turn, its calls, and what the tree lacks.
-    pub fn lines(&self) -> Vec<String> {
-        let mut lines: Vec<String> = self.ways.iter().map(Way::to_string).collect();
-        lines.extend(self.calls.iter().map(|calls| format!("CALLS = {calls}")));
-        lines.extend(self.gaps.iter().map(|gap| format!("not known: {gap}")));
-        lines
-    }
-}
+use super::{Dialect, Node, Repetition, Slot, ValueForm, ValueWriting, Way};
 
 /// The row of texts and slots.
 impl fmt::Display for Way {

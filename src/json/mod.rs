@@ -43,6 +43,8 @@ pub(crate) use tree::Places;
 #[cfg(feature = "check")]
 pub(crate) use tree::{TreeLimits, read_tree};
 pub(crate) use writer::write_number;
+#[cfg(feature = "chat-template")]
+pub(crate) use writer::write_within;
 
 /// Arrays and objects may be nested this deep. Python's limit is its
 /// recursion limit, which leaves 995 levels to a document by default.

@@ -131,7 +131,28 @@ pub fn write_styled(value: &Value, style: &Style) -> String {
 /// [`read`](super::read) should not be nested much deeper than
 /// [`MAX_DEPTH`](super::MAX_DEPTH) either.
 pub fn write_into(out: &mut String, value: &Value, style: &Style) {
-    Writer { out, style }.value(value, 0);
+    let mut writer = Writer {
+        out,
+        style,
+        most: usize::MAX,
+        is_over: false,
+    };
+    writer.value(value, 0);
+}
+
+/// Writes a value in a style, unless it takes more bytes.
+#[cfg(feature = "chat-template")]
+pub(crate) fn write_within(value: &Value, style: &Style, most: usize) -> Option<String> {
+    let mut out = String::new();
+    let mut writer = Writer {
+        out: &mut out,
+        style,
+        most,
+        is_over: false,
+    };
+    writer.value(value, 0);
+    let is_over = writer.is_over || writer.out.len() > most;
+    (!is_over).then_some(out)
 }
 
 /// Appends a string with its quotes and escapes.
@@ -180,10 +201,22 @@ pub(crate) fn write_number(out: &mut String, number: &Number) {
 struct Writer<'a> {
     out: &'a mut String,
     style: &'a Style,
+    /// How long the text may become, and whether it was to become longer.
+    most: usize,
+    is_over: bool,
 }
 
 impl Writer<'_> {
+    /// Whether so many more bytes can be written.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        self.is_over |= self.out.len().saturating_add(bytes) > self.most;
+        !self.is_over
+    }
+
     fn value(&mut self, value: &Value, depth: usize) {
+        if !self.has_room(0) {
+            return;
+        }
         match value {
             Value::Null => self.out.push_str("null"),
             Value::Bool(true) => self.out.push_str("true"),
@@ -228,14 +261,16 @@ impl Writer<'_> {
         for (index, (key, value)) in members.enumerate() {
             self.separate(index, depth);
             self.text(key);
-            self.out.push_str(&self.style.key_separator);
+            if self.has_room(self.style.key_separator.len()) {
+                self.out.push_str(&self.style.key_separator);
+            }
             self.value(value, depth);
         }
     }
 
     /// What comes before an item.
     fn separate(&mut self, index: usize, depth: usize) {
-        if index > 0 {
+        if index > 0 && self.has_room(self.style.item_separator.len()) {
             self.out.push_str(&self.style.item_separator);
         }
         self.new_line(depth);
@@ -250,9 +285,11 @@ impl Writer<'_> {
 
     fn new_line(&mut self, depth: usize) {
         if let Some(indent) = self.style.indent {
-            self.out.push('\n');
             let spaces = indent.saturating_mul(depth);
-            self.out.extend(std::iter::repeat_n(' ', spaces));
+            if self.has_room(spaces) {
+                self.out.push('\n');
+                self.out.extend(std::iter::repeat_n(' ', spaces));
+            }
         }
     }
 }

@@ -40,6 +40,8 @@ pub enum Lint {
     WhiteSpaceReplaces,
     /// Nothing fills in a placeholder.
     UnfilledPlaceholder,
+    /// A response schema stands where newer readers look for a response template.
+    SchemaIgnored,
     /// A pattern can only be matched by backtracking.
     NeedsBacktracking,
 }
@@ -68,7 +70,7 @@ macro_rules! entry {
 }
 
 #[rustfmt::skip]
-const ENTRIES: [Entry; 15] = [
+const ENTRIES: [Entry; 16] = [
     entry!(DelimitersOverlap, "U001", "delimiters-overlap", Warning,
         "a delimiter takes the beginning of another, which is then not found"),
     entry!(EndInText, "U002", "end-in-text", Warning,
@@ -97,7 +99,9 @@ const ENTRIES: [Entry; 15] = [
         "white space after a region replaces the text before it"),
     entry!(UnfilledPlaceholder, "U014", "unfilled-placeholder", Error,
         "nothing fills in a placeholder, so that every match of the field fails"),
-    entry!(NeedsBacktracking, "U015", "needs-backtracking", Note,
+    entry!(SchemaIgnored, "U015", "schema-ignored", Warning,
+        "newer readers ignore a response schema, and nothing else is there"),
+    entry!(NeedsBacktracking, "U016", "needs-backtracking", Note,
         "a pattern that can only be matched by backtracking streams slower"),
 ];
 

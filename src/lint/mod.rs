@@ -16,6 +16,7 @@ mod opening;
 mod overlap;
 mod portability;
 mod rulings;
+mod schema;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use crate::value::{Object, Value};
 
 pub use catalogue::{Lint, UnknownLint};
 pub use rulings::{Ruling, Rulings, Selector, UnknownSelector};
+pub use schema::lint_schema;
 
 use model::Model;
 use subject::Subject;
@@ -228,24 +230,7 @@ pub fn lint(
     for check in CHECKS {
         check(&subject, &mut complaints);
     }
-    let mut complaints = complaints.0;
-    complaints.retain_mut(|complaint| {
-        let rulings = &options.rulings;
-        match rulings.on_complaint(complaint.lint, complaint.level) {
-            Some(Ruling::Allow) => false,
-            Some(Ruling::Deny) => {
-                complaint.level = Level::Error;
-                true
-            }
-            None => true,
-        }
-    });
-    if let Some(document) = options.document {
-        let diagnostics = complaints.iter_mut().map(|found| &mut found.diagnostic);
-        place_in(document.text, diagnostics.map(|found| (found, Part::Value)));
-    }
-    complaints.sort_by_key(|complaint| (complaint.diagnostic.position, complaint.lint));
-    Ok(complaints)
+    Ok(complaints.ruled(&options.rulings, options.document))
 }
 
 /// What is checked: one file a kind of question.
@@ -276,6 +261,27 @@ impl Complaints {
     ) -> &mut Complaint {
         let diagnostic = Diagnostic::new(message).at(pointer);
         self.push(lint, diagnostic.with_remedy(remedy))
+    }
+
+    /// All that is not allowed, each with its place in the document, in their order there.
+    fn ruled(self, rulings: &Rulings, document: Option<TemplateText<'_>>) -> Vec<Complaint> {
+        let mut complaints = self.0;
+        complaints.retain_mut(|complaint| {
+            match rulings.on_complaint(complaint.lint, complaint.level) {
+                Some(Ruling::Allow) => false,
+                Some(Ruling::Deny) => {
+                    complaint.level = Level::Error;
+                    true
+                }
+                None => true,
+            }
+        });
+        if let Some(document) = document {
+            let diagnostics = complaints.iter_mut().map(|found| &mut found.diagnostic);
+            place_in(document.text, diagnostics.map(|found| (found, Part::Value)));
+        }
+        complaints.sort_by_key(|complaint| (complaint.diagnostic.position, complaint.lint));
+        complaints
     }
 
     fn push(&mut self, lint: Lint, diagnostic: Diagnostic) -> &mut Complaint {

@@ -14,13 +14,22 @@ fn blocks<'p>(page: &'p str, kind: &str) -> Vec<&'p str> {
 }
 
 fn complaints(text: &str, options: LintOptions<'_>) -> Vec<Complaint> {
-    let template =
-        ResponseTemplate::from_json(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-    let options = LintOptions {
-        document: Some(TemplateText::new(text)),
-        ..options
+    let document = json::read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let pointer = ["/response_template", "/response_schema"].into_iter();
+    let pointer = pointer
+        .into_iter()
+        .find(|at| document.pointer(at).is_some())
+        .unwrap_or("");
+    let text_of = TemplateText::new(text).at(pointer);
+    let complaints = match pointer {
+        "/response_schema" => lint_schema(text_of, &options.rulings),
+        _ => {
+            let template = ResponseTemplate::from_json_at(text, pointer);
+            let template = template.unwrap_or_else(|error| panic!("{text}: {error}"));
+            let options = options.document(text_of);
+            lint(&template, &options).unwrap_or_else(|error| panic!("{error}"))
+        }
     };
-    let complaints = lint(&template, &options).unwrap_or_else(|error| panic!("{error}"));
     let placed = complaints.iter().all(|c| c.diagnostic.position.is_some());
     assert!(placed, "{complaints:?}");
     complaints
@@ -97,7 +106,7 @@ fn delimiters_that_take_the_beginning_of_others_are_distinguished_from_those_tha
         (
             r#""thinking": {"open": "<think>", "close_pattern": "<end>(?!<call>)"},
                "tool_calls": {"open": "<end><call>", "close": "</call>"}"#,
-            &["U015 thinking/close_pattern"],
+            &["U016 thinking/close_pattern"],
         ),
         (
             r#""thinking": {"open": "<think>", "close": "</think><call>"},

@@ -33,6 +33,8 @@ pub use event::{Event, OwnedEvent};
 #[doc(no_inline)]
 pub use parser::{OnMalformed, ParserOptions, ResponseParser, parse};
 #[doc(no_inline)]
+#[cfg(feature = "response-schema")]
+pub(crate) use template::schema_in;
 pub use template::{ResponseTemplate, TemplateError};
 #[doc(no_inline)]
 pub use tools::Tools;

@@ -19,6 +19,8 @@ use super::watch::Watches;
 
 pub use error::TemplateError;
 pub(super) use load::Loader;
+#[cfg(feature = "response-schema")]
+pub(crate) use load::schema_in;
 
 /// A response template: how a model's output is divided into the fields of a message.
 ///

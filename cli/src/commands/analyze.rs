@@ -3,9 +3,10 @@
 use std::io::{self, IsTerminal};
 
 use unjinja::analysis::{Evidence, Findings, Statement, Subject};
+use unjinja::format::Format;
 use unjinja::{Object, Value};
 
-use super::report::{self, Format};
+use super::report;
 use super::source::SourceArgs;
 use super::{Failure, output};
 
@@ -18,8 +19,11 @@ use super::{Failure, output};
   With the two renderings that show each finding, and their difference:
     unjinja analyze model/ --evidence
 
-  For programs, such as jq:
-    unjinja analyze model/ --format json | jq .findings.reasoning
+  For programs, such as jq; `unjinja schema format` describes what stands under `format`:
+    unjinja analyze model/ --format json | jq .format.ways
+
+The lines at `ways` are the ways in which the parts of a turn follow each other, as they were lined
+up from renderings: texts in backquotes, and in capitals what is another text each time.
 
 A finding that was seen rendered is sure. One that is marked `inferred` is never rendered, but a
 prompt begins it or the template cuts it out; one marked `guessed` only shows in instructions or
@@ -39,7 +43,7 @@ pub(crate) struct Args {
 
     /// How to print the findings
     #[arg(long, value_name = "FORMAT", default_value = "human")]
-    format: Format,
+    format: report::Format,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -56,15 +60,23 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             error.of_question()
         ))
     })?;
+    let format = Format::of(&template, &base).map_err(|error| {
+        Failure::Wrong(format!(
+            "{}: {}: {error}",
+            template.name,
+            error.of_question()
+        ))
+    })?;
     let text = match args.format {
-        Format::Human => for_people(&template.name, &findings, &evidence),
-        Format::Json => for_programs(&template.name, &findings, &evidence),
+        report::Format::Human => for_people(&template.name, &findings, &format, &evidence),
+        report::Format::Json => for_programs(&template.name, &findings, &format, &evidence),
     };
     output::print(&text)
 }
 
-fn for_people(name: &str, findings: &Findings, evidence: &[Evidence]) -> String {
+fn for_people(name: &str, findings: &Findings, format: &Format, evidence: &[Evidence]) -> String {
     let mut out = format!("{name}\n{}", report::findings(findings));
+    out.push_str(&report::format(format));
     let painted = io::stdout().is_terminal();
     for subject in [
         Subject::Turn,
@@ -80,11 +92,12 @@ fn for_people(name: &str, findings: &Findings, evidence: &[Evidence]) -> String 
     out
 }
 
-fn for_programs(name: &str, findings: &Findings, evidence: &[Evidence]) -> String {
+fn for_programs(name: &str, findings: &Findings, format: &Format, evidence: &[Evidence]) -> String {
     let statements = findings.statements();
     let mut out = Object::from_iter([
         ("source", Value::from(name)),
         ("findings", findings.to_value()),
+        ("format", format.to_value()),
         (
             "statements",
             statements.iter().map(Statement::to_value).collect(),

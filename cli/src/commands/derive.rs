@@ -411,7 +411,7 @@ fn hand_out(
     };
     let derived = derivation.template.as_value();
     let handed_out = if args.write {
-        write_into_config(outcome.source, template, derived, args.force)
+        write_into_config(outcome.source, &template.name, derived, args.force)
     } else if args.compares() {
         compare_with_present(args, outcome.source, place, (template, derivation))
     } else if let Some(path) = place {
@@ -501,9 +501,10 @@ fn config_path(source: &str) -> Result<PathBuf, Failure> {
     Ok(config)
 }
 
-fn write_into_config(
+/// Puts a response template into the configuration of a source, and says so of what it was made from.
+pub(crate) fn write_into_config(
     source: &str,
-    template: &ChatTemplate,
+    name: &str,
     response_template: &Value,
     force: bool,
 ) -> Result<(), Failure> {
@@ -530,11 +531,7 @@ fn write_into_config(
     }
     let edited = json::set_key(&text, "response_template", response_template).map_err(wrong)?;
     output::change(&path, &edited)?;
-    super::print_error(format_args!(
-        "{}: written into {}\n",
-        template.name,
-        path.display()
-    ));
+    super::print_error(format_args!("{}: written into {}\n", name, path.display()));
     Ok(())
 }
 

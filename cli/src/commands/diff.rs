@@ -1,4 +1,4 @@
-//! `unjinja diff`: whether two response templates read the same texts alike.
+//! `unjinja diff`: whether two response templates, or schemas, read the same texts alike.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use crate::printable;
 use unjinja::chat_template::ChatTemplate;
 use unjinja::check::{Comparison, ComparisonInput, Fixture, compare, find};
 use unjinja::derive::{DeriveOptions, derive};
-use unjinja::{Object, ParseError};
+use unjinja::{Object, Value};
 
 use super::report::{Format, changed_lines, painted_diff};
 use super::source::{SourceOptions, report_left_out};
@@ -30,15 +30,19 @@ use super::{Failure, input, output};
   On the outputs of fixtures:
     unjinja diff old.json new.json --fixtures fixtures/
 
+  A response schema, the older language, and the response template that has taken its place:
+    unjinja diff response_schema.json response_template.json
+
 Two templates read a text alike if they make the same message of it, or both can't parse it. If they
-part, the smallest text is shown on which they do.
+part, the smallest text is shown on which they do. A response template leaves out what is empty, so
+beside a response schema that makes no difference.
 
 Exit codes:
   0  they read all of the texts alike
   1  they don't
   2  a template is refused, or the input can't be read")]
 pub(crate) struct Args {
-    /// A response template, a tokenizer_config.json that has one, or a model's folder
+    /// A response template or response schema, a tokenizer_config.json that has one, or a model's folder
     #[arg(value_name = "A")]
     first: PathBuf,
 
@@ -63,11 +67,17 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let first = input::read_template(&args.first)?;
-    let second = input::read_template(&args.second)?;
+    let first = input::read_reader(&args.first)?;
+    let second = input::read_reader(&args.second)?;
     let mut texts = ComparisonInput::synthetic(&first, &second);
     texts.extend(of_fixtures(&args.fixtures)?);
     texts.extend(rendered(args)?);
+    if texts.is_empty() {
+        return Err(Failure::Input(
+            "no text can be put together from these schemas: give some with `--fixtures` or `--chat-template`"
+                .into(),
+        ));
+    }
     let comparison = compare(&first, &second, &texts);
     let report = match args.format {
         Format::Human => human(args, &comparison, texts.len(), io::stdout().is_terminal()),
@@ -144,9 +154,9 @@ fn human(args: &Args, comparison: &Comparison, count: usize, terminal: bool) -> 
     out
 }
 
-fn outcome(outcome: &Result<Object, ParseError>) -> String {
+fn outcome(outcome: &Result<Value, String>) -> String {
     match outcome {
-        Ok(message) => output::pretty(&message.clone().into()),
+        Ok(message) => output::pretty(message),
         Err(error) => format!("error: {error}\n"),
     }
 }

@@ -1,11 +1,12 @@
 //! Files and streams that commands read.
 
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use unjinja::chat_template::{ChatTemplate, LoadOptions, Source};
-use unjinja::check::is_fixture;
-use unjinja::{ResponseTemplate, TemplateError, Tools, Value, files, json};
+use unjinja::check::{Reader, is_fixture};
+use unjinja::response_schema::{ResponseSchema, SchemaError};
+use unjinja::{Diagnostic, ResponseTemplate, TemplateError, Tools, Value, files, json};
 
 use crate::incoming::Incoming;
 
@@ -107,19 +108,12 @@ impl TemplateDocument {
     /// Finds a response template in a file of its own, in a tokenizer's configuration, or in a
     /// model's folder.
     pub(crate) fn find(path: &Path) -> Result<TemplateDocument, Failure> {
-        let in_folder = path.join("tokenizer_config.json");
-        if path.is_dir() && matches!(in_folder.try_exists(), Ok(false)) {
-            let message = "there is no tokenizer_config.json in this folder";
-            let remedy = derive_remedy(path)
-                .unwrap_or_else(|| "name the file of the response template".to_owned());
-            return Err(Failure::Input(format!(
-                "{}: {message}: {remedy}",
-                path.display()
-            )));
-        }
-        let given = path;
-        let path = if path.is_dir() { &in_folder } else { path };
-        let text = read_json_text(path)?;
+        let file = config_in(path)?;
+        TemplateDocument::find_in(&file, read_json_text(&file)?, path)
+    }
+
+    /// The same in a document that has been read: what was given may be the folder that it stands in.
+    fn find_in(path: &Path, text: String, given: &Path) -> Result<TemplateDocument, Failure> {
         // One of JSON may have a response template in it, as a configuration has.
         let is_written_out = |value: Value| value.get("response_template")?.as_object().map(|_| ());
         if is_fixture(path) && json::read(&text).ok().and_then(is_written_out).is_none() {
@@ -131,7 +125,12 @@ impl TemplateDocument {
         }
         let name = path.display().to_string();
         let pointer = ResponseTemplate::find_in(&text).map_err(|error| {
-            let remedy = derive_remedy(given).map_or_else(String::new, |how| format!(": {how}"));
+            // What is to be done about a response schema, the error says.
+            let remedy = match ResponseSchema::find_in(&text) {
+                Some(_) => None,
+                None => derive_remedy(given),
+            };
+            let remedy = remedy.map_or_else(String::new, |how| format!(": {how}"));
             Failure::Input(format!("{}{remedy}", error.in_file(name.as_str())))
         })?;
         let document = json::read(&text).ok();
@@ -163,17 +162,99 @@ fn derive_remedy(path: &Path) -> Option<String> {
     ))
 }
 
+/// A JSON document that holds what outputs are read with.
+pub(crate) enum ReaderDocument {
+    Template(TemplateDocument),
+    Schema(SchemaDocument),
+}
+
+impl ReaderDocument {
+    /// Finds a response template or a response schema in a file of its own, in a tokenizer's
+    /// configuration, or in a model's folder.
+    pub(crate) fn find(path: &Path) -> Result<ReaderDocument, Failure> {
+        let file = config_in(path)?;
+        let text = read_json_text(&file)?;
+        if let Some(pointer) = ResponseSchema::find_in(&text) {
+            let name = file.display().to_string();
+            return Ok(ReaderDocument::Schema(SchemaDocument {
+                name,
+                text,
+                pointer,
+            }));
+        }
+        TemplateDocument::find_in(&file, text, path).map(ReaderDocument::Template)
+    }
+}
+
+/// The file itself, or the configuration in a model's folder.
+fn config_in(path: &Path) -> Result<PathBuf, Failure> {
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let in_folder = path.join("tokenizer_config.json");
+    if matches!(in_folder.try_exists(), Ok(false)) {
+        let message = "there is no tokenizer_config.json in this folder";
+        let remedy = derive_remedy(path)
+            .unwrap_or_else(|| "name the file of the response template".to_owned());
+        return Err(Failure::Input(format!(
+            "{}: {message}: {remedy}",
+            path.display()
+        )));
+    }
+    Ok(in_folder)
+}
+
+/// A JSON document that holds a response schema.
+pub(crate) struct SchemaDocument {
+    /// What messages call it.
+    pub(crate) name: String,
+    pub(crate) text: String,
+    /// Where in it the schema stands.
+    pub(crate) pointer: &'static str,
+}
+
+impl SchemaDocument {
+    pub(crate) fn load(&self) -> Result<ResponseSchema, SchemaError> {
+        ResponseSchema::from_json_at(&self.text, self.pointer)
+    }
+
+    /// Reads the schema, and says what of it has no effect.
+    pub(crate) fn schema(&self) -> Result<ResponseSchema, Failure> {
+        let schema = self
+            .load()
+            .map_err(|error| Failure::Input(error.in_file(self.name.as_str()).to_string()))?;
+        print_warnings(&self.name, schema.warnings());
+        Ok(schema)
+    }
+}
+
+fn print_warnings(name: &str, warnings: &[Diagnostic]) {
+    for warning in warnings {
+        super::print_error(format_args!("warning: {name}:{warning}\n"));
+    }
+}
+
+/// Reads what outputs are to be read with, from a file of its own or from where models keep it, and says
+/// what of it has no effect.
+pub(crate) fn read_reader(path: &Path) -> Result<Reader, Failure> {
+    match ReaderDocument::find(path)? {
+        ReaderDocument::Schema(document) => document.schema().map(Reader::Schema),
+        ReaderDocument::Template(document) => loaded(&document).map(Reader::Template),
+    }
+}
+
 /// Reads a response template, or one that stands in a tokenizer's configuration, and says what of
 /// it has no effect.
 pub(crate) fn read_template(path: &Path) -> Result<ResponseTemplate, Failure> {
-    let document = TemplateDocument::find(path)?;
+    loaded(&TemplateDocument::find(path)?)
+}
+
+fn loaded(document: &TemplateDocument) -> Result<ResponseTemplate, Failure> {
     let name = &document.name;
     let template = document
         .template()
         .map_err(|error| Failure::Input(error.in_file(name.as_str()).to_string()))?;
-    for warning in template.warnings() {
-        super::print_error(format_args!("warning: {name}:{warning}\n"));
-    }
+    print_warnings(name, template.warnings());
     Ok(template)
 }
 

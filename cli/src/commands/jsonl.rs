@@ -1,8 +1,10 @@
 //! Batches: one JSON object a line in, one a line out, in the same order, on all cores.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
 use std::path::Path;
+use std::string::FromUtf8Error;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
@@ -24,8 +26,29 @@ struct Batch {
     number: usize,
     /// The number of the first line, from 1.
     first_line: usize,
-    /// What can't be read as text is kept as the place where it can't.
-    lines: Vec<Result<String, usize>>,
+    lines: Vec<Result<String, LineFault>>,
+}
+
+/// Why a line can't be read as text.
+#[derive(Debug, PartialEq, Eq)]
+enum LineFault {
+    /// Where its bytes are no characters.
+    NotUtf8(usize),
+    /// It is longer than any line that is read.
+    TooLong,
+}
+
+impl fmt::Display for LineFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LineFault::NotUtf8(offset) => {
+                write!(f, "byte {offset} of the line is not valid UTF-8")
+            }
+            LineFault::TooLong => {
+                write!(f, "the line is longer than {} MiB", MAX_LINE >> 20)
+            }
+        }
+    }
 }
 
 /// What comes of a line.
@@ -146,16 +169,19 @@ fn read_line(
     source: &mut impl BufRead,
     (name, is_lossy): (&str, bool),
     number: usize,
-) -> Result<Option<Result<String, usize>>, Failure> {
+) -> Result<Option<Result<String, LineFault>>, Failure> {
     let mut line = Vec::new();
-    let read = source.take(MAX_LINE + 1).read_until(b'\n', &mut line);
-    match read {
-        Err(error) => Err(Failure::Input(format!("{name}: {error}"))),
+    let fail = |error| Failure::Input(format!("{name}: {error}"));
+    let mut limited = source.by_ref().take(MAX_LINE + 1);
+    match limited.read_until(b'\n', &mut line) {
+        Err(error) => Err(fail(error)),
         Ok(0) => Ok(None),
-        Ok(read) if read as u64 > MAX_LINE => Err(Failure::Input(format!(
-            "{name}:{number}: the line is longer than {} MiB",
-            MAX_LINE >> 20
-        ))),
+        Ok(read) if read as u64 > MAX_LINE => {
+            if line.last() != Some(&b'\n') {
+                source.skip_until(b'\n').map_err(fail)?;
+            }
+            Ok(Some(Err(LineFault::TooLong)))
+        }
         Ok(_) => {
             while line.pop_if(|byte| matches!(byte, b'\n' | b'\r')).is_some() {}
             // Some editors begin files with it.
@@ -166,7 +192,8 @@ fn read_line(
                 return Ok(Some(Ok(String::from_utf8_lossy(&line).into_owned())));
             }
             let text = String::from_utf8(line);
-            Ok(Some(text.map_err(|error| error.utf8_error().valid_up_to())))
+            let fault = |error: FromUtf8Error| LineFault::NotUtf8(error.utf8_error().valid_up_to());
+            Ok(Some(text.map_err(fault)))
         }
     }
 }
@@ -193,9 +220,8 @@ fn answer(name: &str, batch: &Batch, work: &impl Fn(&Object) -> Reply) -> Answer
         let line = match line {
             Ok(line) if line.trim().is_empty() => continue,
             Ok(line) => line,
-            Err(offset) => {
-                let fault = format!("{name}:{place}: byte {offset} of the line is not valid UTF-8");
-                answers.faults.push(fault);
+            Err(fault) => {
+                answers.faults.push(format!("{name}:{place}: {fault}"));
                 continue;
             }
         };
@@ -366,5 +392,20 @@ impl Progress {
         if self.shown.take().is_some() {
             super::print_error(format_args!("\r\x1b[K"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over() {
+        let long = io::repeat(b'x').take(MAX_LINE + 100);
+        let mut source = BufReader::new(long.chain("\n{}\n".as_bytes()));
+        let mut next = || read_line(&mut source, ("", false), 1).map_err(|_| ());
+        assert_eq!(next(), Ok(Some(Err(LineFault::TooLong))));
+        assert_eq!(next(), Ok(Some(Ok("{}".to_owned()))));
+        assert_eq!(next(), Ok(None));
     }
 }

@@ -9,11 +9,11 @@ use crate::printable;
 use unjinja::analysis::Findings;
 use unjinja::chat_template::ChatTemplate;
 use unjinja::lint::{
-    Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, TemplateText, lint,
+    Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, TemplateText, lint, lint_schema,
 };
 use unjinja::{Diagnostic, Object, Value};
 
-use super::input::TemplateDocument;
+use super::input::{ReaderDocument, SchemaDocument};
 use super::report::painted;
 use super::source::{SourceOptions, report_left_out};
 use super::{Failure, github, output};
@@ -27,7 +27,7 @@ use super::{Failure, github, output};
   With the prompts and the end of turns that the chat template writes:
     unjinja lint response_template.json --chat-template chat_template.jinja
 
-  A model's folder has both:
+  A model's folder has both; if it has a response schema, the older language, newer readers ignore that:
     unjinja lint model/
 
   In a workflow on GitHub, where all but one kind is to fail:
@@ -280,7 +280,10 @@ fn look_at(
     rulings: &Rulings,
     path: &Path,
 ) -> Result<Vec<Finding>, Failure> {
-    let document = TemplateDocument::find(path)?;
+    let document = match ReaderDocument::find(path)? {
+        ReaderDocument::Template(document) => document,
+        ReaderDocument::Schema(document) => return Ok(of_schema(&document, rulings)),
+    };
     let file = document.name.as_str();
     let template = match document.template() {
         Ok(template) => template,
@@ -308,6 +311,24 @@ fn look_at(
     Ok(complaints
         .map(|complaint| Finding::of_complaint(file, complaint))
         .collect())
+}
+
+/// What is to be said about a response schema: that it is refused, or that newer readers ignore it.
+fn of_schema(document: &SchemaDocument, rulings: &Rulings) -> Vec<Finding> {
+    let file = document.name.as_str();
+    match document.load() {
+        Ok(_) => {
+            let text = TemplateText::new(&document.text).at(document.pointer);
+            let complaints = lint_schema(text, rulings).into_iter();
+            complaints
+                .map(|complaint| Finding::of_complaint(file, complaint))
+                .collect()
+        }
+        Err(error) => {
+            let faults = error.faults.into_iter();
+            faults.map(|fault| Finding::of_fault(file, fault)).collect()
+        }
+    }
 }
 
 /// The chat template that stands beside a response template, if it can be made use of.

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use crate::deferred;
 use crate::files::{self, is_same_file};
 
 use unjinja::{Value, json};
@@ -75,5 +76,10 @@ impl Output {
 
 /// Writes a file that the command was asked to change in its place, whole or not at all.
 pub(crate) fn change(path: &Path, text: &str) -> Result<(), Failure> {
-    files::write_whole(path, text).map_err(|error| Failure::Input(error.to_string()))
+    let written = deferred::signals(|| files::write_whole(path, text));
+    let losses = written.map_err(|error| Failure::Input(error.to_string()))?;
+    for loss in losses {
+        super::print_error(format_args!("warning: {}: {loss}\n", path.display()));
+    }
+    Ok(())
 }

@@ -1,5 +1,7 @@
 //! `unjinja parse`: an output into a message, or into events.
 
+mod by_schema;
+
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -7,6 +9,8 @@ use std::sync::Mutex;
 
 use clap::ValueEnum;
 
+use unjinja::check::Reader;
+use unjinja::response_schema::ResponseSchema;
 use unjinja::{
     Event, Object, OnMalformed, OwnedEvent, ParseError, ParserOptions, ResponseParser,
     ResponseTemplate, Tools, Value, json,
@@ -16,10 +20,13 @@ use super::input::Ended;
 use super::jsonl::Reply;
 use super::{Failure, input, jsonl, output};
 
+/// The keys of a case for what it is read with.
+const TEMPLATE: &str = "response_template";
+const SCHEMA: &str = "response_schema";
 /// What is said of an output without text.
 const EMPTY: &str = "the output is empty";
 
-/// Parse a model's output with a response template
+/// Parse a model's output with a response template or a response schema
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   The message that an output means:
@@ -37,8 +44,11 @@ const EMPTY: &str = "the output is empty";
   Also if some of it is not UTF-8:
     model | unjinja parse -t template.json --events --lossy
 
+  By a response schema, the older language: it reads whole texts, so there are no events:
+    unjinja parse -t response_schema.json output.txt
+
   Many outputs at once, one JSON object a line, each with `id`, `prefix`, `text` or `chunks`,
-  and, if it is not the one of `-t`, `response_template`:
+  and, if it is not the one of `-t`, `response_template` or `response_schema`:
     unjinja parse -t template.json --jsonl outputs.jsonl > messages.jsonl
 
 Exit codes:
@@ -47,7 +57,8 @@ Exit codes:
   2  the template is refused, or the input can't be read: what has come in of an output until then is
      parsed and printed all the same")]
 pub(crate) struct Args {
-    /// The response template, a tokenizer_config.json that has one, or a model's folder
+    /// The response template or response schema, a tokenizer_config.json that has one, or a model's
+    /// folder
     #[arg(short, long, value_name = "FILE", required_unless_present = "jsonl")]
     template: Option<PathBuf>,
 
@@ -109,22 +120,25 @@ enum Malformed {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.check_standard_input()?;
     if let Some(path) = &args.jsonl {
-        let templates = Templates {
+        let readers = Readers {
             usual: args
                 .template
                 .as_deref()
-                .map(input::read_template)
+                .map(input::read_reader)
                 .transpose()?,
             recent: Mutex::default(),
         };
-        return jsonl::run(path, args.lossy, |case| answer(args, &templates, case));
+        return jsonl::run(path, args.lossy, |case| answer(args, &readers, case));
     }
     let Some(path) = &args.template else {
         return Err(Failure::Input(
             "give a response template with `-t`, or a batch with `--jsonl`".into(),
         ));
     };
-    let template = input::read_template(path)?;
+    let template = match input::read_reader(path)? {
+        Reader::Template(template) => template,
+        Reader::Schema(schema) => return by_schema::run(args, &schema),
+    };
     let tools = match &args.tools {
         Some(path) => input::read_tools(path)?,
         None => Tools::none(),
@@ -428,54 +442,83 @@ impl<'t> Losses<'t> {
     }
 }
 
-/// The response templates that a batch has used last, since batches use few of them again and
+/// The response templates and schemas that a batch has used last, since batches use few of them again and
 /// again.
-struct Templates {
+struct Readers {
     /// The one for lines that have none of their own.
-    usual: Option<ResponseTemplate>,
+    usual: Option<Reader>,
     /// Each with the JSON that it was read from, since the order of keys counts.
-    recent: Mutex<Vec<(String, ResponseTemplate)>>,
+    recent: Mutex<Vec<(String, Reader)>>,
 }
 
-impl Templates {
+impl Readers {
     const KEPT: usize = 16;
 
-    fn load(&self, value: &Value) -> Result<ResponseTemplate, String> {
-        let written = json::write(value);
+    /// The one for a case: its own, or the usual one. What is to be warned of is of its own one only: that
+    /// of the other is reported once.
+    fn of_case(&self, case: &Object) -> Result<(Reader, Vec<String>), String> {
+        for key in [TEMPLATE, SCHEMA] {
+            let Some(value) = case.get(key).filter(|value| !value.is_null()) else {
+                continue;
+            };
+            let reader = self.load(key, value)?;
+            let warnings = reader.warnings().iter();
+            let warnings = warnings.map(|warning| format!("/{key}{warning}")).collect();
+            return Ok((reader, warnings));
+        }
+        match &self.usual {
+            Some(usual) => Ok((usual.clone(), Vec::new())),
+            None => Err(format!(
+                "there is neither `{TEMPLATE}` nor `{SCHEMA}`, and none is given by `-t`"
+            )),
+        }
+    }
+
+    fn load(&self, key: &str, value: &Value) -> Result<Reader, String> {
+        let written = format!("{key}: {}", json::write(value));
         let known = self.recent.lock().ok().and_then(|recent| {
             let known = recent.iter().find(|(json, _)| *json == written);
-            known.map(|(_, template)| template.clone())
+            known.map(|(_, reader)| reader.clone())
         });
-        if let Some(template) = known {
-            return Ok(template);
+        if let Some(reader) = known {
+            return Ok(reader);
         }
-        let template = ResponseTemplate::from_value(value).map_err(|error| error.to_string())?;
+        let reader = match key {
+            SCHEMA => ResponseSchema::from_value(value)
+                .map(Reader::Schema)
+                .map_err(|error| error.to_string())?,
+            _ => ResponseTemplate::from_value(value)
+                .map(Reader::Template)
+                .map_err(|error| error.to_string())?,
+        };
         if let Ok(mut recent) = self.recent.lock() {
             recent.truncate(Self::KEPT - 1);
-            recent.insert(0, (written, template.clone()));
+            recent.insert(0, (written, reader.clone()));
         }
-        Ok(template)
+        Ok(reader)
     }
 }
 
 /// Answers one case of a batch.
-fn answer(args: &Args, templates: &Templates, case: &Object) -> Reply {
+fn answer(args: &Args, readers: &Readers, case: &Object) -> Reply {
     let mut reply = Reply::default();
-    let template = match (case.get("response_template"), &templates.usual) {
-        (Some(template), _) => templates.load(template).inspect(|template| {
-            // Those of the one for all lines are reported once.
-            let warnings = template.warnings().iter();
-            reply
-                .warnings
-                .extend(warnings.map(|warning| format!("/response_template{warning}")));
-        }),
-        (None, Some(usual)) => Ok(usual.clone()),
-        (None, None) => Err("there is no `response_template`, and none is given by `-t`".into()),
-    };
-    let template = match template {
-        Ok(template) => template,
+    let reader = match readers.of_case(case) {
+        Ok((reader, warnings)) => {
+            reply.warnings = warnings;
+            reader
+        }
         Err(error) => {
             reply.answer.insert("load_error", error);
+            return reply;
+        }
+    };
+    let template = match reader {
+        Reader::Template(template) => template,
+        Reader::Schema(schema) => {
+            match by_schema::message(&schema, case) {
+                Ok(message) => reply.answer.insert("message", message),
+                Err(error) => reply.answer.insert("error", error),
+            };
             return reply;
         }
     };
@@ -527,7 +570,7 @@ fn replay(
     }
     for (index, chunk) in chunks.into_iter().enumerate() {
         let events = parser
-            .feed(chunk)
+            .feed(&chunk)
             .map_err(|error| (error.to_string(), Value::from(index)))?;
         if let Some(Value::Array(all)) = answer.get_mut("events") {
             all.push(noted(&events));
@@ -542,28 +585,92 @@ fn replay(
     Ok(())
 }
 
-fn chunks(case: &Object) -> Result<Vec<&str>, (String, Value)> {
+fn chunks(case: &Object) -> Result<Vec<String>, (String, Value)> {
     let fail = |message: &str| (message.to_owned(), Value::from(0));
     match (case.get("chunks"), case.get("text")) {
-        (Some(Value::Array(chunks)), _) => chunks
-            .iter()
-            .map(|chunk| {
-                chunk
-                    .as_str()
-                    .ok_or_else(|| fail("a chunk is no valid text"))
-            })
-            .collect(),
+        (Some(Value::Array(chunks)), _) => {
+            joined_pairs(chunks).ok_or_else(|| fail("a chunk is no valid text"))
+        }
         (None | Some(Value::Null), Some(text)) => {
             let text = text
                 .as_str()
                 .ok_or_else(|| fail("`text` is no valid text"))?;
-            Ok(vec![text])
+            Ok(vec![text.to_owned()])
         }
         _ => Err(fail("there are neither `chunks` nor `text`")),
+    }
+}
+
+/// Chunks as text, where a character that is cut in two, as a pair of surrogates, comes with its second
+/// half; `None` if there are other halves.
+fn joined_pairs(chunks: &[Value]) -> Option<Vec<String>> {
+    let mut texts = Vec::new();
+    let mut first_half = None;
+    for chunk in chunks {
+        let mut bytes = chunk.as_json_string()?.as_wtf8();
+        let mut text = String::new();
+        if let Some(first) = first_half.filter(|_| !bytes.is_empty()) {
+            let (start, rest) = bytes.split_at_checked(3)?;
+            let both = [first, surrogate(start)?];
+            text.push(char::decode_utf16(both).next()?.ok()?);
+            (first_half, bytes) = (None, rest);
+        }
+        if let Some((rest, end)) = bytes.len().checked_sub(3).map(|at| bytes.split_at(at))
+            && let Some(half) = surrogate(end)
+        {
+            (first_half, bytes) = (Some(half), rest);
+        }
+        text.push_str(std::str::from_utf8(bytes).ok()?);
+        texts.push(text);
+    }
+    first_half.is_none().then_some(texts)
+}
+
+/// The half of a pair that three bytes of WTF-8 stand for.
+fn surrogate(bytes: &[u8]) -> Option<u16> {
+    match *bytes {
+        [0xed, second @ 0xa0..=0xbf, third] => {
+            Some(0xd000 | u16::from(second & 0x3f) << 6 | u16::from(third & 0x3f))
+        }
+        _ => None,
     }
 }
 
 fn values(events: &[OwnedEvent]) -> Value {
     let values: Vec<Value> = events.iter().map(OwnedEvent::to_value).collect();
     values.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use unjinja::{Value, json};
+
+    use super::joined_pairs;
+
+    #[test]
+    fn characters_that_chunks_cut_in_two_are_put_together() {
+        for (chunks, expected) in [
+            (r#"["a", "", "é"]"#, Some(&["a", "", "é"][..])),
+            (r#"["a\ud83d", "\ude00b"]"#, Some(&["a", "😀b"])),
+            (
+                r#"["\ud83d", "", "\ude00\ud83d", "\ude00"]"#,
+                Some(&["", "", "😀", "😀"]),
+            ),
+            (r#"["a\ud83d", "b"]"#, None),
+            (r#"["a\ud83d", "bcde"]"#, None),
+            (r#"["a\ud83d"]"#, None),
+            (r#"["\ude00"]"#, None),
+            (r#"["\ud83db"]"#, None),
+            (r#"["a", 1]"#, None),
+        ] {
+            let Ok(Value::Array(all)) = json::read(chunks) else {
+                panic!("{chunks} is a list");
+            };
+            let texts = joined_pairs(&all);
+            let texts = texts
+                .as_ref()
+                .map(|texts| texts.iter().map(String::as_str).collect::<Vec<_>>());
+            assert_eq!(texts.as_deref(), expected, "{chunks}");
+        }
+    }
 }

@@ -5,16 +5,21 @@ use std::env;
 use clap::ValueEnum;
 
 use super::derive::Sibling;
+use super::testimony;
 use crate::difference;
 use crate::options::option_name;
 use crate::printable;
 use unjinja::analysis::{Certainty, Evidence, Findings, Subject};
 use unjinja::chat_template::ChatTemplate;
 use unjinja::derive::{Derivation, Recovery};
+use unjinja::format::Format as TurnFormat;
 use unjinja::{Object, Remedy, Value, json};
 
 /// How much of a text is shown in a report.
 const SHOWN: usize = 160;
+
+/// How many texts are shown that the response schema reads otherwise.
+const SHOWN_TRIALS: usize = 3;
 
 /// How many lines are shown around those that differ.
 const LINES_AROUND: usize = 3;
@@ -133,6 +138,16 @@ pub(crate) fn derivation(
     for (why, names) in refused(derivation) {
         line(&mut out, "refused", &format!("{names}: {why}"));
     }
+    if let Some(testimony) = testimony::of(template, derivation) {
+        line(&mut out, "schema", &testimony::statement(&testimony));
+        let texts = testimony.iter();
+        let texts = texts.flat_map(|testimony| [&testimony.renderings, &testimony.own]);
+        let parted = texts.flat_map(|trials| testimony::parted(trials));
+        for (trial, difference) in parted.take(SHOWN_TRIALS) {
+            let output = start_of(&trial.text);
+            line(&mut out, "", &format!("{difference}, on {output}"));
+        }
+    }
     out
 }
 
@@ -151,6 +166,11 @@ pub(crate) fn derivation_value(
         ("beside", siblings.iter().map(Sibling::to_value).collect()),
     ]);
     report.extend(derivation.to_value().into_object());
+    let testimony = testimony::of(template, derivation);
+    report.insert(
+        "response_schema",
+        testimony.as_ref().map(testimony::to_value),
+    );
     report.into()
 }
 
@@ -202,6 +222,21 @@ fn damage(derivation: &Derivation) -> (usize, usize) {
     let texts = derivation.damaged.iter();
     let recovered = texts.filter(|text| text.is_recovered).count();
     (recovered, derivation.damaged.len())
+}
+
+/// The ways of a turn and its calls.
+pub(crate) fn format(format: &TurnFormat) -> String {
+    let mut out = String::new();
+    let ways = format.ways.iter().map(ToString::to_string);
+    let calls = format.calls.iter().map(|calls| format!("CALLS is {calls}"));
+    for (at, text) in ways.chain(calls).enumerate() {
+        let label = if at == 0 { "ways" } else { "" };
+        line(&mut out, label, &text);
+    }
+    for gap in &format.gaps {
+        line(&mut out, "unknown", gap);
+    }
+    out
 }
 
 /// The findings, one a line.

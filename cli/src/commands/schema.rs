@@ -3,10 +3,11 @@
 use clap::ValueEnum;
 use unjinja::ResponseTemplate;
 use unjinja::check::Fixture;
+use unjinja::format::Format;
 
 use super::{Failure, output};
 
-/// Print a JSON Schema, by which editors complete and check what unjinja reads
+/// Print a JSON Schema, by which editors complete and check what unjinja reads and writes
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   Into a file, once, and again when unjinja is updated:
@@ -47,6 +48,8 @@ enum What {
     ResponseTemplate,
     /// Fixtures, in which response templates may stand
     Fixture,
+    /// Formats, as `unjinja analyze --format json` writes them
+    Format,
 }
 
 impl What {
@@ -54,6 +57,7 @@ impl What {
         match self {
             What::ResponseTemplate => ResponseTemplate::JSON_SCHEMA,
             What::Fixture => Fixture::JSON_SCHEMA,
+            What::Format => Format::JSON_SCHEMA,
         }
     }
 }

@@ -201,7 +201,10 @@ fn update_case(path: &Path, case: &str) -> Result<String, String> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    write_whole(path, text).map_err(|error| error.to_string())
+    match write_whole(path, text) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// What a file is to hold: the template, or what is there with the template in it, where that is the

@@ -9,6 +9,7 @@ use unjinja::chat_template::{ChatTemplate, LoadError, LoadOptions, Source};
 use unjinja::check::{Case, Expected, Fixture, FixtureError, free_name, is_fixture};
 use unjinja::derive::{Derivation, DeriveOptions, Row};
 use unjinja::files::read_text;
+use unjinja::response_schema::ResponseSchema;
 use unjinja::{
     Diagnostic, ParserOptions, Position, ResponseTemplate, TemplateError, Tools, Value, json, parse,
 };
@@ -115,6 +116,8 @@ impl Target {
         match ResponseTemplate::find_in(&text) {
             _ if has_cases => Kind::Fixture(file),
             Ok(_) => Kind::Template(file),
+            // Reading it says why a response schema can't be replayed.
+            Err(_) if ResponseSchema::find_in(&text) == Some("") => Kind::Template(file),
             Err(_) => Kind::ChatTemplate,
         }
     }

@@ -17,6 +17,18 @@ fn each_means_what_the_table_says() {
         "other.json",
         r#"{"start_anchor": "<bot>", "fields": {"text": {"close": "<end>"}}}"#,
     );
+    let schema = r#"{"type": "object", "x-regex": "PATTERN",
+        "properties": {"thinking": {"type": "string"}, "content": {"type": "string"}}}"#;
+    place.write(
+        "schema.json",
+        schema.replace(
+            "PATTERN",
+            "^(?:<t>(?P<thinking>.*?)</t>)?(?P<content>.*?)(?:<end>|$)",
+        ),
+    );
+    // Where the thoughts are all there is, it takes the end for content, which no template does.
+    let odd = r"(?:<t>(?P<thinking>.+?)</t>)?(?P<content>.+?)?(?:<end>|$)";
+    place.write("odd.json", schema.replace("PATTERN", odd));
     let lossy = CHAT_TEMPLATE.replace(
         "m.content",
         "(m.reasoning_content or '') + (m.content or '')",
@@ -37,6 +49,7 @@ fn each_means_what_the_table_says() {
                 ("lint template.json", ""),
                 ("diff template.json template.json", ""),
                 ("derive chat.jinja", ""),
+                ("convert schema.json --alone", ""),
                 ("analyze chat.jinja", ""),
                 ("caps chat.jinja", ""),
                 ("new chat.jinja -o -", ""),
@@ -65,6 +78,7 @@ fn each_means_what_the_table_says() {
                 ("analyze refusing.jinja", ""),
                 ("caps refusing.jinja", ""),
                 ("derive lossy.jinja", ""),
+                ("convert odd.json --alone", ""),
             ],
         ),
         (
@@ -79,6 +93,8 @@ fn each_means_what_the_table_says() {
                 ("lint refused.json", ""),
                 ("diff template.json refused.json", ""),
                 ("derive nothing.json", ""),
+                ("convert template.json", ""),
+                ("convert refused.json", ""),
                 ("derive turnless.jinja", ""),
                 ("derive invalid.jinja", ""),
                 ("new turnless.jinja -o -", ""),

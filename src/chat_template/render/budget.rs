@@ -1,21 +1,28 @@
 //! What a template may spend, since anybody may have written it.
 //!
-//! minijinja counts instructions. What a single instruction may do (to join, to repeat, to
-//! replace) is bounded by the bytes that it makes, and what neither catches by the clock.
+//! minijinja counts instructions. What a single instruction does, whether it joins, repeats, compares
+//! or searches, is counted here in one unit, bytes: those of a text or a list that is made, a share of
+//! those that are only read, and a few for each value that is looked at. All of it is asked for before
+//! it is done. What neither catches, the clock does.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use minijinja::{Error, ErrorKind};
+use super::made;
+use minijinja::{Error, ErrorKind, Value};
 
 /// Instructions that a template may run. Templates in use take some ten thousand.
 pub(super) const MAX_STEPS: u64 = 5_000_000;
 /// How deeply macros and includes may call each other.
 pub(super) const MAX_RECURSION: usize = 200;
-/// Bytes of text and of list items that a template may make, all of them counted.
+/// Bytes that a template may make, with those that stand for what it reads and looks at.
 const MAX_BYTES: usize = 256 << 20;
+/// So many bytes are read in the time that it takes to make one.
+const READ_PER_MADE: usize = 8;
+/// To look at a value takes as long as to make so many bytes.
+const LOOK: usize = 64;
 /// Bytes of a single text or list: what takes long with more of them can't be interrupted.
-const MAX_PIECE: usize = 16 << 20;
+pub(super) const MAX_PIECE: usize = 16 << 20;
 /// Pieces from this size on are an occasion to look at the clock.
 const LARGE_PIECE: usize = 16 << 10;
 /// How long it may take.
@@ -34,6 +41,7 @@ pub(super) struct Spending(());
 
 impl Spending {
     pub(super) fn begin() -> Spending {
+        made::free();
         LEFT.set(MAX_BYTES);
         ENDS.set(Some(Instant::now() + MAX_TIME));
         Spending(())
@@ -43,29 +51,63 @@ impl Spending {
 impl Drop for Spending {
     fn drop(&mut self) {
         ENDS.set(None);
+        made::free();
     }
 }
 
 /// Notes that so many bytes are about to be made.
 pub(super) fn spend(bytes: usize) -> Result<(), Error> {
-    if bytes > MAX_PIECE {
-        return Err(exhausted(format!(
-            "the template makes a text or a list of more than {} MiB",
-            MAX_PIECE >> 20
-        )));
-    }
-    match LEFT.get().checked_sub(bytes) {
-        Some(left) => LEFT.set(left),
-        None => {
-            return Err(exhausted(format!(
-                "the template makes more than {} MiB of text",
-                MAX_BYTES >> 20
-            )));
-        }
-    }
+    limit(bytes)?;
+    take(bytes)?;
     match bytes < LARGE_PIECE {
         true => tick(),
         false => look_at_clock(),
+    }
+}
+
+/// Refuses a text or a list that is too large.
+pub(super) fn limit(bytes: usize) -> Result<(), Error> {
+    match bytes > MAX_PIECE {
+        true => Err(too_large()),
+        false => Ok(()),
+    }
+}
+
+/// The error of a text or a list that is too large.
+pub(super) fn too_large() -> Error {
+    exhausted(format!(
+        "the template makes a text or a list of more than {} MiB",
+        MAX_PIECE >> 20
+    ))
+}
+
+/// Notes that so many items are about to be made, or copied.
+pub(super) fn spend_items(count: usize) -> Result<(), Error> {
+    spend(count.saturating_mul(size_of::<Value>()))
+}
+
+/// Notes that a text of so many bytes is about to be read.
+pub(super) fn read(bytes: usize) -> Result<(), Error> {
+    take(bytes / READ_PER_MADE)?;
+    tick()
+}
+
+/// Notes that so many values are about to be looked at.
+pub(super) fn look(count: usize) -> Result<(), Error> {
+    take(count.saturating_mul(LOOK))?;
+    tick()
+}
+
+fn take(bytes: usize) -> Result<(), Error> {
+    match LEFT.get().checked_sub(bytes) {
+        Some(left) => {
+            LEFT.set(left);
+            Ok(())
+        }
+        None => Err(exhausted(format!(
+            "the template makes or reads more than {} MiB",
+            MAX_BYTES >> 20
+        ))),
     }
 }
 

@@ -3,8 +3,12 @@
 //! minijinja sees to it that nothing nests too deeply, but for these, which it goes through with a
 //! function that calls itself: too many of them would exhaust the stack.
 
-use minijinja::machinery::{CompiledTemplate, TemplateConfig, Token, tokenize};
+use minijinja::machinery::{
+    CodeGenerator, CompiledTemplate, TemplateConfig, Token, parse, tokenize,
+};
 use minijinja::{Error, ErrorKind};
+
+use super::constants;
 
 /// Chains longer than this are refused.
 const MAX_LENGTH: usize = 2_000;
@@ -13,13 +17,35 @@ const SHORT: usize = 100;
 /// The stack for the others: enough for the longest, where nothing is optimized.
 const STACK: usize = 256 << 20;
 
+/// Templates longer than this are refused; compiled, each byte of theirs takes some sixty.
+pub(super) const MAX_TEMPLATE: usize = 2 << 20;
+
 /// Compiles a template.
 pub(super) fn compiled<'t>(
     name: &'t str,
     jinja: &'t str,
     config: &TemplateConfig,
 ) -> Result<CompiledTemplate<'t>, Error> {
-    let compile = || CompiledTemplate::new(name, jinja, config);
+    if jinja.len() > MAX_TEMPLATE {
+        let most = MAX_TEMPLATE >> 20;
+        let detail = format!("the chat template is longer than {most} MiB");
+        return Err(Error::new(ErrorKind::SyntaxError, detail));
+    }
+    let compile = || {
+        let template = parse(jinja, name, config.syntax_config.clone())?;
+        constants::check(&template)?;
+        let mut generator = CodeGenerator::new(name, jinja);
+        generator.compile_stmt(&template);
+        let buffer_size_hint = generator.buffer_size_hint();
+        let (instructions, blocks) = generator.finish();
+        Ok(CompiledTemplate {
+            instructions,
+            blocks,
+            buffer_size_hint,
+            syntax_config: config.syntax_config.clone(),
+            initial_auto_escape: (config.default_auto_escape)(name),
+        })
+    };
     match longest(jinja, config) {
         0..=SHORT => compile(),
         length if length <= MAX_LENGTH => std::thread::scope(|scope| {

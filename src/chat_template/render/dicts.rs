@@ -8,16 +8,22 @@ use minijinja::value::{Object, ObjectRepr, from_args};
 use minijinja::{Error, State, Value};
 
 use super::kinds::check_key;
-use super::{budget, items};
+use super::{budget, items, made};
 
 /// The methods that the sandbox of the reference lets templates see.
 pub(super) const METHODS: [&str; 5] = ["items", "keys", "values", "get", "copy"];
 
 /// A method that is named and not called.
-#[derive(Debug)]
 struct Method {
     map: Value,
     name: String,
+}
+
+/// What it is a method of may be large.
+impl fmt::Debug for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Method").finish_non_exhaustive()
+    }
 }
 
 impl Object for Method {
@@ -79,8 +85,7 @@ pub(super) fn call_method(
         }
         "copy" => {
             let () = from_args(args)?;
-            let length = map.len().unwrap_or(0);
-            budget::spend(length.saturating_mul(2 * size_of::<Value>()))?;
+            budget::spend_items(map.len().unwrap_or(0).saturating_mul(2))?;
             // A mapping never changes, so it is as good as its copy.
             Ok(Some(map.clone()))
         }
@@ -94,8 +99,20 @@ pub(super) fn from_keys(args: &[Value]) -> Result<Value, Error> {
     let (keys, value) = from_args::<(Value, Option<Value>)>(args)?;
     let value = value.unwrap_or_else(|| Value::from(()));
     let pair = |key: Value| check_key(&key).map(|()| (key, value.clone()));
-    let pairs = items::items(&keys)?.map(pair);
+    let pairs = items::collected(&keys)?.into_iter().map(pair);
     let pairs = pairs.collect::<Result<Vec<_>, Error>>()?;
-    budget::spend(pairs.len() * 2 * size_of::<Value>())?;
+    budget::spend_items(pairs.len().saturating_mul(2))?;
     Ok(Value::from_pairs(pairs))
+}
+
+/// The mapping that a template has written down: keys and values in turn.
+pub(super) fn of_list(list: &Value) -> Result<Value, Error> {
+    let parts = items::collected(list)?;
+    let mut pairs = Vec::new();
+    let mut parts = parts.into_iter();
+    while let (Some(key), Some(item)) = (parts.next(), parts.next()) {
+        check_key(&key)?;
+        pairs.push((key, item));
+    }
+    made::noted(Value::from_pairs(pairs))
 }

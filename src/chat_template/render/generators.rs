@@ -5,7 +5,7 @@ use std::sync::Arc;
 use minijinja::value::{Enumerator, Object, ObjectRepr};
 use minijinja::{Error, Value};
 
-use super::budget;
+use super::{items, made};
 
 /// The items that a filter has let through or made.
 #[derive(Debug)]
@@ -13,9 +13,7 @@ pub(super) struct Generator(Vec<Value>);
 
 impl Generator {
     pub(super) fn of(items: &Value) -> Result<Value, Error> {
-        let items: Vec<Value> = items.try_iter()?.collect();
-        budget::spend(items.len() * size_of::<Value>())?;
-        Ok(Generator::holding(items))
+        made::noted(Generator::holding(items::collected(items)?))
     }
 
     pub(super) fn holding(items: Vec<Value>) -> Value {
@@ -39,6 +37,8 @@ impl Object for Generator {
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Values(self.0.clone())
+        let generator = self.clone();
+        let items = (0..self.0.len()).map(move |index| generator.0[index].clone());
+        Enumerator::Iter(Box::new(items))
     }
 }

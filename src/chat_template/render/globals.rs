@@ -8,6 +8,7 @@ use minijinja::{Environment, Error, ErrorKind, State, Value};
 
 use super::error::invalid;
 use super::kinds::check_key;
+use super::namespaces::Namespace;
 use super::{budget, dicts, items, printing};
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
@@ -17,8 +18,6 @@ pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_function("range", range);
     environment.add_function("cycler", cycler);
     environment.add_function("joiner", joiner);
-    // minijinja has this one of its own; it would print all there is.
-    environment.remove_global("debug");
 }
 
 /// The function `dict`, which has the method `fromkeys`.
@@ -33,7 +32,7 @@ impl Object for Dict {
     fn call(self: &Arc<Self>, _state: &mut State<'_, '_>, args: &[Value]) -> Result<Value, Error> {
         let (positional, named) = from_args::<(Rest<Value>, Kwargs)>(args)?;
         let pairs = given_pairs(&positional, &named)?;
-        budget::spend(pairs.len() * 2 * size_of::<Value>())?;
+        budget::spend_items(pairs.len().saturating_mul(2))?;
         Ok(Value::from_pairs(pairs))
     }
 
@@ -56,19 +55,23 @@ fn pairs_of(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
         .as_object()
         .filter(|map| map.repr() == ObjectRepr::Map)
     {
-        return Ok(map.try_iter_pairs().into_iter().flatten().collect());
+        budget::spend_items(value.len().unwrap_or(0).saturating_mul(2))?;
+        let pairs = map.try_iter_pairs().into_iter().flatten();
+        return pairs
+            .map(|(key, item)| check_key(&key).map(|()| (key, item)))
+            .collect();
     }
     if value.is_none() {
         return Err(invalid("none is no mapping"));
     }
     let pair = |item: Value| {
-        let both: Vec<Value> = items::items(&item)?.collect();
+        let both = items::collected(&item)?;
         match <[Value; 2]>::try_from(both) {
             Ok([key, value]) => check_key(&key).map(|()| (key, value)),
             Err(_) => Err(invalid("a mapping is made of pairs")),
         }
     };
-    items::items(value)?.map(pair).collect()
+    items::collected(value)?.into_iter().map(pair).collect()
 }
 
 /// What `dict` and `namespace` are given: at most one mapping or list of pairs, and names.
@@ -88,23 +91,11 @@ fn given_pairs(positional: &[Value], named: &Kwargs) -> Result<Vec<(Value, Value
 
 fn namespace(positional: Rest<Value>, named: Kwargs) -> Result<Value, Error> {
     let pairs = given_pairs(&positional, &named)?;
-    let is_private = |key: &Value| key.as_str().is_some_and(|name| name.starts_with('_'));
-    if pairs.iter().any(|(key, _)| is_private(key)) {
-        refuse_private()?;
-    }
-    let values = minijinja::value::ValueOrKwargs::from(Value::from_pairs(pairs));
-    minijinja::functions::namespace(Some(values))
-}
-
-/// Namespaces take no names that begin with an underscore.
-pub(super) fn refuse_private() -> Result<(), Error> {
-    Err(invalid(
-        "the names in a namespace can't begin with an underscore",
-    ))
+    Namespace::of(pairs)
 }
 
 fn raise(message: &Value) -> Result<Value, Error> {
-    let message = printing::str(message);
+    let message = printing::str(message)?;
     Err(invalid(format!("{}{message}", super::error::RAISED)))
 }
 
@@ -125,13 +116,12 @@ fn range(start: i64, stop: Option<i64>, step: Option<i64>) -> Result<Value, Erro
     if count > MAX_RANGE {
         return Err(invalid(format!("a range has at most {MAX_RANGE} numbers")));
     }
-    budget::spend(count as usize * size_of::<Value>())?;
+    budget::spend_items(count as usize)?;
     let numbers = (0..count).map(|index| Value::from((start + index * step) as i64));
     Ok(numbers.collect())
 }
 
 /// Gives one value after the other, over and over.
-#[derive(Debug)]
 struct Cycler {
     values: Vec<Value>,
     place: AtomicUsize,
@@ -151,6 +141,13 @@ impl Cycler {
     fn current(&self) -> Value {
         let place = self.place.load(Ordering::Relaxed);
         self.values[place % self.values.len()].clone()
+    }
+}
+
+/// What it is printed as; what it holds may be large.
+impl std::fmt::Debug for Cycler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cycler").finish_non_exhaustive()
     }
 }
 
@@ -186,7 +183,6 @@ impl Object for Cycler {
 }
 
 /// Gives nothing at first, and the separator from then on.
-#[derive(Debug)]
 struct Joiner {
     separator: Value,
     used: AtomicBool,
@@ -197,6 +193,13 @@ fn joiner(separator: Option<Value>) -> Value {
         separator: separator.unwrap_or_else(|| Value::from(", ")),
         used: AtomicBool::new(false),
     })
+}
+
+/// What it is printed as; what it holds may be large.
+impl std::fmt::Debug for Joiner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Joiner").finish_non_exhaustive()
+    }
 }
 
 impl Object for Joiner {

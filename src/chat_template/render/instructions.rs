@@ -2,7 +2,7 @@
 //!
 //! minijinja can be given filters and functions, but not operators. So the instructions for
 //! operators, comparisons and slices, and those that write a list down, become calls of functions;
-//! and where a loop or a macro begins, the clock is looked at.
+//! what calls return is taken note of; and where a loop or a macro begins, the clock is looked at.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -11,25 +11,33 @@ use minijinja::machinery::{CompiledTemplate, Instruction, Instructions};
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Value};
 
+use super::kinds::check_key;
 use super::lists::{CHANGING, List};
-use super::{budget, dicts, generators, globals, operators, ordering, slices};
+use super::{budget, dicts, generators, made, namespaces, operators, ordering, slices};
 
 const ADD: &str = "__add";
 const CONCAT: &str = "__concat";
 const MULTIPLY: &str = "__multiply";
 const REMAINDER: &str = "__remainder";
 const LIST: &str = "__list";
+const MADE: &str = "__made";
+const MAPPING: &str = "__mapping";
+const MADE_ELSEWHERE: &str = "__made_elsewhere";
 const TICK: &str = "__tick";
 const METHOD: &str = "__method";
 const ITEM: &str = "__item";
+const KEY: &str = "__key";
 const ITERABLE: &str = "__iterable";
 const GENERATOR: &str = "__generator";
 const IN_FULL: &str = "__in_full";
-const PRIVATE: &str = "__private";
+const SET: &str = "__set";
 const SLICE: &str = "__slice";
 const NEGATE: &str = "__negate";
 const CONTAINED: &str = "__contained";
 const UNPACKABLE: &str = "__unpackable";
+const SPREAD: &str = "__spread";
+const NAMED: &str = "__named";
+const COMPARED: &str = "__compared";
 const CYCLABLE: &str = "__cyclable";
 const EQUAL: &str = "__equal";
 const UNEQUAL: &str = "__unequal";
@@ -37,6 +45,51 @@ const LESS: &str = "__less";
 const LESS_OR_EQUAL: &str = "__less_or_equal";
 const GREATER: &str = "__greater";
 const GREATER_OR_EQUAL: &str = "__greater_or_equal";
+
+/// Filters that make nothing that holds anything else, or nothing new.
+const PLAIN_FILTERS: [&str; 22] = [
+    "trim",
+    "tojson",
+    "upper",
+    "lower",
+    "title",
+    "string",
+    "join",
+    "length",
+    "count",
+    "replace",
+    "indent",
+    "capitalize",
+    "int",
+    "float",
+    "abs",
+    "round",
+    "escape",
+    "e",
+    "safe",
+    "default",
+    "d",
+    "first",
+];
+
+/// Methods that make nothing that holds anything else, or nothing new.
+const PLAIN_METHODS: [&str; 15] = [
+    "strip",
+    "lstrip",
+    "rstrip",
+    "startswith",
+    "endswith",
+    "replace",
+    "upper",
+    "lower",
+    "title",
+    "capitalize",
+    "join",
+    "format",
+    "find",
+    "count",
+    "get",
+];
 
 /// The filters that make generators in Python.
 const GENERATING: [&str; 8] = [
@@ -51,41 +104,52 @@ const GENERATING: [&str; 8] = [
 ];
 
 /// Raw text longer than this is written by way of the formatter, which counts it.
-const SHORT_TEXT: usize = 64;
+const SHORT_TEXT: usize = 32;
 
-/// Replaces the instructions, and adds the functions that they call.
-pub(super) fn replace(compiled: &mut CompiledTemplate<'_>, environment: &mut Environment<'_>) {
-    environment.add_function(ADD, operators::add);
-    environment.add_function(CONCAT, operators::concat);
-    environment.add_function(MULTIPLY, operators::multiply);
-    environment.add_function(REMAINDER, operators::remainder);
-    environment.add_function(LIST, |list: &Value| List::copy_of(list));
-    environment.add_function(TICK, budget::tick);
-    environment.add_function(METHOD, dicts::method_or_attribute);
-    environment.add_function(ITEM, dicts::item_or_method);
-    environment.add_function(ITERABLE, operators::iterable);
-    environment.add_function(GENERATOR, generators::Generator::of);
-    environment.add_function(IN_FULL, operators::in_full);
-    environment.add_function(SLICE, slices::slice);
-    environment.add_function(NEGATE, operators::negate);
-    environment.add_function(PRIVATE, |_: &Value, _: &Value| globals::refuse_private());
-    environment.add_function(CONTAINED, operators::contained);
-    environment.add_function(UNPACKABLE, operators::unpackable);
-    environment.add_function(CYCLABLE, operators::cyclable);
+/// Adds the functions that are called in place of instructions.
+pub(super) fn add_to(environment: &mut Environment<'_>) {
+    environment.add_filter(ADD, operators::add);
+    environment.add_filter(CONCAT, operators::concat);
+    environment.add_filter(MULTIPLY, operators::multiply);
+    environment.add_filter(REMAINDER, operators::remainder);
+    environment.add_filter(LIST, List::copy_of);
+    environment.add_filter(MADE, made::written_down);
+    environment.add_filter(MAPPING, dicts::of_list);
+    environment.add_filter(MADE_ELSEWHERE, |value: &Value| made::noted(value.clone()));
+    environment.add_filter(TICK, budget::tick);
+    environment.add_filter(METHOD, dicts::method_or_attribute);
+    environment.add_filter(ITEM, dicts::item_or_method);
+    environment.add_filter(KEY, |key: &Value| check_key(key).map(|()| key.clone()));
+    environment.add_filter(ITERABLE, operators::iterable);
+    environment.add_filter(GENERATOR, generators::Generator::of);
+    environment.add_filter(IN_FULL, operators::in_full);
+    environment.add_filter(SET, namespaces::set);
+    environment.add_filter(SLICE, slices::slice);
+    environment.add_filter(NEGATE, operators::negate);
+    environment.add_filter(CONTAINED, operators::contained);
+    environment.add_filter(UNPACKABLE, operators::unpackable);
+    environment.add_filter(SPREAD, operators::spread);
+    environment.add_filter(NAMED, operators::named);
+    environment.add_filter(COMPARED, operators::compared);
+    environment.add_filter(CYCLABLE, operators::cyclable);
     let order = |accept: fn(Ordering) -> bool| {
         move |left: &Value, right: &Value| {
             let order = ordering::compare(left, right)?;
             Ok(accept(order) && !ordering::is_nan(left) && !ordering::is_nan(right))
         }
     };
-    environment.add_function(EQUAL, ordering::equal);
-    environment.add_function(UNEQUAL, |left: &Value, right: &Value| {
+    environment.add_filter(EQUAL, ordering::equal);
+    environment.add_filter(UNEQUAL, |left: &Value, right: &Value| {
         ordering::equal(left, right).map(|equal| !equal)
     });
-    environment.add_function(LESS, order(Ordering::is_lt));
-    environment.add_function(LESS_OR_EQUAL, order(Ordering::is_le));
-    environment.add_function(GREATER, order(Ordering::is_gt));
-    environment.add_function(GREATER_OR_EQUAL, order(Ordering::is_ge));
+    environment.add_filter(LESS, order(Ordering::is_lt));
+    environment.add_filter(LESS_OR_EQUAL, order(Ordering::is_le));
+    environment.add_filter(GREATER, order(Ordering::is_gt));
+    environment.add_filter(GREATER_OR_EQUAL, order(Ordering::is_ge));
+}
+
+/// Replaces the instructions of a template.
+pub(super) fn replace(compiled: &mut CompiledTemplate<'_>) {
     let all = || std::iter::once(&compiled.instructions).chain(compiled.blocks.values());
     let changes_lists = all().any(changes_lists);
     let macros: Vec<HashSet<u32>> = all().map(macro_starts).collect();
@@ -188,8 +252,9 @@ fn rebuilt<'s>(
         let previous = index.checked_sub(1).and_then(|before| old.get(before));
         piece.extend(match (previous, instruction) {
             (Some(Instruction::LoadConst(key)), Instruction::GetItem) if names_method(key) => {
-                vec![Instruction::CallFunction(ITEM, Some(2))]
+                vec![call(ITEM, 2)]
             }
+            (Some(Instruction::LoadConst(_)), Instruction::GetItem) => vec![instruction.clone()],
             _ => replacement(instruction, changes_lists),
         });
         pieces.push(piece);
@@ -221,17 +286,26 @@ fn names_method(key: &Value) -> bool {
         .is_some_and(|key| dicts::METHODS.contains(&key))
 }
 
+/// Calls one of our functions.
+///
+/// They are filters, which no variable of the template can stand in front of.
+fn call<'s>(name: &'s str, arguments: u16) -> Instruction<'s> {
+    // Filters that are not looked up more often than others have this number.
+    const UNNUMBERED: u8 = !0;
+    Instruction::ApplyFilter(name, Some(arguments), UNNUMBERED)
+}
+
 fn tick<'s>() -> [Instruction<'s>; 2] {
-    [
-        Instruction::CallFunction(TICK, Some(0)),
-        Instruction::DiscardTop,
-    ]
+    [call(TICK, 0), Instruction::DiscardTop]
 }
 
 fn replacement<'s>(old: &Instruction<'s>, changes_lists: bool) -> Vec<Instruction<'s>> {
-    let binary = |name| vec![Instruction::CallFunction(name, Some(2))];
-    let unary = |name| Instruction::CallFunction(name, Some(1));
-    let as_list = |old: &Instruction<'s>| vec![old.clone(), unary(LIST)];
+    let binary = |name| vec![call(name, 2)];
+    let unary = |name| call(name, 1);
+    let made = |old: &Instruction<'s>| {
+        let note = if changes_lists { LIST } else { MADE };
+        vec![old.clone(), unary(note)]
+    };
     match old {
         Instruction::Add => binary(ADD),
         Instruction::StringConcat => binary(CONCAT),
@@ -244,18 +318,32 @@ fn replacement<'s>(old: &Instruction<'s>, changes_lists: bool) -> Vec<Instructio
         Instruction::Gt => binary(GREATER),
         Instruction::Gte => binary(GREATER_OR_EQUAL),
         Instruction::In => binary(CONTAINED),
-        Instruction::Neg => vec![unary(NEGATE)],
-        Instruction::GetAttr(name) if dicts::METHODS.contains(name) => vec![
-            Instruction::LoadConst(Value::from(*name)),
-            Instruction::CallFunction(METHOD, Some(2)),
-        ],
-        Instruction::SetAttr(name) if name.starts_with('_') => {
-            vec![
-                Instruction::CallFunction(PRIVATE, Some(2)),
-                Instruction::DiscardTop,
-            ]
+        // minijinja compares; what it is given is counted before.
+        Instruction::CompareAndPreserve(_) => {
+            vec![call(COMPARED, 2), Instruction::UnpackList(2), old.clone()]
         }
+        Instruction::Neg => vec![unary(NEGATE)],
+        Instruction::GetItem => vec![unary(KEY), old.clone()],
+        Instruction::GetAttr(name) if dicts::METHODS.contains(name) => {
+            vec![Instruction::LoadConst(Value::from(*name)), call(METHOD, 2)]
+        }
+        Instruction::SetAttr(name) => vec![
+            Instruction::LoadConst(Value::from(*name)),
+            call(SET, 3),
+            Instruction::DiscardTop,
+        ],
         Instruction::UnpackList(_) => vec![unary(UNPACKABLE), old.clone()],
+        Instruction::UnpackLists(count) => vec![
+            Instruction::BuildList(Some(*count)),
+            unary(SPREAD),
+            Instruction::UnpackLists(1),
+        ],
+        Instruction::MergeKwargs(count) => vec![
+            Instruction::BuildList(Some(*count)),
+            unary(NAMED),
+            Instruction::UnpackList(*count),
+            old.clone(),
+        ],
         // What has been calculated when the template was compiled may be a list that is not there
         // yet.
         Instruction::LoadConst(value) if value.kind() == ValueKind::Iterable => {
@@ -277,14 +365,18 @@ fn replacement<'s>(old: &Instruction<'s>, changes_lists: bool) -> Vec<Instructio
             Instruction::DiscardTop,
             old.clone(),
         ],
-        Instruction::BuildList(_) if changes_lists => as_list(old),
+        Instruction::BuildList(_) => made(old),
+        Instruction::BuildTuple(_) => vec![old.clone(), unary(MADE)],
+        Instruction::BuildMap(count) => {
+            vec![Instruction::BuildList(Some(2 * count)), unary(MAPPING)]
+        }
         Instruction::LoadConst(value)
             if changes_lists && value.kind() == ValueKind::Seq && !value.is_tuple() =>
         {
-            as_list(old)
+            made(old)
         }
         Instruction::PushLoop(_) => vec![unary(ITERABLE), old.clone()],
-        Instruction::Slice => vec![Instruction::CallFunction(SLICE, Some(4))],
+        Instruction::Slice => vec![call(SLICE, 4)],
         Instruction::ApplyFilter(name, count, _) if GENERATING.contains(name) => {
             let is_checked = *count == Some(1);
             let check = is_checked.then(|| unary(ITERABLE));
@@ -292,6 +384,15 @@ fn replacement<'s>(old: &Instruction<'s>, changes_lists: bool) -> Vec<Instructio
                 .into_iter()
                 .chain([old.clone(), unary(GENERATOR)])
                 .collect()
+        }
+        Instruction::ApplyFilter(name, ..) if !PLAIN_FILTERS.contains(name) => {
+            vec![old.clone(), unary(MADE_ELSEWHERE)]
+        }
+        Instruction::CallMethod(name, _) if !PLAIN_METHODS.contains(name) => {
+            vec![old.clone(), unary(MADE_ELSEWHERE)]
+        }
+        Instruction::CallFunction(..) | Instruction::CallObject(_) => {
+            vec![old.clone(), unary(MADE_ELSEWHERE)]
         }
         Instruction::Iterate(_) => std::iter::once(old.clone()).chain(tick()).collect(),
         Instruction::EmitRaw(text) if text.len() > SHORT_TEXT => {

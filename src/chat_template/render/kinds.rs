@@ -3,6 +3,7 @@
 use minijinja::value::ValueKind;
 use minijinja::{Error, Value};
 
+use super::budget;
 use super::error::invalid;
 
 /// Whether a value is one of minijinja's own objects, which it does not name in public.
@@ -26,15 +27,20 @@ pub(super) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// Refuses what can't be a key: lists and mappings.
+/// Refuses what can't be a key: lists and mappings, also within tuples.
+///
+/// To find a key, minijinja goes through all that it holds, which may be the same tuple over and over.
+/// So it is gone through here before, and counted.
 pub(super) fn check_key(key: &Value) -> Result<(), Error> {
-    let is_key = match key.kind() {
-        ValueKind::Map => false,
-        ValueKind::Seq => key.is_tuple(),
-        _ => true,
-    };
-    match is_key {
-        true => Ok(()),
-        false => Err(invalid(format!("{} can't be a key", type_name(key)))),
+    match key.kind() {
+        ValueKind::Seq if key.is_tuple() => {
+            budget::look(key.len().unwrap_or(0))?;
+            key.try_iter()?.try_for_each(|part| check_key(&part))
+        }
+        ValueKind::Map | ValueKind::Seq => {
+            Err(invalid(format!("{} can't be a key", type_name(key))))
+        }
+        ValueKind::String => budget::read(key.as_str().map_or(0, str::len)),
+        _ => Ok(()),
     }
 }

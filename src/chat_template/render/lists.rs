@@ -11,7 +11,7 @@ use minijinja::value::{Enumerator, Object, ObjectRepr, from_args};
 use minijinja::{Error, ErrorKind, State, Value};
 
 use super::error::invalid;
-use super::{budget, ordering};
+use super::{budget, items, made, ordering};
 
 /// The methods that change a list.
 pub(super) const CHANGING: [&str; 8] = [
@@ -19,19 +19,38 @@ pub(super) const CHANGING: [&str; 8] = [
 ];
 
 /// A list that can be changed.
-#[derive(Debug)]
 pub(super) struct List(Mutex<Vec<Value>>);
+
+/// A list may hold itself.
+impl std::fmt::Debug for List {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("List").finish_non_exhaustive()
+    }
+}
 
 impl List {
     /// A list of the items of another one, and so for the lists in it.
     pub(super) fn copy_of(list: &Value) -> Result<Value, Error> {
-        let items = list.try_iter()?.map(|item| match is_plain_list(&item) {
+        made::note(list)?;
+        let items = items::collected(list)?.into_iter();
+        let items = items.map(|item| match is_plain_list(&item) {
             true => List::copy_of(&item),
             false => Ok(item),
         });
         let items = items.collect::<Result<Vec<Value>, Error>>()?;
-        budget::spend(items.len() * size_of::<Value>())?;
-        Ok(Value::from_object(List(Mutex::new(items))))
+        made::noted(Value::from_object(List(Mutex::new(items))))
+    }
+
+    /// The items of now, whatever becomes of the list meanwhile.
+    fn copied(&self) -> Result<Vec<Value>, Error> {
+        let items = self.items();
+        budget::spend_items(items.len())?;
+        Ok(items.clone())
+    }
+
+    pub(super) fn empty(&self) {
+        let items = std::mem::take(&mut *self.items());
+        drop(items);
     }
 
     fn items(&self) -> MutexGuard<'_, Vec<Value>> {
@@ -68,19 +87,24 @@ impl Object for List {
         match method {
             "append" => {
                 let (item,) = from_args::<(Value,)>(args)?;
-                budget::spend(size_of::<Value>())?;
+                made::note(&item)?;
+                budget::spend_items(1)?;
+                budget::limit(self.items().len() * size_of::<Value>())?;
                 self.items().push(item);
             }
             "extend" => {
                 let (more,) = from_args::<(Value,)>(args)?;
-                let more: Vec<Value> = more.try_iter()?.collect();
-                budget::spend(more.len() * size_of::<Value>())?;
+                let more = items::collected(&more)?;
+                more.iter().try_for_each(made::note)?;
+                budget::limit((self.items().len() + more.len()) * size_of::<Value>())?;
                 self.items().extend(more);
             }
             "insert" => {
                 let (index, item) = from_args::<(i64, Value)>(args)?;
-                budget::spend(size_of::<Value>())?;
+                made::note(&item)?;
                 let mut items = self.items();
+                // All behind it are moved.
+                budget::spend_items(items.len() + 1)?;
                 let at = bounded(index, items.len());
                 items.insert(at, item);
             }
@@ -91,7 +115,7 @@ impl Object for List {
             "remove" => {
                 let (item,) = from_args::<(Value,)>(args)?;
                 // The list may hold itself: it can't be kept from being read meanwhile.
-                let items = self.items().clone();
+                let items = self.copied()?;
                 for (at, known) in items.iter().enumerate() {
                     if ordering::equal(known, &item)? {
                         self.items().remove(at);
@@ -106,11 +130,12 @@ impl Object for List {
             }
             "reverse" => {
                 let () = from_args(args)?;
+                budget::look(self.items().len())?;
                 self.items().reverse();
             }
             "sort" => {
                 let () = from_args(args)?;
-                let items = self.items().clone();
+                let items = self.copied()?;
                 let keyed = items.into_iter().map(|item| (item.clone(), item)).collect();
                 let sorted = ordering::sorted(keyed, false)?;
                 *self.items() = sorted.into_iter().map(|(_, item)| item).collect();
@@ -137,6 +162,7 @@ pub(super) fn call_method(
             let length = list.len().unwrap_or(0);
             let start = bounded(start.unwrap_or(0), length);
             let stop = bounded(stop.unwrap_or(length as i64), length);
+            budget::look(stop)?;
             for (index, known) in list.try_iter()?.take(stop).enumerate().skip(start) {
                 if ordering::equal(&known, &item)? {
                     return Ok(Some(Value::from(index)));
@@ -154,9 +180,7 @@ pub(super) fn call_method(
         }
         "copy" if !list.is_tuple() => {
             let () = from_args(args)?;
-            let items: Vec<Value> = list.try_iter()?.collect();
-            budget::spend(items.len() * size_of::<Value>())?;
-            Value::from(items)
+            Value::from(items::collected(list)?)
         }
         _ => return Ok(None),
     }))
@@ -165,6 +189,7 @@ pub(super) fn call_method(
 impl List {
     fn pop(&self, index: i64) -> Result<Value, Error> {
         let mut items = self.items();
+        budget::look(if index == -1 { 1 } else { items.len() })?;
         let length = items.len() as i64;
         let at = if index < 0 { index + length } else { index };
         if items.is_empty() || at < 0 || at >= length {

@@ -12,7 +12,10 @@ pub(super) fn call(
     method: &str,
     args: &[Value],
 ) -> Result<Value, Error> {
-    budget::tick()?;
+    budget::look(1)?;
+    if let Some(text) = value.as_str() {
+        count(text, method, args)?;
+    }
     if let Some(text) = value.as_str().filter(|_| value.kind() == ValueKind::String)
         && let Some(result) = strings::call_method(text, method, args)?
     {
@@ -35,4 +38,20 @@ pub(super) fn call(
         value,
         contrib(state, value, method, args)?,
     ))
+}
+
+/// Counts what a method of a string reads and makes; what is made beyond its text, it counts itself.
+fn count(text: &str, method: &str, args: &[Value]) -> Result<(), Error> {
+    let given = args
+        .iter()
+        .map(|value| value.as_bytes().map_or(0, <[u8]>::len));
+    budget::read(given.sum())?;
+    match method {
+        "startswith" | "endswith" if args.len() == 1 => Ok(()),
+        "startswith" | "endswith" | "find" | "rfind" | "index" | "rindex" | "count" => {
+            budget::read(text.len())
+        }
+        _ if method.starts_with("is") => budget::read(text.len()),
+        _ => budget::spend(text.len()),
+    }
 }

@@ -3,10 +3,10 @@
 //! minijinja parses and runs the templates. What Python does otherwise is supplied here, each in
 //! one place. From the bottom up, each using only those before it:
 //!
-//! - [`budget`] and [`chains`] see to it that any template comes to an end;
+//! - [`budget`], [`made`], [`chains`] and [`constants`] see to it that any template comes to an end;
 //! - [`characters`], [`kinds`] and [`items`] say what values are, and [`printing`] how they print;
 //! - [`ordering`], [`slices`], [`percent`] and [`operators`] calculate with them;
-//! - [`strings`], [`dicts`] and [`lists`] have their [`methods`];
+//! - [`strings`], [`dicts`], [`lists`] and [`namespaces`] have their [`methods`];
 //! - [`filters`] and [`globals`] have the filters, tests and functions;
 //! - [`generation`] has the one tag of its own, and [`instructions`] replaces those of minijinja's
 //!   instructions that mean more in Python.
@@ -15,6 +15,7 @@ mod arguments;
 mod budget;
 mod chains;
 mod characters;
+mod constants;
 mod dicts;
 mod error;
 mod escape;
@@ -28,7 +29,9 @@ mod instructions;
 mod items;
 mod kinds;
 mod lists;
+mod made;
 mod methods;
+mod namespaces;
 mod operators;
 mod ordering;
 mod percent;
@@ -39,7 +42,7 @@ mod time;
 mod values;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use minijinja::machinery::{CompiledTemplate, TemplateConfig, make_string_output};
 use minijinja::syntax::SyntaxConfig;
@@ -72,7 +75,11 @@ impl PreparedTemplate {
     pub(crate) fn new(jinja: &str) -> PreparedTemplate {
         // Jinja has one kind of line end.
         let jinja = jinja.replace("\r\n", "\n").replace('\r', "\n");
-        let rewritten = generation::rewrite(&jinja, &syntax());
+        // What is too long is refused when it is compiled.
+        let rewritten = match jinja.len() <= chains::MAX_TEMPLATE {
+            true => generation::rewrite(&jinja, &syntax()),
+            false => None,
+        };
         match rewritten {
             Some(text) => PreparedTemplate {
                 text,
@@ -98,10 +105,11 @@ impl PreparedTemplate {
     /// The names that the template may read from outside, in no particular order, each with
     /// whether it also sets them itself somewhere.
     pub(crate) fn variables(&self) -> Vec<(String, bool)> {
+        if self.compiled().is_err() {
+            return Vec::new();
+        }
         let mut environment = Environment::empty();
         environment.set_syntax(syntax());
-        // So that errors name the expression that is undefined.
-        environment.set_debug(true);
         let Ok(template) = environment.template_from_str(&self.text) else {
             return Vec::new();
         };
@@ -117,6 +125,14 @@ impl PreparedTemplate {
                 (name, is_set)
             })
             .collect()
+    }
+
+    fn compiled(&self) -> Result<CompiledTemplate<'_>, minijinja::Error> {
+        let config = TemplateConfig {
+            syntax_config: syntax(),
+            default_auto_escape: Arc::new(|_| AutoEscape::None),
+        };
+        chains::compiled(NAME, &self.text, &config)
     }
 
     /// Compiles the template.
@@ -156,28 +172,31 @@ fn syntax() -> SyntaxConfig {
     builder.build().unwrap_or_default()
 }
 
+/// All that every template can use.
+static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    // Without minijinja's own filters and tests, which count nothing.
+    let mut environment = Environment::empty();
+    environment.set_syntax(syntax());
+    // So that errors name the expression that is undefined.
+    environment.set_debug(true);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_recursion_limit(budget::MAX_RECURSION);
+    environment.set_fuel(Some(budget::MAX_STEPS));
+    environment.set_formatter(printing::format);
+    environment.set_unknown_method_callback(methods::call);
+    filters::add_to(&mut environment);
+    globals::add_to(&mut environment);
+    instructions::add_to(&mut environment);
+    environment
+});
+
 impl<'t> Renderer<'t> {
     fn new(prepared: &'t PreparedTemplate) -> Result<Renderer<'t>, RenderError> {
-        let config = TemplateConfig {
-            syntax_config: syntax(),
-            default_auto_escape: Arc::new(|_| AutoEscape::None),
-        };
-        let mut compiled = chains::compiled(NAME, &prepared.text, &config)
-            .map_err(|error| prepared.error(&error))?;
-        let mut environment = Environment::new();
-        environment.set_syntax(syntax());
-        // So that errors name the expression that is undefined.
-        environment.set_debug(true);
-        environment.set_auto_escape_callback(|_| AutoEscape::None);
-        environment.set_recursion_limit(budget::MAX_RECURSION);
-        environment.set_fuel(Some(budget::MAX_STEPS));
-        environment.set_formatter(printing::format);
-        environment.set_unknown_method_callback(methods::call);
-        filters::add_to(&mut environment);
-        globals::add_to(&mut environment);
-        instructions::replace(&mut compiled, &mut environment);
+        let compiled = prepared.compiled();
+        let mut compiled = compiled.map_err(|error| prepared.error(&error))?;
+        instructions::replace(&mut compiled);
         Ok(Renderer {
-            environment,
+            environment: ENVIRONMENT.clone(),
             compiled,
             prepared,
         })

@@ -4,7 +4,7 @@ use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, Value};
 
 use super::kinds::{check_key, is_a, type_name};
-use super::{budget, escape, ordering, percent, printing};
+use super::{budget, escape, items, made, ordering, percent, printing};
 
 fn unsupported(operator: &str, left: &Value, right: &Value) -> Error {
     for operand in [left, right] {
@@ -37,10 +37,10 @@ pub(super) fn add(left: &Value, right: &Value) -> Result<Value, Error> {
         return Ok(Value::from([a, b].concat()));
     }
     if is_list(left) && is_list(right) && left.is_tuple() == right.is_tuple() {
-        let length = left.len().unwrap_or(0) + right.len().unwrap_or(0);
-        budget::spend(length.saturating_mul(size_of::<Value>()))?;
-        let items: Vec<Value> = left.try_iter()?.chain(right.try_iter()?).collect();
-        return Ok(match left.is_tuple() {
+        let mut items = items::collected(left)?;
+        items.extend(items::collected(right)?);
+        budget::limit(items.len().saturating_mul(size_of::<Value>()))?;
+        return made::noted(match left.is_tuple() {
             true => Value::from(minijinja::value::Tuple::from(items)),
             false => Value::from(items),
         });
@@ -55,9 +55,9 @@ pub(super) fn add(left: &Value, right: &Value) -> Result<Value, Error> {
 }
 
 pub(super) fn concat(left: &Value, right: &Value) -> Result<Value, Error> {
-    let mut text = printing::str(left);
-    let right = printing::str(right);
-    budget::spend(text.len() + right.len())?;
+    let mut text = printing::str(left)?;
+    let right = printing::str(right)?;
+    budget::limit(text.len() + right.len())?;
     text.push_str(&right);
     Ok(Value::from(text))
 }
@@ -74,13 +74,12 @@ pub(super) fn multiply(left: &Value, right: &Value) -> Result<Value, Error> {
             return Ok(escape::as_safe_as(what, Value::from(text.repeat(count))));
         }
         if is_list(what) {
-            let size = what.len().unwrap_or(0).saturating_mul(size_of::<Value>());
-            budget::spend(size.saturating_mul(count))?;
-            let items: Vec<Value> = what.try_iter()?.collect();
-            let all = std::iter::repeat_n(items, count).flatten();
-            return Ok(match what.is_tuple() {
-                true => Value::from(minijinja::value::Tuple::from(all.collect::<Vec<Value>>())),
-                false => all.collect(),
+            let items = items::collected(what)?;
+            budget::spend_items(items.len().saturating_mul(count))?;
+            let all: Vec<Value> = std::iter::repeat_n(items, count).flatten().collect();
+            return made::noted(match what.is_tuple() {
+                true => Value::from(minijinja::value::Tuple::from(all)),
+                false => Value::from(all),
             });
         }
     }
@@ -143,15 +142,46 @@ pub(super) fn unpackable(value: &Value) -> Result<Value, Error> {
     let Some(text) = value.as_str() else {
         return Ok(value.clone());
     };
-    budget::spend(text.len().saturating_mul(size_of::<Value>()))?;
+    budget::spend_items(text.len())?;
     Ok(text.chars().map(String::from).collect())
 }
 
 /// A list that has all its items at hand.
 pub(super) fn in_full(list: &Value) -> Result<Value, Error> {
-    let length = list.len().unwrap_or(0);
-    budget::spend(length.saturating_mul(size_of::<Value>()))?;
-    Ok(list.try_iter()?.collect::<Vec<Value>>().into())
+    items::collected(list).map(Value::from)
+}
+
+/// The items of several lists, one after the other: what a call is given with `*`.
+pub(super) fn spread(lists: &Value) -> Result<Value, Error> {
+    let mut all = Vec::new();
+    for list in lists.try_iter()? {
+        all.extend(items::collected(&list)?);
+        budget::limit(all.len().saturating_mul(size_of::<Value>()))?;
+    }
+    Ok(Value::from(all))
+}
+
+/// The mappings that a call is given with `**`, counted, and from the last to the first, as they are
+/// taken apart again.
+pub(super) fn named(maps: &Value) -> Result<Value, Error> {
+    let mut all = items::collected(maps)?;
+    for map in &all {
+        budget::spend_items(map.len().unwrap_or(0).saturating_mul(2))?;
+        let pairs = map.as_object().and_then(|map| map.try_iter());
+        pairs
+            .into_iter()
+            .flatten()
+            .try_for_each(|key| check_key(&key))?;
+    }
+    all.reverse();
+    Ok(Value::from(all))
+}
+
+/// Two values that minijinja is about to compare, counted, from the last to the first.
+pub(super) fn compared(left: &Value, right: &Value) -> Result<Value, Error> {
+    items::count_all(left)?;
+    items::count_all(right)?;
+    Ok(Value::from(vec![right.clone(), left.clone()]))
 }
 
 pub(super) fn cyclable(count: usize) -> Result<(), Error> {
@@ -186,6 +216,7 @@ pub(super) fn contained(item: &Value, container: &Value) -> Result<bool, Error> 
         let part = item
             .as_str()
             .ok_or_else(|| Error::new(ErrorKind::InvalidOperation, wanted))?;
+        budget::read(text.len() + part.len())?;
         return Ok(text.contains(part));
     }
     match container.kind() {

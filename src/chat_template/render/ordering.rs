@@ -6,7 +6,7 @@ use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, Value};
 
 use super::budget;
-use super::kinds::type_name;
+use super::kinds::{check_key, type_name};
 
 /// How deeply lists are compared that contain others.
 const MAX_DEPTH: usize = 100;
@@ -22,9 +22,15 @@ pub(super) fn equal(left: &Value, right: &Value) -> Result<bool, Error> {
 }
 
 fn equal_at(left: &Value, right: &Value, depth: usize) -> Result<bool, Error> {
-    budget::tick()?;
-    let are = |kind| left.kind() == kind && right.kind() == kind;
-    if !are(ValueKind::Seq) && !are(ValueKind::Map) {
+    budget::look(1)?;
+    if let (Some(a), Some(b)) = (left.as_str(), right.as_str()) {
+        budget::read(a.len().min(b.len()))?;
+        return Ok(a == b);
+    }
+    let is_list = |value: &Value| matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable);
+    let are_lists = is_list(left) && is_list(right);
+    let are_maps = left.kind() == ValueKind::Map && right.kind() == ValueKind::Map;
+    if !are_lists && !are_maps {
         return Ok(left == right);
     }
     if depth > MAX_DEPTH {
@@ -35,10 +41,13 @@ fn equal_at(left: &Value, right: &Value, depth: usize) -> Result<bool, Error> {
         return Ok(false);
     }
     for (a, b) in left.try_iter()?.zip(right.try_iter()?) {
-        let same = match are(ValueKind::Seq) {
+        let same = match are_lists {
             true => equal_at(&a, &b, depth + 1)?,
             // Mappings are equal whatever the order of their keys.
-            false => equal_at(&left.get_item(&a)?, &right.get_item(&a)?, depth + 1)?,
+            false => {
+                check_key(&a)?;
+                equal_at(&left.get_item(&a)?, &right.get_item(&a)?, depth + 1)?
+            }
         };
         if !same {
             return Ok(false);
@@ -48,8 +57,9 @@ fn equal_at(left: &Value, right: &Value, depth: usize) -> Result<bool, Error> {
 }
 
 fn compare_at(left: &Value, right: &Value, depth: usize) -> Result<Ordering, Error> {
-    budget::tick()?;
+    budget::look(1)?;
     if let (Some(a), Some(b)) = (left.as_str(), right.as_str()) {
+        budget::read(a.len().min(b.len()))?;
         return Ok(a.cmp(b));
     }
     if is_number(left) && is_number(right) {
@@ -106,7 +116,7 @@ pub(super) fn sorted(
     if reverse {
         keyed.reverse();
     }
-    budget::spend(keyed.len() * 2 * size_of::<Value>())?;
+    budget::spend_items(keyed.len().saturating_mul(2))?;
     let mut sorted = merge_sorted(keyed)?;
     if reverse {
         sorted.reverse();

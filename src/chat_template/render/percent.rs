@@ -4,11 +4,12 @@ use minijinja::value::ValueKind;
 use minijinja::{Error, Value};
 
 use super::error::invalid;
-use super::{budget, printing};
+use super::{budget, items, printing};
 
 /// `template % values`
 pub(super) fn format(template: &str, values: &Value) -> Result<Value, Error> {
-    let mut rest = Operands::new(values);
+    budget::read(template.len())?;
+    let mut rest = Operands::new(values)?;
     let mut out = String::new();
     let mut characters = template.chars().peekable();
     while let Some(c) = characters.next() {
@@ -20,6 +21,7 @@ pub(super) fn format(template: &str, values: &Value) -> Result<Value, Error> {
         spec.take_sizes(&mut rest)?;
         let piece = spec.fill(&mut rest)?;
         budget::spend(piece.len())?;
+        budget::limit(out.len() + piece.len())?;
         out.push_str(&piece);
     }
     rest.check_used()?;
@@ -35,16 +37,16 @@ struct Operands<'v> {
 }
 
 impl<'v> Operands<'v> {
-    fn new(values: &'v Value) -> Operands<'v> {
+    fn new(values: &'v Value) -> Result<Operands<'v>, Error> {
         let positional = match values.is_tuple() {
-            true => values.try_iter().into_iter().flatten().collect(),
+            true => items::collected(values)?,
             false => vec![values.clone()],
         };
-        Operands {
+        Ok(Operands {
             values,
             positional,
             used: 0,
-        }
+        })
     }
 
     fn next(&mut self) -> Result<Value, Error> {
@@ -92,8 +94,8 @@ struct Spec {
     kind: char,
 }
 
-/// Widths and precisions beyond this are refused.
-const MAX_WIDTH: usize = 100_000;
+/// Widths and precisions beyond this are refused; Rust formats up to 65,535.
+const MAX_WIDTH: usize = 50_000;
 
 impl Spec {
     fn read(text: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Spec, Error> {
@@ -160,9 +162,9 @@ impl Spec {
             None => text,
         };
         let text = match self.kind {
-            's' => cut(printing::str(&value)),
-            'r' => cut(printing::repr(&value)),
-            'a' => cut(printing::ascii(&value)),
+            's' => cut(printing::str(&value)?),
+            'r' => cut(printing::repr(&value)?),
+            'a' => cut(printing::ascii(&value)?),
             'c' => character(&value)?,
             'd' | 'i' | 'u' | 'x' | 'X' | 'o' => self.signed(&self.integer(&value)?),
             'f' | 'F' | 'e' | 'E' | 'g' | 'G' => self.signed(&self.float(&value)?),

@@ -23,32 +23,37 @@ pub(super) fn format(
         budget::spend(text.len())?;
         return out.write_str(text).map_err(fail);
     }
-    let text = str(value);
+    let text = str(value)?;
     budget::spend(text.len())?;
     out.write_str(&text).map_err(fail)
 }
 
 /// `str(value)`; undefined values print as nothing.
-pub(super) fn str(value: &Value) -> String {
+pub(super) fn str(value: &Value) -> Result<String, Error> {
     if let Some(text) = value.as_str().filter(|_| value.kind() == ValueKind::String) {
-        return text.to_owned();
+        budget::spend(text.len())?;
+        return Ok(text.to_owned());
     }
     if value.is_undefined() {
-        return String::new();
+        return Ok(String::new());
     }
     repr(value)
 }
 
 /// `repr(value)`
-pub(super) fn repr(value: &Value) -> String {
+pub(super) fn repr(value: &Value) -> Result<String, Error> {
     let mut out = String::new();
-    push_repr(&mut out, value, 0);
-    out
+    push_repr(&mut out, value, 0)?;
+    Ok(out)
 }
 
-/// Writes a value, and says whether there is enough left to go on.
-fn push_repr(out: &mut String, value: &Value, depth: usize) -> bool {
-    let before = out.len();
+/// What a value takes beside its text.
+const MARKS: usize = 8;
+
+fn push_repr(out: &mut String, value: &Value, depth: usize) -> Result<(), Error> {
+    budget::look(1)?;
+    let bytes = value.as_bytes().map_or(0, <[u8]>::len);
+    budget::spend(bytes.saturating_add(MARKS))?;
     match value.kind() {
         _ if depth > MAX_DEPTH => out.push_str("..."),
         ValueKind::Undefined => out.push_str("Undefined"),
@@ -63,14 +68,14 @@ fn push_repr(out: &mut String, value: &Value, depth: usize) -> bool {
             Ok(float) => number::push_float(out, float),
             Err(_) => out.push_str(&value.to_string()),
         },
-        ValueKind::Seq | ValueKind::Iterable => return push_sequence(out, value, depth),
-        ValueKind::Map => return push_map(out, value, depth),
+        ValueKind::Seq | ValueKind::Iterable => push_sequence(out, value, depth)?,
+        ValueKind::Map => push_map(out, value, depth)?,
         _ => out.push_str(&value.to_string()),
     }
-    budget::spend(out.len() - before).is_ok()
+    budget::limit(out.len())
 }
 
-fn push_sequence(out: &mut String, value: &Value, depth: usize) -> bool {
+fn push_sequence(out: &mut String, value: &Value, depth: usize) -> Result<(), Error> {
     let is_tuple = value.is_tuple() || value.downcast_object_ref::<Group>().is_some();
     let (open, close) = if is_tuple { ('(', ')') } else { ('[', ']') };
     out.push(open);
@@ -79,33 +84,28 @@ fn push_sequence(out: &mut String, value: &Value, depth: usize) -> bool {
         if count > 0 {
             out.push_str(", ");
         }
-        if !push_repr(out, &item, depth + 1) {
-            return false;
-        }
+        push_repr(out, &item, depth + 1)?;
         count += 1;
     }
     if is_tuple && count == 1 {
         out.push(',');
     }
     out.push(close);
-    budget::spend(1).is_ok()
+    Ok(())
 }
 
-fn push_map(out: &mut String, value: &Value, depth: usize) -> bool {
+fn push_map(out: &mut String, value: &Value, depth: usize) -> Result<(), Error> {
     out.push('{');
     for (index, key) in value.try_iter().into_iter().flatten().enumerate() {
         if index > 0 {
             out.push_str(", ");
         }
-        let has_key = push_repr(out, &key, depth + 1);
+        push_repr(out, &key, depth + 1)?;
         out.push_str(": ");
-        let item = value.get_item(&key).unwrap_or_default();
-        if !has_key || !push_repr(out, &item, depth + 1) {
-            return false;
-        }
+        push_repr(out, &value.get_item(&key).unwrap_or_default(), depth + 1)?;
     }
     out.push('}');
-    budget::spend(1).is_ok()
+    Ok(())
 }
 
 /// A string in quotes: single ones, unless only double ones need no escape.
@@ -159,9 +159,11 @@ fn push_bytes(out: &mut String, bytes: &[u8]) {
 }
 
 /// `ascii(value)`: its `repr` with everything else escaped.
-pub(super) fn ascii(value: &Value) -> String {
+pub(super) fn ascii(value: &Value) -> Result<String, Error> {
     let mut out = String::new();
-    for c in repr(value).chars() {
+    let printed = repr(value)?;
+    budget::spend(printed.len())?;
+    for c in printed.chars() {
         match u32::from(c) {
             ..=0x7f => out.push(c),
             code @ ..=0xff => out.push_str(&format!("\\x{code:02x}")),
@@ -169,5 +171,5 @@ pub(super) fn ascii(value: &Value) -> String {
             code => out.push_str(&format!("\\U{code:08x}")),
         }
     }
-    out
+    Ok(out)
 }

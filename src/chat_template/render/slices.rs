@@ -6,7 +6,7 @@ use minijinja::{Error, Value};
 use super::error::invalid;
 use super::generators::Generator;
 use super::kinds::type_name;
-use super::{budget, escape};
+use super::{budget, escape, items};
 
 /// A part of a string, a list or a tuple.
 pub(super) fn slice(
@@ -17,8 +17,8 @@ pub(super) fn slice(
 ) -> Result<Value, Error> {
     let bounds = [bound(start)?, bound(stop)?, bound(step)?];
     if let Some(text) = value.as_str() {
+        budget::spend(text.len())?;
         let characters: Vec<char> = text.chars().collect();
-        budget::spend(characters.len() * size_of::<char>())?;
         let part = places(bounds, characters.len())?;
         let part: String = part.map(|index| characters[index]).collect();
         return Ok(escape::as_safe_as(value, Value::from(part)));
@@ -26,8 +26,7 @@ pub(super) fn slice(
     if value.kind() != ValueKind::Seq {
         return no_part(value);
     }
-    let items: Vec<Value> = value.try_iter()?.collect();
-    budget::spend(items.len() * size_of::<Value>())?;
+    let items = items::collected(value)?;
     let part = places(bounds, items.len())?;
     let part: Vec<Value> = part.map(|index| items[index].clone()).collect();
     Ok(match value.is_tuple() {

@@ -32,6 +32,7 @@ fn formatted(format: &str, now: DateTime) -> Result<String, Error> {
         let (directive, after) = directive.split_at(length);
         let piece = written(directive, now)?;
         budget::spend(piece.len())?;
+        budget::limit(out.len() + piece.len())?;
         out.push_str(&piece);
         rest = after;
     }

@@ -5,6 +5,7 @@ use minijinja::{Error, ErrorKind};
 
 use crate::value::{JsonString, Number, Object, Value};
 
+use super::budget;
 use super::kinds::{is_a, type_name};
 
 /// How deeply values may nest that are turned into JSON: templates can build them without end.
@@ -45,7 +46,7 @@ fn convert(value: &minijinja::Value, depth: usize) -> Result<Value, Error> {
             "the value nests too deeply",
         ));
     }
-    super::budget::spend(size_of::<Value>())?;
+    budget::spend(size_of::<Value>() + value.as_bytes().map_or(0, <[u8]>::len))?;
     match value.kind() {
         ValueKind::None => Ok(Value::Null),
         ValueKind::Bool => Ok(value.is_true().into()),
@@ -58,9 +59,10 @@ fn convert(value: &minijinja::Value, depth: usize) -> Result<Value, Error> {
         }
         ValueKind::Map if !is_a(value, "Namespace") => {
             let mut object = Object::new();
-            for key in value.try_iter()? {
-                let item = convert(&value.get_item(&key)?, depth + 1)?;
-                object.insert(key_text(&key)?, item);
+            let pairs = value.as_object().and_then(|map| map.try_iter_pairs());
+            for (key, item) in pairs.into_iter().flatten() {
+                budget::spend(key.as_str().map_or(0, str::len))?;
+                object.insert(key_text(&key)?, convert(&item, depth + 1)?);
             }
             Ok(object.into())
         }

@@ -82,6 +82,7 @@ pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
 pub(super) fn has_chunk_dependent_branch(syntax: &Syntax) -> bool {
     let of = |node: &Node| Syntax {
         node: node.clone(),
+        dialect: syntax.dialect,
         groups: syntax.groups.clone(),
         ascii: syntax.ascii,
         constructs: Vec::new(),

@@ -31,8 +31,6 @@ use std::sync::Mutex;
 use automaton::{Automaton, Scanner};
 use program::Program;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
-use search::Retry;
-use syntax::{Node, Syntax};
 
 #[cfg(feature = "chat-template")]
 pub(crate) use examples::{Draft, drafts};
@@ -40,9 +38,11 @@ pub(crate) use meter::{Meter, TooCostly};
 pub(crate) use prefilter::Prefilter;
 pub(crate) use program::Reach;
 pub(crate) use search::{Search, Verdict};
-pub(crate) use syntax::PatternError;
 #[cfg(feature = "chat-template")]
 pub(crate) use syntax::{Construct, constructs};
+pub(crate) use syntax::{Dialect, Node, PatternError, Syntax};
+#[cfg(feature = "response-schema")]
+pub(crate) use syntax::{Greed, Look, parse_as};
 pub(crate) use window::Window;
 
 /// Searches that have ended are kept for later ones, each with the automaton that it has built: as many
@@ -75,9 +75,14 @@ enum Engine {
 }
 
 impl Pattern {
-    /// Compiles a regular expression.
+    /// Compiles a regular expression of the `regex` module.
     pub(crate) fn new(pattern: &str) -> Result<Pattern, PatternError> {
-        Pattern::compile(syntax::parse(pattern)?)
+        Pattern::new_as(Dialect::Regex, pattern)
+    }
+
+    /// Compiles a regular expression of a dialect.
+    pub(crate) fn new_as(dialect: Dialect, pattern: &str) -> Result<Pattern, PatternError> {
+        Pattern::compile(syntax::parse_as(dialect, pattern)?)
     }
 
     /// A pattern that matches any of the literals, the longest first.
@@ -108,7 +113,7 @@ impl Pattern {
         self.steps
     }
 
-    /// The names of its groups.
+    /// The names of the groups that are kept; empty for one without.
     pub(crate) fn groups(&self) -> &[String] {
         &self.groups
     }
@@ -212,7 +217,7 @@ impl Pattern {
         };
         pooled.unwrap_or_else(|| match &self.engine {
             Engine::Automaton(_) => Search::Scan(Box::new(Scanner::new())),
-            Engine::Backtracking(..) => Search::Backtrack(Retry::default()),
+            Engine::Backtracking(..) => Search::Backtrack(Box::default()),
         })
     }
 
@@ -228,11 +233,21 @@ impl Pattern {
     pub(crate) fn for_each_match(
         &self,
         text: &str,
+        visit: impl FnMut(Match<'_>) -> std::ops::ControlFlow<()>,
+    ) -> Result<(), TooCostly> {
+        self.for_each_match_within(text, &mut Meter::new(text.len()), visit)
+    }
+
+    /// The same, as a part of what a meter counts.
+    pub(crate) fn for_each_match_within(
+        &self,
+        text: &str,
+        meter: &mut Meter,
         mut visit: impl FnMut(Match<'_>) -> std::ops::ControlFlow<()>,
     ) -> Result<(), TooCostly> {
         let window = Window::whole(text);
         let mut search = self.search();
-        let result = self.visit_matches(&mut search, &window, &mut visit);
+        let result = self.visit_matches(&mut search, &window, meter, &mut visit);
         self.give_back(search);
         result
     }
@@ -241,19 +256,19 @@ impl Pattern {
         &self,
         search: &mut Search,
         window: &Window<'_>,
+        meter: &mut Meter,
         visit: &mut impl FnMut(Match<'_>) -> std::ops::ControlFlow<()>,
     ) -> Result<(), TooCostly> {
-        let mut meter = Meter::new(window.text.len());
         let mut from = 0;
         let mut after_empty = false;
         while from <= window.end() {
             if after_empty {
-                search.start_after_empty(self, window, from, &mut meter)?;
+                search.start_after_empty(self, window, from, meter)?;
             } else {
                 search.start(window, from);
             }
-            search.advance(self, window, window.end(), &mut meter)?;
-            let verdict = search.verdict(self, window, true, &mut meter)?;
+            search.advance(self, window, window.end(), meter)?;
+            let verdict = search.verdict(self, window, true, meter)?;
             let Verdict::Found { start, end } = verdict else {
                 break;
             };
@@ -293,6 +308,7 @@ fn any_of(literals: &[&String]) -> Syntax {
     let character = |c| Node::Class(ClassUnicode::new([ClassUnicodeRange::new(c, c)]));
     let literal = |text: &&String| Node::Concat(text.chars().map(character).collect());
     Syntax {
+        dialect: Dialect::Regex,
         node: Node::Alternation(literals.iter().map(literal).collect()),
         groups: Vec::new(),
         ascii: false,

@@ -10,7 +10,7 @@ use super::syntax::{self, Greed, Look, MAX_STEPS, Node, PatternError, Syntax};
 /// Index of an instruction.
 pub(crate) type Pc = u32;
 
-/// A pattern may name at most this many groups, so that a bit set of their ends fits a machine word.
+/// A pattern may keep at most this many groups, so that a bit set of their ends fits a machine word.
 const MAX_GROUPS: usize = 31;
 
 /// A program holds the text before a position against at most this many parts, so that a bit set of
@@ -107,7 +107,7 @@ pub(crate) struct Program {
     pub(crate) reach: Reach,
     /// Whether only the backtracking engine can run it.
     pub(crate) needs_backtracking: bool,
-    /// Slot 0 is the start of the match; each named group adds its start and its end.
+    /// Slot 0 is the start of the match; each group that is kept adds its start and its end.
     pub(crate) slots: usize,
     /// The slot for the end of a match that looks ahead, behind all others: such a program reads on
     /// until it has seen what it looks for.
@@ -185,10 +185,10 @@ impl Program {
             return Err(PatternError {
                 offset: 0,
                 message: format!(
-                    "{} named groups, where {MAX_GROUPS} are the most",
+                    "{} groups that are kept, where {MAX_GROUPS} are the most",
                     syntax.groups.len()
                 ),
-                remedy: Some("write `(?:…)` for those that no transform uses".into()),
+                remedy: Some("write `(?:…)` for those that nothing is made of".into()),
             });
         }
         let slots = 1 + 2 * syntax.groups.len();
@@ -198,7 +198,7 @@ impl Program {
         let start = compiler.emit(&syntax.node, end, Direction::Forward)?;
         let looks = compiler.looks;
         let word_set = match looks.word {
-            true => Some(compiler.set(&word_class(syntax.ascii)?)),
+            true => Some(compiler.set(&word_class(syntax)?)),
             false => None,
         };
         let newline_set = (looks.line || looks.final_newline).then(|| compiler.set(&single('\n')));
@@ -673,8 +673,9 @@ fn single(c: char) -> ClassUnicode {
 }
 
 /// What `\w` means, which is also what word boundaries go by.
-fn word_class(ascii: bool) -> Result<ClassUnicode, PatternError> {
-    let word = syntax::parse(if ascii { r"(?a)\w" } else { r"\w" })?;
+fn word_class(syntax: &Syntax) -> Result<ClassUnicode, PatternError> {
+    let written = if syntax.ascii { r"(?a)\w" } else { r"\w" };
+    let word = syntax::parse_as(syntax.dialect, written)?;
     Ok(match word.node {
         Node::Class(class) => class,
         _ => ClassUnicode::empty(),

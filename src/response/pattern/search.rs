@@ -29,7 +29,7 @@ pub(crate) enum Verdict {
 #[derive(Debug, Clone)]
 pub(crate) enum Search {
     Scan(Box<Scanner>),
-    Backtrack(Retry),
+    Backtrack(Box<Retry>),
 }
 
 /// A search that starts over whenever it is asked.

@@ -18,6 +18,8 @@ use super::{Inner, ResponseTemplate, TemplateError};
 
 use limits::Steps;
 
+#[cfg(feature = "response-schema")]
+pub(crate) use document::schema_in;
 pub(super) use document::{find_in, from_config, from_json_at};
 
 const TEMPLATE_KEYS: &[&str] = &[

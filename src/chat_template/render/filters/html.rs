@@ -7,6 +7,7 @@ use minijinja::{Environment, Error, Value};
 
 use crate::chat_template::render::arguments::Arguments;
 use crate::chat_template::render::error::invalid;
+use crate::chat_template::render::kinds::check_key;
 use crate::chat_template::render::{budget, escape, items, printing};
 use crate::white_space::is_space;
 
@@ -14,7 +15,7 @@ pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter("escape", escaped);
     environment.add_filter("e", escaped);
     environment.add_filter("forceescape", |value: &Value| {
-        safe_html(&printing::str(value))
+        safe_html(&printing::str(value)?)
     });
     environment.add_filter("striptags", strip_tags);
     environment.add_filter("urlencode", url_encode);
@@ -24,19 +25,21 @@ pub(super) fn add_to(environment: &mut Environment<'_>) {
 fn escaped(value: &Value) -> Result<Value, Error> {
     match value.is_safe() {
         true => Ok(value.clone()),
-        false => safe_html(&printing::str(value)),
+        false => safe_html(&printing::str(value)?),
     }
 }
 
 fn safe_html(text: &str) -> Result<Value, Error> {
+    // No character becomes more than five.
+    budget::spend(text.len())?;
     let html = escape::escape(text);
-    budget::spend(html.len())?;
+    budget::limit(html.len())?;
     Ok(Value::from_safe_string(html.into_owned()))
 }
 
 /// The text without comments and tags, with its white space made single.
 fn strip_tags(value: &Value) -> Result<String, Error> {
-    let text = printing::str(value);
+    let text = printing::str(value)?;
     budget::spend(text.len())?;
     let text = without(&text, "<!--", "-->");
     let text = without(&text, "<", ">");
@@ -90,27 +93,32 @@ fn url_encode(value: &Value) -> Result<String, Error> {
         ValueKind::Seq | ValueKind::Map | ValueKind::Iterable
     );
     if !is_list {
-        let text = printing::str(value);
+        let text = printing::str(value)?;
         budget::spend(text.len().saturating_mul(3))?;
         return Ok(quoted(&text, b"/", "%20"));
     }
     let mut parts = Vec::new();
     for item in value.try_iter()? {
         let both = match value.kind() {
-            ValueKind::Map => vec![item.clone(), value.get_item(&item)?],
-            _ => items::items(&item)?.collect(),
+            ValueKind::Map => {
+                check_key(&item)?;
+                vec![item.clone(), value.get_item(&item)?]
+            }
+            _ => items::collected(&item)?,
         };
         let [key, item] = both.as_slice() else {
             return Err(invalid("`urlencode` takes pairs"));
         };
-        let (key, item) = (printing::str(key), printing::str(item));
+        let (key, item) = (printing::str(key)?, printing::str(item)?);
         budget::spend((key.len() + item.len()).saturating_mul(3))?;
+        budget::look(1)?;
         parts.push(format!(
             "{}={}",
             quoted(&key, b"", "+"),
             quoted(&item, b"", "+")
         ));
     }
+    budget::spend(parts.iter().map(|part| part.len() + 1).sum())?;
     Ok(parts.join("&"))
 }
 
@@ -125,21 +133,23 @@ fn xml_attributes(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Val
     }
     let mut out = String::new();
     for key in value.try_iter()? {
+        check_key(&key)?;
         let item = value.get_item(&key)?;
         if item.is_none() || item.is_undefined() {
             continue;
         }
-        let name = printing::str(&key);
+        let name = printing::str(&key)?;
         if name.contains(|c: char| c.is_whitespace() || "/>=".contains(c)) {
             return Err(invalid(format!("`{name}` is no name of an attribute")));
         }
-        let text = printing::str(&item);
+        let text = printing::str(&item)?;
         let piece = format!(
             "{}=\"{}\"",
             escape::escape(&name),
             escape::escaped(&item, &text)
         );
         budget::spend(piece.len())?;
+        budget::limit(out.len())?;
         if space || !out.is_empty() {
             out.push(' ');
         }

@@ -31,11 +31,12 @@ fn to_json(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Err
         let [item, key] = both.as_slice() else {
             return Err(invalid("`separators` takes two strings"));
         };
-        style.item_separator = printing::str(item).into();
-        style.key_separator = printing::str(key).into();
+        style.item_separator = printing::str(item)?.into();
+        style.key_separator = printing::str(key)?.into();
     }
     args.check(4)?;
-    let text = json::write_styled(&from_template(value)?, &style);
+    let text = json::write_within(&from_template(value)?, &style, budget::MAX_PIECE);
+    let text = text.ok_or_else(budget::too_large)?;
     budget::spend(text.len())?;
     Ok(Value::from(text))
 }
@@ -49,7 +50,7 @@ fn json_indent(args: &Arguments) -> Result<Option<usize>, Error> {
         .get(1, "indent")?
         .filter(|indent| indent.as_str().is_some())
     {
-        let spaces = printing::str(&spaces);
+        let spaces = printing::str(&spaces)?;
         return match spaces.bytes().all(|byte| byte == b' ') {
             true => Ok(Some(spaces.len())),
             false => Err(invalid("JSON is indented by spaces only")),
@@ -66,6 +67,8 @@ fn json_indent(args: &Arguments) -> Result<Option<usize>, Error> {
 
 /// What `json.loads` reads; not a filter of Python's Jinja, but one that some engines have.
 fn from_json(text: &str) -> Result<Value, Error> {
+    // Few bytes may already be a value.
+    budget::look(text.len())?;
     json::read(text)
         .map(|value| to_template(&value))
         .map_err(|error| invalid(format!("this is not JSON: {error}")))

@@ -3,12 +3,16 @@
 use minijinja::{Error, Value};
 
 use crate::chat_template::render::budget;
+use crate::chat_template::render::kinds::check_key;
 
 /// What an argument such as `attribute="a.b"` or `attribute=0` finds in an item.
 pub(super) fn attribute(item: &Value, path: &Value) -> Result<Value, Error> {
     let Some(path) = path.as_str() else {
+        check_key(path)?;
         return item.get_item(path);
     };
+    budget::look(1)?;
+    budget::read(path.len())?;
     let mut found = item.clone();
     for part in path.split('.') {
         found = match part.parse::<u32>() {

@@ -9,7 +9,7 @@ use crate::chat_template::render::arguments::Arguments;
 use crate::chat_template::render::error::invalid;
 use crate::chat_template::render::generators::Generator;
 use crate::chat_template::render::groups::Group;
-use crate::chat_template::render::items;
+use crate::chat_template::render::items::{self, collected};
 use crate::chat_template::render::kinds::{check_key, type_name};
 use crate::chat_template::render::{budget, operators, ordering, printing};
 
@@ -37,29 +37,26 @@ pub(super) fn add_to(environment: &mut Environment<'_>) {
     });
     environment.add_filter("batch", batch);
     environment.add_filter("slice", slice);
-}
-
-/// All items, paid for.
-fn collected(value: &Value) -> Result<Vec<Value>, Error> {
-    let items: Vec<Value> = items::items(value)?.collect();
-    budget::spend(items.len().saturating_mul(size_of::<Value>()))?;
-    Ok(items)
+    environment.add_filter("chain", chain);
+    environment.add_filter("zip", zip);
 }
 
 fn join(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error> {
     let args = Arguments::of_filter(args, named);
     let separator = args.given(0, "d")?;
-    let separator = separator.map_or_else(String::new, |d| printing::str(&d));
+    let separator = separator.map_or_else(|| Ok(String::new()), |d| printing::str(&d))?;
     let path = args.get(1, "attribute")?;
     args.check(2)?;
     let mut out = String::new();
     for (index, item) in items::items(value)?.enumerate() {
+        budget::look(1)?;
         let item = match &path {
             Some(path) => attribute(&item, path)?,
             None => item,
         };
-        let text = printing::str(&item);
+        let text = printing::str(&item)?;
         budget::spend(text.len() + separator.len())?;
+        budget::limit(out.len() + text.len() + separator.len())?;
         if index > 0 {
             out.push_str(&separator);
         }
@@ -90,7 +87,13 @@ fn last(value: &Value) -> Result<Value, Error> {
     if Generator::is(value) {
         return Err(invalid("what has no end at hand has no last item"));
     }
-    Ok(items::items(value)?.last().unwrap_or(Value::UNDEFINED))
+    if let Some(text) = value.as_str() {
+        return Ok(text
+            .chars()
+            .next_back()
+            .map_or(Value::UNDEFINED, Value::from));
+    }
+    Ok(items::collected(value)?.pop().unwrap_or(Value::UNDEFINED))
 }
 
 fn reverse(value: &Value) -> Result<Value, Error> {
@@ -127,9 +130,8 @@ fn pairs(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
         let what = type_name(value);
         return Err(invalid(format!("{what} is no mapping")));
     };
-    let pairs: Vec<(Value, Value)> = pairs.collect();
-    budget::spend(pairs.len().saturating_mul(2 * size_of::<Value>()))?;
-    Ok(pairs)
+    budget::spend_items(value.len().unwrap_or(0).saturating_mul(2))?;
+    Ok(pairs.collect())
 }
 
 /// By what an item is sorted: itself, or the attributes that are named.
@@ -196,7 +198,11 @@ fn group_by(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Er
     let mut groups: Vec<(Value, Value, Vec<Value>)> = Vec::new();
     for (key, pair) in ordering::sorted(keyed, false)? {
         let item = pair.get_item(&Value::from(1))?;
-        match groups.last_mut().filter(|group| group.0 == key) {
+        let same = match groups.last() {
+            Some(group) => ordering::equal(&group.0, &key)?,
+            None => false,
+        };
+        match groups.last_mut().filter(|_| same) {
             Some(group) => group.2.push(item),
             None => groups.push((key, pair.get_item(&Value::from(0))?, vec![item])),
         }
@@ -233,6 +239,7 @@ fn unique(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Erro
             Some(path) => attribute(&item, path)?,
             None => item.clone(),
         };
+        budget::look(1)?;
         if seen.insert(hashed(folded(key, case_sensitive)?)?) {
             kept.push(item);
         }
@@ -248,9 +255,12 @@ fn sum(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error> 
     if start.as_str().is_some() {
         return Err(invalid("strings can't be summed up"));
     }
-    items::items(value)?.try_fold(start, |sum, item| match &path {
-        Some(path) => operators::add(&sum, &attribute(&item, path)?),
-        None => operators::add(&sum, &item),
+    items::items(value)?.try_fold(start, |sum, item| {
+        budget::look(1)?;
+        match &path {
+            Some(path) => operators::add(&sum, &attribute(&item, path)?),
+            None => operators::add(&sum, &item),
+        }
     })
 }
 
@@ -260,6 +270,7 @@ fn extreme(value: &Value, args: Arguments, largest: bool) -> Result<Value, Error
     args.check(2)?;
     let mut best: Option<(Value, Value)> = None;
     for item in items::items(value)? {
+        budget::look(1)?;
         let found = match &path {
             Some(path) => attribute(&item, path)?,
             None => item.clone(),
@@ -306,7 +317,7 @@ fn batch(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error
     if !current.is_empty() {
         if let Some(fill) = fill {
             let missing = (count - current.len() as i64).max(0) as usize;
-            budget::spend(missing.saturating_mul(size_of::<Value>()))?;
+            budget::spend_items(missing)?;
             current.extend(std::iter::repeat_n(fill, missing));
         }
         batches.push(Value::from(current));
@@ -328,7 +339,7 @@ fn slice(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error
         }
     };
     let items = collected(value)?;
-    budget::spend(count.saturating_mul(2 * size_of::<Value>()))?;
+    budget::spend_items(count.saturating_mul(2))?;
     let (size, longer) = (items.len() / count, items.len() % count);
     let mut rest = items.into_iter();
     let mut slices = Vec::new();
@@ -341,4 +352,44 @@ fn slice(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error
         slices.push(Value::from(part));
     }
     Ok(Value::from(slices))
+}
+
+/// Several mappings as one, in which the last one wins, or several lists as one; not a filter of
+/// Python's Jinja, but one that some engines have.
+fn chain(value: &Value, others: Rest<Value>) -> Result<Value, Error> {
+    let all = || std::iter::once(value).chain(others.iter());
+    if all().all(|value| value.kind() == ValueKind::Map) {
+        let mut chained = Vec::new();
+        for map in all() {
+            for (key, item) in pairs(map)? {
+                check_key(&key)?;
+                chained.push((key, item));
+            }
+        }
+        return Ok(Value::from_pairs(chained));
+    }
+    let mut chained = Vec::new();
+    for list in all() {
+        chained.extend(collected(list)?);
+    }
+    budget::limit(chained.len().saturating_mul(size_of::<Value>()))?;
+    Ok(match all().all(|list| list.kind() == ValueKind::Seq) {
+        true => Value::from(chained),
+        false => Generator::holding(chained),
+    })
+}
+
+/// Items of several lists side by side; not a filter of Python's Jinja, but one that some engines
+/// have.
+fn zip(value: &Value, others: Rest<Value>) -> Result<Value, Error> {
+    let mut lists = Vec::new();
+    for list in std::iter::once(value).chain(others.iter()) {
+        lists.push(collected(list)?.into_iter());
+    }
+    let mut zipped = Vec::new();
+    while let Some(items) = lists.iter_mut().map(Iterator::next).collect() {
+        budget::spend_items(lists.len())?;
+        zipped.push(Value::from(Tuple::new(items)));
+    }
+    Ok(Generator::holding(zipped))
 }

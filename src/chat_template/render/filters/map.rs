@@ -19,8 +19,7 @@ fn map(
     args: Rest<Value>,
     named: Kwargs,
 ) -> Result<Value, Error> {
-    let items: Vec<Value> = items::items(value)?.collect();
-    budget::spend(items.len().saturating_mul(size_of::<Value>()))?;
+    let items = items::collected(value)?;
     let Some((filter, rest)) = args.split_first() else {
         return attributes(items, &named);
     };
@@ -36,6 +35,7 @@ fn map(
     }
     let mut mapped = Vec::new();
     for item in items {
+        budget::look(1)?;
         call[0] = item;
         mapped.push(state.apply_filter(filter, &call)?);
     }

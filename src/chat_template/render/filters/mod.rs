@@ -5,6 +5,7 @@ mod json;
 mod keys;
 mod lists;
 mod map;
+mod native;
 mod numbers;
 mod pretty;
 mod tests;
@@ -16,6 +17,7 @@ use minijinja::{Environment, Error, Value};
 use super::arguments::Arguments;
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
+    native::add_to(environment);
     html::add_to(environment);
     json::add_to(environment);
     lists::add_to(environment);

@@ -29,6 +29,7 @@ fn int(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error> 
         return Err(undefined());
     }
     if let Some(text) = value.as_str() {
+        budget::spend(text.len())?;
         let number = read_int(text, base).or_else(|| read_float(text).and_then(truncated));
         return Ok(number.map_or(default, shortest));
     }
@@ -107,6 +108,7 @@ fn float(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error
     if value.is_undefined() {
         return Err(undefined());
     }
+    budget::spend(value.as_str().map_or(0, str::len))?;
     let number = match value.as_str() {
         Some(text) => read_float(text),
         None if value.kind() == ValueKind::Bool => Some(f64::from(u8::from(value.is_true()))),
@@ -152,7 +154,7 @@ fn file_size(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<String, 
     let args = Arguments::of_filter(args, named);
     let binary = args.flag(0, "binary")?;
     args.check(1)?;
-    budget::tick()?;
+    budget::spend(value.as_str().map_or(0, str::len))?;
     let size = match value.as_str() {
         Some(text) => read_float(text),
         None => f64::try_from(value.clone()).ok(),

@@ -3,7 +3,8 @@
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, Value};
 
-use crate::chat_template::render::{budget, ordering, printing};
+use crate::chat_template::render::kinds::check_key;
+use crate::chat_template::render::{budget, items, ordering, printing};
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter("pprint", |value: &Value| {
@@ -20,7 +21,7 @@ const MAX_DEPTH: usize = 50;
 /// A value that begins in this column, and has so much behind it on its last line.
 fn pretty(value: &Value, column: usize, behind: usize, depth: usize) -> Result<String, Error> {
     let value = &in_order(value, depth)?;
-    let line = printing::repr(value);
+    let line = printing::repr(value)?;
     budget::spend(line.len())?;
     if depth > MAX_DEPTH || column + line.chars().count() + behind <= WIDTH {
         return Ok(line);
@@ -32,7 +33,7 @@ fn pretty(value: &Value, column: usize, behind: usize, depth: usize) -> Result<S
         ValueKind::Seq => ('[', ']'),
         _ => return Ok(line),
     };
-    let items: Vec<Value> = value.try_iter()?.collect();
+    let items = items::collected(value)?;
     let mut out = String::from(open);
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
@@ -47,12 +48,14 @@ fn pretty(value: &Value, column: usize, behind: usize, depth: usize) -> Result<S
         let mut start = column + 1;
         let mut shown = item.clone();
         if is_map {
-            let key = printing::repr(item) + ": ";
+            let key = printing::repr(item)? + ": ";
             start += key.chars().count();
             out.push_str(&key);
+            check_key(item)?;
             shown = value.get_item(item)?;
         }
         out.push_str(&pretty(&shown, start, behind, depth + 1)?);
+        budget::limit(out.len())?;
     }
     if value.is_tuple() && items.len() == 1 {
         out.push(',');
@@ -67,8 +70,12 @@ fn in_order(value: &Value, depth: usize) -> Result<Value, Error> {
     match value.kind() {
         _ if depth > MAX_DEPTH => Ok(value.clone()),
         ValueKind::Map => {
-            let pair = |key: Value| Ok((key.clone(), in_order(&value.get_item(&key)?, depth + 1)?));
-            let pairs = value.try_iter()?.map(pair);
+            let pair = |(key, item): (Value, Value)| {
+                check_key(&key)?;
+                Ok((key, in_order(&item, depth + 1)?))
+            };
+            let pairs = value.as_object().and_then(|map| map.try_iter_pairs());
+            let pairs = pairs.into_iter().flatten().map(pair);
             let pairs = pairs.collect::<Result<Vec<_>, Error>>()?;
             // Keys without an order stay in theirs.
             let sorted = ordering::sorted(pairs.clone(), false).unwrap_or(pairs);

@@ -10,7 +10,8 @@ use crate::chat_template::render::{budget, escape, percent, printing, strings};
 
 pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter("string", |value: &Value| {
-        escape::as_safe_as(value, Value::from(printing::str(value)))
+        let text = Value::from(printing::str(value)?);
+        Ok::<Value, Error>(escape::as_safe_as(value, text))
     });
     environment.add_filter("trim", trim);
     environment.add_filter("replace", replace);
@@ -26,7 +27,7 @@ fn trim(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error>
     let args = Arguments::of_filter(args, named);
     let characters: Vec<Value> = args.get(0, "chars")?.into_iter().collect();
     args.check(1)?;
-    let trimmed = strings::trim(&printing::str(value), &characters, true, true)?;
+    let trimmed = strings::trim(&printing::str(value)?, &characters, true, true)?;
     Ok(escape::as_safe_as(value, trimmed))
 }
 
@@ -36,16 +37,16 @@ fn replace(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Err
     let count = args.integer(2, "count")?;
     args.check(3)?;
     let (text, old, new) = (
-        printing::str(value),
-        printing::str(&old),
-        printing::str(&new),
+        printing::str(value)?,
+        printing::str(&old)?,
+        printing::str(&new)?,
     );
     strings::replaced(&text, &old, &new, count)
 }
 
 /// `"%s" | format(…)`, where what is formatted may also be named.
 fn format(template: &Value, values: Rest<Value>, named: Kwargs) -> Result<Value, Error> {
-    let template = printing::str(template);
+    let template = printing::str(template)?;
     let names: Vec<&str> = named.args().collect();
     if names.is_empty() {
         return percent::format(&template, &Value::from(Tuple::from(values.0)));
@@ -65,12 +66,12 @@ fn center(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Erro
     let args = Arguments::of_filter(args, named);
     let width = args.integer(0, "width")?.unwrap_or(80);
     args.check(1)?;
-    let centered = strings::call_method(&printing::str(value), "center", &[Value::from(width)])?;
+    let centered = strings::call_method(&printing::str(value)?, "center", &[Value::from(width)])?;
     Ok(escape::as_safe_as(value, centered.unwrap_or_default()))
 }
 
 fn capitalize(value: &Value) -> Result<Value, Error> {
-    let text = printing::str(value);
+    let text = printing::str(value)?;
     budget::spend(text.len())?;
     Ok(escape::as_safe_as(
         value,
@@ -84,7 +85,7 @@ const MAX_INDENT: i64 = 1_000;
 fn indent(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error> {
     let args = Arguments::of_filter(args, named);
     let indentation = match args.get(0, "width")? {
-        Some(width) if width.as_str().is_some() => printing::str(&width),
+        Some(width) if width.as_str().is_some() => printing::str(&width)?,
         _ => match args.integer(0, "width")?.unwrap_or(4) {
             count @ ..=MAX_INDENT => " ".repeat(count.max(0) as usize),
             _ => return Err(invalid(format!("`indent` takes up to {MAX_INDENT} spaces"))),
@@ -96,7 +97,7 @@ fn indent(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Erro
         true => "",
         false => needs_text(value, "indent")?,
     };
-    let mut lines = strings::lines(text);
+    let mut lines = strings::lines(text)?;
     if lines.is_empty() || text.ends_with('\n') {
         lines.push("");
     }
@@ -120,7 +121,7 @@ fn indent(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Erro
 }
 
 fn word_count(value: &Value) -> Result<usize, Error> {
-    let text = printing::str(value);
+    let text = printing::str(value)?;
     budget::spend(text.len())?;
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     Ok(text

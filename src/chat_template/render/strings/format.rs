@@ -3,7 +3,7 @@
 use minijinja::{Error, Value};
 
 use crate::chat_template::render::error::invalid;
-use crate::chat_template::render::{budget, printing};
+use crate::chat_template::render::{budget, items, printing};
 
 /// Widths with more digits than this are refused.
 const MAX_WIDTH_DIGITS: usize = 4;
@@ -18,7 +18,12 @@ pub(in crate::chat_template::render) fn check_format(
     if template.split(|c: char| !c.is_ascii_digit()).any(is_long) {
         return Err(invalid("a number in the format is too large"));
     }
-    let longest = args.iter().map(|value| printing::str(value).len()).max();
+    let mut longest = None;
+    for value in args {
+        // minijinja prints it by going into all that it holds, however deep.
+        items::count_all(value)?;
+        longest = longest.max(Some(printing::str(value)?.len()));
+    }
     let fields = template.matches('{').count();
     let padding = 10_usize.pow(MAX_WIDTH_DIGITS as u32);
     let padded = if template.contains(':') { padding } else { 0 };

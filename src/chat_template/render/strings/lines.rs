@@ -14,7 +14,9 @@ fn ends_line(c: char) -> bool {
 }
 
 /// The lines of a text, each with its end.
-fn whole_lines(text: &str) -> Vec<&str> {
+fn whole_lines(text: &str) -> Result<Vec<&str>, Error> {
+    let ends = text.chars().filter(|&c| ends_line(c)).count();
+    budget::spend_items(ends)?;
     let mut lines = Vec::new();
     let mut rest = text;
     while let Some((at, end)) = rest.char_indices().find(|&(_, c)| ends_line(c)) {
@@ -26,19 +28,17 @@ fn whole_lines(text: &str) -> Vec<&str> {
     if !rest.is_empty() {
         lines.push(rest);
     }
-    lines
+    Ok(lines)
 }
 
 /// The lines of a text.
-pub(in crate::chat_template::render) fn lines(text: &str) -> Vec<&str> {
+pub(in crate::chat_template::render) fn lines(text: &str) -> Result<Vec<&str>, Error> {
     let without_end = |line: &'_ str| {
         line.strip_suffix("\r\n")
             .map_or_else(|| line.trim_end_matches(ends_line).len(), str::len)
     };
-    whole_lines(text)
-        .into_iter()
-        .map(|line| &line[..without_end(line)])
-        .collect()
+    let lines = whole_lines(text)?.into_iter();
+    Ok(lines.map(|line| &line[..without_end(line)]).collect())
 }
 
 pub(super) fn split_lines(text: &str, args: &[Value]) -> Result<Value, Error> {
@@ -46,10 +46,9 @@ pub(super) fn split_lines(text: &str, args: &[Value]) -> Result<Value, Error> {
     let keeps_ends = args.flag(0, "keepends")?;
     args.check(1)?;
     let lines = if keeps_ends {
-        whole_lines(text)
+        whole_lines(text)?
     } else {
-        lines(text)
+        lines(text)?
     };
-    budget::spend(lines.len().saturating_mul(size_of::<Value>()))?;
     Ok(lines.into_iter().map(Value::from).collect())
 }

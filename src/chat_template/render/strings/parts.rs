@@ -1,5 +1,7 @@
 //! Taking strings apart, and putting them together.
 
+use std::collections::HashSet;
+
 use minijinja::value::{Tuple, from_args};
 use minijinja::{Error, Value};
 
@@ -16,8 +18,9 @@ pub(in crate::chat_template::render) fn trim(
     end: bool,
 ) -> Result<Value, Error> {
     let (characters,) = from_args::<(Option<&str>,)>(args)?;
-    let off = |c: char| match characters {
-        Some(characters) => characters.contains(c),
+    let characters = characters.map(|all| all.chars().collect::<HashSet<char>>());
+    let off = |c: char| match &characters {
+        Some(characters) => characters.contains(&c),
         None => is_space(c),
     };
     let mut text = text;
@@ -46,18 +49,20 @@ fn split_args(args: &[Value]) -> Result<(Option<String>, usize), Error> {
 pub(super) fn split(text: &str, args: &[Value]) -> Result<Value, Error> {
     let (separator, limit) = split_args(args)?;
     let Some(separator) = separator else {
-        return Ok(split_at_space(text, limit));
+        return split_at_space(text, limit);
     };
+    budget::spend_items(text.matches(separator.as_str()).count().min(limit))?;
     Ok(text
         .splitn(limit, separator.as_str())
         .map(Value::from)
         .collect())
 }
 
-fn split_at_space(text: &str, limit: usize) -> Value {
+fn split_at_space(text: &str, limit: usize) -> Result<Value, Error> {
     let mut parts = Vec::new();
     let mut rest = text.trim_start_matches(is_space);
     while !rest.is_empty() {
+        budget::spend_items(1)?;
         if parts.len() + 1 == limit {
             parts.push(Value::from(rest));
             break;
@@ -66,20 +71,23 @@ fn split_at_space(text: &str, limit: usize) -> Value {
         parts.push(Value::from(&rest[..end]));
         rest = rest[end..].trim_start_matches(is_space);
     }
-    Value::from(parts)
+    budget::limit(parts.len().saturating_mul(size_of::<Value>()))?;
+    Ok(Value::from(parts))
 }
 
 pub(super) fn rsplit(text: &str, args: &[Value]) -> Result<Value, Error> {
     let (separator, limit) = split_args(args)?;
     let mut parts: Vec<Value> = match separator {
-        Some(separator) => text
-            .rsplitn(limit, separator.as_str())
-            .map(Value::from)
-            .collect(),
+        Some(separator) => {
+            budget::spend_items(text.matches(separator.as_str()).count().min(limit))?;
+            let parts = text.rsplitn(limit, separator.as_str());
+            parts.map(Value::from).collect()
+        }
         None => {
             let mut parts = Vec::new();
             let mut rest = text.trim_end_matches(is_space);
             while !rest.is_empty() {
+                budget::spend_items(1)?;
                 if parts.len() + 1 == limit {
                     parts.push(Value::from(rest));
                     break;
@@ -129,6 +137,7 @@ pub(super) fn joined(separator: &str, args: &[Value]) -> Result<Value, Error> {
             )));
         };
         budget::spend(text.len() + separator.len())?;
+        budget::limit(out.len() + text.len() + separator.len())?;
         if index > 0 {
             out.push_str(separator);
         }

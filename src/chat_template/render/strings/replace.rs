@@ -3,8 +3,9 @@
 use minijinja::value::from_args;
 use minijinja::{Error, Value};
 
-use crate::chat_template::render::budget;
 use crate::chat_template::render::error::invalid;
+use crate::chat_template::render::kinds::check_key;
+use crate::chat_template::render::{budget, items};
 
 /// `text.replace(old, new, count)`, also for the filter of that name.
 pub(in crate::chat_template::render) fn replaced(
@@ -31,8 +32,11 @@ pub(super) fn translated(text: &str, args: &[Value]) -> Result<Value, Error> {
     let (table,) = from_args::<(&Value,)>(args)?;
     let mut out = String::new();
     for c in text.chars() {
+        budget::look(1)?;
         let other = table.get_item(&Value::from(u32::from(c)))?;
-        let before = out.len();
+        let added = other.as_str().map_or(c.len_utf8(), str::len);
+        budget::spend(added)?;
+        budget::limit(out.len() + added)?;
         match (other.as_str(), other.as_i64()) {
             _ if other.is_undefined() => out.push(c),
             _ if other.is_none() => {}
@@ -43,7 +47,6 @@ pub(super) fn translated(text: &str, args: &[Value]) -> Result<Value, Error> {
             }
             _ => return Err(invalid("characters become strings, numbers or none")),
         }
-        budget::spend(out.len() - before)?;
     }
     Ok(Value::from(out))
 }
@@ -58,8 +61,11 @@ pub(super) fn translation(args: &[Value]) -> Result<Value, Error> {
             Some(_) => Err(invalid("what is to be translated are single characters")),
             None => Ok(key.clone()),
         };
-        let pair = |item: Value| Ok((key(&item)?, from.get_item(&item)?));
-        let pairs = from.try_iter()?.map(pair);
+        let pair = |item: Value| {
+            check_key(&item)?;
+            Ok((key(&item)?, from.get_item(&item)?))
+        };
+        let pairs = items::collected(&from)?.into_iter().map(pair);
         return Ok(Value::from_pairs(pairs.collect::<Result<Vec<_>, Error>>()?));
     };
     let from = from
@@ -76,7 +82,8 @@ pub(super) fn translation(args: &[Value]) -> Result<Value, Error> {
         .unwrap_or("")
         .chars()
         .map(|c| (code(c), Value::from(())));
+    let dropped = dropped.map_or(0, str::len);
+    budget::spend_items((to.len() + dropped).saturating_mul(2))?;
     let pairs: Vec<(Value, Value)> = pairs.chain(gone).collect();
-    budget::spend(pairs.len().saturating_mul(2 * size_of::<Value>()))?;
     Ok(Value::from_pairs(pairs))
 }

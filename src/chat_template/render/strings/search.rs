@@ -4,6 +4,7 @@ use minijinja::value::{ValueKind, from_args};
 use minijinja::{Error, Value};
 
 use crate::chat_template::render::error::invalid;
+use crate::chat_template::render::{budget, items};
 
 /// The part of a text between two bounds, as slices have them, and how many characters are before
 /// it; `None` where it would begin beyond the end.
@@ -35,13 +36,14 @@ pub(super) fn begins_or_ends(text: &str, method: &str, args: &[Value]) -> Result
     let wanted = || invalid(format!("`{method}` takes a string, or a tuple of them"));
     let parts: Vec<Value> = match parts.kind() {
         ValueKind::String => vec![parts],
-        ValueKind::Seq => parts.try_iter()?.collect(),
+        ValueKind::Seq => items::collected(&parts)?,
         _ => return Err(wanted()),
     };
     let Some((text, _)) = within(text, start, end) else {
         return Ok(false);
     };
     for part in parts {
+        budget::look(1)?;
         let part = part.as_str().ok_or_else(wanted)?;
         let holds = match method {
             "startswith" => text.starts_with(part),

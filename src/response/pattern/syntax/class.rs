@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::thread::LocalKey;
 
+use super::Dialect;
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
 pub(super) fn empty() -> ClassUnicode {
@@ -83,8 +84,13 @@ pub(super) fn digit() -> Option<ClassUnicode> {
     unicode("Nd")
 }
 
-pub(super) fn space() -> Option<ClassUnicode> {
-    unicode("White_Space")
+/// White space. `re` takes the separators U+001C to U+001F for such, if the text is not only ASCII.
+pub(super) fn space(dialect: Dialect, ascii: bool) -> Option<ClassUnicode> {
+    let mut class = unicode("White_Space")?;
+    if dialect == Dialect::Re && !ascii {
+        class.union(&range(0x1C, 0x1F));
+    }
+    Some(class)
 }
 
 /// Horizontal white space.
@@ -94,12 +100,19 @@ pub(super) fn blank() -> Option<ClassUnicode> {
     Some(class)
 }
 
-pub(super) fn word() -> Option<ClassUnicode> {
+pub(super) fn word(dialect: Dialect) -> Option<ClassUnicode> {
     thread_local! {
-        static WORD: RefCell<HashMap<(), ClassUnicode>> = RefCell::default();
+        static WORD: RefCell<HashMap<bool, ClassUnicode>> = RefCell::default();
     }
-    let names = ["Alphabetic", "M", "Nd", "Pc", "Join_Control"];
-    remembered(&WORD, (), |()| union_of(&names))
+    remembered(&WORD, dialect == Dialect::Re, |_| match dialect {
+        Dialect::Regex => union_of(&["Alphabetic", "M", "Nd", "Pc", "Join_Control"]),
+        // What `str.isalnum` holds for, and the underscore.
+        Dialect::Re => {
+            let mut class = union_of(&["L", "N"])?;
+            class.union(&one('_'.into()));
+            Some(class)
+        }
+    })
 }
 
 fn union_of(names: &[&str]) -> Option<ClassUnicode> {
@@ -234,7 +247,7 @@ fn binary(name: &str, ignore_case: bool) -> Option<ClassUnicode> {
             class.union(&unicode("Zs")?);
             Some(class)
         }
-        "word" => word(),
+        "word" => word(Dialect::Regex),
         "xdigit" => union_of(&["Nd", "Hex_Digit"]),
         _ if ignore_case && is_cased(name) => union_of(&["Lowercase", "Uppercase", "Lt"]),
         // `regex-syntax` would also find categories and scripts under this name.

@@ -1,7 +1,7 @@
 //! Escapes and bracketed sets.
 
 use super::single::{Piece, Single};
-use super::{Construct, Look, Node, Parser, PatternError, Result, class};
+use super::{Construct, Dialect, Look, Node, Parser, PatternError, Result, class};
 use regex_syntax::hir::ClassUnicode;
 
 /// A member of a bracketed set.
@@ -18,6 +18,9 @@ impl Parser<'_> {
         let Some(c) = self.reader.raw_next() else {
             return refuse("a backslash at the end of the pattern");
         };
+        if self.dialect == Dialect::Re && "zmMRGKXLg".contains(c) {
+            return Err(unknown_escape(offset, c));
+        }
         self.note_escape(offset, c);
         let look = match c {
             'A' => Look::TextStart,
@@ -97,6 +100,9 @@ impl Parser<'_> {
 
     /// The escapes that mean the same inside and outside a set.
     fn common_escape(&mut self, offset: usize, c: char) -> Result<Member> {
+        if self.dialect == Dialect::Re && "hpP".contains(c) {
+            return Err(unknown_escape(offset, c));
+        }
         let code = match c {
             'a' => 7,
             'f' => 12,
@@ -114,8 +120,10 @@ impl Parser<'_> {
                 self.hex(offset, 8)?
             }
             'd' | 'D' => return self.shorthand(c == 'D', class::digit()),
-            's' | 'S' => return self.shorthand(c == 'S', class::space()),
-            'w' | 'W' => return self.shorthand(c == 'W', class::word()),
+            's' | 'S' => {
+                return self.shorthand(c == 'S', class::space(self.dialect, self.ascii_here()));
+            }
+            'w' | 'W' => return self.shorthand(c == 'W', class::word(self.dialect)),
             'h' => {
                 self.note(Construct::Blank, offset);
                 return self.shorthand(false, class::blank());
@@ -125,13 +133,8 @@ impl Parser<'_> {
                 return Err(PatternError::new(offset, r"a named character `\N{...}`")
                     .remedy(r"write its code point instead: `\uXXXX` or `\UXXXXXXXX`"));
             }
-            'N' => 'N'.into(),
-            c if c.is_ascii_alphabetic() => {
-                return Err(PatternError::new(
-                    offset,
-                    format!(r"the unknown escape `\{c}`"),
-                ));
-            }
+            'N' if self.dialect == Dialect::Regex => 'N'.into(),
+            c if c.is_ascii_alphabetic() => return Err(unknown_escape(offset, c)),
             c => c.into(),
         };
         Ok(Member::Code(code))
@@ -329,6 +332,9 @@ impl Parser<'_> {
             Member::Code(code) => code,
             Member::Property(property) => {
                 set.push(property);
+                if self.dialect == Dialect::Re && self.begins_range() {
+                    return Err(class_in_range(start));
+                }
                 return Ok(false);
             }
         };
@@ -354,6 +360,7 @@ impl Parser<'_> {
                 set.push(range.into());
                 Ok(low < high)
             }
+            Member::Property(_) if self.dialect == Dialect::Re => Err(class_in_range(start)),
             Member::Property(property) => {
                 set.push(self.literal(low).into());
                 set.push(self.literal('-'.into()).into());
@@ -363,6 +370,12 @@ impl Parser<'_> {
         }
     }
 
+    /// Whether a dash follows that is not the last of the set.
+    fn begins_range(&self) -> bool {
+        let rest = self.reader.rest();
+        rest.starts_with('-') && !rest.starts_with("-]")
+    }
+
     fn member(&mut self, set_offset: usize) -> Result<Member> {
         let offset = self.reader.at();
         match self.reader.next() {
@@ -370,14 +383,16 @@ impl Parser<'_> {
                 PatternError::new(set_offset, "a set `[...` without its `]`")
                     .remedy(r"write `\[` for a literal bracket"),
             ),
-            Some('[') if self.reader.eat(':') => match self.posix(offset)? {
-                Some(member) => Ok(member),
-                None => {
-                    self.reader.go_back(offset + 1);
-                    self.note(Construct::SetOperator, offset);
-                    Ok(Member::Code('['.into()))
+            Some('[') if self.dialect == Dialect::Regex && self.reader.eat(':') => {
+                match self.posix(offset)? {
+                    Some(member) => Ok(member),
+                    None => {
+                        self.reader.go_back(offset + 1);
+                        self.note(Construct::SetOperator, offset);
+                        Ok(Member::Code('['.into()))
+                    }
                 }
-            },
+            }
             Some('\\') => self.set_escape(offset),
             Some(c) => {
                 if c == '[' || (matches!(c, '&' | '~') && self.reader.rest().starts_with(c)) {
@@ -407,6 +422,18 @@ impl Parser<'_> {
             Some(c) => self.common_escape(offset, c),
         }
     }
+}
+
+fn unknown_escape(offset: usize, c: char) -> PatternError {
+    PatternError::new(offset, format!(r"the unknown escape `\{c}`"))
+}
+
+fn class_in_range(offset: usize) -> PatternError {
+    PatternError::new(
+        offset,
+        "a range that begins or ends with a class of characters",
+    )
+    .remedy(r"write `\-` for a literal dash")
 }
 
 pub(super) fn backreference(offset: usize) -> PatternError {

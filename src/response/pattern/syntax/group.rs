@@ -1,7 +1,7 @@
 //! What starts with a parenthesis.
 
 use super::single::Piece;
-use super::{Construct, Flags, NESTING_LIMIT, Node, Parser, PatternError, Result, class};
+use super::{Construct, Dialect, Flags, NESTING_LIMIT, Node, Parser, PatternError, Result, class};
 
 /// Flags in the spelling `(?im-s)`.
 #[derive(Default)]
@@ -24,9 +24,13 @@ impl Parser<'_> {
                 .remedy(r"write `\(` or `\*` for a literal character"));
         }
         if !self.reader.raw_eat("?") {
-            return self.body(offset, self.flags).map(Some);
+            return match self.dialect {
+                Dialect::Regex => self.body(offset, self.flags).map(Some),
+                Dialect::Re => self.kept(offset, String::new()).map(Some),
+            };
         }
         let refuse = |message: &str| Err(PatternError::new(offset, message));
+        let is_re = self.dialect == Dialect::Re;
         match self.reader.raw_peek() {
             Some('<') => {
                 self.reader.raw_next();
@@ -34,6 +38,9 @@ impl Parser<'_> {
                     self.around(offset, true, false)
                 } else if self.reader.eat('!') {
                     self.around(offset, true, true)
+                } else if is_re {
+                    Err(PatternError::new(offset, "an unknown group `(?<...)`")
+                        .remedy("name a group with `(?P<name>...)`"))
                 } else {
                     self.note(Construct::ShortNamedGroup, offset);
                     self.named(offset)
@@ -44,7 +51,7 @@ impl Parser<'_> {
                 match self.reader.next() {
                     Some('<') => self.named(offset),
                     Some('=') => Err(super::escape::backreference(offset)),
-                    Some('>') => Err(recursion(offset)),
+                    Some('>') if !is_re => Err(recursion(offset)),
                     _ => refuse("an unknown group `(?P...)`"),
                 }
             }
@@ -73,9 +80,9 @@ impl Parser<'_> {
             Some('|') => Err(PatternError::new(offset, "a branch reset group `(?|...)`")
                 .remedy("write `(?:...)`; a name may be used by more than one group")),
             Some('(') => refuse("a conditional group `(?(...)...)`"),
-            Some('R' | '&' | '0'..='9') => Err(recursion(offset)),
+            Some('R' | '&' | '0'..='9') if !is_re => Err(recursion(offset)),
             Some('+' | '-')
-                if self.reader.rest()[1..].starts_with(|c: char| c.is_ascii_digit()) =>
+                if !is_re && self.reader.rest()[1..].starts_with(|c: char| c.is_ascii_digit()) =>
             {
                 Err(recursion(offset))
             }
@@ -90,6 +97,7 @@ impl Parser<'_> {
             return Err(PatternError::new(offset, message));
         }
         self.depth += 1;
+        self.is_beginning = false;
         let outer = self.flags;
         self.set_flags(flags);
         let piece = self.alternation()?;
@@ -109,6 +117,10 @@ impl Parser<'_> {
 
     fn around(&mut self, offset: usize, behind: bool, negate: bool) -> Result<Option<Piece>> {
         let node = Box::new(self.body(offset, self.flags)?.into_node());
+        if behind && self.dialect == Dialect::Re && node.width().is_none() {
+            let message = "lookbehind over texts of several lengths";
+            return Err(PatternError::new(offset, message));
+        }
         let construct = match (behind, node.width()) {
             (false, _) => Construct::Lookahead,
             (true, Some(_)) => Construct::Lookbehind,
@@ -140,23 +152,35 @@ impl Parser<'_> {
                 .remedy("use letters, digits and `_`, not starting with a digit"));
         }
         let index = match self.groups.iter().position(|known| *known == name) {
+            Some(_) if self.dialect == Dialect::Re => {
+                let message = format!("two groups named `{name}`");
+                return Err(PatternError::new(offset, message));
+            }
             Some(index) => {
                 self.note(Construct::SharedName, offset);
                 index
             }
-            None => {
-                self.groups.push(name);
-                self.groups.len() - 1
-            }
+            None => return self.kept(offset, name).map(Some),
         };
         let node = Box::new(self.body(offset, self.flags)?.into_node());
         Ok(Some(Node::Group { index, node }.into()))
+    }
+
+    /// The rest of a group that is kept, under its name or none.
+    fn kept(&mut self, offset: usize, name: String) -> Result<Piece> {
+        let index = self.groups.len();
+        self.groups.push(name);
+        let node = Box::new(self.body(offset, self.flags)?.into_node());
+        Ok(Node::Group { index, node }.into())
     }
 
     /// `(?i)`, `(?i:...)`, `(?:...)`, after the question mark.
     fn flag_group(&mut self, offset: usize) -> Result<Option<Piece>> {
         let (change, scoped) = self.flag_change(offset)?;
         self.note_flags(&change, scoped, offset);
+        if self.dialect == Dialect::Re {
+            self.refuse_flags(&change, scoped, offset)?;
+        }
         let mut flags = self.flags;
         for (letters, value) in [(&change.on, true), (&change.off, false)] {
             for letter in letters.chars() {
@@ -174,8 +198,11 @@ impl Parser<'_> {
         if scoped {
             // A quirk of the module: such a group, even `(?:...)`, forgets the
             // `a` and `u` flags of the group around it.
-            flags.ascii = change.on.contains('a');
-            flags.unicode = change.on.contains('u');
+            let (ascii, unicode) = (change.on.contains('a'), change.on.contains('u'));
+            if self.dialect == Dialect::Regex || ascii || unicode {
+                flags.ascii = ascii;
+                flags.unicode = unicode;
+            }
             let piece = self.body(offset, flags)?;
             // What goes by case and what does not make no set together.
             return Ok(Some(match flags.ignore_case == self.flags.ignore_case {
@@ -190,6 +217,24 @@ impl Parser<'_> {
         }
         self.set_flags(flags);
         Ok(None)
+    }
+
+    /// Refuses flags where `re` does.
+    fn refuse_flags(&self, change: &FlagChange, scoped: bool, offset: usize) -> Result<()> {
+        let refuse = |message: &str| Err(PatternError::new(offset, message));
+        if !scoped && !self.is_beginning {
+            let message = "flags for all of it that don't stand at its start";
+            return Err(
+                PatternError::new(offset, message).remedy("write `(?i:...)` for a part of it")
+            );
+        }
+        if change.off.contains(['a', 'u']) {
+            return refuse("the flags `a` and `u` turned off");
+        }
+        match scoped && change.on.contains('a') && change.on.contains('u') {
+            true => refuse("the flags `a` and `u` exclude each other"),
+            false => Ok(()),
+        }
     }
 
     fn note_flags(&mut self, change: &FlagChange, scoped: bool, offset: usize) {
@@ -224,7 +269,7 @@ impl Parser<'_> {
                     }
                     .push(c);
                 }
-                Some('V') if !minus && self.reader.eat('0') => {}
+                Some('V') if !minus && self.dialect == Dialect::Regex && self.reader.eat('0') => {}
                 Some('V') if !minus && self.reader.eat('1') => {
                     return Err(unsupported_flag(start, "V1"));
                 }

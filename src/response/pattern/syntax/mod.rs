@@ -1,7 +1,8 @@
-//! The parser of regular expressions, in the dialect of Python's third-party
-//! `regex` module (version 0, text patterns, "dot matches all" from the start).
+//! The parser of regular expressions, in the dialects of Python's third-party
+//! `regex` module (version 0) and of its own module `re`: text patterns, "dot matches all" from the
+//! start.
 //!
-//! What that module accepts but we cannot run (backreferences, recursion, fuzzy
+//! What the module accepts but we cannot run (backreferences, recursion, fuzzy
 //! matching ...) is refused by name, so that no pattern quietly means less here.
 
 mod class;
@@ -14,6 +15,7 @@ mod single;
 #[cfg(test)]
 mod tests;
 
+use quantifier::Last;
 use reader::Reader;
 use regex_syntax::hir::ClassUnicode;
 use single::Piece;
@@ -37,12 +39,23 @@ pub(crate) fn too_many_steps() -> PatternError {
     }
 }
 
+/// Whose regular expressions a pattern is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// Those of the third-party module `regex`. Only groups with names are kept.
+    Regex,
+    /// Those of Python's own module `re`. All groups are kept, by their numbers.
+    Re,
+}
+
 /// A parsed pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Syntax {
     /// The pattern itself.
     pub node: Node,
-    /// The names of the named groups, in the order they first appear.
+    /// Whose regular expressions it is written in.
+    pub dialect: Dialect,
+    /// The names of the groups that are kept, in the order they first appear; empty for one without.
     pub groups: Vec<String>,
     /// Whether word boundaries look at ASCII words only.
     pub ascii: bool,
@@ -72,7 +85,7 @@ pub(crate) enum Node {
         max: Option<u32>,
         greed: Greed,
     },
-    /// A named group; `index` points into [`Syntax::groups`].
+    /// A group that is kept; `index` points into [`Syntax::groups`].
     Group { index: usize, node: Box<Node> },
     /// Once matched, never tried another way.
     Atomic(Box<Node>),
@@ -220,14 +233,20 @@ impl std::error::Error for PatternError {}
 
 type Result<T> = std::result::Result<T, PatternError>;
 
-/// Parses a pattern.
+/// Parses a pattern of the `regex` module.
+#[cfg(any(test, feature = "chat-template"))]
 pub(crate) fn parse(pattern: &str) -> Result<Syntax> {
-    let (syntax, outcome) = Parser::run(pattern, Outcome::default())?;
+    parse_as(Dialect::Regex, pattern)
+}
+
+/// Parses a pattern of a dialect.
+pub(crate) fn parse_as(dialect: Dialect, pattern: &str) -> Result<Syntax> {
+    let (syntax, outcome) = Parser::run(dialect, pattern, Outcome::default())?;
     if !outcome.ascii_seen {
         return Ok(syntax);
     }
     // `(?a)` outside all groups also counts for what stands before it.
-    Ok(Parser::run(pattern, outcome)?.0)
+    Ok(Parser::run(dialect, pattern, outcome)?.0)
 }
 
 /// What a pattern has that other engines lack, in the order of the places; nothing if it is not
@@ -264,9 +283,12 @@ struct Flags {
 }
 
 struct Parser<'p> {
+    dialect: Dialect,
     reader: Reader<'p>,
     flags: Flags,
     depth: usize,
+    /// Whether there was nothing but flags and comments so far.
+    is_beginning: bool,
     groups: Vec<String>,
     constructs: Vec<construct::Place>,
     /// How many items have been read, and members of sets.
@@ -282,8 +304,9 @@ struct Parser<'p> {
 }
 
 impl<'p> Parser<'p> {
-    fn run(pattern: &'p str, known: Outcome) -> Result<(Syntax, Outcome)> {
+    fn run(dialect: Dialect, pattern: &'p str, known: Outcome) -> Result<(Syntax, Outcome)> {
         let mut parser = Parser {
+            dialect,
             reader: Reader::new(pattern),
             flags: Flags {
                 dot_all: true,
@@ -291,6 +314,7 @@ impl<'p> Parser<'p> {
                 ..Flags::default()
             },
             depth: 0,
+            is_beginning: true,
             groups: Vec::new(),
             constructs: Vec::new(),
             items: 0,
@@ -316,6 +340,7 @@ impl<'p> Parser<'p> {
         };
         let syntax = Syntax {
             node,
+            dialect,
             groups: parser.groups,
             ascii: parser.word_kind.unwrap_or(known.ascii),
             constructs: parser.constructs,
@@ -328,6 +353,7 @@ impl<'p> Parser<'p> {
     fn alternation(&mut self) -> Result<Piece> {
         let mut branches = vec![self.sequence()?];
         while self.reader.eat('|') {
+            self.is_beginning = false;
             branches.push(self.sequence()?);
         }
         Ok(Piece::any_of(branches))
@@ -336,7 +362,7 @@ impl<'p> Parser<'p> {
     /// Parses one branch of an alternation.
     fn sequence(&mut self) -> Result<Piece> {
         let mut items = Vec::new();
-        let mut last = quantifier::Last::Nothing;
+        let mut last = Last::Nothing;
         while let Some(c) = self.reader.peek() {
             if c == '|' || c == ')' {
                 break;
@@ -346,8 +372,9 @@ impl<'p> Parser<'p> {
             }
             // Flags and comments leave no item, so that `a(?i)*` repeats the `a`.
             if let Some(item) = self.item()? {
+                self.is_beginning = false;
+                last = Last::of(&item, c, self.dialect);
                 items.push(item);
-                last = quantifier::Last::Item;
             }
         }
         Ok(match items.pop() {

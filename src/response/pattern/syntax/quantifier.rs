@@ -1,7 +1,7 @@
 //! Repetition: `*`, `+`, `?`, `{2,3}`, and how they differ from fuzzy matching.
 
 use super::single::Piece;
-use super::{Construct, Greed, Node, Parser, PatternError, Reader, Result};
+use super::{Construct, Dialect, Greed, Node, Parser, PatternError, Reader, Result};
 
 /// Repetitions are unrolled later, so the counts must stay reasonable.
 const COUNT_LIMIT: u32 = 10_000;
@@ -12,6 +12,17 @@ pub(super) enum Last {
     Nothing,
     Item,
     Repeated,
+}
+
+impl Last {
+    /// What an item is to a quantifier, given its first character: `re` repeats no condition on a
+    /// position that does not stand in a group.
+    pub(super) fn of(item: &Piece, first: char, dialect: Dialect) -> Last {
+        match item {
+            Piece::Node(Node::Look(_)) if dialect == Dialect::Re && first != '(' => Last::Nothing,
+            _ => Last::Item,
+        }
+    }
 }
 
 impl Parser<'_> {
@@ -94,7 +105,7 @@ impl Parser<'_> {
             return Ok(Some((min, max)));
         }
         self.reader.go_back(before);
-        if is_fuzzy(self.reader.clone()) {
+        if self.dialect == Dialect::Regex && is_fuzzy(self.reader.clone()) {
             return Err(PatternError::new(offset, "fuzzy matching `{...}`")
                 .remedy(r"write `\{` for a literal brace"));
         }

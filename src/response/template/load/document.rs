@@ -2,9 +2,10 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::json;
+use crate::value::Value;
 
 use super::super::{ResponseTemplate, TemplateError};
-use super::load;
+use super::{TEMPLATE_KEYS, load};
 
 /// Keys by which the configuration of a tokenizer is recognised.
 const CONFIG_KEYS: [&str; 5] = [
@@ -14,6 +15,19 @@ const CONFIG_KEYS: [&str; 5] = [
     "bos_token",
     "eos_token",
 ];
+
+/// The keys of response schemas that are no JSON Schema.
+const OWN_SCHEMA_KEYS: [&str; 6] = [
+    "x-regex",
+    "x-regex-iterator",
+    "x-regex-key-value",
+    "x-regex-substitutions",
+    "x-parser",
+    "x-parser-args",
+];
+
+/// Keys by which a response schema is told from other documents, beside its own.
+const SCHEMA_KEYS: [&str; 5] = ["type", "properties", "items", "prefixItems", "const"];
 
 pub(in crate::response::template) fn from_json_at(
     text: &str,
@@ -48,10 +62,30 @@ pub(in crate::response::template) fn find_in(text: &str) -> Result<&'static str,
     let template = document.as_ref().and_then(|d| d.get("response_template"));
     if template.is_some_and(|template| !template.is_null()) {
         Ok("/response_template")
+    } else if document.as_ref().and_then(schema_in).is_some() {
+        let message = "there is a response schema here, and no response template: it reads whole texts alone, \
+                       and reports no events and no regions";
+        let remedy = "bring it over with `unjinja convert`, or with `response_schema::convert` of the library";
+        Err(Diagnostic::new(message).with_remedy(remedy).into())
     } else if template.is_some() || CONFIG_KEYS.into_iter().any(has) {
         let message = "this tokenizer configuration has no `response_template`";
         Err(Diagnostic::new(message).into())
     } else {
         Ok("")
     }
+}
+
+/// Where a document has a response schema, the older language, if it has no response template.
+pub(crate) fn schema_in(document: &Value) -> Option<&'static str> {
+    let object = document.as_object()?;
+    let is_given = |key: &str| object.get(key).is_some_and(|value| !value.is_null());
+    if is_given("response_template") {
+        return None;
+    }
+    if is_given("response_schema") {
+        return Some("/response_schema");
+    }
+    let has_any = |keys: &[&str]| keys.iter().any(|key| object.contains_key(key));
+    let is_schema = has_any(&OWN_SCHEMA_KEYS) || has_any(&SCHEMA_KEYS);
+    (is_schema && !has_any(TEMPLATE_KEYS)).then_some("")
 }

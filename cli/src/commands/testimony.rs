@@ -1,0 +1,63 @@
+//! What the response schema that came with a chat template says of a derivation.
+
+use unjinja::chat_template::ChatTemplate;
+use unjinja::check::Testimony;
+use unjinja::derive::Derivation;
+use unjinja::response_schema::{Difference, ResponseSchema, SchemaError, Trial};
+use unjinja::{Object, Value};
+
+/// What the schema says, or why it is refused; `None` if there is none.
+pub(super) fn of(
+    template: &ChatTemplate,
+    derivation: &Derivation,
+) -> Option<Result<Testimony, SchemaError>> {
+    let schema = ResponseSchema::from_value(template.response_schema.as_ref()?);
+    Some(schema.map(|schema| Testimony::of(&schema, derivation)))
+}
+
+/// The texts that are not read alike, and how they differ. That the white space around texts differs counts
+/// for nothing: a schema may leave it, and a derived template takes it off.
+pub(super) fn parted(trials: &[Trial]) -> impl Iterator<Item = (&Trial, Difference)> {
+    let parted = trials.iter();
+    let parted = parted.filter_map(|trial| Some((trial, trial.difference()?)));
+    parted.filter(|(_, difference)| *difference != Difference::WhiteSpace)
+}
+
+/// How many are read alike.
+fn alike(trials: &[Trial]) -> usize {
+    trials.len() - parted(trials).count()
+}
+
+pub(super) fn statement(testimony: &Result<Testimony, SchemaError>) -> String {
+    let testimony = match testimony {
+        Ok(testimony) => testimony,
+        Err(error) => return format!("the response schema that is there is refused: {error}"),
+    };
+    let count = |trials: &[Trial]| format!("{} of {}", alike(trials), trials.len());
+    format!(
+        "the response schema that is there reads {} renderings alike, {} damaged texts, and {} texts of its \
+         own patterns",
+        count(&testimony.renderings),
+        count(&testimony.damaged),
+        count(&testimony.own)
+    )
+}
+
+/// For programs: an object of the `fault` for which the schema is refused; or for each kind of texts of how
+/// many there are, and how many of them are read `alike`.
+pub(super) fn to_value(testimony: &Result<Testimony, SchemaError>) -> Value {
+    let testimony = match testimony {
+        Ok(testimony) => testimony,
+        Err(error) => return Object::from_iter([("fault", error.to_string())]).into(),
+    };
+    let kinds = [
+        ("renderings", &testimony.renderings),
+        ("damaged", &testimony.damaged),
+        ("own", &testimony.own),
+    ];
+    let kinds = kinds.map(|(kind, trials)| {
+        let counts = [("alike", alike(trials)), ("total", trials.len())];
+        (kind, Object::from_iter(counts))
+    });
+    Object::from_iter(kinds).into()
+}
