@@ -75,7 +75,7 @@ fn call_difference(slots: &[&FoundSlot<'_>], function: &Value) -> Option<String>
     let is_same = keys.len() == arguments.len()
         && values.len() == arguments.len()
         && keys.iter().zip(&values).all(|(key, written)| {
-            let value = arguments.get(*key);
+            let value = arguments.get(key);
             value.is_some_and(|value| says(written, value))
         });
     (!is_same).then(|| format!("{keys:?} with {values:?}, not {arguments:?}"))

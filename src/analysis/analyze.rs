@@ -102,13 +102,19 @@ pub(crate) fn analyze<'t>(
     let names = prepared.variables().into_iter().map(|(name, _)| name);
     let names: Vec<String> = names.collect();
     let missing_tokens = missing_tokens::find(&mut prober, &names, &turns, &content.close);
+    let before_content = content.open.clone().unwrap_or_default();
     let surroundings = CallSurroundings {
         headers: &headers,
+        before_content: &before_content,
         after_content: &after_content,
         reasoning_close: reasoning.as_ref().and_then(|shape| shape.close.as_deref()),
     };
     let call = turns.call.take();
     let (calls, not_understood) = call_shape(&mut prober, template, call, &surroundings);
+    let calls = calls.map(|(shape, beside_calls)| {
+        content.beside_calls = beside_calls;
+        shape
+    });
     let mut ends = turn::ends(&prober, &turns.plain, &turns.word, &content.close);
     ends.extend(prober.eos_token().map(str::to_owned));
     markers::dedup(&mut ends);
@@ -134,21 +140,22 @@ pub(crate) fn analyze<'t>(
     })
 }
 
-/// How calls are written, or why they are not understood.
+/// How calls are written, with the markers that stand around a text only beside them; or why they are not
+/// understood.
 fn call_shape(
     prober: &mut TurnProber<'_>,
     template: &ChatTemplate,
     call: Option<CallProbe>,
     surroundings: &CallSurroundings<'_>,
-) -> (Option<CallShape>, Option<String>) {
+) -> (Option<(CallShape, Vec<String>)>, Option<String>) {
     let Some(call) = call else {
         let tools = probe_tools(prober);
         let hinted = hints::calls(prober, tools, &template.jinja, &template.special_tokens);
-        return (hinted, None);
+        return (hinted.map(|shape| (shape, Vec::new())), None);
     };
     let found = calls::find(prober, call, surroundings);
-    match found.filter(|shape| !prober.leaks(&calls_value(shape))) {
-        Some(shape) => (Some(shape), None),
+    match found.filter(|(shape, _)| !prober.leaks(&calls_value(shape))) {
+        Some(found) => (Some(found), None),
         None => (
             None,
             Some("calls are rendered, but not in a way that is understood".to_owned()),

@@ -29,6 +29,10 @@ pub(super) struct CallRenderings {
     awkward: Option<String>,
     /// Two calls.
     pub(super) two_calls: Option<String>,
+    /// A text and the one call.
+    with_text: Option<String>,
+    /// The word that is all of that text.
+    text: String,
 }
 
 /// Where an argument stands.
@@ -57,6 +61,7 @@ impl CallRenderings {
         let two = probe.two();
         let CallProbe { words, one } = probe;
         let id_shape = prober.id_shape();
+        let text = prober.word("text");
         let render = |assistant: &AssistantTurn| {
             let in_mode = |mode| {
                 let turn = prober.turn(Situation::Question, assistant, mode).ok()?;
@@ -77,8 +82,18 @@ impl CallRenderings {
             two_arguments: single(&[(0, words.string(0)), (1, words.string(1))]).filter(holds_both),
             awkward: single(&[(0, words.awkward().into())]),
             two_calls: render(&two).filter(holds_both),
+            with_text: render(&one.clone().with_content(&text)).filter(|turn| turn.contains(&text)),
+            text,
             words,
         })
+    }
+
+    /// Beside a text, what stands before it, and between it and the body of the call, which begins so far
+    /// before the key of its argument. `None` if the text stands behind the call.
+    pub(super) fn around_text(&self, lead: usize) -> Option<(&str, &str)> {
+        let (before, rest) = self.with_text.as_deref()?.split_once(self.text.as_str())?;
+        let body = self.first_argument(rest)?.key.start.checked_sub(lead)?;
+        Some((before, rest.get(..body)?))
     }
 
     /// Where the argument of the one call stands.

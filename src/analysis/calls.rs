@@ -6,7 +6,7 @@ use super::call_renderings::CallRenderings;
 use super::call_shape::{CallBody, CallShape, Slot, slots_in};
 use super::certainty::Certainty;
 use super::delimiters::Delimiters;
-use super::markers::{INDEX_SLOT, common_prefix, common_suffix, markers};
+use super::markers::{INDEX_SLOT, common_prefix, common_suffix, markers, shared_end};
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::TurnProber;
 
@@ -14,33 +14,85 @@ use super::turn_prober::TurnProber;
 pub(super) struct CallSurroundings<'a> {
     /// What stands between the message before a turn and the turn.
     pub(super) headers: &'a TurnHeaders,
+    /// What opens the content of every turn.
+    pub(super) before_content: &'a str,
     /// What follows the content of a turn that comes last.
     pub(super) after_content: &'a str,
     /// What closes reasoning.
     pub(super) reasoning_close: Option<&'a str>,
 }
 
-/// How calls are written.
+/// How calls are written, and the markers that stand around a text only beside calls.
 pub(super) fn find(
     prober: &TurnProber<'_>,
     probe: CallProbe,
     surroundings: &CallSurroundings<'_>,
-) -> Option<CallShape> {
+) -> Option<(CallShape, Vec<String>)> {
     let renderings = CallRenderings::render(prober, surroundings.headers, probe)?;
     let located = LocatedBody::find(&renderings)?;
-    let shape = with_surroundings(&renderings, located, surroundings);
+    let alone = before_call(&renderings, &located, surroundings.reasoning_close);
+    let beside_text = BesideText::of(&renderings, &located, &alone, surroundings);
+    let before = beside_text
+        .as_ref()
+        .map_or(alone, |text| text.before_call.clone());
+    let shape = with_surroundings(&renderings, located, before, surroundings);
     // A name that stands elsewhere than before the arguments can't be captured.
     let needs_name = !matches!(shape.body, CallBody::Object(..) | CallBody::Array(..));
-    (shape.open.contains(&Slot::Name) || !needs_name).then_some(shape)
+    let is_found = shape.open.contains(&Slot::Name) || !needs_name;
+    is_found.then(|| (shape, beside_text.map_or_else(Vec::new, |text| text.around)))
+}
+
+/// What stands around a text that a call follows.
+struct BesideText {
+    /// What stands before the body of a call with a text before it and without. A text may stand amid what
+    /// opens calls: `<say></say><do>` is what opens them after `<say>` and a text.
+    before_call: String,
+    /// The markers around the text that stand there only beside calls.
+    around: Vec<String>,
+}
+
+impl BesideText {
+    fn of(
+        renderings: &CallRenderings,
+        located: &LocatedBody,
+        alone: &str,
+        surroundings: &CallSurroundings<'_>,
+    ) -> Option<BesideText> {
+        let lead = renderings.string_span()?.key.start - located.range.start;
+        let (before, between) = renderings.around_text(lead)?;
+        let between = numbered(between);
+        let before_call = shared_end(alone, &between);
+        if !markers(before_call).any(|_| true) {
+            return None;
+        }
+        let behind = &between[..between.len() - before_call.len()];
+        let around = markers(before)
+            .last()
+            .into_iter()
+            .chain(markers(behind).next());
+        let around = around.filter(|marker| {
+            let known = [
+                surroundings.before_content,
+                surroundings.after_content,
+                surroundings.reasoning_close.unwrap_or_default(),
+                before_call,
+            ];
+            !known.into_iter().any(|text| text.contains(marker))
+        });
+        Some(BesideText {
+            around: around.map(str::to_owned).collect(),
+            before_call: before_call.to_owned(),
+        })
+    }
 }
 
 /// Finds what stands around the calls, from a turn with one and a turn with two.
 fn with_surroundings(
     renderings: &CallRenderings,
     located: LocatedBody,
+    before: String,
     surroundings: &CallSurroundings<'_>,
 ) -> CallShape {
-    let before = before_call(renderings, &located, surroundings.reasoning_close);
     let pair = match located.body {
         CallBody::Array(..) => None,
         _ => Pair::of(renderings, &located),

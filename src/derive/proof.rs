@@ -216,9 +216,23 @@ fn other_meaning(
     let other = others.find(|other| **other != sample.written).cloned();
     other.or_else(|| {
         read.filter(|read| {
-            has_types_of(read, &sample.written) && sampling.writes_the_same(sample, read, findings)
+            *read != sample.written
+                && has_texts_of(read, &sample.written)
+                && has_types_of(read, &sample.written)
+                && sampling.writes_the_same(sample, read, findings)
         })
     })
+}
+
+/// Whether a reading has all calls of what was said, and no text that was not said. A text with markers
+/// in it can always be said: that a call is left in it proves nothing.
+fn has_texts_of(read: &AssistantTurn, said: &AssistantTurn) -> bool {
+    let texts = |turn: &AssistantTurn| -> Vec<String> {
+        let texts = turn.reasoning.iter().chain(&turn.content);
+        texts.map(|text| text.trim().to_owned()).collect()
+    };
+    let said_texts = texts(said);
+    read.calls.len() == said.calls.len() && texts(read).iter().all(|text| said_texts.contains(text))
 }
 
 /// Whether the arguments of calls have the types that they have in what was said: what is of another

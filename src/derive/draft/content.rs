@@ -129,8 +129,14 @@ impl Drafter<'_> {
             .iter()
             .chain(&content.close)
             .chain(&content.beside_reasoning)
+            .chain(&content.beside_calls)
         {
             push_markers(&mut skipped, marker);
+        }
+        // Some templates open it only in some company. Words may as well be said.
+        let open = content.open.as_deref().map(str::trim).unwrap_or_default();
+        if open.chars().nth(1).is_some() && !markers::is_wordy(open) {
+            skipped.push(open.to_owned());
         }
         if let Some(shape) = &findings.calls {
             for text in [&shape.section_open, &shape.section_close, &shape.separator] {
