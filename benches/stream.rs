@@ -1,13 +1,18 @@
 //! How fast outputs are read: by chunks of four bytes, as tokens come in, and whole.
 //!
-//! `cargo bench --bench stream` prints, for two templates and messages of growing size, the
-//! nanoseconds that a chunk takes and the megabytes a second of a whole text.
+//! `cargo bench --bench stream` prints, for two templates and messages of growing size, the nanoseconds
+//! that a chunk takes and the megabytes a second of a whole text. Then it prints what it costs to keep or
+//! to print the events, and what the parts of many short messages take.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use unjinja::{ParserOptions, ResponseParser, ResponseTemplate, parse};
+
+mod reading;
+
+use reading::{Figures, in_fours, in_tokens, least, prose, stream};
 
 /// Thinking, text and a call in JSON, all between literals.
 const LITERALS: &str = r#"{
@@ -46,24 +51,25 @@ const PATTERNS: &str = r#"{
 
 const SIZES: [usize; 5] = [16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
 
+/// The size of the message whose events are kept or printed.
+const REPORTED: usize = 256 << 10;
+
+/// The size of a short message, of about 200 tokens.
+const REQUEST: usize = 900;
+
+/// So many short messages are read, of which so many at once.
+const REQUESTS: usize = 1024;
+const LIVE: [usize; 3] = [1, 16, 256];
+
+/// Of each time, the least of so many is taken.
+const RUNS: usize = 20;
+
 /// A template with a message for it, of which half is thought, a quarter text, and the rest a call
 /// that writes a file.
 struct Case {
     name: &'static str,
     template: ResponseTemplate,
     write: fn(usize) -> String,
-}
-
-/// So many bytes of prose, with what prose has: lines, quotes, comparisons.
-fn prose(bytes: usize) -> String {
-    let lines = [
-        "The caller asks for a summary, so the file has to be read before anything is said.\n",
-        "If the count is < 10 it fits on a page; else \"more\" is shown, and the rest follows.\n",
-        "Naïve splitting would cut the word in two — better to look for the next space.\n\n",
-    ];
-    let mut text: String = lines.iter().cycle().take(bytes / 60 + 1).copied().collect();
-    text.truncate(text.floor_char_boundary(bytes));
-    text
 }
 
 /// So many bytes of a program.
@@ -118,75 +124,134 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// The text in pieces of four bytes, or a little more where a character would be cut.
-fn chunks(text: &str) -> Vec<&str> {
-    let mut chunks = Vec::new();
-    let mut from = 0;
-    while from < text.len() {
-        let to = text.ceil_char_boundary(from + 4);
-        chunks.push(&text[from..to]);
-        from = to;
-    }
-    chunks
-}
-
-/// Feeds all chunks and ends the message.
-fn stream(template: &ResponseTemplate, chunks: &[&str]) -> usize {
-    let mut parser = ResponseParser::new(template, "", ParserOptions::default()).expect("starts");
-    let mut events = 0;
-    for chunk in chunks {
-        parser
-            .feed_with(chunk, |event| {
-                black_box(event);
-                events += 1;
-            })
-            .expect("the message parses");
-    }
-    black_box(
-        parser
-            .finalize_with(|_| events += 1)
-            .expect("the message parses"),
-    );
-    events
-}
-
-/// The least time of several runs: what is over it is the machine's doing.
-fn least(runs: usize, mut run: impl FnMut()) -> Duration {
-    let time = |_| {
-        let start = Instant::now();
-        run();
-        start.elapsed()
-    };
-    (0..runs).map(time).min().unwrap_or_default()
-}
-
 /// Prints the figures that people ask for, in their units.
 fn summary(_: &mut Criterion) {
     println!(
-        "{:<10}{:>10}{:>16}{:>14}",
-        "template", "message", "ns a chunk", "whole MB/s"
+        "{:<10}{:>10}{:>14}{:>14}{:>12}",
+        "template", "message", "ns a chunk", "ns a token", "whole MB/s"
     );
     for case in cases() {
         for size in SIZES {
             let text = (case.write)(size);
-            let chunks = chunks(&text);
             let runs = (64 << 20) / size.max(1 << 20);
-            let streamed = least(runs, || {
-                stream(&case.template, &chunks);
-            });
-            let whole = least(runs, || {
-                let message = parse(&case.template, "", &text, ParserOptions::default());
-                black_box(message.expect("the message parses"));
-            });
+            let figures = Figures::of(&case.template, "", &text, runs);
             println!(
-                "{:<10}{:>6} KiB{:>16.1}{:>14.0}",
+                "{:<10}{:>6} KiB{:>14.1}{:>14.1}{:>12.0}",
                 case.name,
                 size >> 10,
-                streamed.as_nanos() as f64 / chunks.len() as f64,
-                text.len() as f64 / whole.as_secs_f64() / 1e6,
+                figures.four_bytes,
+                figures.token,
+                figures.whole
             );
         }
     }
+    reports();
+    requests();
+}
+
+/// Prints what it costs to have the events as they are found, as values of their own, and as lines of
+/// JSON.
+fn reports() {
+    println!();
+    println!(
+        "{:<10}{:>20}{:>14}{:>14}",
+        "template", "events, ns a chunk", "owned", "printed"
+    );
+    for case in cases() {
+        let text = (case.write)(REPORTED);
+        let chunks = in_fours(&text);
+        let start = || {
+            let parser = ResponseParser::new(&case.template, "", ParserOptions::default());
+            parser.expect("the parser starts")
+        };
+        let borrowed = least(RUNS, || stream(&case.template, "", &chunks));
+        let owned = least(RUNS, || {
+            let mut parser = start();
+            for chunk in &chunks {
+                black_box(parser.feed(chunk).expect("the message parses"));
+            }
+            black_box(parser.finalize().expect("the message parses"));
+        });
+        let printed = least(RUNS, || {
+            let mut parser = start();
+            let mut line = String::new();
+            for chunk in &chunks {
+                let fed = parser.feed_with(chunk, |event| {
+                    line.clear();
+                    event.write_json(&mut line);
+                    black_box(&line);
+                });
+                fed.expect("the message parses");
+            }
+            black_box(parser.finalize_with(|_| {}).expect("the message parses"));
+        });
+        let each = |time: Duration| time.as_nanos() as f64 / chunks.len() as f64;
+        println!(
+            "{:<10}{:>20.1}{:>14.1}{:>14.1}",
+            case.name,
+            each(borrowed),
+            each(owned),
+            each(printed)
+        );
+    }
+}
+
+/// Prints what the parts of many short messages take that are read at once, as a server does.
+fn requests() {
+    println!();
+    println!(
+        "{:<10}{:>10}{:>16}{:>14}{:>16}",
+        "template", "at once", "ns to make one", "ns a token", "ns to finish"
+    );
+    for case in cases() {
+        let text = (case.write)(REQUEST);
+        let tokens = in_tokens(&text);
+        for live in LIVE {
+            let mut times = [Duration::MAX; 3];
+            for _ in 0..RUNS {
+                for (least, time) in times.iter_mut().zip(requested(&case, &tokens, live)) {
+                    *least = time.min(*least);
+                }
+            }
+            let [made, fed, finished] = times.map(|time| time.as_nanos() as f64 / REQUESTS as f64);
+            println!(
+                "{:<10}{live:>10}{made:>16.0}{:>14.1}{finished:>16.0}",
+                case.name,
+                fed / tokens.len() as f64
+            );
+        }
+    }
+}
+
+/// How long it takes to make, to feed and to finish the parsers of all requests, of which so many are
+/// live at once.
+fn requested(case: &Case, tokens: &[&str], live: usize) -> [Duration; 3] {
+    let mut times = [Duration::ZERO; 3];
+    for _ in 0..REQUESTS / live {
+        let start = Instant::now();
+        let make = |_| ResponseParser::new(&case.template, "", ParserOptions::default());
+        let made: Result<Vec<ResponseParser>, _> = (0..live).map(make).collect();
+        let mut parsers = made.expect("the parsers start");
+        times[0] += start.elapsed();
+
+        let start = Instant::now();
+        for token in tokens {
+            for parser in &mut parsers {
+                let fed = parser.feed_with(token, |event| {
+                    black_box(event);
+                });
+                fed.expect("the message parses");
+            }
+        }
+        times[1] += start.elapsed();
+
+        let start = Instant::now();
+        for parser in parsers {
+            black_box(parser.finalize_with(|_| {}).expect("the message parses"));
+        }
+        times[2] += start.elapsed();
+    }
+    times
 }
 
 fn streams(criterion: &mut Criterion) {
@@ -194,13 +259,13 @@ fn streams(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(case.name);
         for size in SIZES {
             let text = (case.write)(size);
-            let chunks = chunks(&text);
+            let chunks = in_fours(&text);
             group.sample_size(10);
             group.throughput(Throughput::Elements(chunks.len() as u64));
             group.bench_with_input(
                 BenchmarkId::new("chunks of 4 bytes", size >> 10),
                 &chunks,
-                |bencher, chunks| bencher.iter(|| stream(&case.template, chunks)),
+                |bencher, chunks| bencher.iter(|| stream(&case.template, "", chunks)),
             );
             group.throughput(Throughput::Bytes(text.len() as u64));
             group.bench_with_input(

@@ -321,6 +321,17 @@ const OPENERS: &[(&str, &str, &[&str])] = &[
         &["<<q:", "<<aZ:"],
     ),
     ("open_pattern", r#""\\m日+;""#, &[" 日;", "-日日;"]),
+    // The first call behind a marker, and others only where it has come before.
+    (
+        "open_pattern",
+        r#""(?:<do>\\s*|\\s+)(?=\\{\"k\")(?<=<do>.*?)""#,
+        &["<do> {\"k\"", " {\"k\"", "<do>"],
+    ),
+    (
+        "open_pattern",
+        r#""(?:<do>|,)\\w\\((?<=<do>.*?)""#,
+        &["<do>f(", ",b(", ",<do>f("],
+    ),
 ];
 
 const CLOSERS: &[(&str, &str, &[&str])] = &[
@@ -482,11 +493,27 @@ fn delimiters_that_go_by_a_chunks_end_are_told_apart() {
         (r"end$", Some(true)),
         // A shorter literal is taken although a longer one may still grow.
         (r"<aa>|<a>|<a", Some(true)),
-        (r"a(?=b)", None),
+        (r"a(?=b)", Some(false)),
+        (r"(?:<a>|<b>)\s*|(?<! |<c>)(?=<c>)", Some(false)),
+        // In `abb` the match of `ab` is taken, though another `b` would make it `abb`.
+        (r"ab*(?=b)", Some(true)),
+        (r"a(?=b\s*)", Some(false)),
+        (r"a(?=(?P<x>b+))", Some(true)),
+        (r"a(?=(?P<x>b))", Some(false)),
+        (r"(?<=\s)a(?:bc)?", Some(true)),
+        // Where the text behind does not allow it, a thread ends whatever follows.
+        (r"(?:<do>|,)\w\((?<=<do>.*?)", Some(false)),
+        (r"(?:<do>\s*|\s+)(?=\{\s*)(?<=<do>.*?)", Some(false)),
+        (r"a(?!b)", None),
         (r"a++b", None),
     ] {
+        // Whatever is captured has to be used.
+        let transform = match pattern.contains("?P<x>") {
+            true => r#", "transform": "{x}""#,
+            false => "",
+        };
         let template = format!(
-            r#"{{"start_anchor": "A:", "fields": {{"x": {{"close_pattern": {}}}}}}}"#,
+            r#"{{"start_anchor": "A:", "fields": {{"x": {{"close_pattern": {}{transform}}}}}}}"#,
             json::write(&pattern.into())
         );
         let template = ResponseTemplate::from_json(&template).expect("the template loads");

@@ -42,6 +42,8 @@ pub enum Lint {
     UnfilledPlaceholder,
     /// A response schema stands where newer readers look for a response template.
     SchemaIgnored,
+    /// A pattern can only be matched by backtracking.
+    NeedsBacktracking,
 }
 
 /// What is known of a lint.
@@ -68,7 +70,7 @@ macro_rules! entry {
 }
 
 #[rustfmt::skip]
-const ENTRIES: [Entry; 15] = [
+const ENTRIES: [Entry; 16] = [
     entry!(DelimitersOverlap, "U001", "delimiters-overlap", Warning,
         "a delimiter takes the beginning of another, which is then not found"),
     entry!(EndInText, "U002", "end-in-text", Warning,
@@ -99,6 +101,8 @@ const ENTRIES: [Entry; 15] = [
         "nothing fills in a placeholder, so that every match of the field fails"),
     entry!(SchemaIgnored, "U015", "schema-ignored", Warning,
         "newer readers ignore a response schema, and nothing else is there"),
+    entry!(NeedsBacktracking, "U016", "needs-backtracking", Note,
+        "a pattern that can only be matched by backtracking streams slower"),
 ];
 
 impl Lint {

@@ -26,6 +26,7 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
     for site in subject.sites() {
         matches_nothing(&site, complaints);
         explodes(&site, &mut ways, complaints);
+        needs_backtracking(&site, complaints);
     }
     for watch in subject.watched() {
         depends_on_chunks(subject, &watch, complaints);
@@ -83,10 +84,30 @@ fn explodes(site: &Site<'_>, ways: &mut usize, complaints: &mut Complaints) {
     );
 }
 
+fn needs_backtracking(site: &Site<'_>, complaints: &mut Complaints) {
+    // Anchors and tags are looked for in texts that are complete.
+    let streams = matches!(site.part, Part::Open | Part::Close);
+    if !streams || site.pattern.never_matches() || !site.pattern.needs_backtracking() {
+        return;
+    }
+    complaints.add(
+        Lint::NeedsBacktracking,
+        &site.pointer,
+        "the pattern can only be matched by backtracking, so what it may match is read again as text \
+         comes in",
+        "look ahead only at the pattern's end, for what must stand there; leave out groups in what is \
+         looked for behind, `(?>…)` and `a*+`",
+    );
+}
+
 fn depends_on_chunks(subject: &Subject<'_>, watch: &Watch, complaints: &mut Complaints) {
     let delimiter = subject.inner().delimiter(watch);
     let is_chunk_dependent = match (delimiter.is_chunk_dependent(), delimiter.pattern()) {
         (None, Some(pattern)) => Pattern::has_chunk_dependent_branch(pattern),
+        // While one alternative reads ahead, another may be found in what it reads; no model writes that.
+        (Some(true), Some(pattern)) if delimiter.compiled().looks_ahead() => {
+            Pattern::has_chunk_dependent_branch(pattern)
+        }
         (dependent, _) => dependent == Some(true),
     };
     if is_chunk_dependent {

@@ -60,10 +60,14 @@ fn each_page_shows_what_is_reported_and_what_is_not() {
         let [reported, not_reported] = json[..] else {
             panic!("{}: two blocks of JSON are needed", lint.code());
         };
-        let found = lints(reported, chat_template.as_ref());
-        assert_eq!(found, [lint], "{}", lint.code());
-        let found = lints(not_reported, chat_template.as_ref());
-        assert_eq!(found, [], "{}", lint.code());
+        // What other engines lack may be in any example, but is what one page is about.
+        let found = |text: &str| {
+            let found = lints(text, chat_template.as_ref()).into_iter();
+            let found = found.filter(|&found| found == lint || found != Lint::NotPortable);
+            found.collect::<Vec<Lint>>()
+        };
+        assert_eq!(found(reported), [lint], "{}", lint.code());
+        assert_eq!(found(not_reported), [], "{}", lint.code());
         let after = |title: &str| page.split(title).nth(1).unwrap_or_default();
         assert_eq!(blocks(after("## Reported"), "json").len(), 2);
         assert_eq!(blocks(after("## Not reported"), "json").len(), 1);
@@ -102,7 +106,7 @@ fn delimiters_that_take_the_beginning_of_others_are_distinguished_from_those_tha
         (
             r#""thinking": {"open": "<think>", "close_pattern": "<end>(?!<call>)"},
                "tool_calls": {"open": "<end><call>", "close": "</call>"}"#,
-            &[],
+            &["U016 thinking/close_pattern"],
         ),
         (
             r#""thinking": {"open": "<think>", "close": "</think><call>"},

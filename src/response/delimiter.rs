@@ -76,7 +76,7 @@ impl Delimiter {
     /// For some patterns they do: `a(?:bc)?` takes the `a` when a chunk ends after `ab`, though a `c`
     /// might follow; and `<end>|$` takes the end of any chunk for the end of the text, so that
     /// `<end>` is never found when it comes in pieces. `None` says that this is not known, because
-    /// the pattern looks around or is too large.
+    /// the pattern looks around in ways that only backtracking can follow, or is too large.
     ///
     /// ```
     /// use unjinja::ResponseTemplate;

@@ -5,6 +5,7 @@ mod from_value;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::json::{self, Style};
 use crate::value::{Object, Value};
 
 /// A named group of a delimiter, and the text that it matched.
@@ -212,50 +213,116 @@ impl Event<'_> {
     /// ```
     pub fn to_value(&self) -> Value {
         let mut object = Object::new();
+        self.for_each_member(|key, member| {
+            object.insert(key, member.to_value());
+        });
+        object.into()
+    }
+
+    /// Appends that object to a text, as [`json::write`](crate::json::write) would write it, without making
+    /// it first.
+    ///
+    /// ```
+    /// use unjinja::Event;
+    ///
+    /// let event = Event::Chunk { field: "thinking", text: "Hm.", dirty: false };
+    /// let mut line = String::new();
+    /// event.write_json(&mut line);
+    /// assert_eq!(line, r#"{"type":"region_chunk","field":"thinking","text":"Hm.","dirty":false}"#);
+    /// ```
+    pub fn write_json(&self, out: &mut String) {
+        let mut before = '{';
+        self.for_each_member(|key, member| {
+            out.push(before);
+            json::write_str(out, key, false);
+            out.push(':');
+            member.write_json(out);
+            before = ',';
+        });
+        out.push('}');
+    }
+
+    /// The members of the object that programs are given.
+    fn for_each_member<'e>(&'e self, mut visit: impl FnMut(&'static str, Member<'e>)) {
         let kind = match self {
             Event::Open { .. } => "region_open",
             Event::Chunk { .. } => "region_chunk",
             Event::Close { .. } => "region_close",
             Event::Malformed { .. } => "region_malformed",
         };
-        object.insert("type", kind);
-        object.insert("field", self.field());
+        visit("type", Member::Text(kind));
+        visit("field", Member::Text(self.field()));
         let span = match self {
-            Event::Open { opening, .. } => opening.as_ref().map(|opening| opening.span.clone()),
+            Event::Open { opening, .. } => opening.as_ref().map(|opening| &opening.span),
             Event::Chunk { text, dirty, .. } => {
-                object.insert("text", *text);
-                object.insert("dirty", *dirty);
+                visit("text", Member::Text(text));
+                visit("dirty", Member::Flag(*dirty));
                 None
             }
             Event::Close { value, span, .. } => {
-                object.insert("value", (*value).clone());
-                span.clone()
+                visit("value", Member::Value(value));
+                span.as_ref()
             }
             Event::Malformed {
                 raw, error, span, ..
             } => {
-                object.insert("raw", *raw);
-                object.insert("error", *error);
-                span.clone()
+                visit("raw", Member::Text(raw));
+                visit("error", Member::Text(error));
+                span.as_ref()
             }
         };
         if let Some(span) = span {
-            let bounds = [span.start, span.end].map(|n| Value::from(n as i64));
-            object.insert("span", Value::Array(bounds.into()));
+            visit("span", Member::Span(span));
         }
         if let Event::Open {
             opening: Some(opening),
             ..
         } = self
         {
-            let captures: Object = opening
-                .captures
-                .iter()
-                .map(|c| (c.name.as_str(), c.text.as_str()))
-                .collect();
-            object.insert("captures", captures);
+            visit("captures", Member::Captures(&opening.captures));
         }
-        object.into()
+    }
+}
+
+/// A member of the object that programs are given for an event.
+enum Member<'e> {
+    Text(&'e str),
+    Flag(bool),
+    Value(&'e Value),
+    Span(&'e Range<usize>),
+    Captures(&'e [Capture]),
+}
+
+impl Member<'_> {
+    fn to_value(&self) -> Value {
+        match self {
+            Member::Text(text) => (*text).into(),
+            Member::Flag(flag) => (*flag).into(),
+            Member::Value(value) => (*value).clone(),
+            Member::Span(span) => {
+                let bounds = [span.start, span.end].map(|n| Value::from(n as i64));
+                Value::Array(bounds.into())
+            }
+            Member::Captures(captures) => {
+                let captures = captures.iter();
+                let captures: Object = captures
+                    .map(|c| (c.name.as_str(), c.text.as_str()))
+                    .collect();
+                captures.into()
+            }
+        }
+    }
+
+    fn write_json(&self, out: &mut String) {
+        match self {
+            Member::Text(text) => json::write_str(out, text, false),
+            Member::Flag(flag) => out.push_str(if *flag { "true" } else { "false" }),
+            Member::Value(value) => json::write_into(out, value, &Style::COMPACT),
+            // There is but one of these in a region.
+            Member::Span(_) | Member::Captures(_) => {
+                json::write_into(out, &self.to_value(), &Style::COMPACT);
+            }
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use super::content::Content;
 use super::delimiter::Delimiter;
 use super::error::{ParseError, RegionError};
 use super::message::{check_place, store};
+use super::pattern::Reach;
 use super::transform::Transform;
 use super::watch::Watches;
 
@@ -55,8 +56,8 @@ pub(crate) struct Inner {
     pub(crate) anchor: Delimiter,
     /// Which delimiters matter when.
     pub(crate) watches: Watches,
-    /// Whether a delimiter may look back at any text that went before.
-    pub(crate) looks_behind: bool,
+    /// How much of the text before a position decides on which delimiters are found there.
+    pub(crate) reach: Reach,
 }
 
 impl ResponseTemplate {

@@ -3,6 +3,7 @@
 use super::delimiter::Delimiter;
 #[cfg(feature = "chat-template")]
 use super::pattern::{Meter, TooCostly};
+use super::pattern::{Pattern, Prefilter};
 use super::template::{Field, Inner};
 
 /// A delimiter that matters while the parser is in a certain region.
@@ -43,14 +44,62 @@ impl Hit {
     }
 }
 
+/// The delimiters that matter in some place.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    pub(crate) watches: Vec<Watch>,
+    /// Where any of them may begin.
+    prefilter: Prefilter,
+    /// The same as long as nothing has begun of what they look for behind, if that is known any better.
+    before_parts: Option<Prefilter>,
+    /// Whether one of them may begin elsewhere if it begins with the text.
+    pub(crate) looks_at_start: bool,
+}
+
+impl Watched {
+    fn new(watches: Vec<Watch>, fields: &[Field]) -> Watched {
+        let compiled = || {
+            watches
+                .iter()
+                .map(|watch| delimiter(fields, watch).compiled())
+        };
+        let before_parts = || {
+            let filters = compiled().map(|p| p.before_parts().unwrap_or(p.prefilter()));
+            Prefilter::any(filters)
+        };
+        let knows_better = compiled().any(|pattern| pattern.before_parts().is_some());
+        Watched {
+            before_parts: knows_better.then(before_parts),
+            prefilter: Prefilter::any(compiled().map(Pattern::prefilter)),
+            looks_at_start: compiled().any(Pattern::looks_at_start),
+            watches,
+        }
+    }
+
+    /// Whether it matters that nothing has begun of what they look for behind.
+    #[inline]
+    pub(crate) fn asks_for_parts(&self) -> bool {
+        self.before_parts.is_some()
+    }
+
+    /// Where any of them may begin, given whether nothing has begun of what they look for behind.
+    #[inline]
+    pub(crate) fn filter(&self, has_no_part: bool) -> &Prefilter {
+        match &self.before_parts {
+            Some(filter) if has_no_part => filter,
+            _ => &self.prefilter,
+        }
+    }
+}
+
 /// Which delimiters matter when.
 #[derive(Debug)]
 pub(crate) struct Watches {
     /// What closes the region of each field.
-    closing: Vec<Option<Watch>>,
+    closing: Vec<Watched>,
     /// What matters where no explicit region is open: whatever opens one, and what closes the
     /// implicit one.
-    outside: Vec<Watch>,
+    outside: Watched,
 }
 
 impl Watches {
@@ -65,10 +114,8 @@ impl Watches {
             }
         }
         all.sort();
-        let mut watches = Watches {
-            closing: vec![None; fields.len()],
-            outside: Vec::new(),
-        };
+        let mut closing = vec![Vec::new(); fields.len()];
+        let mut outside = Vec::new();
         for (rank, (kind, _, field, delimiter)) in all.into_iter().enumerate() {
             let watch = Watch {
                 kind,
@@ -77,42 +124,46 @@ impl Watches {
                 rank,
             };
             if kind == Kind::Open || implicit == Some(field) {
-                watches.outside.push(watch);
+                outside.push(watch);
             }
             if kind == Kind::Close {
-                watches.closing[field] = Some(watch);
+                closing[field].push(watch);
             }
         }
-        watches
+        let watched = |watches| Watched::new(watches, fields);
+        Watches {
+            closing: closing.into_iter().map(watched).collect(),
+            outside: watched(outside),
+        }
     }
 
     /// Every delimiter, some of them twice.
     #[cfg(feature = "chat-template")]
     pub(crate) fn all(&self) -> impl Iterator<Item = &Watch> {
-        self.outside.iter().chain(self.closing.iter().flatten())
+        let lists = std::iter::once(&self.outside).chain(&self.closing);
+        lists.flat_map(|watched| &watched.watches)
     }
 }
 
 impl Inner {
     /// What is on watch while the region of a field is open, or none.
-    pub(crate) fn watches(&self, current: Option<usize>) -> &[Watch] {
+    #[inline]
+    pub(crate) fn watched(&self, current: Option<usize>) -> &Watched {
         match current.filter(|_| current != self.implicit) {
-            Some(field) => self.watches.closing[field].as_slice(),
+            Some(field) => &self.watches.closing[field],
             None => &self.watches.outside,
         }
     }
 
+    /// The same without where they may begin.
+    #[inline]
+    pub(crate) fn watches(&self, current: Option<usize>) -> &[Watch] {
+        &self.watched(current).watches
+    }
+
     #[inline]
     pub(crate) fn delimiter(&self, watch: &Watch) -> &Delimiter {
-        let field = &self.fields[watch.field];
-        let delimiter = match watch.kind {
-            Kind::Open => &field.open,
-            Kind::Close => &field.close,
-        };
-        match delimiter {
-            Some(delimiter) => delimiter,
-            None => unreachable!("only delimiters that are there are watched"),
-        }
+        delimiter(&self.fields, watch)
     }
 
     /// The field whose region is open when a delimiter has fired, or none.
@@ -157,5 +208,19 @@ impl Inner {
         self.fields
             .iter()
             .flat_map(|field| field.open.iter().chain(&field.close))
+    }
+}
+
+/// The delimiter that is on watch, one of a template with these fields.
+#[inline]
+fn delimiter<'f>(fields: &'f [Field], watch: &Watch) -> &'f Delimiter {
+    let field = &fields[watch.field];
+    let delimiter = match watch.kind {
+        Kind::Open => &field.open,
+        Kind::Close => &field.close,
+    };
+    match delimiter {
+        Some(delimiter) => delimiter,
+        None => unreachable!("only delimiters that are there are watched"),
     }
 }

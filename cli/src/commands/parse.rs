@@ -351,11 +351,12 @@ impl<'t> Printer<'t> {
     fn event(&mut self, event: &Event<'_>) {
         self.losses.note(event);
         if self.events {
-            let mut value = event.to_value();
-            if let Some(object) = value.as_object_mut().filter(|_| event.is_at_end()) {
-                object.insert("at_end", true);
+            event.write_json(&mut self.text);
+            if event.is_at_end() {
+                self.text.pop();
+                self.text.push_str(",\"at_end\":true}");
             }
-            self.line(&value);
+            self.text.push('\n');
         }
     }
 

@@ -78,7 +78,8 @@ impl Drafter<'_> {
                 places.push(format!("{}\\s*(?={openers})", between.join("\\s*")));
             }
         }
-        places.push(format!("(?={openers})"));
+        // Behind a blank, a marker is only spoken of, or stands in a text.
+        places.push(format!("(?<! )(?={openers})"));
         places
     }
 

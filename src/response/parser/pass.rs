@@ -69,7 +69,7 @@ impl<F: FnMut(Event<'_>)> Pass<'_, F> {
             inner: self.inner,
             window: &self.window,
             is_last: self.is_last,
-            watches: self.inner.watches(self.run.place.field()),
+            watched: self.inner.watched(self.run.place.field()),
             position: self.run.position,
             searches: &mut self.run.searches,
         };
@@ -108,19 +108,8 @@ impl<F: FnMut(Event<'_>)> Pass<'_, F> {
             return;
         };
         let field = &self.inner.fields[region.field];
-        let mut text = self.window.slice(from, to);
-        region.body.push_str(text);
-        if self.run.options.stripped_chunks && field.content.is_stripped_text() {
-            text = region.next_stripped(text.len());
-            if text.is_empty() {
-                return;
-            }
-        }
-        (self.on_event)(Event::Chunk {
-            field: &field.name,
-            text,
-            dirty: !field.content.streams(),
-        });
+        let text = self.window.slice(from, to);
+        region.take(field, text, &self.run.options, self.on_event);
     }
 
     /// If a delimiter lies inside of a string of the body, takes it for text, or so much of it

@@ -2,7 +2,7 @@
 
 use crate::response::RegionError;
 use crate::response::allowance::{Exhausted, Growth};
-use crate::response::event::Capture;
+use crate::response::event::{Capture, Event};
 use crate::response::guard::StringGuard;
 use crate::response::message::check_place;
 use crate::response::template::Field;
@@ -10,6 +10,8 @@ use crate::response::tools::Tools;
 use crate::response::transform::{Scope, Sources, Transform};
 use crate::value::{Object, Value};
 use crate::white_space::is_space;
+
+use super::options::ParserOptions;
 
 /// A region that is open.
 #[derive(Debug, Clone)]
@@ -29,6 +31,29 @@ pub(super) struct Region {
 }
 
 impl Region {
+    /// Takes text, and reports it.
+    #[inline]
+    pub(super) fn take(
+        &mut self,
+        field: &Field,
+        text: &str,
+        options: &ParserOptions,
+        on_event: &mut impl FnMut(Event<'_>),
+    ) {
+        self.body.push_str(text);
+        let text = match options.stripped_chunks && field.content.is_stripped_text() {
+            true => self.next_stripped(text.len()),
+            false => text,
+        };
+        if !text.is_empty() {
+            on_event(Event::Chunk {
+                field: &field.name,
+                text,
+                dirty: !field.content.streams(),
+            });
+        }
+    }
+
     /// What may come out of the text, of which the last bytes are new, if the white space around all of
     /// it must not: what went before and was held back, and the new bytes, up to white space at their end.
     pub(super) fn next_stripped(&mut self, new: usize) -> &str {

@@ -57,6 +57,9 @@ impl Run {
         }
         self.searches.meter.grow(chunk.len());
         self.growth.allow(chunk.len());
+        if !is_last && self.take_plain(inner, chunk, on_event) {
+            return Ok(());
+        }
         let mut text = std::mem::take(&mut self.held.text);
         // Where nothing is held back the chunk need not be copied to be looked at.
         let is_copied = !text.is_empty();
@@ -74,13 +77,41 @@ impl Run {
         let result = pass.process();
         self.held.text = text;
         if is_copied {
-            self.held.release(self.position, inner.looks_behind);
+            self.held.release(self.position, inner.reach);
         } else {
             let chunk = self.held.window_on(chunk);
-            self.held.keep(&chunk, self.position, inner.looks_behind);
+            self.held.keep(&chunk, self.position, inner.reach);
         }
         self.failed = result.is_err();
         result
+    }
+
+    /// Gives a chunk to the region that is open, if all before it has been dealt with and no delimiter
+    /// begins in it; says whether it has.
+    #[inline]
+    fn take_plain(
+        &mut self,
+        inner: &Inner,
+        chunk: &str,
+        on_event: &mut impl FnMut(Event<'_>),
+    ) -> bool {
+        let Place::Region(region) = &mut self.place else {
+            return false;
+        };
+        let watched = inner.watched(Some(region.field));
+        let is_plain = self.searches.have_nothing_under_way()
+            && self.position > 0
+            && self.position == self.held.end()
+            && watched
+                .filter(self.searches.have_no_part())
+                .passes(chunk.as_bytes());
+        if !is_plain {
+            return false;
+        }
+        self.position += chunk.len();
+        self.held.append(chunk, self.position, inner.reach);
+        region.take(&inner.fields[region.field], chunk, &self.options, on_event);
+        true
     }
 
     /// The message, when all of the text has been read.

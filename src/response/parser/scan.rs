@@ -3,11 +3,11 @@
 use crate::response::ParseError;
 use crate::response::pattern::{Meter, Pattern, Search, TooCostly, Verdict, Window};
 use crate::response::template::Inner;
-use crate::response::watch::{Hit, Watch};
+use crate::response::watch::{Hit, Watch, Watched};
 
-/// How much text is searched at first for all delimiters on watch, before what has been found
-/// decides how much more has to be.
-const FIRST_SPAN: usize = 256;
+/// How much text is searched at first for all delimiters on watch where one of them may begin, before
+/// what has been found decides how much more has to be.
+const FIRST_SPAN: usize = 32;
 
 /// The searches of a parser.
 #[derive(Debug, Clone)]
@@ -18,6 +18,10 @@ pub(super) struct Searches {
     pub(super) meter: Meter,
     /// Whether the searches for what is on watch go on from where they are, or have to start.
     pub(super) are_started: bool,
+    /// Whether all of them are asleep at the end of the text read so far.
+    are_asleep: bool,
+    /// Whether nothing has begun there of what those on watch look for behind.
+    have_no_part: bool,
 }
 
 impl Searches {
@@ -27,7 +31,21 @@ impl Searches {
             each: searches.collect(),
             meter: Meter::new(0),
             are_started: false,
+            are_asleep: false,
+            have_no_part: false,
         }
+    }
+
+    /// Whether none of those on watch has anything under way at the end of the text read so far.
+    #[inline]
+    pub(super) fn have_nothing_under_way(&self) -> bool {
+        !self.are_started || self.are_asleep
+    }
+
+    /// Whether nothing has begun of what those on watch look for behind, as far as is known.
+    #[inline]
+    pub(super) fn have_no_part(&self) -> bool {
+        self.are_started && self.have_no_part
     }
 
     /// Lets them start anew at the parser's position: other delimiters are on watch, or text has
@@ -57,7 +75,7 @@ pub(super) struct Scan<'s> {
     /// Whether no more text follows.
     pub(super) is_last: bool,
     /// What is on watch.
-    pub(super) watches: &'s [Watch],
+    pub(super) watched: &'s Watched,
     pub(super) position: usize,
     pub(super) searches: &'s mut Searches,
 }
@@ -66,24 +84,89 @@ impl Scan<'_> {
     pub(super) fn run(mut self) -> Result<Scanned, ParseError> {
         self.start();
         self.read()?;
-        self.decide()
+        let scanned = self.decide()?;
+        self.searches.are_asleep = self.are_asleep();
+        self.searches.have_no_part = self.searches.are_asleep && self.have_no_part()?;
+        Ok(scanned)
     }
 
     /// Lets the searches begin at the position, or go on from where they are.
     fn start(&mut self) {
-        for watch in self.watches {
-            let pattern = self.inner.delimiter(watch).compiled();
+        for watch in &self.watched.watches {
             let search = &mut self.searches.each[watch.delimiter];
             if self.is_last && search.is_exhausted() {
                 continue;
             }
             if self.searches.are_started {
-                search.forget_before(pattern, self.window, self.position);
+                search.pass(self.position);
+                search.forget_before(self.window, self.position);
             } else {
-                search.start(pattern, self.window, self.position);
+                search.start(self.window, self.position);
             }
         }
         self.searches.are_started = true;
+    }
+
+    /// Whether nothing is under way.
+    fn are_asleep(&self) -> bool {
+        let mut watches = self.watched.watches.iter();
+        watches.all(|watch| self.searches.each[watch.delimiter].is_asleep())
+    }
+
+    /// Whether nothing has begun of what those on watch look for behind that are asleep.
+    fn have_no_part(&mut self) -> Result<bool, ParseError> {
+        if !self.watched.asks_for_parts() {
+            return Ok(false);
+        }
+        for watch in &self.watched.watches {
+            let pattern = self.inner.delimiter(watch).compiled();
+            if pattern.before_parts().is_none() {
+                continue;
+            }
+            let search = &mut self.searches.each[watch.delimiter];
+            let has_none = search
+                .has_no_part(pattern, self.window, &mut self.searches.meter)
+                .map_err(|TooCostly| too_costly(self.inner, watch, self.position))?;
+            if !has_none {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// From where on all searches are asleep, if they are.
+    fn asleep_from(&self) -> Option<usize> {
+        let mut from = self.window.end();
+        for watch in &self.watched.watches {
+            from = from.min(self.searches.each[watch.delimiter].asleep_from()?);
+        }
+        Some(from)
+    }
+
+    /// Passes over text in which no delimiter begins; returns where one may, if nothing is under way.
+    fn pass(&mut self) -> Result<Option<usize>, ParseError> {
+        let Some(from) = self.asleep_from() else {
+            return Ok(None);
+        };
+        if self.watched.looks_at_start && self.window.char_before(from).is_none() {
+            return Ok(Some(from));
+        }
+        let filter = self.watched.filter(self.have_no_part()?);
+        let (base, bytes) = (self.window.base, self.window.text.as_bytes());
+        let next = base + filter.find(bytes, from - base, bytes.len());
+        for watch in &self.watched.watches {
+            self.searches.each[watch.delimiter].pass(next);
+        }
+        Ok(Some(next))
+    }
+
+    /// Up to where the text has been read for all delimiters on watch.
+    fn unread_from(&self) -> usize {
+        let each = &self.searches.each;
+        let watches = self.watched.watches.iter();
+        let unread = watches.filter_map(|watch| each[watch.delimiter].unread_from());
+        let from = unread.min().unwrap_or(self.position);
+        from.clamp(self.position, self.window.end())
     }
 
     /// Reads on for all delimiters on watch, no further than it takes to know which comes first:
@@ -91,11 +174,16 @@ impl Scan<'_> {
     /// cost more than its length.
     fn read(&mut self) -> Result<(), ParseError> {
         let end = self.window.end();
+        let mut from = self.unread_from();
         let mut span = FIRST_SPAN;
         loop {
-            let limit = match end - self.position <= span {
+            if let Some(next) = self.pass()? {
+                from = next;
+                span = FIRST_SPAN;
+            }
+            let limit = match end - from <= span {
                 true => end,
-                false => self.window.floor(self.position + span),
+                false => self.window.floor(from + span),
             };
             let first = self.read_to(limit)?;
             if limit == end || first.is_some_and(|first| self.is_settled(first)) {
@@ -109,7 +197,7 @@ impl Scan<'_> {
     #[inline]
     fn read_to(&mut self, limit: usize) -> Result<Option<usize>, ParseError> {
         let mut first: Option<usize> = None;
-        for watch in self.watches {
+        for watch in &self.watched.watches {
             let pattern = self.inner.delimiter(watch).compiled();
             let search = &mut self.searches.each[watch.delimiter];
             search
@@ -124,7 +212,7 @@ impl Scan<'_> {
 
     /// Whether no match can still turn up that begins at or before this position.
     fn is_settled(&self, position: usize) -> bool {
-        !self.watches.iter().any(|watch| {
+        !self.watched.watches.iter().any(|watch| {
             let search = &self.searches.each[watch.delimiter];
             !(self.is_last && search.is_exhausted()) && search.is_open_before(position, self.window)
         })
@@ -134,7 +222,7 @@ impl Scan<'_> {
     fn decide(&mut self) -> Result<Scanned, ParseError> {
         let mut hold = self.window.end();
         let mut best: Option<Hit> = None;
-        for watch in self.watches {
+        for watch in &self.watched.watches {
             match self.judge(watch)? {
                 Some(Scanned::Hit(hit)) if best.is_none_or(|best| hit.key() < best.key()) => {
                     best = Some(hit);

@@ -54,6 +54,31 @@
 //! Where the text ends in such a state, the second list counts in place of the first; the next
 //! character drops it.
 
+//!
+//! # Looking ahead
+//!
+//! A look ahead at a match's end is run as if it belonged to the match; a register notes where the match
+//! has ended. For the pattern `a(?=bc)`:
+//!
+//! ```text
+//! read   threads                  registers: the start of the match, and its end
+//! a      before b                 0  -
+//! b      before c                 0  1
+//! c      at the end               0  1: a match, 0 to 1
+//! ```
+//!
+//! # Looking behind
+//!
+//! What is looked for behind is run beside the threads, from every position: [`Key::behind`] is where it
+//! has got to. For the pattern `(?<!ab)c`:
+//!
+//! ```text
+//! read   threads    what is looked for behind
+//! a      none       before b
+//! b      none       at its end: the next c is no match
+//! c      none       none
+//! ```
+
 mod cache;
 mod registers;
 mod scanner;
@@ -69,20 +94,34 @@ use super::program::Program;
 pub(super) use cache::Cache;
 pub(super) use registers::UNSET;
 pub(crate) use scanner::Scanner;
-pub(super) use state::{AtEnd, FRESH, Key, MatchEnd, StateId};
+pub(super) use state::{AtEnd, FRESH, Key, MatchEnd, Source, StateId};
 
 /// A program ready to be scanned with.
 #[derive(Debug)]
 pub(crate) struct Automaton {
     pub(super) program: Program,
     prefilter: Prefilter,
+    /// Where a match or a part may begin as long as no part has begun, if that is known any better.
+    before_parts: Option<Prefilter>,
+    /// Where the parts may begin that the text behind a position is held against.
+    parts: Prefilter,
 }
 
 impl Automaton {
     pub(crate) fn new(program: Program) -> Automaton {
         Automaton {
             prefilter: Prefilter::new(&program),
+            before_parts: Prefilter::before_parts(&program),
+            parts: Prefilter::for_parts(&program),
             program,
         }
+    }
+
+    pub(super) fn prefilter(&self) -> &Prefilter {
+        &self.prefilter
+    }
+
+    pub(super) fn before_parts(&self) -> Option<&Prefilter> {
+        self.before_parts.as_ref()
     }
 }

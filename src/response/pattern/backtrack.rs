@@ -1,4 +1,4 @@
-//! The engine for patterns that look around or that never reconsider.
+//! The engine for patterns that look around where the automaton can't, or that never reconsider.
 //!
 //! A backtracking matcher that remembers where it has failed: no step of the program is tried
 //! twice at the same position of the text, so that nested repeats can't explode. What a look
@@ -61,6 +61,10 @@ pub(crate) struct Backtracker {
     /// Where a match may not be empty.
     not_empty_at: Option<usize>,
     slots: Vec<usize>,
+    /// What is to be gone on with when the way that is being tried fails, of all parts under way.
+    frames: Vec<Frame>,
+    /// The slots as they were before each of these parts.
+    kept: Vec<usize>,
     steps: u64,
     most_steps: u64,
 }
@@ -151,6 +155,13 @@ impl Backtracker {
         Ok(verdict)
     }
 
+    /// About how many bytes it takes.
+    pub(crate) fn size(&self) -> usize {
+        let words = self.failed.after.capacity() + self.failed.before.capacity();
+        let steps = self.trail.capacity() * size_of::<Step>();
+        size_of::<u64>() * words + steps + self.frames.capacity() * size_of::<Frame>()
+    }
+
     /// Sees to it that the next search finds no empty match at a position, or that it may again.
     pub(crate) fn forbid_empty(&mut self, at: Option<usize>) {
         self.not_empty_at = at;
@@ -170,8 +181,10 @@ impl Backtracker {
         mode: Mode,
     ) -> Result<Verdict, TooCostly> {
         self.failed.clear(from, program.insts.len());
-        // A search that wanted more text has left its trail.
+        // A search that wanted more text has left all that it was about.
         self.trail.clear();
+        self.frames.clear();
+        self.kept.clear();
         let bytes = window.text.as_bytes();
         let mut start = from;
         loop {
@@ -207,8 +220,11 @@ impl Backtracker {
         mode: Mode,
     ) -> Result<Trial, TooCostly> {
         let trail = self.trail.len();
-        let mut frames = vec![Frame::Try(Step::new(start, from))];
-        while let Some(frame) = frames.pop() {
+        let others = self.frames.len();
+        self.frames.push(Frame::Try(Step::new(start, from)));
+        while self.frames.len() > others
+            && let Some(frame) = self.frames.pop()
+        {
             let Step {
                 mut pc,
                 mut at,
@@ -231,6 +247,7 @@ impl Backtracker {
                     Inst::Match if start == program.start && self.not_empty_at == Some(at) => break,
                     Inst::Match => {
                         self.forget(trail);
+                        self.frames.truncate(others);
                         return Ok(Trial::Matched { end: at });
                     }
                     Inst::Set { set, next } => {
@@ -241,7 +258,7 @@ impl Backtracker {
                         }
                     }
                     Inst::Split { first, second } => {
-                        frames.push(Frame::Try(Step {
+                        self.frames.push(Frame::Try(Step {
                             pc: second,
                             at,
                             turns,
@@ -257,7 +274,7 @@ impl Backtracker {
                         }
                     }
                     Inst::Save { slot, next } => {
-                        frames.push(Frame::Restore(slot, self.slots[slot]));
+                        self.frames.push(Frame::Restore(slot, self.slots[slot]));
                         self.slots[slot] = at;
                         pc = next;
                     }
@@ -274,31 +291,36 @@ impl Backtracker {
                         negate,
                         next,
                     } => {
-                        let kept = self.slots.clone();
+                        let kept = self.keep_slots();
                         let trial = self.run(program, window, start, at, behind, mode)?;
                         if trial == Trial::Starved {
                             return Ok(trial);
                         }
                         let holds = matches!(trial, Trial::Matched { .. });
-                        if holds && !negate {
-                            restore_on_failure(&mut frames, &kept, &self.slots);
-                        } else {
-                            self.slots = kept;
+                        match holds && !negate {
+                            true => self.restore_on_failure(kept),
+                            false => self.restore(kept),
                         }
                         if holds == negate {
                             break;
                         }
                         pc = next;
                     }
+                    Inst::Behind { .. } | Inst::Fail => {
+                        unreachable!("only programs for the automaton have these")
+                    }
                     Inst::Atomic { start, next } => {
-                        let kept = self.slots.clone();
+                        let kept = self.keep_slots();
                         match self.run(program, window, start, at, backward, mode)? {
                             Trial::Matched { end } => {
-                                restore_on_failure(&mut frames, &kept, &self.slots);
+                                self.restore_on_failure(kept);
                                 turns = if at == end { turns } else { 0 };
                                 (pc, at) = (next, end);
                             }
-                            Trial::Failed => break,
+                            Trial::Failed => {
+                                self.restore(kept);
+                                break;
+                            }
                             Trial::Starved => return Ok(Trial::Starved),
                         }
                     }
@@ -315,6 +337,29 @@ impl Backtracker {
             return Err(TooCostly);
         }
         Ok(())
+    }
+
+    /// Keeps the slots as they are before a part is run; says where.
+    fn keep_slots(&mut self) -> usize {
+        let kept = self.kept.len();
+        self.kept.extend_from_slice(&self.slots);
+        kept
+    }
+
+    /// Takes the slots back that were kept.
+    fn restore(&mut self, kept: usize) {
+        self.slots.copy_from_slice(&self.kept[kept..]);
+        self.kept.truncate(kept);
+    }
+
+    /// Sees to it that slots set by a part of the pattern are taken back when what follows it fails.
+    fn restore_on_failure(&mut self, kept: usize) {
+        for (slot, (&old, &new)) in self.kept[kept..].iter().zip(&self.slots).enumerate() {
+            if old != new {
+                self.frames.push(Frame::Restore(slot, old));
+            }
+        }
+        self.kept.truncate(kept);
     }
 
     /// Takes back what was noted as tried since the trail had this length: it did not all fail.
@@ -345,15 +390,6 @@ impl Backtracker {
         let held = program.alphabet.holds(set, program.alphabet.class_of(next));
         let width = next.len_utf8();
         held.then(|| Ok(if backward { at - width } else { at + width }))
-    }
-}
-
-/// Sees to it that slots set by a part of the pattern are taken back when what follows it fails.
-fn restore_on_failure(frames: &mut Vec<Frame>, before: &[usize], now: &[usize]) {
-    for (slot, (&old, &new)) in before.iter().zip(now).enumerate() {
-        if old != new {
-            frames.push(Frame::Restore(slot, old));
-        }
     }
 }
 

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use super::alphabet::Class;
-use super::automaton::{AtEnd, Cache, FRESH, Key, MatchEnd, StateId};
+use super::automaton::{AtEnd, Cache, FRESH, Key, MatchEnd, Source, StateId};
 use super::program::{Before, Program};
 #[cfg(feature = "chat-template")]
 use super::syntax::{Node, Syntax};
@@ -16,8 +16,21 @@ use super::syntax::{Node, Syntax};
 /// So many states are visited at the most.
 const MAX_VISITS: usize = 10_000;
 
-/// A state, and which of its threads began at the same position: equal numbers did.
-type Visit = (StateId, Vec<u16>);
+/// What is known of the places of a thread: of two threads in one state, those with equal numbers began
+/// at the same position, or have noted the same position for the end of the match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Places {
+    start: u16,
+    end: u16,
+}
+
+/// As a number: the current position.
+const HERE: u16 = FRESH;
+/// As a number: no position yet.
+const NOWHERE: u16 = FRESH - 1;
+
+/// A state, and the places of its threads.
+type Visit = (StateId, Vec<Places>);
 
 /// Whether what the pattern finds depends on chunks; `None` if it has too many states to say.
 pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
@@ -31,14 +44,24 @@ pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
         };
         let idle = cache.intern(program, Key::idle(before));
         waiting.push((idle, Vec::new()));
+        if !program.parts.is_empty() {
+            // A search may begin behind any text.
+            let quiet = cache.intern(program, Key::quiet(before));
+            waiting.push((quiet, Vec::new()));
+        }
     }
     while let Some(visit) = waiting.pop() {
         if !known.insert(visit.clone()) {
             continue;
         }
-        let (state, starts) = visit;
-        if forgets_the_best(&mut cache, program, state, &starts) {
+        let (state, places) = visit;
+        if forgets_the_best(&mut cache, program, state, &places) {
             return Some(true);
+        }
+        if cache.key(state).quiet {
+            let woken = cache.key(state).woken();
+            let woken = cache.intern(program, woken);
+            waiting.push((woken, Vec::new()));
         }
         for class in 0..program.alphabet.len() {
             if known.len() >= MAX_VISITS || cache.is_full() {
@@ -47,7 +70,8 @@ pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
             let (_, transition) = cache.step(program, state, class as Class);
             let next = cache.target(transition);
             let rows = cache.key(next).rows();
-            waiting.push((next, renumbered(&cache.origins(transition, rows), &starts)));
+            let origins = cache.origins(transition, rows);
+            waiting.push((next, renumbered(program, &origins, &places)));
         }
     }
     Some(false)
@@ -77,39 +101,74 @@ pub(super) fn has_chunk_dependent_branch(syntax: &Syntax) -> bool {
     }
 }
 
-/// Which threads of the next state began together, numbered in the order of their rows.
-fn renumbered(origins: &[u16], starts: &[u16]) -> Vec<u16> {
-    let old = |row: u16| starts.get(row as usize).copied().unwrap_or(FRESH);
-    let mut seen: Vec<u16> = Vec::new();
-    origins
-        .iter()
-        .map(|&row| {
-            let start = old(row);
-            let number = seen.iter().position(|&known| known == start);
-            number.unwrap_or_else(|| {
-                seen.push(start);
-                seen.len() - 1
-            }) as u16
+/// The places of a thread, given where its registers come from.
+fn places_of(program: &Program, source: Source, places: &[Places]) -> Places {
+    let fresh = Places {
+        start: HERE,
+        end: NOWHERE,
+    };
+    let known = places.get(source.row as usize).copied().unwrap_or(fresh);
+    match program.end_slot {
+        Some(slot) if source.sets >> slot & 1 == 1 => Places { end: HERE, ..known },
+        _ => known,
+    }
+}
+
+/// The places of the threads of the next state, numbered in the order of their rows.
+fn renumbered(program: &Program, origins: &[Source], places: &[Places]) -> Vec<Places> {
+    let (mut starts, mut ends) = (Vec::new(), Vec::new());
+    let number = |seen: &mut Vec<u16>, place: u16| {
+        let number = seen.iter().position(|&known| known == place);
+        number.unwrap_or_else(|| {
+            seen.push(place);
+            seen.len() - 1
+        }) as u16
+    };
+    let origins = origins.iter();
+    let places = origins.map(|&source| places_of(program, source, places));
+    places
+        .map(|Places { start, end }| Places {
+            start: number(&mut starts, start),
+            end: match end {
+                NOWHERE => NOWHERE,
+                end => number(&mut ends, end),
+            },
         })
         .collect()
 }
 
 /// Whether what is reported at the end of a chunk in this state passes over a better thread.
-fn forgets_the_best(cache: &mut Cache, program: &Program, state: StateId, starts: &[u16]) -> bool {
-    let AtEnd { found, best, .. } = cache.at_end(program, state);
+fn forgets_the_best(
+    cache: &mut Cache,
+    program: &Program,
+    state: StateId,
+    places: &[Places],
+) -> bool {
+    let AtEnd {
+        found,
+        best,
+        is_best,
+        ..
+    } = cache.at_end(program, state);
     let key = cache.key(state);
     let (threads, first_row) = key.at_end();
-    let start = |row: u16| starts.get(row as usize).copied();
-    let best_start = best.and_then(start);
-    // The earliest thread has to decide.
-    if !threads.is_empty() && best_start != start(first_row as u16) {
+    let of = |source: Source| places_of(program, source, places);
+    let best = best.map(of);
+    let best_start = best.map(|best| best.start);
+    // The earliest thread has to decide, unless it ends here whatever follows.
+    let first = of(Source::row(first_row as u16)).start;
+    if program.looks.at_end && !threads.is_empty() && best_start != Some(first) {
         return true;
     }
     match found {
         // It ends there only if no more text follows the newline.
         Some((_, MatchEnd::BeforeNewline)) => true,
-        Some((source, MatchEnd::Here)) => start(source.row) != best_start,
+        Some((source, MatchEnd::Here)) => Some(of(source).start) != best_start,
+        // It is taken at once, wherever a better one would end, and whatever that would capture ahead.
+        Some((source, MatchEnd::Noted)) => {
+            !is_best && (Some(of(source)) != best || program.captures_ahead)
+        }
         // A match was found before, and would be taken while a better one may be growing.
-        None => key.found && !threads.is_empty(),
+        None => key.found && best.is_some(),
     }
 }

@@ -20,7 +20,7 @@ impl Pattern {
     ) -> Result<usize, TooCostly> {
         let mut from = 0;
         while from < window.end() {
-            search.start(self, window, from);
+            search.start(window, from);
             search.advance(self, window, window.end(), meter)?;
             match search.verdict(self, window, false, meter)? {
                 Verdict::Found { start, end } if end < window.end() => {

@@ -1,14 +1,15 @@
 //! Regular expressions as response templates use them, matched in text that is still growing.
 //!
 //! [`syntax`] reads the dialect, [`program`] compiles it, and two engines run it: [`automaton`]
-//! reads every character once and keeps its state between chunks, [`backtrack`] is for patterns
-//! with lookaround, atomic groups or possessive quantifiers, which no automaton can run.
+//! reads every character once and keeps its state between chunks, [`backtrack`] is for the rest: atomic
+//! groups, possessive quantifiers, and looks around that no automaton can take.
 
 mod alphabet;
 #[cfg(feature = "chat-template")]
 mod ambiguity;
 mod automaton;
 mod backtrack;
+mod before_parts;
 mod chunk_dependence;
 #[cfg(feature = "chat-template")]
 mod examples;
@@ -28,14 +29,14 @@ mod window;
 use std::sync::Mutex;
 
 use automaton::{Automaton, Scanner};
-use prefilter::Prefilter;
 use program::Program;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
-use search::Retry;
 
 #[cfg(feature = "chat-template")]
 pub(crate) use examples::{Draft, drafts};
 pub(crate) use meter::{Meter, TooCostly};
+pub(crate) use prefilter::Prefilter;
+pub(crate) use program::Reach;
 pub(crate) use search::{Search, Verdict};
 #[cfg(feature = "chat-template")]
 pub(crate) use syntax::{Construct, constructs};
@@ -44,8 +45,9 @@ pub(crate) use syntax::{Dialect, Node, PatternError, Syntax};
 pub(crate) use syntax::{Greed, Look, parse_as};
 pub(crate) use window::Window;
 
-/// So many searches are kept for later ones, each with the automaton that it has built.
-const MAX_POOLED: usize = 16;
+/// Searches that have ended are kept for later ones, each with the automaton that it has built: as many
+/// as take no more bytes than this together.
+const MAX_POOLED_SIZE: usize = 4 << 20;
 
 /// A compiled regular expression.
 #[derive(Debug)]
@@ -55,7 +57,15 @@ pub(crate) struct Pattern {
     /// How much work it was to compile it.
     steps: usize,
     /// Searches that have ended, whose automata the next ones go on building.
-    pool: Mutex<Vec<Search>>,
+    pool: Mutex<Pool>,
+}
+
+/// Searches that are not in use.
+#[derive(Debug, Default)]
+struct Pool {
+    searches: Vec<Search>,
+    /// About how many bytes they take.
+    size: usize,
 }
 
 #[derive(Debug)]
@@ -108,16 +118,40 @@ impl Pattern {
         &self.groups
     }
 
-    /// Whether it may look at any text before the position where it matches.
-    pub(crate) fn looks_behind(&self) -> bool {
+    /// How much of the text before a position decides on whether it matches there.
+    pub(crate) fn reach(&self) -> Reach {
         match &self.engine {
-            Engine::Automaton(_) => false,
-            Engine::Backtracking(program, _) => program.looks.behind,
+            Engine::Automaton(automaton) => automaton.program.reach,
+            Engine::Backtracking(program, _) => program.reach,
         }
     }
 
-    /// Whether what it finds depends on how a text is cut into chunks; `None` if it looks around or has
-    /// too many states to say.
+    /// Whether it asks for the start of the text.
+    pub(crate) fn looks_at_start(&self) -> bool {
+        match &self.engine {
+            Engine::Automaton(automaton) => automaton.program.looks.text_start,
+            Engine::Backtracking(program, _) => program.looks.text_start,
+        }
+    }
+
+    /// Where a match may begin, unless it begins with the text.
+    pub(crate) fn prefilter(&self) -> &Prefilter {
+        match &self.engine {
+            Engine::Automaton(automaton) => automaton.prefilter(),
+            Engine::Backtracking(_, prefilter) => prefilter,
+        }
+    }
+
+    /// The same as long as nothing has begun of what it looks for behind, if that is known any better.
+    pub(crate) fn before_parts(&self) -> Option<&Prefilter> {
+        match &self.engine {
+            Engine::Automaton(automaton) => automaton.before_parts(),
+            Engine::Backtracking(..) => None,
+        }
+    }
+
+    /// Whether what it finds depends on how a text is cut into chunks; `None` if no automaton can run
+    /// it, or has too many states to say.
     pub(crate) fn is_chunk_dependent(&self) -> Option<bool> {
         match &self.engine {
             Engine::Automaton(automaton) => {
@@ -125,6 +159,18 @@ impl Pattern {
             }
             Engine::Backtracking(..) => None,
         }
+    }
+
+    /// Whether its matches look ahead, and the automaton runs it.
+    #[cfg(feature = "chat-template")]
+    pub(crate) fn looks_ahead(&self) -> bool {
+        self.program().end_slot.is_some()
+    }
+
+    /// Whether only the engine that backtracks can run it.
+    #[cfg(feature = "chat-template")]
+    pub(crate) fn needs_backtracking(&self) -> bool {
+        matches!(self.engine, Engine::Backtracking(..))
     }
 
     /// Whether what an alternative of a pattern finds depends on chunks, for patterns that are as a
@@ -153,7 +199,7 @@ impl Pattern {
     ) -> Result<Option<std::ops::Range<usize>>, TooCostly> {
         let window = Window::whole(text);
         let mut search = self.search();
-        search.start(self, &window, from);
+        search.start(&window, from);
         let advanced = search.advance(self, &window, window.end(), meter);
         let verdict = advanced.and_then(|()| search.verdict(self, &window, true, meter));
         self.give_back(search);
@@ -166,22 +212,20 @@ impl Pattern {
     /// A search, which the caller begins with [`Search::start`] and gives back when it is done.
     pub(crate) fn search(&self) -> Search {
         let pooled = match self.pool.lock() {
-            Ok(mut pool) => pool.pop(),
+            Ok(mut pool) => pool.take(),
             Err(_) => None,
         };
         pooled.unwrap_or_else(|| match &self.engine {
             Engine::Automaton(_) => Search::Scan(Box::new(Scanner::new())),
-            Engine::Backtracking(..) => Search::Backtrack(Retry::default()),
+            Engine::Backtracking(..) => Search::Backtrack(Box::default()),
         })
     }
 
     /// Takes a search back, so that the next one need not build its automaton again.
     pub(crate) fn give_back(&self, mut search: Search) {
         search.forget();
-        if let Ok(mut pool) = self.pool.lock()
-            && pool.len() < MAX_POOLED
-        {
-            pool.push(search);
+        if let Ok(mut pool) = self.pool.lock() {
+            pool.give_back(search);
         }
     }
 
@@ -219,9 +263,9 @@ impl Pattern {
         let mut after_empty = false;
         while from <= window.end() {
             if after_empty {
-                search.start_after_empty(self, window, from);
+                search.start_after_empty(self, window, from, meter)?;
             } else {
-                search.start(self, window, from);
+                search.start(window, from);
             }
             search.advance(self, window, window.end(), meter)?;
             let verdict = search.verdict(self, window, true, meter)?;
@@ -240,6 +284,22 @@ impl Pattern {
             after_empty = start == end;
         }
         Ok(())
+    }
+}
+
+impl Pool {
+    fn take(&mut self) -> Option<Search> {
+        let search = self.searches.pop()?;
+        self.size -= search.size();
+        Some(search)
+    }
+
+    fn give_back(&mut self, search: Search) {
+        let size = search.size();
+        if self.size + size <= MAX_POOLED_SIZE {
+            self.size += size;
+            self.searches.push(search);
+        }
     }
 }
 

@@ -13,6 +13,13 @@ pub(crate) type Pc = u32;
 /// A pattern may keep at most this many groups, so that a bit set of their ends fits a machine word.
 const MAX_GROUPS: usize = 31;
 
+/// A program holds the text before a position against at most this many parts, so that a bit set of
+/// them fits a machine word.
+const MAX_PARTS: usize = 64;
+
+/// What looks further behind than this many bytes looks at all of the text.
+const MAX_BYTES_BEHIND: usize = 1_024;
+
 /// How many turns of repeats that may be empty have begun at a position.
 ///
 /// An instruction that is reached a second time at a position can be passed over, except after
@@ -45,8 +52,47 @@ pub(crate) enum Inst {
     },
     /// Take what the program at `start` matches first, and never reconsider it.
     Atomic { start: Pc, next: Pc },
-    /// The pattern, or the part that `Around` and `Atomic` ask about, has matched.
+    /// Go on only if the text read so far ends in what a part matches, as [`Around`](Inst::Around)
+    /// asks when it looks behind, in programs for the automaton.
+    Behind { part: usize, negate: bool, next: Pc },
+    /// The pattern, or a part that is asked about, has matched.
     Match,
+    /// There is no match this way, though there was text to be waited for.
+    Fail,
+}
+
+/// A part of a program that the text before a position is held against.
+///
+/// The automaton runs it forward from every position, beside its threads: the text before a position
+/// ends in what the part matches if the part has come to its end there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) start: Pc,
+    pub(crate) end: Pc,
+}
+
+/// How much of the text before a position decides on what matches there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reach {
+    /// None of it, beside the character before.
+    #[default]
+    Nothing,
+    /// At most so many bytes.
+    Bytes(usize),
+    /// All of it.
+    Everything,
+}
+
+impl Reach {
+    /// The first position that can still matter at this one and later, in a text that begins with
+    /// `first`.
+    pub(crate) fn before(self, position: usize, first: usize) -> usize {
+        match self {
+            Reach::Nothing => position,
+            Reach::Bytes(bytes) => position.saturating_sub(bytes).max(first),
+            Reach::Everything => first,
+        }
+    }
 }
 
 /// A compiled pattern.
@@ -56,10 +102,18 @@ pub(crate) struct Program {
     pub(crate) start: Pc,
     pub(crate) alphabet: Alphabet,
     pub(crate) looks: Looks,
+    /// What [`Inst::Behind`] asks for.
+    pub(crate) parts: Vec<Part>,
+    pub(crate) reach: Reach,
     /// Whether only the backtracking engine can run it.
     pub(crate) needs_backtracking: bool,
     /// Slot 0 is the start of the match; each group that is kept adds its start and its end.
     pub(crate) slots: usize,
+    /// The slot for the end of a match that looks ahead, behind all others: such a program reads on
+    /// until it has seen what it looks for.
+    pub(crate) end_slot: Option<usize>,
+    /// Whether groups stand in what such a match looks for.
+    pub(crate) captures_ahead: bool,
     /// The sets that looks ask about, where the program has such looks.
     word_set: Option<usize>,
     newline_set: Option<usize>,
@@ -72,7 +126,6 @@ pub(crate) struct Looks {
     pub(crate) text_start: bool,
     pub(crate) line: bool,
     pub(crate) final_newline: bool,
-    pub(crate) behind: bool,
     /// Whether any of them goes by what follows a position.
     pub(crate) at_end: bool,
 }
@@ -111,9 +164,23 @@ pub(crate) enum After {
 }
 
 impl Program {
-    /// Compiles a pattern.
+    /// Where a match ends unless it looks ahead.
+    pub(crate) const END: Pc = 0;
+
+    /// Compiles a pattern for the automaton, or for the backtracker if the automaton can't run it.
     pub(crate) fn new(syntax: &Syntax) -> Result<Program, PatternError> {
-        let mut compiler = Compiler::default();
+        match Program::for_engine(syntax, Target::Automaton) {
+            Ok(program) if !program.needs_backtracking => Ok(program),
+            _ => Program::for_backtracker(syntax),
+        }
+    }
+
+    /// Compiles a pattern for the backtracker, which can run them all.
+    pub(crate) fn for_backtracker(syntax: &Syntax) -> Result<Program, PatternError> {
+        Program::for_engine(syntax, Target::Backtracker)
+    }
+
+    fn for_engine(syntax: &Syntax, target: Target) -> Result<Program, PatternError> {
         if syntax.groups.len() > MAX_GROUPS {
             return Err(PatternError {
                 offset: 0,
@@ -124,7 +191,10 @@ impl Program {
                 remedy: Some("write `(?:…)` for those that nothing is made of".into()),
             });
         }
+        let slots = 1 + 2 * syntax.groups.len();
+        let mut compiler = Compiler::new(target, slots);
         let end = compiler.push(Inst::Match)?;
+        debug_assert_eq!(end, Program::END);
         let start = compiler.emit(&syntax.node, end, Direction::Forward)?;
         let looks = compiler.looks;
         let word_set = match looks.word {
@@ -137,8 +207,12 @@ impl Program {
             insts: compiler.insts,
             start,
             looks,
+            parts: compiler.parts,
+            reach: compiler.reach,
             needs_backtracking: compiler.needs_backtracking,
-            slots: 1 + 2 * syntax.groups.len(),
+            slots: slots + usize::from(compiler.looks_ahead),
+            end_slot: compiler.looks_ahead.then_some(slots),
+            captures_ahead: compiler.captures_ahead,
             word_set,
             newline_set,
         })
@@ -205,17 +279,59 @@ enum Direction {
     Backward,
 }
 
+/// The engine that a program is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Automaton,
+    Backtracker,
+}
+
+/// What is being emitted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    /// What the match consists of.
+    Match,
+    /// What it looks for ahead.
+    Ahead,
+    /// What it looks for behind.
+    Behind,
+}
+
 /// Emits instructions from the last to the first: each piece is given the place where it goes on.
-#[derive(Default)]
 struct Compiler {
+    target: Target,
     insts: Vec<Inst>,
     sets: Vec<ClassUnicode>,
     set_index: HashMap<Vec<(char, char)>, usize>,
     looks: Looks,
+    inside: Inside,
+    parts: Vec<Part>,
+    reach: Reach,
+    /// The slot that the end of a match takes that looks ahead.
+    end_slot: usize,
+    looks_ahead: bool,
+    captures_ahead: bool,
     needs_backtracking: bool,
 }
 
 impl Compiler {
+    fn new(target: Target, end_slot: usize) -> Compiler {
+        Compiler {
+            target,
+            insts: Vec::new(),
+            sets: Vec::new(),
+            set_index: HashMap::new(),
+            looks: Looks::default(),
+            inside: Inside::Match,
+            parts: Vec::new(),
+            reach: Reach::Nothing,
+            end_slot,
+            looks_ahead: false,
+            captures_ahead: false,
+            needs_backtracking: false,
+        }
+    }
+
     fn push(&mut self, inst: Inst) -> Result<Pc, PatternError> {
         if self.insts.len() >= MAX_STEPS {
             return Err(syntax::too_many_steps());
@@ -336,6 +452,7 @@ impl Compiler {
             Direction::Forward => (start, end),
             Direction::Backward => (end, start),
         };
+        self.captures_ahead |= self.inside == Inside::Ahead;
         let exit = self.push(Inst::Save {
             slot: exit_slot,
             next,
@@ -410,13 +527,24 @@ impl Compiler {
         node: &Node,
         next: Pc,
     ) -> Result<Pc, PatternError> {
+        if self.target == Target::Automaton {
+            let emitted = match (behind, negate) {
+                (true, _) => self.emit_behind(negate, node, next)?,
+                (false, false) => self.emit_ahead(node, next)?,
+                (false, true) => None,
+            };
+            if let Some(entry) = emitted {
+                return Ok(entry);
+            }
+        }
         self.needs_backtracking = true;
-        self.looks.behind |= behind;
-        let way = if behind {
-            Direction::Backward
-        } else {
-            Direction::Forward
+        let way = match behind {
+            true => Direction::Backward,
+            false => Direction::Forward,
         };
+        if behind {
+            self.reach = Reach::Everything;
+        }
         let end = self.push(Inst::Match)?;
         let start = self.emit(node, end, way)?;
         self.push(Inst::Around {
@@ -425,6 +553,110 @@ impl Compiler {
             negate,
             next,
         })
+    }
+
+    /// Emits a look behind for the automaton, if it can take it: it knows whether the text before a
+    /// position ends in what is looked for, but neither how nor what comes after.
+    fn emit_behind(
+        &mut self,
+        negate: bool,
+        node: &Node,
+        next: Pc,
+    ) -> Result<Option<Pc>, PatternError> {
+        let is_hard = node.any(&|node| match node {
+            Node::Around { .. } | Node::Look(Look::TextEndOrFinalNewline) => true,
+            Node::Group { .. } => !negate,
+            _ => false,
+        });
+        if is_hard || self.inside == Inside::Behind || self.parts.len() == MAX_PARTS {
+            return Ok(None);
+        }
+        let inside = std::mem::replace(&mut self.inside, Inside::Behind);
+        let end = self.push(Inst::Match)?;
+        let start = self.emit(node, end, Direction::Forward)?;
+        self.inside = inside;
+        self.reach = self.reach.max(match node.max_bytes() {
+            Some(bytes) if bytes <= MAX_BYTES_BEHIND => Reach::Bytes(bytes),
+            _ => Reach::Everything,
+        });
+        let part = self.parts.len();
+        self.parts.push(Part { start, end });
+        self.push(Inst::Behind { part, negate, next }).map(Some)
+    }
+
+    /// Emits a look ahead for the automaton, if nothing of the match comes after it: it then goes
+    /// on as if what it looks for were part of the match, whose end it has noted.
+    ///
+    /// What is asked of the text behind, once that has been seen, is asked before: where it does not hold,
+    /// text is waited for all the same, since the reference would do so.
+    fn emit_ahead(&mut self, node: &Node, next: Pc) -> Result<Option<Pc>, PatternError> {
+        let Some(rest) = self.rest_without_text(next) else {
+            return Ok(None);
+        };
+        if self.inside == Inside::Ahead && rest.is_empty() {
+            return self.emit(node, next, Direction::Forward).map(Some);
+        }
+        let asks = |inst: &Inst| matches!(inst, Inst::Behind { .. });
+        let notes = |inst: &Inst| matches!(inst, Inst::Save { .. });
+        // A group may have the name of one that ends where the look is.
+        let is_plain = (!rest.iter().any(asks) || node.is_greedy())
+            && (!rest.iter().any(notes) || !node.any(&|node| matches!(node, Node::Group { .. })));
+        if self.inside != Inside::Match || !is_plain {
+            return Ok(None);
+        }
+        self.looks_ahead = true;
+        self.inside = Inside::Ahead;
+        let seen = self.push(Inst::Match)?;
+        let ahead = self.emit(node, seen, Direction::Forward)?;
+        let mut entry = self.push(Inst::Save {
+            slot: self.end_slot,
+            next: ahead,
+        })?;
+        let mut in_vain = None;
+        for inst in rest.into_iter().rev() {
+            entry = match inst {
+                Inst::Save { slot, .. } => self.push(Inst::Save { slot, next: entry })?,
+                Inst::Behind { part, negate, .. } => {
+                    let waiting = match in_vain {
+                        Some(waiting) => waiting,
+                        None => {
+                            let fail = self.push(Inst::Fail)?;
+                            self.emit(node, fail, Direction::Forward)?
+                        }
+                    };
+                    in_vain = Some(waiting);
+                    let first = self.push(Inst::Behind {
+                        part,
+                        negate,
+                        next: entry,
+                    })?;
+                    let second = self.push(Inst::Behind {
+                        part,
+                        negate: !negate,
+                        next: waiting,
+                    })?;
+                    self.push(Inst::Split { first, second })?
+                }
+                _ => unreachable!("only these take no text"),
+            };
+        }
+        self.inside = Inside::Match;
+        Ok(Some(entry))
+    }
+
+    /// The instructions from one to the end of the match, in their order, if there is but one way and
+    /// none of them takes text.
+    fn rest_without_text(&self, mut pc: Pc) -> Option<Vec<Inst>> {
+        let mut rest = Vec::new();
+        loop {
+            let inst = &self.insts[pc as usize];
+            match *inst {
+                Inst::Match => return Some(rest),
+                Inst::Save { next, .. } | Inst::Behind { next, .. } => pc = next,
+                _ => return None,
+            }
+            rest.push(inst.clone());
+        }
     }
 }
 

@@ -23,7 +23,11 @@ impl Pattern {
 /// could fail.
 fn passes_freely(program: &Program, start: Pc) -> bool {
     reaches_end(program, start, |inst| match *inst {
-        Inst::Set { .. } | Inst::Look { .. } => None,
+        Inst::Set { .. } | Inst::Look { .. } | Inst::Fail => None,
+        Inst::Behind { part, negate, next } => {
+            let part = program.parts[part];
+            (!negate && passes_freely(program, part.start)).then_some(next)
+        }
         Inst::Around { negate: true, .. } => None,
         Inst::Around { start, next, .. } | Inst::Atomic { start, next } => {
             passes_freely(program, start).then_some(next)
@@ -41,6 +45,15 @@ fn can_match(program: &Program, start: Pc) -> bool {
             (!is_empty).then_some(next)
         }
         Inst::Look { next, .. } => Some(next),
+        Inst::Fail => None,
+        Inst::Behind { part, negate, next } => {
+            let part = program.parts[part];
+            let can_hold = match negate {
+                true => !passes_freely(program, part.start),
+                false => can_match(program, part.start),
+            };
+            can_hold.then_some(next)
+        }
         // What may always stand here must not.
         Inst::Around {
             start,

@@ -29,7 +29,7 @@ pub(crate) enum Verdict {
 #[derive(Debug, Clone)]
 pub(crate) enum Search {
     Scan(Box<Scanner>),
-    Backtrack(Retry),
+    Backtrack(Box<Retry>),
 }
 
 /// A search that starts over whenever it is asked.
@@ -37,6 +37,8 @@ pub(crate) enum Search {
 pub(crate) struct Retry {
     backtracker: Backtracker,
     from: usize,
+    /// Nothing has begun before this position, and what comes next has not been looked at.
+    asleep: bool,
     /// What was last found, and up to which end of the text.
     last: Option<(Verdict, usize)>,
 }
@@ -46,18 +48,26 @@ impl Search {
     pub(super) fn forget(&mut self) {
         match self {
             Search::Scan(scanner) => scanner.forget(),
-            Search::Backtrack(retry) => retry.last = None,
+            Search::Backtrack(retry) => {
+                retry.last = None;
+                retry.asleep = false;
+            }
+        }
+    }
+
+    /// About how many bytes it takes, beyond what the text needs that it is searching.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Search::Scan(scanner) => scanner.size(),
+            Search::Backtrack(retry) => size_of::<Retry>() + retry.backtracker.size(),
         }
     }
 
     /// Begins a search at a position of the window.
-    pub(crate) fn start(&mut self, pattern: &Pattern, window: &Window<'_>, from: usize) {
-        match (self, &pattern.engine) {
-            (Search::Scan(scanner), Engine::Automaton(automaton)) => {
-                scanner.start(automaton, window, from);
-            }
-            (Search::Backtrack(retry), _) => retry.start(window, from),
-            (Search::Scan(_), Engine::Backtracking(..)) => foreign(),
+    pub(crate) fn start(&mut self, window: &Window<'_>, from: usize) {
+        match self {
+            Search::Scan(scanner) => scanner.start(from),
+            Search::Backtrack(retry) => retry.start(window, from),
         }
     }
 
@@ -67,15 +77,17 @@ impl Search {
         pattern: &Pattern,
         window: &Window<'_>,
         from: usize,
-    ) {
-        self.start(pattern, window, from);
+        meter: &mut Meter,
+    ) -> Result<(), TooCostly> {
         match (self, &pattern.engine) {
             (Search::Scan(scanner), Engine::Automaton(automaton)) => {
-                scanner.start_after_empty(automaton, window, from);
+                scanner.start_after_empty(automaton, window, from, meter)
             }
             (Search::Backtrack(retry), _) => {
+                retry.start(window, from);
                 retry.last = None;
                 retry.backtracker.forbid_empty(Some(from));
+                Ok(())
             }
             (Search::Scan(_), Engine::Backtracking(..)) => foreign(),
         }
@@ -94,7 +106,11 @@ impl Search {
             (Search::Scan(scanner), Engine::Automaton(automaton)) => {
                 scanner.advance(automaton, window, limit, meter)
             }
-            _ => Ok(()),
+            (Search::Backtrack(retry), Engine::Backtracking(_, prefilter)) => {
+                retry.advance(prefilter, window, limit);
+                Ok(())
+            }
+            _ => foreign(),
         }
     }
 
@@ -110,18 +126,62 @@ impl Search {
     /// Makes the search fit for text of which everything before `position` has gone elsewhere:
     /// a match that began there can't be one any more.
     #[inline]
-    pub(crate) fn forget_before(
-        &mut self,
-        pattern: &Pattern,
-        window: &Window<'_>,
-        position: usize,
-    ) {
+    pub(crate) fn forget_before(&mut self, window: &Window<'_>, position: usize) {
         let stale = match self {
             Search::Scan(scanner) => scanner.earliest().is_some_and(|start| start < position),
             Search::Backtrack(retry) => retry.from < position,
         };
         if stale {
-            self.start(pattern, window, position);
+            self.start(window, position);
+        }
+    }
+
+    /// Whether nothing has begun of what the pattern looks for behind, up to where it is asleep.
+    pub(crate) fn has_no_part(
+        &mut self,
+        pattern: &Pattern,
+        window: &Window<'_>,
+        meter: &mut Meter,
+    ) -> Result<bool, TooCostly> {
+        match (self, &pattern.engine) {
+            (Search::Scan(scanner), Engine::Automaton(automaton)) => {
+                scanner.has_no_part(automaton, window, meter)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether it can be asked to go on from any later position, since nothing is under way.
+    #[inline]
+    pub(crate) fn is_asleep(&self) -> bool {
+        match self {
+            Search::Scan(scanner) => scanner.is_asleep(),
+            Search::Backtrack(retry) => retry.asleep,
+        }
+    }
+
+    /// From where on it would search, if it is asleep.
+    pub(crate) fn asleep_from(&self) -> Option<usize> {
+        match self {
+            Search::Scan(scanner) => scanner.is_asleep().then(|| scanner.at()),
+            Search::Backtrack(retry) => retry.asleep.then_some(retry.from),
+        }
+    }
+
+    /// Up to where it has read, if it can be asked to read on.
+    pub(crate) fn unread_from(&self) -> Option<usize> {
+        match self {
+            Search::Scan(scanner) => (!scanner.is_finished()).then(|| scanner.at()),
+            Search::Backtrack(retry) => retry.asleep.then_some(retry.from),
+        }
+    }
+
+    /// Passes over text in which no match begins, if it is asleep.
+    #[inline]
+    pub(crate) fn pass(&mut self, position: usize) {
+        match self {
+            Search::Scan(scanner) => scanner.pass(position),
+            Search::Backtrack(retry) => retry.pass(position),
         }
     }
 
@@ -143,7 +203,7 @@ impl Search {
     pub(crate) fn is_idle(&self) -> bool {
         match self {
             Search::Scan(scanner) => scanner.is_idle(),
-            Search::Backtrack(_) => false,
+            Search::Backtrack(retry) => retry.asleep,
         }
     }
 
@@ -173,7 +233,7 @@ impl Search {
     ) -> Result<Verdict, TooCostly> {
         match (self, &pattern.engine) {
             (Search::Scan(scanner), Engine::Automaton(automaton)) => {
-                let verdict = scanner.verdict(automaton);
+                let verdict = scanner.verdict(automaton, window, meter)?;
                 if is_last && scanner.at() == window.end() {
                     scanner.note_end(verdict);
                 }
@@ -203,6 +263,7 @@ fn foreign() -> ! {
 impl Retry {
     fn start(&mut self, window: &Window<'_>, from: usize) {
         self.from = from;
+        self.asleep = false;
         self.backtracker.forbid_empty(None);
         // What was found further on in the same text is still what comes first.
         self.last = self.last.filter(|&(verdict, end)| {
@@ -212,6 +273,23 @@ impl Retry {
                     Verdict::Nothing => true,
                 }
         });
+    }
+
+    fn pass(&mut self, position: usize) {
+        if self.asleep && self.from < position {
+            self.from = position;
+            self.last = None;
+        }
+    }
+
+    /// Sees whether anything may begin before a limit.
+    fn advance(&mut self, prefilter: &Prefilter, window: &Window<'_>, limit: usize) {
+        if self.asleep && self.from < limit {
+            let (base, bytes) = (window.base, window.text.as_bytes());
+            let next = base + prefilter.find(bytes, self.from - base, limit - base);
+            self.pass(next);
+            self.asleep = next == limit;
+        }
     }
 
     fn verdict(
@@ -236,6 +314,7 @@ impl Retry {
                 Verdict::Partial { start } => start,
                 Verdict::Found { .. } => self.from,
             };
+            self.asleep = self.from == window.end() && self.from > 0;
         }
         Ok(verdict)
     }

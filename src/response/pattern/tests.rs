@@ -201,7 +201,7 @@ fn tells_what_may_still_grow_after_each_chunk() {
     for &(pattern, chunks, expected) in GROWING {
         let compiled = compiled(pattern);
         let mut search = compiled.search();
-        search.start(&compiled, &Window::whole(""), 0);
+        search.start(&Window::whole(""), 0);
         let mut text = String::new();
         let mut verdicts = Vec::new();
         let mut meter = Meter::new(0);
@@ -384,6 +384,41 @@ const EITHER: &[&str] = &[
     r"\W\w",
     r"\s*b",
     "(?i)A(?-i:b)",
+    "a(?=b)",
+    "a+(?=b)",
+    "a*(?=b*)",
+    "a*?(?=ab?)",
+    "(?=ab)",
+    "(?=a*)",
+    "(?P<x>a)(?=(?P<y>b+)a?)",
+    "(?P<x>a(?=b))",
+    "(?:a(?=b)|b)",
+    "(?:ab|a(?=ba))?",
+    "a(?=b(?=a))",
+    "a(?=$)",
+    r"a(?=\n?$)",
+    r"\A(?=.*?b)",
+    r"(?=\s*b)",
+    "ab|(?<!b)(?=a)",
+    "(?<=a)b",
+    "(?<!a)b",
+    "(?<=a)",
+    "(?<!a)",
+    "(?<=ab|b)a",
+    "(?<!ab|aa)b*",
+    "(?<=a*)b",
+    "(?<=^a?)b",
+    r"(?<!\A)a",
+    r"(?<=\ba)b",
+    "(?<=b.*?)a",
+    "(?<=(?:a|b)*b)a",
+    "a(?<=b.*)(?=b)",
+    "a(?=b)(?<=b.*)",
+    "a*(?=b+a?)(?<!b.*)(?<=a)",
+    "(?<=a)(?<!ba)b",
+    "(?:(?<=a)b|(?<=b)a)+",
+    "(?:(?<=a)b|.)*?b",
+    "a(?=b(?<=aab))",
 ];
 
 /// All texts of up to this many characters of an alphabet, or rather those of just this length:
@@ -400,7 +435,7 @@ fn texts(alphabet: &[char], length: usize) -> Vec<String> {
 }
 
 /// Where both engines come to different verdicts on any prefix of the text, searched from a
-/// position on; the automaton sees only what follows that position.
+/// position on; the automaton sees only what follows that position, and what it may look back at.
 fn disagreement(
     pattern: &Pattern,
     program: &Program,
@@ -408,14 +443,15 @@ fn disagreement(
     text: &str,
     from: usize,
 ) -> Option<String> {
-    let before = text[..from].chars().next_back();
+    let first = pattern.reach().before(from, 0);
+    let first = text.floor_char_boundary(first);
     let window = |end: usize| Window {
-        text: &text[from..end],
-        base: from,
-        before,
+        text: &text[first..end],
+        base: first,
+        before: text[..first].chars().next_back(),
     };
     let prefilter = Prefilter::new(program);
-    automaton.start(pattern, &window(from), from);
+    automaton.start(&window(from), from);
     let ends = text[from..].char_indices().map(|(at, _)| from + at);
     for end in ends.chain([text.len()]) {
         let whole = Window::whole(&text[..end]);
@@ -455,7 +491,7 @@ fn both_engines_agree_while_a_text_grows() {
         let pattern = compiled(spelled);
         assert!(matches!(pattern.engine, Engine::Automaton(_)), "{spelled}");
         let syntax = syntax::parse(spelled).expect("it has been compiled before");
-        let program = Program::new(&syntax).expect("it has been compiled before");
+        let program = Program::for_backtracker(&syntax).expect("it has been compiled before");
         let mut automaton = pattern.search();
         let mut backtracker = Backtracker::default();
         let first = texts.iter().find_map(|text| {
@@ -530,7 +566,7 @@ fn pieces() -> impl Strategy<Value = Vec<String>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, max_global_rejects: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// The backtracker, which looks at all of the text anew, is what the automaton is held to.
     #[test]
@@ -540,10 +576,26 @@ proptest! {
     ) {
         let Ok(pattern) = Pattern::new(&spelled) else { return Ok(()) };
         prop_assert!(matches!(pattern.engine, Engine::Automaton(_)));
-        let program = Program::new(&syntax::parse(&spelled).expect("it has been compiled before"));
+        let program = Program::for_backtracker(&syntax::parse(&spelled).expect("it has been compiled before"));
         let program = program.expect("it has been compiled before");
         let engines = (&mut pattern.search(), &mut Backtracker::default());
         prop_assert_eq!(disagreement(&pattern, &program, engines, &text, 0), None);
+    }
+
+    /// So it is where they look around, as far as automata can.
+    #[test]
+    fn any_automaton_sees_around_what_backtracking_sees(
+        spelled in any_pattern(true),
+        text in pieces().prop_map(|pieces| pieces.concat()),
+        from in 0_usize..4,
+    ) {
+        let Ok(pattern) = Pattern::new(&spelled) else { return Ok(()) };
+        prop_assume!(matches!(pattern.engine, Engine::Automaton(_)));
+        let program = Program::for_backtracker(&syntax::parse(&spelled).expect("it has been compiled before"));
+        let program = program.expect("it has been compiled before");
+        let engines = (&mut pattern.search(), &mut Backtracker::default());
+        let from = text.floor_char_boundary(from.min(text.len()));
+        prop_assert_eq!(disagreement(&pattern, &program, engines, &text, from), None);
     }
 
     /// A search that goes on from chunk to chunk comes to what a new one comes to.
@@ -552,14 +604,14 @@ proptest! {
         let Ok(pattern) = Pattern::new(&spelled) else { return Ok(()) };
         let mut search = pattern.search();
         let mut text = String::new();
-        search.start(&pattern, &Window::whole(""), 0);
+        search.start(&Window::whole(""), 0);
         for piece in pieces {
             text.push_str(&piece);
             prop_assert_eq!(
                 read_to_end(&mut search, &pattern, &text),
                 {
                     let mut anew = pattern.search();
-                    anew.start(&pattern, &Window::whole(&text), 0);
+                    anew.start(&Window::whole(&text), 0);
                     read_to_end(&mut anew, &pattern, &text)
                 },
                 "{:?}", text
@@ -640,7 +692,7 @@ fn an_automaton_that_has_outgrown_its_cache_still_finds_the_right_thing() {
     ] {
         let window = Window::whole(&text);
         let mut search = pattern.search();
-        search.start(&pattern, &window, 0);
+        search.start(&window, 0);
         // Chunks of all lengths: a search may stop wherever the cache has just been emptied.
         let mut at = 0;
         let mut meter = Meter::new(100 * text.len());
@@ -674,7 +726,7 @@ fn searches_that_are_given_back_begin_anew() {
         ] {
             let window = Window::whole(text);
             let mut search = pattern.search();
-            search.start(&pattern, &window, 0);
+            search.start(&window, 0);
             let mut meter = Meter::new(0);
             search
                 .advance(&pattern, &window, window.end(), &mut meter)
@@ -697,7 +749,7 @@ fn lookaround_that_would_explode_ends_in_too_many_steps() {
     let pattern = compiled(exploding);
     let window = Window::whole(&text);
     let mut search = pattern.search();
-    search.start(&pattern, &window, 0);
+    search.start(&window, 0);
     assert_eq!(
         search.verdict(&pattern, &window, false, &mut Meter::new(0)),
         Err(TooCostly)

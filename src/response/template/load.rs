@@ -131,10 +131,12 @@ impl Loader {
             warnings: Vec::new(),
             defaults,
             watches: Watches::new(&fields, implicit),
-            looks_behind: fields
+            reach: fields
                 .iter()
                 .flat_map(|field| field.open.iter().chain(&field.close))
-                .any(|delimiter| delimiter.compiled().looks_behind()),
+                .map(|delimiter| delimiter.compiled().reach())
+                .max()
+                .unwrap_or_default(),
             fields,
             implicit,
             anchor: anchor?,

@@ -151,7 +151,7 @@ fn list(workbench: &Workbench, width: u16) -> (Sheet, Vec<Option<usize>>) {
             &format!(" {} ", scores(candidate)),
             mark(row, styles.plain()),
         );
-        paper.put_together(in_use, styles.good());
+        paper.put_together(&[(in_use, styles.good())]);
         add(Some(row), paper.finish().lines);
     }
     (sheet, rows)

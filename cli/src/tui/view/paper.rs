@@ -80,26 +80,36 @@ impl Paper {
         }
     }
 
-    /// Writes a few words that had better stay together.
-    pub(crate) fn put_together(&mut self, text: &str, style: Style) {
+    /// Writes a few words that had better stay together, each in its style.
+    pub(crate) fn put_together(&mut self, words: &[(&str, Style)]) {
+        let Some(&(last, _)) = words.last() else {
+            return;
+        };
         // A space at the end may be left over.
-        let width: usize = glyphs(text.trim_end(), 0)
+        let left_over = last.len() - last.trim_end().len();
+        let width: usize = words
+            .iter()
+            .flat_map(|(text, _)| glyphs(text, 0))
             .map(|glyph| glyph.width as usize)
-            .sum();
+            .sum::<usize>()
+            .saturating_sub(left_over);
         let fits_below = self.indent + width <= self.width;
-        match self.column + width > self.width && fits_below {
-            true => {
-                self.end_line();
-                self.put(text.trim_start(), style);
+        let breaks = self.column + width > self.width && fits_below;
+        if breaks {
+            self.end_line();
+        }
+        for (index, &(text, style)) in words.iter().enumerate() {
+            match breaks && index == 0 {
+                true => self.put(text.trim_start(), style),
+                false => self.put(text, style),
             }
-            false => self.put(text, style),
         }
     }
 
     /// Writes prose, of which the words stay together.
     pub(crate) fn put_words(&mut self, text: &str, style: Style) {
         for word in text.split_inclusive(' ') {
-            self.put_together(word, style);
+            self.put_together(&[(word, style)]);
         }
     }
 

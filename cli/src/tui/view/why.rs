@@ -46,10 +46,8 @@ fn waiting(workbench: &Workbench, paper: &mut Paper) {
                 shortened(&replay.text()[waiting.held.clone()]),
                 styles.held(),
             );
-            paper.put_together(
-                &format!(" {count} from byte {} on", waiting.held.start),
-                styles.plain(),
-            );
+            let place = format!(" {count} from byte {} on", waiting.held.start);
+            paper.put_together(&[(&place, styles.plain())]);
             paper.end_line();
         }
     }
@@ -85,8 +83,8 @@ fn watch(workbench: &Workbench, awaited: &AwaitedDelimiter, paper: &mut Paper) {
         }
     }
     if let Some(prefix) = &awaited.prefix {
-        paper.put_together(" has ", styles.faint());
-        paper.put(shortened(prefix), styles.held());
+        let prefix = (shortened(prefix), styles.held());
+        paper.put_together(&[(" has ", styles.faint()), prefix]);
     }
     paper.end_line();
 }
@@ -130,13 +128,11 @@ fn fired(workbench: &Workbench, paper: &mut Paper) {
     paper.put(&format!(" {verb} "), style);
     let span = last.span();
     match span.is_empty() {
-        true => paper.put_together("without a delimiter", styles.plain()),
+        true => paper.put_together(&[("without a delimiter", styles.plain())]),
         false => {
             paper.put(shortened(&replay.text()[span.clone()]), styles.strong());
-            paper.put_together(
-                &format!(" bytes {}–{}", span.start, span.end),
-                styles.faint(),
-            );
+            let place = format!(" bytes {}–{}", span.start, span.end);
+            paper.put_together(&[(&place, styles.faint())]);
         }
     }
     paper.end_line();

@@ -90,8 +90,14 @@ impl<'p> Ways<'p> {
     fn starts(&mut self) -> Option<Vec<Vec<Place>>> {
         let mut all = vec![self.program.start];
         for inst in &self.program.insts {
-            if let Inst::Around { start, next, .. } | Inst::Atomic { start, next } = *inst {
-                all.extend([start, next]);
+            match *inst {
+                Inst::Around { start, next, .. } | Inst::Atomic { start, next } => {
+                    all.extend([start, next]);
+                }
+                Inst::Behind { part, next, .. } => {
+                    all.extend([self.program.parts[part].start, next]);
+                }
+                _ => {}
             }
         }
         let mut starts: Vec<Vec<Place>> = Vec::new();
@@ -289,7 +295,7 @@ impl<'p> Ways<'p> {
                     looks.push(look);
                     stack.push((next, looks, repeats));
                 }
-                Inst::Around { .. } | Inst::Atomic { .. } => {}
+                Inst::Around { .. } | Inst::Atomic { .. } | Inst::Behind { .. } | Inst::Fail => {}
             }
         }
         let ways: Rc<[Way]> = ways.into();

@@ -20,13 +20,16 @@ const MAX_SIZE: usize = 8 << 20;
 pub(in crate::response::pattern) struct Cache {
     states: Vec<State>,
     index: HashMap<Key, StateId>,
-    /// The idle states, by what stands before them.
+    /// The idle states and the quiet ones that no part has come into, by what stands before them.
     idle: [Option<StateId>; 8],
+    quiet: [Option<StateId>; 8],
     /// For each state, one transition for each class of characters.
     table: Vec<Transition>,
     moves: Vec<Move>,
     /// About how many bytes the states and the moves take.
     size: usize,
+    /// How often all states have been forgotten.
+    epoch: u32,
     threads: Threads,
 }
 
@@ -34,6 +37,10 @@ pub(in crate::response::pattern) struct Cache {
 struct State {
     key: Key,
     at_end: Option<AtEnd>,
+    /// For a quiet state, the one that a search begins in there.
+    woken: Option<StateId>,
+    /// Whether all characters lead back to it.
+    is_final: Option<bool>,
 }
 
 impl Cache {
@@ -69,21 +76,71 @@ impl Cache {
         self.threads.take_work()
     }
 
-    /// The state in which a search begins, or goes on where nothing is under way.
+    /// The state in which a search begins whose program does not look at text further behind than
+    /// the character before it.
     pub(super) fn idle(
         &mut self,
         program: &Program,
         window: &Window<'_>,
         position: usize,
     ) -> StateId {
-        let before = match program.looks.at_characters() {
-            true => program.before(window.char_before(position)),
-            false => Before::default(),
-        };
+        let before = before(program, window, position);
         match self.idle[before.number()] {
             Some(state) => state,
             None => self.intern(program, Key::idle(before)),
         }
+    }
+
+    /// The state from which text is read that a search looks back at.
+    pub(super) fn quiet(
+        &mut self,
+        program: &Program,
+        window: &Window<'_>,
+        position: usize,
+    ) -> StateId {
+        let before = before(program, window, position);
+        match self.quiet[before.number()] {
+            Some(state) => state,
+            None => self.intern(program, Key::quiet(before)),
+        }
+    }
+
+    /// The state in which a search begins where a quiet one has been reached.
+    pub(super) fn woken(&mut self, program: &Program, quiet: StateId) -> StateId {
+        if let Some(woken) = self.states[quiet as usize].woken {
+            return woken;
+        }
+        let woken = self.intern(program, self.key(quiet).woken());
+        self.states[quiet as usize].woken = Some(woken);
+        woken
+    }
+
+    /// Whether no part has begun in a quiet state.
+    pub(super) fn has_no_part(&self, quiet: StateId) -> bool {
+        self.states[quiet as usize].key.behind.is_empty()
+    }
+
+    /// Whether a quiet state stays the same whatever text comes, once it is known that it does.
+    pub(super) fn is_final(&mut self, program: &Program, quiet: StateId) -> bool {
+        if let Some(is_final) = self.states[quiet as usize].is_final {
+            return is_final;
+        }
+        let stride = program.alphabet.len();
+        let mut classes = 0..stride as Class;
+        if self.states() + stride >= MAX_STATES || self.size >= MAX_SIZE / 2 {
+            return false;
+        }
+        let is_final = classes.all(|class| {
+            let (_, transition) = self.step(program, quiet, class);
+            self.target(transition) == quiet
+        });
+        self.states[quiet as usize].is_final = Some(is_final);
+        is_final
+    }
+
+    /// A number that changes whenever the numbers of states get other meanings.
+    pub(super) fn epoch(&self) -> u32 {
+        self.epoch
     }
 
     /// The number of a state, which is added if it is new.
@@ -97,14 +154,22 @@ impl Cache {
     /// Adds a state, with unknown transitions for so many classes of characters.
     fn add(&mut self, key: Key, stride: usize) -> StateId {
         let id = self.states.len() as StateId;
-        self.size += size_of::<Transition>() * stride + 2 * (size_of::<State>() + 4 * key.rows());
+        let parts = key.rows() + key.behind.len();
+        self.size += size_of::<Transition>() * stride + 2 * (size_of::<State>() + 4 * parts);
         self.table
             .resize(self.table.len() + stride, Transition::UNKNOWN);
         self.index.insert(key.clone(), id);
-        if key.is_idle() && !key.not_empty {
+        if key == Key::idle(key.before) {
             self.idle[key.before.number()] = Some(id);
+        } else if key == Key::quiet(key.before) {
+            self.quiet[key.before.number()] = Some(id);
         }
-        self.states.push(State { key, at_end: None });
+        self.states.push(State {
+            key,
+            at_end: None,
+            woken: None,
+            is_final: None,
+        });
         id
     }
 
@@ -117,13 +182,20 @@ impl Cache {
         self.states() >= MAX_STATES || self.size >= MAX_SIZE
     }
 
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        self.size + self.threads.size()
+    }
+
     fn forget_states(&mut self) {
         self.states.clear();
         self.index.clear();
         self.idle = [None; 8];
+        self.quiet = [None; 8];
         self.table.clear();
         self.moves.clear();
         self.size = 0;
+        self.epoch += 1;
     }
 
     /// Works out a transition. Returns it with the state's number, which changes when a full cache
@@ -142,7 +214,8 @@ impl Cache {
         }
         let (next, sources, found) = self.next_key(program, &key, class);
         // Each thread is written down, compared and kept, several times over.
-        self.threads.add_work(8 * sources.len() as u64);
+        let written = sources.len() + next.behind.len();
+        self.threads.add_work(8 * written as u64);
         let pause = next.is_idle() || next.is_dead();
         let next = self.intern(program, next);
         let mut rows = sources.iter().enumerate();
@@ -174,6 +247,7 @@ impl Cache {
         let walker = &mut self.threads;
         walker.follow(program, &key.threads, 0, key, After::Class(class));
         let found = walker.take(program, class, &mut threads, &mut sources);
+        let behind = walker.take_parts(program, class);
         let mut if_final = Vec::new();
         if program.looks.final_newline && program.is_newline(class) {
             walker.follow(program, &key.threads, 0, key, After::FinalNewline);
@@ -190,7 +264,9 @@ impl Cache {
         let next = Key {
             threads: threads.into(),
             if_final: if_final.into(),
+            behind,
             before: program.after_class(class),
+            quiet: key.quiet,
             found: key.found || found.is_some(),
             not_empty: false,
         };
@@ -221,15 +297,16 @@ impl Cache {
         at_end
     }
 
-    /// What a transition does with the threads: for each in the next state, the row it comes from.
+    /// What a transition does with the threads: for each in the next state, where its registers come
+    /// from.
     pub(in crate::response::pattern) fn origins(
         &self,
         transition: Transition,
         next_rows: usize,
-    ) -> Vec<u16> {
+    ) -> Vec<Source> {
         match transition.step() {
-            Step::To(_) => (0..next_rows as u16).collect(),
-            Step::Move(number) => self.moves[number].rows.iter().map(|s| s.row).collect(),
+            Step::To(_) => (0..next_rows as u16).map(Source::row).collect(),
+            Step::Move(number) => self.moves[number].rows.to_vec(),
         }
     }
 
@@ -239,5 +316,13 @@ impl Cache {
             Step::To(state) => state,
             Step::Move(number) => self.moves[number].next,
         }
+    }
+}
+
+/// What a program can know of the text before a position by the character that stands there.
+fn before(program: &Program, window: &Window<'_>, position: usize) -> Before {
+    match program.looks.at_characters() {
+        true => program.before(window.char_before(position)),
+        false => Before::default(),
     }
 }

@@ -31,6 +31,23 @@ impl Registers {
         self.rows[row as usize * slots]
     }
 
+    /// What a register of a row has, or takes at a position.
+    pub(super) fn value(
+        &self,
+        source: Source,
+        slot: usize,
+        slots: usize,
+        position: usize,
+    ) -> Option<usize> {
+        if source.sets >> slot & 1 == 1 {
+            return Some(position);
+        }
+        match source.row {
+            FRESH => None,
+            row => Some(self.rows[row as usize * slots + slot]).filter(|&value| value != UNSET),
+        }
+    }
+
     /// Replaces all rows by those that the threads of the next state have.
     #[inline]
     pub(super) fn update(&mut self, sources: &[Source], slots: usize, position: usize) {

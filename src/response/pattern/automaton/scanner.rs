@@ -1,12 +1,14 @@
 //! A search under way.
 
+use std::ops::Range;
+
 use crate::response::pattern::alphabet::Class;
-use crate::response::pattern::program::Program;
+use crate::response::pattern::program::{Program, Reach};
 use crate::response::pattern::{Meter, TooCostly, Verdict, Window};
 
 use super::Automaton;
 use super::cache::Cache;
-use super::registers::Registers;
+use super::registers::{Registers, UNSET};
 use super::state::{FRESH, Key, StateId};
 use super::transition::Step;
 
@@ -15,6 +17,9 @@ use super::transition::Step;
 pub(crate) struct Scanner {
     cache: Cache,
     state: StateId,
+    /// Nothing is under way, and what stands before the position has not been looked at: the state is
+    /// worked out when it is needed.
+    asleep: bool,
     /// How far the text has been read.
     at: usize,
     registers: Registers,
@@ -22,8 +27,20 @@ pub(crate) struct Scanner {
     found: Option<(usize, usize)>,
     /// Its registers.
     found_row: Vec<usize>,
+    /// The registers of the match that there is if the text ends where it has been read to.
+    end_row: Vec<usize>,
     /// The text has ended, and no match begins where the search did or after that.
     exhausted: bool,
+    behind: Option<Behind>,
+}
+
+/// How far a search has read that looks back at all of the text.
+#[derive(Debug, Clone, Copy)]
+struct Behind {
+    at: usize,
+    /// A quiet state, while the cache is in this epoch.
+    state: StateId,
+    epoch: u32,
 }
 
 impl Scanner {
@@ -31,20 +48,28 @@ impl Scanner {
         Scanner {
             cache: Cache::default(),
             state: 0,
+            asleep: true,
             at: 0,
             registers: Registers::default(),
             found: None,
             found_row: Vec::new(),
+            end_row: Vec::new(),
             exhausted: false,
+            behind: None,
         }
     }
 
-    /// Begins a search at a position of the window.
-    pub(crate) fn start(&mut self, automaton: &Automaton, window: &Window<'_>, from: usize) {
+    /// About how many bytes it takes.
+    pub(crate) fn size(&self) -> usize {
+        size_of::<Scanner>() + self.cache.size()
+    }
+
+    /// Begins a search at a position.
+    pub(crate) fn start(&mut self, from: usize) {
         self.found = None;
         self.exhausted = false;
         self.at = from;
-        self.state = self.cache.idle(&automaton.program, window, from);
+        self.asleep = true;
     }
 
     /// Begins a search whose match may not be empty if it begins at this very position.
@@ -53,13 +78,16 @@ impl Scanner {
         automaton: &Automaton,
         window: &Window<'_>,
         from: usize,
-    ) {
-        self.start(automaton, window, from);
+        meter: &mut Meter,
+    ) -> Result<(), TooCostly> {
+        self.start(from);
+        self.wake(automaton, window, meter)?;
         let not_empty = Key {
             not_empty: true,
-            ..Key::idle(self.key().before)
+            ..self.key().clone()
         };
         self.state = self.cache.intern(&automaton.program, not_empty);
+        Ok(())
     }
 
     /// How far the text has been read.
@@ -67,10 +95,24 @@ impl Scanner {
         self.at
     }
 
+    /// Whether it can go on from any later position.
+    #[inline]
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.asleep
+    }
+
+    /// Passes over text in which no match begins, if none is under way.
+    #[inline]
+    pub(crate) fn pass(&mut self, position: usize) {
+        if self.asleep && self.at < position {
+            self.at = position;
+        }
+    }
+
     /// Forgets what it has found, but not the automaton that it has built.
     pub(crate) fn forget(&mut self) {
-        self.found = None;
-        self.exhausted = false;
+        self.start(0);
+        self.behind = None;
     }
 
     /// Notes what a search has come to when the text has ended.
@@ -91,13 +133,13 @@ impl Scanner {
     /// Whether no match is under way.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
-        self.key().is_idle()
+        self.asleep || self.key().is_idle()
     }
 
     /// Where the best thread still under way began.
     #[inline]
     pub(crate) fn earliest(&self) -> Option<usize> {
-        (self.key().rows() > 0).then(|| self.registers.first_start())
+        (!self.asleep && self.key().rows() > 0).then(|| self.registers.first_start())
     }
 
     /// Where a match that is not the last word, or the last word, begins.
@@ -107,6 +149,126 @@ impl Scanner {
 
     fn key(&self) -> &Key {
         self.cache.key(self.state)
+    }
+
+    /// Works out the state at the position where nothing is under way.
+    fn wake(
+        &mut self,
+        automaton: &Automaton,
+        window: &Window<'_>,
+        meter: &mut Meter,
+    ) -> Result<(), TooCostly> {
+        let program = &automaton.program;
+        if program.parts.is_empty() {
+            self.asleep = false;
+            self.state = self.cache.idle(program, window, self.at);
+            return Ok(());
+        }
+        let state = self.look_behind(automaton, window, meter)?;
+        self.state = self.cache.woken(program, state);
+        self.asleep = false;
+        Ok(())
+    }
+
+    /// Whether no part has begun, up to where it is asleep.
+    pub(crate) fn has_no_part(
+        &mut self,
+        automaton: &Automaton,
+        window: &Window<'_>,
+        meter: &mut Meter,
+    ) -> Result<bool, TooCostly> {
+        if !self.asleep {
+            return Ok(false);
+        }
+        let state = self.look_behind(automaton, window, meter)?;
+        Ok(self.cache.has_no_part(state))
+    }
+
+    /// The quiet state at the position, which knows the text behind.
+    fn look_behind(
+        &mut self,
+        automaton: &Automaton,
+        window: &Window<'_>,
+        meter: &mut Meter,
+    ) -> Result<StateId, TooCostly> {
+        let program = &automaton.program;
+        let epoch = self.cache.epoch();
+        let known = self.behind.filter(|b| b.at <= self.at && b.epoch == epoch);
+        let (from, mut state) = match known.filter(|_| program.reach == Reach::Everything) {
+            Some(behind) => (behind.at, behind.state),
+            None => {
+                let from = window.floor(program.reach.before(self.at, window.base));
+                (from, self.cache.quiet(program, window, from))
+            }
+        };
+        if program.reach == Reach::Everything {
+            state = self.read_all_behind(automaton, window, from, state, meter)?;
+        } else {
+            state = self.read_behind(program, window, from..self.at, state, meter)?;
+        }
+        self.behind = Some(Behind {
+            at: self.at,
+            state,
+            epoch: self.cache.epoch(),
+        });
+        Ok(state)
+    }
+
+    /// Reads text that the search looks back at, from a quiet state on.
+    fn read_behind(
+        &mut self,
+        program: &Program,
+        window: &Window<'_>,
+        range: Range<usize>,
+        mut state: StateId,
+        meter: &mut Meter,
+    ) -> Result<StateId, TooCostly> {
+        let stride = program.alphabet.len();
+        let bytes = window.text.as_bytes();
+        let mut i = range.start - window.base;
+        while i < range.end - window.base {
+            let (class, width) = class_at(program, window.text, bytes, i);
+            let mut transition = self.cache.transition(state, class, stride);
+            if transition.is_unknown() {
+                transition = self.cache.step(program, state, class).1;
+                meter.spend(self.cache.take_work())?;
+            }
+            state = self.cache.target(transition);
+            i += width;
+        }
+        meter.spend(range.len() as u64)?;
+        Ok(state)
+    }
+
+    /// The same up to the position, where there may be much of it: skips where no part may begin, and
+    /// all of it once nothing matters any more.
+    fn read_all_behind(
+        &mut self,
+        automaton: &Automaton,
+        window: &Window<'_>,
+        from: usize,
+        mut state: StateId,
+        meter: &mut Meter,
+    ) -> Result<StateId, TooCostly> {
+        let program = &automaton.program;
+        let (base, bytes) = (window.base, window.text.as_bytes());
+        let mut at = from;
+        while at < self.at {
+            if self.cache.has_no_part(state) {
+                let next = automaton.parts.find(bytes, at - base, self.at - base) + base;
+                if next > at {
+                    at = next;
+                    state = self.cache.quiet(program, window, at);
+                    continue;
+                }
+            } else if self.cache.is_final(program, state) {
+                break;
+            }
+            let to = at + window.char_at(at).map_or(1, char::len_utf8);
+            state = self.read_behind(program, window, at..to, state, meter)?;
+            at = to;
+        }
+        Ok(state)
     }
 
     /// Reads on up to `limit`, a position of the window, or until the search is finished.
@@ -120,63 +282,85 @@ impl Scanner {
         let program = &automaton.program;
         let bytes = window.text.as_bytes();
         let end = limit - window.base;
-        let stride = program.alphabet.len();
-        let mut i = self.at - window.base;
-        let mut cost = 0;
-        while i < end {
-            let key = self.key();
-            if key.is_dead() {
-                break;
-            }
-            if key.is_idle() && !key.before.at_start && !key.not_empty {
-                let candidate = automaton.prefilter.find(bytes, i, end);
-                if candidate > i {
-                    i = candidate;
-                    self.state = self.cache.idle(program, window, window.base + i);
-                    if i == end {
+        while self.at < limit {
+            if self.asleep {
+                let i = self.at - window.base;
+                if !program.looks.text_start || window.char_before(self.at).is_some() {
+                    self.at = window.base + automaton.prefilter.find(bytes, i, end);
+                    if self.at == limit {
                         break;
                     }
                 }
+                self.wake(automaton, window, meter)?;
             }
-            let read_from = i;
-            while i < end {
-                let (class, width) = class_at(program, window.text, bytes, i);
-                let mut transition = self.cache.transition(self.state, class, stride);
-                if transition.is_unknown() {
-                    (self.state, transition) = self.cache.step(program, self.state, class);
-                    cost += self.cache.take_work();
-                }
-                let number = match transition.step() {
-                    Step::To(state) => {
-                        self.state = state;
-                        i += width;
-                        continue;
-                    }
-                    Step::Move(number) => number,
-                };
-                let pause = self.make_move(program.slots, number, window.base + i);
-                i += width;
-                cost += self.registers.len() as u64;
-                if pause || cost > meter.left() {
-                    break;
-                }
+            if self.key().is_dead() {
+                break;
             }
-            cost += (i - read_from) as u64;
-            if cost > meter.left() {
+            self.read(program, window, limit, meter)?;
+        }
+        Ok(())
+    }
+
+    /// Reads on until nothing is under way any more, or nothing can better what has been found, or up
+    /// to a limit.
+    fn read(
+        &mut self,
+        program: &Program,
+        window: &Window<'_>,
+        limit: usize,
+        meter: &mut Meter,
+    ) -> Result<(), TooCostly> {
+        let bytes = window.text.as_bytes();
+        let stride = program.alphabet.len();
+        let end = limit - window.base;
+        let mut i = self.at - window.base;
+        let from = i;
+        let mut cost = 0;
+        let mut state = self.state;
+        while i < end {
+            let (class, width) = class_at(program, window.text, bytes, i);
+            let mut transition = self.cache.transition(state, class, stride);
+            if transition.is_unknown() {
+                (self.state, transition) = self.cache.step(program, state, class);
+                meter.spend(self.cache.take_work())?;
+            }
+            let number = match transition.step() {
+                Step::To(next) => {
+                    state = next;
+                    i += width;
+                    continue;
+                }
+                Step::Move(number) => number,
+            };
+            let pause = self.make_move(program.slots, program.end_slot, number, window.base + i);
+            state = self.state;
+            i += width;
+            cost += self.registers.len() as u64;
+            if pause || cost > meter.left() {
                 break;
             }
         }
+        self.state = state;
         self.at = window.base + i;
-        meter.spend(cost)
+        self.asleep = self.key().is_idle();
+        meter.spend(cost + (i - from) as u64)
     }
 
     /// Carries out a move at a position; says whether the state it leads to needs attention.
-    fn make_move(&mut self, slots: usize, number: usize, position: usize) -> bool {
+    fn make_move(
+        &mut self,
+        slots: usize,
+        end_slot: Option<usize>,
+        number: usize,
+        position: usize,
+    ) -> bool {
         let step = self.cache.step_of(number);
         if let Some(source) = step.found {
             self.registers
                 .copy_to(&mut self.found_row, source, slots, position);
-            self.found = Some((self.found_row[0], position));
+            let noted = end_slot.map(|slot| self.found_row[slot]);
+            let noted = noted.filter(|&noted| noted != UNSET);
+            self.found = Some((self.found_row[0], noted.unwrap_or(position)));
         }
         self.registers.update(&step.rows, slots, position);
         self.state = step.next;
@@ -184,31 +368,43 @@ impl Scanner {
     }
 
     /// What the search says of the text up to here, were it to end here.
-    pub(crate) fn verdict(&mut self, automaton: &Automaton) -> Verdict {
-        if self.is_finished() {
-            return self.verdict_of_found();
+    pub(crate) fn verdict(
+        &mut self,
+        automaton: &Automaton,
+        window: &Window<'_>,
+        meter: &mut Meter,
+    ) -> Result<Verdict, TooCostly> {
+        if self.asleep {
+            self.wake(automaton, window, meter)?;
         }
-        let slots = automaton.program.slots;
-        let at_end = self.cache.at_end(&automaton.program, self.state);
+        if self.is_finished() {
+            return Ok(self.verdict_of_found());
+        }
+        let program = &automaton.program;
+        let slots = program.slots;
+        let at_end = self.cache.at_end(program, self.state);
         if let Some((source, end)) = at_end.found {
             let start = match source.row {
                 FRESH => self.at,
                 row => self.registers.start(row, slots),
             };
-            return Verdict::Found {
+            let noted = program
+                .end_slot
+                .and_then(|slot| self.registers.value(source, slot, slots, self.at));
+            return Ok(Verdict::Found {
                 start,
-                end: end.position(self.at),
-            };
+                end: end.position(self.at, noted),
+            });
         }
         if self.found.is_some() {
-            return self.verdict_of_found();
+            return Ok(self.verdict_of_found());
         }
-        match at_end.live {
+        Ok(match at_end.live {
             Some(row) => Verdict::Partial {
                 start: self.registers.start(row, slots),
             },
             None => Verdict::Nothing,
-        }
+        })
     }
 
     fn verdict_of_found(&self) -> Verdict {
@@ -220,17 +416,19 @@ impl Scanner {
 
     /// Start and end of each named group in the match that [`Scanner::verdict`] speaks of.
     pub(crate) fn groups(&mut self, automaton: &Automaton) -> &[usize] {
-        if !self.is_finished() {
-            let at_end = self.cache.at_end(&automaton.program, self.state);
+        let program = &automaton.program;
+        let groups = 1..program.end_slot.unwrap_or(program.slots);
+        if !self.asleep && !self.is_finished() {
+            let at_end = self.cache.at_end(program, self.state);
             if let Some((source, _)) = at_end.found {
                 // A group that ends before a final newline is taken to end there: its registers
                 // were set when the newline was read.
-                let slots = automaton.program.slots;
                 self.registers
-                    .copy_to(&mut self.found_row, source, slots, self.at);
+                    .copy_to(&mut self.end_row, source, program.slots, self.at);
+                return &self.end_row[groups];
             }
         }
-        &self.found_row[1..]
+        &self.found_row[groups]
     }
 }
 
@@ -241,11 +439,14 @@ impl Clone for Scanner {
         Scanner {
             cache: Cache::with_state_of(&self.cache, self.state),
             state: 0,
+            asleep: self.asleep,
             at: self.at,
             registers: self.registers.clone(),
             found: self.found,
             found_row: self.found_row.clone(),
+            end_row: Vec::new(),
             exhausted: self.exhausted,
+            behind: None,
         }
     }
 }

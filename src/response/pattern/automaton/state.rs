@@ -19,7 +19,11 @@ pub(in crate::response::pattern) struct Key {
     /// Threads that live only if the text ends here, because they took the newline just read for
     /// the last character; where there are any, they stand for all threads at the end.
     pub(super) if_final: Box<[Pc]>,
+    /// Where the parts go on that the text is held against, in order.
+    pub(super) behind: Box<[Pc]>,
     pub(super) before: Before,
+    /// Only the parts are run: no match begins before the search does.
+    pub(in crate::response::pattern) quiet: bool,
     /// A match has been found: no new thread begins, and those that are left would be better.
     pub(in crate::response::pattern) found: bool,
     /// A match may not be empty here.
@@ -32,15 +36,33 @@ impl Key {
         Key {
             threads: Box::default(),
             if_final: Box::default(),
+            behind: Box::default(),
             before,
+            quiet: false,
             found: false,
             not_empty: false,
         }
     }
 
+    /// The same before the search has begun.
+    pub(in crate::response::pattern) fn quiet(before: Before) -> Key {
+        Key {
+            quiet: true,
+            ..Key::idle(before)
+        }
+    }
+
+    /// The state that a search begins in where this one has been reached before it.
+    pub(in crate::response::pattern) fn woken(&self) -> Key {
+        Key {
+            quiet: false,
+            ..self.clone()
+        }
+    }
+
     /// Whether no match is under way, and none has been found.
     pub(super) fn is_idle(&self) -> bool {
-        !self.found && self.rows() == 0
+        !self.found && !self.quiet && self.rows() == 0
     }
 
     /// Whether a match has been found that nothing can better.
@@ -70,8 +92,10 @@ pub(in crate::response::pattern) struct AtEnd {
     pub(in crate::response::pattern) found: Option<(Source, MatchEnd)>,
     /// The row of the best thread that wants more text.
     pub(super) live: Option<u16>,
-    /// The row of the best thread, whether it matches or wants more text.
-    pub(in crate::response::pattern) best: Option<u16>,
+    /// The registers of the best thread, whether it matches or wants more text.
+    pub(in crate::response::pattern) best: Option<Source>,
+    /// Whether the match is that of the best thread.
+    pub(in crate::response::pattern) is_best: bool,
 }
 
 /// Where a match ends that holds if the text ends.
@@ -81,13 +105,17 @@ pub(in crate::response::pattern) enum MatchEnd {
     Here,
     /// Before the newline that ends it.
     BeforeNewline,
+    /// Where its register says, since it has looked ahead from there.
+    Noted,
 }
 
 impl MatchEnd {
-    pub(super) fn position(self, at: usize) -> usize {
-        match self {
-            MatchEnd::Here => at,
-            MatchEnd::BeforeNewline => at - 1,
+    /// The position, given that of the end of the text and what the register says.
+    pub(super) fn position(self, at: usize, noted: Option<usize>) -> usize {
+        match (noted, self) {
+            (Some(noted), _) => noted,
+            (None, MatchEnd::BeforeNewline) => at - 1,
+            (None, MatchEnd::Here | MatchEnd::Noted) => at,
         }
     }
 }
@@ -98,12 +126,12 @@ pub(in crate::response::pattern) struct Source {
     /// The row of the same thread before, or [`FRESH`].
     pub(in crate::response::pattern) row: u16,
     /// One bit for each register that takes the position.
-    pub(super) sets: u64,
+    pub(in crate::response::pattern) sets: u64,
 }
 
 impl Source {
     /// A row as it was.
-    pub(super) fn row(row: u16) -> Source {
+    pub(in crate::response::pattern) fn row(row: u16) -> Source {
         Source { row, sets: 0 }
     }
 }

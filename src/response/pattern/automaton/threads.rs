@@ -50,12 +50,22 @@ pub(super) struct Threads {
     work: u64,
     stack: Vec<Leaf>,
     leaves: Vec<Leaf>,
+    /// Which parts the text before the position ends in, one bit each.
+    held: u64,
+    /// Where these parts take a character.
+    part_leaves: Vec<Pc>,
 }
 
 impl Threads {
     /// Counts work that is done with threads elsewhere.
     pub(super) fn add_work(&mut self, work: u64) {
         self.work += work;
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        let each = size_of::<[u32; MAX_TURNS as usize + 1]>() + size_of::<u32>();
+        self.seen.len() * each + self.leaves.capacity() * size_of::<Leaf>()
     }
 
     /// How much work has been done since this was last asked.
@@ -75,6 +85,7 @@ impl Threads {
     ) {
         self.leaves.clear();
         self.begin_generation(program.insts.len());
+        self.follow_parts(program, key, after);
         for (row, &pc) in threads.iter().enumerate() {
             let leaf = Leaf::new(pc, Source::row((first_row + row) as u16));
             if pc == MATCHED {
@@ -84,7 +95,7 @@ impl Threads {
             }
         }
         let ended = after == After::End && key.if_final.last() == Some(&MATCHED);
-        if !key.found && !ended {
+        if !key.found && !ended && !key.quiet {
             let others = self.leaves.len();
             let fresh = Leaf::new(program.start, Source::row(FRESH));
             self.follow_one(program, fresh, key.before, after);
@@ -107,13 +118,69 @@ impl Threads {
         self.generation += 1;
     }
 
-    /// Removes the leaves behind the first `others` that have matched.
+    /// Removes the leaves behind the first `others` whose matches have ended.
     fn remove_matches(&mut self, program: &Program, others: usize) {
+        let has_ended = |leaf: &Leaf| {
+            let noted = program
+                .end_slot
+                .map_or(0, |slot| leaf.source.sets >> slot & 1);
+            leaf.is_match(program) || noted == 1
+        };
         let mut index = 0;
         self.leaves.retain(|leaf| {
             index += 1;
-            index <= others || !leaf.is_match(program)
+            index <= others || !has_ended(leaf)
         });
+    }
+
+    /// Follows the parts that the text is held against: those that have begun before the position,
+    /// and all of them from there.
+    fn follow_parts(&mut self, program: &Program, key: &Key, after: After) {
+        self.held = 0;
+        self.part_leaves.clear();
+        let starts = program.parts.iter().map(|part| part.start);
+        let mut stack: Vec<Pc> = key.behind.iter().copied().chain(starts).collect();
+        while let Some(pc) = stack.pop() {
+            self.work += 1;
+            let seen = &mut self.seen[pc as usize][0];
+            if std::mem::replace(seen, self.generation) == self.generation {
+                continue;
+            }
+            match program.insts[pc as usize] {
+                Inst::Set { .. } => self.part_leaves.push(pc),
+                Inst::Match => {
+                    let ends = program.parts.iter().enumerate();
+                    let ended = ends.filter(|(_, part)| part.end == pc);
+                    self.held |= ended.fold(0, |held, (part, _)| held | 1 << part);
+                }
+                Inst::Split { first, second } => stack.extend([first, second]),
+                Inst::Again { split, next } => stack.extend([split, next]),
+                Inst::Save { next, .. } => stack.push(next),
+                Inst::Look { look, next } => {
+                    if program.sees(look, key.before, after) {
+                        stack.push(next);
+                    }
+                }
+                Inst::Behind { .. } | Inst::Fail => {
+                    unreachable!("what is looked for behind looks at nothing else")
+                }
+                Inst::Around { .. } | Inst::Atomic { .. } => needs_backtracking(),
+            }
+        }
+    }
+
+    /// Where the parts go on that can take a character of the class, in order.
+    pub(super) fn take_parts(&self, program: &Program, class: Class) -> Box<[Pc]> {
+        let leaves = self.part_leaves.iter();
+        let mut taken: Vec<Pc> = leaves
+            .filter_map(|&pc| match program.insts[pc as usize] {
+                Inst::Set { set, next } if program.alphabet.holds(set, class) => Some(next),
+                _ => None,
+            })
+            .collect();
+        taken.sort_unstable();
+        taken.dedup();
+        taken.into()
     }
 
     fn follow_one(&mut self, program: &Program, thread: Leaf, before: Before, after: After) {
@@ -156,9 +223,13 @@ impl Threads {
                         self.stack.push(on(next, source));
                     }
                 }
-                Inst::Around { .. } | Inst::Atomic { .. } => {
-                    unreachable!("programs that need backtracking are not run as automata")
+                Inst::Behind { part, negate, next } => {
+                    if (self.held >> part & 1 == 1) != negate {
+                        self.stack.push(on(next, source));
+                    }
                 }
+                Inst::Fail => {}
+                Inst::Around { .. } | Inst::Atomic { .. } => needs_backtracking(),
             }
         }
     }
@@ -195,10 +266,19 @@ impl Threads {
         AtEnd {
             found: found.map(|leaf| match leaf.pc {
                 MATCHED => (leaf.source, MatchEnd::BeforeNewline),
-                _ => (leaf.source, MatchEnd::Here),
+                Program::END => (leaf.source, MatchEnd::Here),
+                _ => (leaf.source, MatchEnd::Noted),
             }),
             live: self.leaves.iter().find(is_live).map(|leaf| leaf.source.row),
-            best: self.leaves.first().map(|leaf| leaf.source.row),
+            best: self.leaves.first().map(|leaf| leaf.source),
+            is_best: self
+                .leaves
+                .first()
+                .is_some_and(|leaf| leaf.is_match(program)),
         }
     }
+}
+
+fn needs_backtracking() -> ! {
+    unreachable!("programs that need backtracking are not run as automata")
 }

@@ -109,6 +109,56 @@ impl Node {
             Node::Group { node, .. } | Node::Atomic(node) => node.can_be_empty(),
         }
     }
+
+    /// Whether this holds for it or for any that it is made of.
+    pub(crate) fn any(&self, holds: &impl Fn(&Node) -> bool) -> bool {
+        holds(self)
+            || match self {
+                Node::Empty | Node::Class(_) | Node::Look(_) => false,
+                Node::Concat(nodes) | Node::Alternation(nodes) => {
+                    nodes.iter().any(|node| node.any(holds))
+                }
+                Node::Repeat { node, .. }
+                | Node::Group { node, .. }
+                | Node::Atomic(node)
+                | Node::Around { node, .. } => node.any(holds),
+            }
+    }
+
+    /// Whether it first tries to take as much as it can, wherever it has a choice, and whatever
+    /// comes of it.
+    pub(crate) fn is_greedy(&self) -> bool {
+        match self {
+            Node::Empty | Node::Class(_) => true,
+            Node::Concat(nodes) => nodes.iter().all(Node::is_greedy),
+            Node::Repeat { node, greed, .. } => {
+                *greed == Greed::Greedy && matches!(**node, Node::Class(_))
+            }
+            _ => false,
+        }
+    }
+
+    /// How many bytes it takes at the most, if there is a limit.
+    pub(crate) fn max_bytes(&self) -> Option<usize> {
+        match self {
+            Node::Empty | Node::Look(_) | Node::Around { .. } => Some(0),
+            Node::Class(class) => {
+                let last = class.ranges().last();
+                Some(last.map_or(0, |range| range.end().len_utf8()))
+            }
+            Node::Concat(nodes) => nodes
+                .iter()
+                .try_fold(0_usize, |sum, node| sum.checked_add(node.max_bytes()?)),
+            Node::Alternation(nodes) => nodes
+                .iter()
+                .try_fold(0, |most, node| Some(node.max_bytes()?.max(most))),
+            Node::Repeat { node, max, .. } => match node.max_bytes()? {
+                0 => Some(0),
+                bytes => bytes.checked_mul((*max)? as usize),
+            },
+            Node::Group { node, .. } | Node::Atomic(node) => node.max_bytes(),
+        }
+    }
 }
 
 /// What a repetition prefers.
