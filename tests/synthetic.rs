@@ -117,6 +117,11 @@ fn synthetic_formats_are_recovered() {
         let simple = simplify::simplified(seed, outcome);
         report.push_str(&described(&simple));
     }
-    assert!(good as u64 * 100 >= count * 99, "{report}");
+    // Of formats that nobody has looked at yet, one in a hundred may show something new.
+    let least = match asked("SYNTHETIC_SEED") {
+        None => count,
+        Some(_) => count * 99 / 100,
+    };
+    assert!(good as u64 >= least, "{report}");
     println!("{report}");
 }

@@ -136,7 +136,14 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         (first, second) => panic!("{written} reads {text:?} as {first:?} and as {second:?}"),
     }
     if u.ratio(1, 4)? {
-        brought_over(&schema, if u.arbitrary()? { Way::Exact } else { Way::Streaming });
+        brought_over(
+            &schema,
+            if u.arbitrary()? {
+                Way::Exact
+            } else {
+                Way::Streaming
+            },
+        );
     }
     Ok(())
 }
@@ -149,7 +156,12 @@ fn brought_over(schema: &ResponseSchema, way: Way) {
             let template = ResponseTemplate::from_json(&written).expect("it loaded before");
             for trial in conversion.trials.iter().take(4) {
                 let again = Trial::new(schema, &template, &trial.text);
-                assert_eq!(again.difference(), trial.difference(), "{written} {:?}", trial.text);
+                assert_eq!(
+                    again.difference(),
+                    trial.difference(),
+                    "{written} {:?}",
+                    trial.text
+                );
             }
         }
         Err(error) => assert!(!error.faults.is_empty() && !error.to_string().is_empty()),
