@@ -30,6 +30,7 @@ impl TurnHeaders {
             let mut found: Vec<TurnHeader> = modes
                 .filter_map(|&mode| TurnHeader::of(prober, turns, word, situation, mode))
                 .collect();
+            find_again(prober, &turns[0], word, &mut found);
             cut_to_shortest(&mut found);
             let before = prober.no_prompt(situation, ThinkingMode::Unset);
             let before = before.map_or(0, |turn| turn.tail().len());
@@ -178,6 +179,37 @@ impl TurnHeader {
             in_conversation: ahead.to_owned(),
             in_prompt: prompt.tail().to_owned(),
         })
+    }
+}
+
+/// Where a prompt says more before the header than a conversation does, and goes on behind it, the two have
+/// neither their beginnings nor their ends in common. Then the header is the one of another mode.
+fn find_again(
+    prober: &TurnProber<'_>,
+    plain: &AssistantTurn,
+    word: &str,
+    headers: &mut [TurnHeader],
+) {
+    let is_blank = |header: &TurnHeader| header.in_conversation.trim().is_empty();
+    let known = headers.iter().map(|header| header.in_prompt.trim());
+    let Some(known) = known.max_by_key(|known| known.len()).map(str::to_owned) else {
+        return;
+    };
+    if known.is_empty() {
+        return;
+    }
+    for header in headers.iter_mut().filter(|header| is_blank(header)) {
+        let prompt = prober.prompt(header.situation, header.mode);
+        let turn = prober.turn(header.situation, plain, header.mode);
+        let (Ok(prompt), Ok(turn)) = (prompt, turn) else {
+            continue;
+        };
+        let ahead = turn.tail().split_once(word).map_or("", |(ahead, _)| ahead);
+        let up_to = |text: &str| Some(text[..text.rfind(&known)? + known.len()].to_owned());
+        if let (Some(in_prompt), Some(in_conversation)) = (up_to(prompt.tail()), up_to(ahead)) {
+            header.in_prompt = in_prompt;
+            header.in_conversation = in_conversation;
+        }
     }
 }
 
