@@ -107,9 +107,11 @@ fn what_recovers_more_comes_first_and_renderings_count_most() {
     15/15   0/0     49/49   a call closes a text that is never closed
     15/15   0/0     49/49   the next call closes one that is never closed
     15/15   0/0     49/49   a call closes reasoning, and so does the end of the turn
+    15/15   0/0     49/49   text is whatever is nothing else
     15/15   0/0     45/49   only its marker closes reasoning
     15/15   0/0     45/49   only its marker closes reasoning; a call closes a text that is never closed
     15/15   0/0     45/49   only its marker closes reasoning; the next call closes one that is never closed
+    15/15   0/0     45/49   only its marker closes reasoning; text is whatever is nothing else
     15/15   0/0     41/49   a marker opens reasoning only if it is closed later; only its marker closes reasoning
     15/15   0/0     41/49   a marker opens reasoning only if it is closed later
     15/15   0/0     33/49   only what the format writes stands between a call's name and its arguments
@@ -117,10 +119,8 @@ fn what_recovers_more_comes_first_and_renderings_count_most() {
     15/15   0/0     29/49   only its marker closes reasoning; only what the format writes stands between a call's name and its arguments
     15/15   0/0     29/49   only its marker closes reasoning; a call closes a text that is never closed; only what the format writes stands between a call's name and its arguments
     15/15   0/0     29/49   only its marker closes reasoning; the next call closes one that is never closed; only what the format writes stands between a call's name and its arguments
+    15/15   0/0     29/49   only its marker closes reasoning; text is whatever is nothing else; only what the format writes stands between a call's name and its arguments
     15/15   0/0     25/49   a marker opens reasoning only if it is closed later; only its marker closes reasoning; only what the format writes stands between a call's name and its arguments
-    13/15   0/0     43/49   text is whatever is nothing else
-    13/15   0/0     39/49   only its marker closes reasoning; text is whatever is nothing else
-    13/15   0/0     27/49   only its marker closes reasoning; text is whatever is nothing else; only what the format writes stands between a call's name and its arguments
     ");
 }
 

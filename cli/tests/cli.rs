@@ -1116,10 +1116,7 @@ mod prompts {
     fn a_template_without_end() {
         let template = "{{ 'again ' * 1000000000 }}";
         assert_snapshot!(render(template, &[]), @"
-        ! error: standard input: the template makes a text or a list of more than 16 MiB (line 1 of the template)
-        !    |
-        !  1 | {{ 'again ' * 1000000000 }}
-        !    |    ^^^^^^^^^^^^^^^^^^^^^
+        ! error: standard input: up to line 1, the template's constants make more than 16 MiB
         exit 1
         ");
     }
@@ -1425,7 +1422,7 @@ mod schemas {
     fn one_that_is_not_there() {
         assert_snapshot!(unjinja("schema response"), @"
         ! error: invalid value 'response' for '<WHAT>'
-        !   [possible values: response-template, fixture]
+        !   [possible values: response-template, fixture, format]
         !
         !   tip: a similar value exists: 'response-template'
         !

@@ -488,7 +488,7 @@ fn the_report_is_json_for_programs() {
         .keys()
         .map(ToString::to_string)
         .collect();
-    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole missing_tokens findings proof refused damage drafts");
+    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole missing_tokens findings proof refused damage drafts response_schema");
     assert_eq!(
         report.pointer("/missing_tokens/0"),
         Some(&"eos_token".into())
@@ -815,6 +815,10 @@ fn findings_are_lines_for_people() {
       calls      each argument as `<arg KEY>VALUE</arg>`
                  a call is `<call id="ID" to="NAME">ARGUMENTS</call>`
                  several calls a turn
+      ways       CONTENT, `<end>`
+                 CALLS, `<end>`
+                 CONTENT CALLS, `<end>`
+                 CALLS is call(`<call id="` ID `" to="` NAME `">` argument(`<arg` ` ` KEY `>` VALUE[string as it is; integer, number, boolean, null, array, object as JSON] `</arg>`)* `</call>`)+
     ---
     exit 0
     "#);
@@ -833,6 +837,13 @@ fn findings_come_with_their_evidence_on_demand() {
       calls      each a JSON object: name under `name`, arguments under `arguments`
                  a call is `<call>{…}</call>`
                  several calls a turn
+      ways       CONTENT, `<end>`
+                 `<think>` REASONING `</think>` CONTENT, `<end>`
+                 CALLS, `<end>`
+                 `<think>` REASONING `</think>` CALLS, `<end>`
+                 CONTENT CALLS, `<end>`
+                 `<think>` REASONING `</think>` CONTENT CALLS, `<end>`
+                 CALLS is call(`<call>` {name: string(NAME), arguments: ARGUMENTS} `</call>`)+
 
       turn
           a question / the same as a prompt

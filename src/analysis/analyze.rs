@@ -107,6 +107,7 @@ pub(crate) fn analyze<'t>(
         headers: &headers,
         before_content: &before_content,
         after_content: &after_content,
+        reasoning_open: reasoning.as_ref().and_then(|shape| shape.open.as_deref()),
         reasoning_close: reasoning.as_ref().and_then(|shape| shape.close.as_deref()),
     };
     let call = turns.call.take();

@@ -18,6 +18,8 @@ pub(super) struct CallSurroundings<'a> {
     pub(super) before_content: &'a str,
     /// What follows the content of a turn that comes last.
     pub(super) after_content: &'a str,
+    /// What opens reasoning.
+    pub(super) reasoning_open: Option<&'a str>,
     /// What closes reasoning.
     pub(super) reasoning_close: Option<&'a str>,
 }
@@ -75,6 +77,7 @@ impl BesideText {
         let known = [
             surroundings.before_content,
             surroundings.after_content,
+            surroundings.reasoning_open.unwrap_or_default(),
             surroundings.reasoning_close.unwrap_or_default(),
             &before_call,
             &renderings.one_call[located.range.end..],

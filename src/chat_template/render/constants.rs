@@ -16,14 +16,18 @@ const NUMBER: u64 = 50;
 
 /// Refuses a template whose constants make too much.
 pub(super) fn check(template: &Stmt<'_>) -> Result<(), Error> {
-    let mut total = Total { bytes: 0 };
+    let mut total = Total {
+        bytes: 0,
+        line: None,
+    };
     total.statement(template);
     match total.bytes <= MAX_BYTES {
         true => Ok(()),
         false => Err(Error::new(
             ErrorKind::SyntaxError,
             format!(
-                "the template's constants make more than {} MiB",
+                "up to line {}, the template's constants make more than {} MiB",
+                total.line.unwrap_or(1),
                 MAX_BYTES >> 20
             ),
         )),
@@ -63,6 +67,8 @@ impl Attempt {
 
 struct Total {
     bytes: u64,
+    /// The line in which there were too many of them.
+    line: Option<u16>,
 }
 
 impl Total {
@@ -164,6 +170,9 @@ impl Total {
             self.bytes = before;
         }
         self.bytes = self.bytes.saturating_add(attempt.made);
+        if self.bytes > MAX_BYTES && self.line.is_none() {
+            self.line = Some(expression.span().start_line);
+        }
         attempt
     }
 
