@@ -231,6 +231,22 @@ fn what_models_of_the_shown_templates_write_is_read() {
     assert!(read * 100 >= all * 99, "{read} of {all} outputs are read");
 }
 
+#[test]
+fn a_long_text_is_read_and_one_that_is_too_long_is_refused() {
+    let file = project().join("chat_templates/xml-calls.jinja");
+    let format = format_of(&file, &RenderInput::default());
+    for part in ["High water. ", "<tool_call>\n<function=a>", "{\"[(<"] {
+        let said = part.repeat(100_000 / part.len());
+        let text = format!("{said}<|im_end|>");
+        let reading = format.read(&text).expect("it is a text");
+        assert_eq!(reading.slots[0].text.trim(), said.trim());
+    }
+    let error = format
+        .read(&"a".repeat(1 << 24))
+        .expect_err("it is too long");
+    assert!(error.is_too_long);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 

@@ -41,10 +41,9 @@ impl WrittenValues {
         let with = |value: Value| {
             let turn = AssistantTurn::calls([words.call(0, &[(0, value)])]);
             let text = render(&turn)?;
-            let key = text.rfind(words.keys[0].as_str())?;
             // Some formats name the key behind the value, too.
-            let first = text.find(words.keys[0].as_str()).unwrap_or(key);
-            Some(text[first + words.keys[0].len()..].to_owned())
+            let (_, after_key) = text.split_once(words.keys[0].as_str())?;
+            Some(after_key.to_owned())
         };
         for kind in ValueType::ALL {
             let found = match kind {
@@ -131,14 +130,15 @@ fn text_form(
 ) -> Option<(String, ValueWriting)> {
     let (plain, awkward) = (words.string(0), Value::from(words.awkward().as_str()));
     let after_plain = with(plain)?;
-    let word = after_plain.find(words.values[0].as_str())?;
-    let before = &after_plain[..word.min(LONGEST)];
+    let (before, _) = after_plain.split_once(words.values[0].as_str())?;
+    if before.len() > LONGEST {
+        return None;
+    }
     let after_awkward = with(awkward.clone()).unwrap_or_default();
-    let (mut escaped, mut quoted) = (json::write(&awkward), python(&awkward, '\''));
     // Without quotes: the probe of a plain text shows these.
-    escaped = escaped.trim_matches('"').to_owned();
-    quoted = quoted.trim_matches('\'').to_owned();
-    if after_awkward.contains(&escaped) || after_awkward.contains(&quoted) {
+    let (escaped, quoted) = (json::write(&awkward), python(&awkward, '\''));
+    let escaped = [escaped.trim_matches('"'), quoted.trim_matches('\'')];
+    if escaped.iter().any(|text| after_awkward.contains(text)) {
         let quote = before.chars().next_back()?;
         let between = before[..before.len() - quote.len_utf8()].to_owned();
         return match quote {

@@ -18,6 +18,9 @@ use super::reasoning::ReasoningShape;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
 
+/// What stands before the first word of a call and belongs to it is not longer than this many bytes.
+const MAX_OPENER: usize = 512;
+
 impl Format {
     /// Finds out how the model of a chat template writes its turn. `base` holds what all renderings have
     /// in common.
@@ -140,8 +143,8 @@ impl Rows<'_, '_> {
             // The template writes nothing of it.
             return;
         }
-        let Some((nodes, end)) = self.row(&body, !turn.calls.is_empty()) else {
-            let gap = "calls beside other parts of a turn, in some renderings".to_owned();
+        let Some((nodes, end)) = self.row(&body) else {
+            let gap = "how calls are written in some renderings".to_owned();
             if !self.gaps.contains(&gap) {
                 self.gaps.push(gap);
             }
@@ -176,7 +179,7 @@ impl Rows<'_, '_> {
 
     /// The texts and slots of a rendering, up to the end of the turn. `None` if it has calls that the
     /// tree of calls does not read.
-    fn row(&self, body: &str, has_calls: bool) -> Option<(Vec<Node>, Node)> {
+    fn row(&self, body: &str) -> Option<(Vec<Node>, Node)> {
         let mut nodes = Vec::new();
         let end;
         let mut rest = body;
@@ -205,17 +208,18 @@ impl Rows<'_, '_> {
             nodes.push(slot);
             rest = &rest[at + length..];
         }
-        let is_whole = !has_calls || nodes.contains(&Node::Calls);
-        (is_whole || !self.prober.holds_words(body)).then_some((nodes, end))
+        Some((nodes, end))
     }
 
     /// Adds the calls of a text and what stands before them; gives where they end.
     fn calls_in(&self, text: &str, nodes: &mut Vec<Node>) -> Option<usize> {
         let calls = self.calls.as_ref()?;
         let is_rest = |rest: &str| !self.prober.holds_words(rest);
+        let word = self.prober.first_word(text)?;
         let starts = text.char_indices().map(|(at, _)| at);
-        let starts = starts.take_while(|at| !self.prober.holds_words(&text[..*at]));
-        let (start, end) = starts.into_iter().find_map(|start| {
+        let starts = starts.skip_while(|at| at + MAX_OPENER < word);
+        let mut starts = starts.take_while(|at| *at <= word);
+        let (start, end) = starts.find_map(|start| {
             let (end, slots) = calls.read_at(text, start, is_rest)?;
             // What stands before a name must not be taken for a part of it.
             let mut names = slots.iter().filter(|found| found.slot == Slot::Name);
@@ -266,8 +270,8 @@ impl Rows<'_, '_> {
                     continue;
                 };
                 let (before, after) = (&nodes[..at], &nodes[at + 1..]);
-                let section = |text: &str| Node::texts(text);
-                let calls = [section(open), vec![Node::Calls], section(close)].concat();
+                let (open, close) = (Node::texts(open), Node::texts(close));
+                let calls = [open, vec![Node::Calls], close].concat();
                 let gap = Node::Space("\n".to_owned());
                 let alone = [before, &calls, after].concat();
                 let beside = [before, &[content, gap], &calls, after].concat();

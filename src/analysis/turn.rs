@@ -1,5 +1,7 @@
 //! How the assistant's turn begins, and what ends it.
 
+use crate::format::after_headers;
+
 use super::assistant_turn::AssistantTurn;
 use super::markers::{self, dedup, shared_start};
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
@@ -18,9 +20,7 @@ pub struct TurnShape {
 impl TurnShape {
     /// The part of a prompt that stands after the last header.
     pub(crate) fn prefilled<'p>(&self, prompt: &'p str) -> &'p str {
-        let headers = self.headers.iter();
-        let ends = headers.filter_map(|header| Some(prompt.rfind(header)? + header.len()));
-        &prompt[ends.max().unwrap_or(0)..]
+        after_headers(&self.headers, prompt)
     }
 }
 

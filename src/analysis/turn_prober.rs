@@ -222,6 +222,11 @@ impl<'t> TurnProber<'t> {
         text.contains(self.prober.stem())
     }
 
+    /// Where the first word of a probe begins in a text.
+    pub(super) fn first_word(&self, text: &str) -> Option<usize> {
+        text.find(self.prober.stem())
+    }
+
     /// Whether a text begins with a word of a probe.
     pub(super) fn begins_with_word(&self, text: &str) -> bool {
         text.starts_with(self.prober.stem())

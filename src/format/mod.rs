@@ -69,9 +69,7 @@ pub struct Way {
 impl Format {
     /// What a prompt has written of the turn that it is a prompt for.
     pub fn begun_by<'p>(&self, prompt: &'p str) -> &'p str {
-        let headers = self.begins_after.iter();
-        let ends = headers.filter_map(|header| Some(prompt.rfind(header.as_str())? + header.len()));
-        &prompt[ends.max().unwrap_or(0)..]
+        after_headers(&self.begins_after, prompt)
     }
 
     /// The version of what [`to_value`](Self::to_value) writes.
@@ -79,4 +77,11 @@ impl Format {
 
     /// A JSON Schema of what [`to_value`](Self::to_value) writes.
     pub const JSON_SCHEMA: &str = include_str!("../../schema/format.schema.json");
+}
+
+/// The part of a prompt that stands after the last of these headers.
+pub(crate) fn after_headers<'p>(headers: &[String], prompt: &'p str) -> &'p str {
+    let headers = headers.iter();
+    let ends = headers.filter_map(|header| Some(prompt.rfind(header.as_str())? + header.len()));
+    &prompt[ends.max().unwrap_or(0)..]
 }

@@ -13,7 +13,7 @@ use crate::json;
 use crate::value::Value;
 
 /// So many pairs of an instruction and a place are kept note of at most, which takes a bit each.
-const MAX_NOTES: usize = 1 << 28;
+const MAX_NOTES: usize = 1 << 26;
 
 /// A turn, read.
 #[derive(Debug, Clone, PartialEq, Eq)]
