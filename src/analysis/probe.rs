@@ -23,12 +23,12 @@ pub(super) fn object<const N: usize>(pairs: [(&str, Value); N]) -> Value {
 }
 
 /// A message with a text.
-pub(super) fn message(role: &str, content: &str) -> Value {
+pub(crate) fn message(role: &str, content: &str) -> Value {
     object([("role", role.into()), ("content", content.into())])
 }
 
 /// The message with another key.
-pub(super) fn with(message: Value, key: &str, value: impl Into<Value>) -> Value {
+pub(crate) fn with(message: Value, key: &str, value: impl Into<Value>) -> Value {
     match message {
         Value::Object(mut object) => {
             object.insert(key, value);
@@ -39,7 +39,7 @@ pub(super) fn with(message: Value, key: &str, value: impl Into<Value>) -> Value 
 }
 
 /// The message with a text as a list of parts, of which there is one.
-fn in_parts(message: &Value) -> Value {
+pub(crate) fn in_parts(message: &Value) -> Value {
     let Some(text) = message.get("content").and_then(Value::as_str) else {
         return message.clone();
     };
@@ -48,7 +48,7 @@ fn in_parts(message: &Value) -> Value {
 }
 
 /// A call of a tool.
-pub(super) fn call(id: &str, name: &str, arguments: Value) -> Value {
+pub(crate) fn call(id: &str, name: &str, arguments: Value) -> Value {
     let function = object([("name", name.into()), ("arguments", arguments)]);
     object([
         ("id", id.into()),
@@ -58,7 +58,7 @@ pub(super) fn call(id: &str, name: &str, arguments: Value) -> Value {
 }
 
 /// What a tool answered to a call.
-pub(super) fn result(id: &str, name: &str, content: &str) -> Value {
+pub(crate) fn result(id: &str, name: &str, content: &str) -> Value {
     let answer = with(message("tool", content), "tool_call_id", id);
     with(answer, "name", name)
 }
@@ -254,6 +254,21 @@ impl<'t> Prober<'t> {
     /// The token that ends a turn, if the template or the input names one.
     pub(super) fn eos_token(&self) -> Option<&str> {
         self.base.eos_token.as_deref()
+    }
+
+    /// What all renderings have in common.
+    pub(super) fn base(&self) -> &RenderInput {
+        &self.base
+    }
+
+    /// The roles in whose messages content is given as a list of parts.
+    pub(super) fn in_parts(&self) -> &[&'static str] {
+        &self.in_parts
+    }
+
+    /// What is given for tools where a probe has none.
+    pub(super) fn no_tools(&self) -> &Value {
+        &self.no_tools
     }
 
     /// What all words begin with.

@@ -1,0 +1,566 @@
+//! Lining up whole conversations: what stands between the slots of all messages.
+//!
+//! Conversations of every kind are rendered, each text in them a word that occurs nowhere else. What stands
+//! between two words is a passage from one slot to another. Passages that were seen make a
+//! [`ConversationFormat`], whichever conversation showed them.
+
+use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
+use crate::format::{
+    ConversationFormat, ConversationSlot, Dialect, FoundSlot, Node, Passage, Piece, unescaped,
+};
+use crate::json;
+use crate::value::Value;
+
+use super::analyze::analyze;
+use super::assistant_turn::AssistantTurn;
+use super::call_probe::CallWords;
+use super::input_form::InputForm;
+use super::line_up::{calls_at, line_up};
+use super::markers;
+use super::probe::{message, result};
+use super::turn_prober::{ThinkingMode, TurnProber};
+
+/// What is known of how a template is to be given conversations, and how it writes them.
+#[derive(Debug)]
+pub(crate) struct ConversationShape {
+    pub(crate) format: ConversationFormat,
+    pub(crate) form: InputForm,
+    /// The roles in whose messages content is given as a list of parts.
+    pub(crate) in_parts: Vec<&'static str>,
+    /// The variables that switch thinking.
+    pub(crate) switches: Vec<String>,
+    /// What all renderings have in common.
+    pub(crate) base: RenderInput,
+    /// What is given for tools where there are none.
+    pub(crate) no_tools: Value,
+}
+
+impl ConversationShape {
+    /// Finds out how a template writes conversations.
+    pub(crate) fn of(
+        template: &ChatTemplate,
+        base: &RenderInput,
+    ) -> Result<ConversationShape, RenderError> {
+        let prepared = template.prepare();
+        let mut analysis = analyze(template, &prepared, base)?;
+        let turn = line_up(&mut analysis);
+        let prober = &mut analysis.prober;
+        let words = CallWords::new(prober);
+        let mut rows = Rows {
+            calls: turn.calls.clone(),
+            words,
+            prober,
+            passages: Vec::new(),
+        };
+        rows.add_all();
+        let passages = rows.passages;
+        let escapes_results = escapes_results(prober);
+        let ends = ends(&passages, &turn.ways);
+        Ok(ConversationShape {
+            format: ConversationFormat {
+                turn,
+                passages,
+                ends,
+                escapes_results,
+            },
+            form: analysis.prober.input_form(),
+            in_parts: analysis.prober.in_parts().to_vec(),
+            switches: analysis.prober.switches().to_vec(),
+            base: analysis.prober.base().clone(),
+            no_tools: analysis.prober.no_tools().clone(),
+        })
+    }
+}
+
+/// What the assistant says in a message of a probe.
+#[derive(Debug, Clone, Copy)]
+struct Says {
+    reasons: bool,
+    speaks: bool,
+    calls: usize,
+}
+
+/// A message of a probe. What tools answer follows their calls.
+#[derive(Debug, Clone, Copy)]
+enum Said {
+    System,
+    User,
+    Assistant(Says),
+    /// The answers to all calls of the message before.
+    Results,
+}
+
+/// A probe, and the words in it.
+struct Script {
+    messages: Vec<Value>,
+    /// The words, their slots, and the numbers of their messages.
+    texts: Vec<(String, ConversationSlot, usize)>,
+    /// The numbers of the messages with calls, and how many they are.
+    calls: Vec<(usize, usize)>,
+}
+
+/// A slot in a rendering.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    slot: ConversationSlot,
+    /// The number of the message, if it is one.
+    message: Option<usize>,
+    start: usize,
+    end: usize,
+}
+
+const SPEAKS: Says = Says {
+    reasons: false,
+    speaks: true,
+    calls: 0,
+};
+const THINKS: Says = Says {
+    reasons: true,
+    ..SPEAKS
+};
+
+/// The conversations that probes are made of, without a system's text and tools.
+fn conversations(with_calls: bool) -> Vec<Vec<Said>> {
+    use Said::{Assistant, Results, User};
+    let (speaks, thinks) = (Assistant(SPEAKS), Assistant(THINKS));
+    let mut all = vec![vec![User], vec![User, User, speaks]];
+    for says in [speaks, thinks] {
+        all.push(vec![User, says]);
+        all.push(vec![User, says, User]);
+        all.push(vec![User, says, User, speaks]);
+        all.push(vec![User, speaks, User, says, User, says]);
+        all.push(vec![User, says, says]);
+    }
+    if !with_calls {
+        return all;
+    }
+    let kinds = [
+        (false, false, 1),
+        (false, true, 1),
+        (true, false, 1),
+        (true, true, 1),
+        (false, false, 2),
+        (false, true, 2),
+    ];
+    for (reasons, speaks_too, calls) in kinds {
+        let call = Assistant(Says {
+            reasons,
+            speaks: speaks_too,
+            calls,
+        });
+        all.push(vec![User, call]);
+        all.push(vec![User, call, Results]);
+        all.push(vec![User, call, User, speaks]);
+        all.push(vec![User, call, Results, User]);
+        for says in [speaks, thinks] {
+            all.push(vec![User, call, Results, says]);
+            all.push(vec![User, call, Results, says, User, says]);
+            all.push(vec![User, says, User, call, Results, call, Results, says]);
+            all.push(vec![User, call, Results, call, Results, says, User, says]);
+        }
+    }
+    all
+}
+
+/// The rows of a template's conversations.
+struct Rows<'a, 't> {
+    prober: &'a mut TurnProber<'t>,
+    calls: Option<Node>,
+    words: CallWords,
+    passages: Vec<Passage>,
+}
+
+impl Rows<'_, '_> {
+    fn add_all(&mut self) {
+        let modes: &[ThinkingMode] = match self.prober.switches().is_empty() {
+            true => &[ThinkingMode::Unset],
+            false => &ThinkingMode::ALL,
+        };
+        let tools = self.words.tools();
+        for offered in [0, 1, 2] {
+            self.prober.offer(tools[..offered].to_vec());
+            for conversation in conversations(offered > 0) {
+                // One tool is enough to see how it stands alone.
+                if offered == 1 && conversation.len() > 2 {
+                    continue;
+                }
+                for has_system in [false, true] {
+                    let mut said = Vec::new();
+                    said.extend(has_system.then_some(Said::System));
+                    said.extend(&conversation);
+                    for &mode in modes {
+                        for is_prompt in [false, true] {
+                            let ends_open = matches!(said.last(), Some(Said::Assistant(_)));
+                            if !(is_prompt && ends_open) {
+                                self.add(&said, mode, is_prompt);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds the passages of a conversation, as far as it is understood.
+    fn add(&mut self, said: &[Said], mode: ThinkingMode, is_prompt: bool) {
+        let script = self.script(said);
+        let messages = script.messages.clone();
+        let Ok(text) = self.prober.conversation(messages, mode, is_prompt) else {
+            return;
+        };
+        let Some(found) = self.row(&text, &script) else {
+            return;
+        };
+        let mut before: Option<Found> = None;
+        for slot in found.iter().map(Some).chain([None]) {
+            let start = before.map_or(0, |before| before.end);
+            let end = slot.map_or(text.len(), |slot| slot.start);
+            let is_within = match (&before, slot) {
+                (Some(before), Some(slot)) => {
+                    before.message.is_some() && before.message == slot.message
+                }
+                _ => false,
+            };
+            let pieces = self.pieces(&text[start..end]);
+            let passage = pieces.map(|pieces| Passage {
+                from: before.map(|before| before.slot),
+                to: slot.map(|slot| slot.slot),
+                pieces,
+                is_within,
+                is_prompt: is_prompt && slot.is_none(),
+            });
+            if let Some(passage) = passage.filter(|passage| !self.passages.contains(passage)) {
+                self.passages.push(passage);
+            }
+            before = slot.copied();
+        }
+    }
+
+    fn script(&self, said: &[Said]) -> Script {
+        let mut script = Script {
+            messages: Vec::new(),
+            texts: Vec::new(),
+            calls: Vec::new(),
+        };
+        let mut open_calls = 0;
+        for said in said {
+            let number = script.messages.len();
+            let mut word = |slot| {
+                let word = self.prober.word("said");
+                script.texts.push((word.clone(), slot, number));
+                word
+            };
+            match said {
+                Said::System => {
+                    let word = word(ConversationSlot::System);
+                    script.messages.push(message("system", &word));
+                }
+                Said::User => {
+                    let word = word(ConversationSlot::User);
+                    script.messages.push(message("user", &word));
+                }
+                Said::Assistant(says) => {
+                    let mut turn = AssistantTurn::default();
+                    if says.reasons {
+                        turn = turn.with_reasoning(&word(ConversationSlot::Reasoning));
+                    }
+                    if says.speaks {
+                        turn = turn.with_content(&word(ConversationSlot::Content));
+                    }
+                    open_calls = says.calls;
+                    if says.calls > 0 {
+                        let calls = (0..says.calls).map(|which| {
+                            let words = &self.words;
+                            words.call(which % 2, &[(which % 2, words.string(which % 2))])
+                        });
+                        turn.calls = calls.collect();
+                        script.calls.push((number, says.calls));
+                    }
+                    script.messages.push(self.prober.message(&turn));
+                }
+                Said::Results => {
+                    for which in 0..open_calls {
+                        let word = self.prober.word("said");
+                        let number = script.messages.len();
+                        script
+                            .texts
+                            .push((word.clone(), ConversationSlot::Result, number));
+                        let name = &self.words.names[which % 2];
+                        let id = self.prober.id_shape().id(name, which);
+                        script.messages.push(result(&id, name, &word));
+                    }
+                }
+            }
+        }
+        script
+    }
+
+    /// The slots of a rendering, in the order of the text. `None` if not all is understood.
+    fn row(&self, text: &str, script: &Script) -> Option<Vec<Found>> {
+        let mut texts = Vec::new();
+        for (word, slot, number) in &script.texts {
+            let mut places = text.match_indices(word.as_str());
+            let Some((start, _)) = places.next() else {
+                continue;
+            };
+            if places.next().is_some() {
+                return None;
+            }
+            texts.push(Found {
+                slot: *slot,
+                message: Some(*number),
+                start,
+                end: start + word.len(),
+            });
+        }
+        texts.sort_by_key(|found| found.start);
+        let mut calls = script.calls.iter();
+        let mut row = Vec::new();
+        let mut at = 0;
+        for next in texts.iter().map(Some).chain([None]) {
+            let end = next.map_or(text.len(), |next| next.start);
+            while self.holds_tool_words(&text[at..end]) {
+                let gap = &text[at..end];
+                let is_first = row.iter().all(|found: &Found| {
+                    found.slot == ConversationSlot::System || found.message.is_none()
+                });
+                let mut definitions = None;
+                if is_first || !self.holds_values(gap) {
+                    definitions = self.definitions_in(gap, at);
+                }
+                if let Some(found) = definitions {
+                    at = found.last()?.end;
+                    row.extend(found);
+                    continue;
+                }
+                if !self.holds_values(gap) {
+                    // The name of a tool that answers.
+                    break;
+                }
+                let (number, count) = *calls.next()?;
+                let (start, length) = self.calls_in(gap, count)?;
+                row.push(Found {
+                    slot: ConversationSlot::Calls,
+                    message: Some(number),
+                    start: at + start,
+                    end: at + start + length,
+                });
+                at += start + length;
+            }
+            if let Some(next) = next {
+                row.push(*next);
+                at = next.end;
+            }
+        }
+        Some(row)
+    }
+
+    fn holds_tool_words(&self, text: &str) -> bool {
+        let (names, keys) = (self.words.names.iter(), self.words.keys.iter());
+        names.chain(keys).any(|word| text.contains(word.as_str()))
+    }
+
+    fn holds_values(&self, text: &str) -> bool {
+        self.words
+            .values
+            .iter()
+            .any(|word| text.contains(word.as_str()))
+    }
+
+    /// Where so many calls stand in a text.
+    fn calls_in(&self, text: &str, count: usize) -> Option<(usize, usize)> {
+        let calls = self.calls.as_ref()?;
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let (start, end, slots) = calls_at(calls, self.prober, text, |end| {
+            let (before, rest) = text.split_at(end);
+            let cuts = rest.starts_with(is_word) && before.ends_with(is_word);
+            // What follows may be the calls of another message.
+            let values = before.matches(self.prober.stem()).count();
+            !cuts && values >= 2 * count && self.is_whole(before, count)
+        })?;
+        let found = slots
+            .iter()
+            .filter_map(|slot: &FoundSlot<'_>| slot.call)
+            .max()?;
+        (found + 1 == count).then_some((start, end - start))
+    }
+
+    /// Whether the values of so many calls stand in a text.
+    fn is_whole(&self, text: &str, count: usize) -> bool {
+        let values = self.words.values.iter();
+        let found: usize = values.map(|word| text.matches(word.as_str()).count()).sum();
+        found >= count
+    }
+
+    /// The definitions of tools in what stands between two texts.
+    fn definitions_in(&self, gap: &str, offset: usize) -> Option<Vec<Found>> {
+        let tools = self.prober.tools();
+        let descriptions = "A tool for a probe";
+        let first = gap.find(descriptions)?;
+        let mut found = Vec::new();
+        let mut from = 0;
+        for (at, _) in gap.char_indices().filter(|(_, c)| "[{".contains(*c)) {
+            if at < from || (found.is_empty() && at > first) {
+                continue;
+            }
+            let Some((value, length)) = read_definition(&gap[at..]) else {
+                continue;
+            };
+            let slot = match &value {
+                Value::Array(items) => {
+                    let all = items.len() == tools.len();
+                    let are = items
+                        .iter()
+                        .zip(tools)
+                        .all(|(item, tool)| defines(item, tool));
+                    (all && are).then_some(ConversationSlot::ToolList)
+                }
+                item => {
+                    let tool = tools.get(found.len())?;
+                    defines(item, tool).then_some(ConversationSlot::Tool)
+                }
+            };
+            let Some(slot) = slot else {
+                continue;
+            };
+            found.push(Found {
+                slot,
+                message: None,
+                start: offset + at,
+                end: offset + at + length,
+            });
+            from = at + length;
+            let all = slot == ConversationSlot::ToolList || found.len() == tools.len();
+            if all {
+                return Some(found);
+            }
+        }
+        // Written in some other way: from the first word on to the last.
+        let stem = self.prober.stem();
+        let start = gap.find(stem)?.min(first);
+        let last = gap.rfind(stem)?;
+        let end = last
+            + gap[last..]
+                .find(|c: char| !c.is_alphanumeric())
+                .unwrap_or(gap.len() - last);
+        (!self.holds_values(gap)).then(|| {
+            vec![Found {
+                slot: ConversationSlot::ToolText,
+                message: None,
+                start: offset + start,
+                end: offset + end,
+            }]
+        })
+    }
+
+    /// The pieces of what stands between two slots. `None` if it has words in it that are not
+    /// understood.
+    fn pieces(&self, text: &str) -> Option<Vec<Piece>> {
+        let mut pieces = Vec::new();
+        let names = &self.words.names;
+        let ids = (0..2).map(|which| self.prober.id_shape().id(&names[which], which));
+        let mut words: Vec<(String, Piece)> = ids.map(|id| (id, Piece::Id)).collect();
+        words.extend(names.iter().map(|name| (name.clone(), Piece::Name)));
+        let mut rest = text;
+        loop {
+            let found = words
+                .iter()
+                .filter_map(|(word, piece)| Some((rest.find(word.as_str())?, word.len(), piece)));
+            // An id may have a name in it.
+            let Some((at, length, piece)) =
+                found.min_by_key(|(at, length, _)| (*at, usize::MAX - length))
+            else {
+                break;
+            };
+            if at > 0 {
+                pieces.push(Piece::Text(rest[..at].to_owned()));
+            }
+            pieces.push(piece.clone());
+            rest = &rest[at + length..];
+        }
+        if !rest.is_empty() {
+            pieces.push(Piece::Text(rest.to_owned()));
+        }
+        let texts = pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text),
+            _ => None,
+        });
+        let mut texts = texts;
+        (!texts.any(|text| self.prober.holds_words(text))).then_some(pieces)
+    }
+}
+
+/// The value that a text begins with, as JSON or as Python prints it.
+pub(crate) fn read_definition(text: &str) -> Option<(Value, usize)> {
+    Dialect::default()
+        .read_start(text)
+        .or_else(|| Dialect::python().read_start(text))
+}
+
+/// Whether a value is the definition of a tool, or what stands in it under `function`, and what else the
+/// template writes.
+fn defines(value: &Value, tool: &Value) -> bool {
+    let function = |value: &Value| value.get("function").unwrap_or(value).clone();
+    let (value, tool) = (function(value), function(tool));
+    let has = |key| value.get(key) == tool.get(key);
+    has("name") && has("parameters")
+}
+
+/// Whether the template writes what tools answer as in a JSON string.
+fn escapes_results(prober: &TurnProber<'_>) -> bool {
+    let words = CallWords::new(prober);
+    let (asked, one) = (prober.word("asked"), prober.word("one"));
+    let awkward = format!("{one}\n\"{one}\"");
+    let id = prober.id_shape().id(&words.names[0], 0);
+    let call = AssistantTurn::calls([words.call(0, &[(0, words.string(0))])]);
+    let messages = vec![
+        message("user", &asked),
+        prober.message(&call),
+        result(&id, &words.names[0], &awkward),
+    ];
+    let text = prober.conversation(messages, ThinkingMode::Unset, false);
+    let written = json::write(&Value::from(awkward.as_str()));
+    text.is_ok_and(|text| {
+        let escaped = written.trim_matches('"');
+        !text.contains(&awkward) && (text.contains(escaped) || unescaped_contains(&text, &awkward))
+    })
+}
+
+fn unescaped_contains(text: &str, awkward: &str) -> bool {
+    text.lines()
+        .filter_map(unescaped)
+        .any(|line| line.contains(awkward))
+}
+
+/// The markers that end messages, which no text in a slot has in it.
+fn ends(passages: &[Passage], ways: &[crate::format::Way]) -> Vec<(ConversationSlot, String)> {
+    let mut ends: Vec<(ConversationSlot, String)> = Vec::new();
+    let slots = [
+        ConversationSlot::System,
+        ConversationSlot::User,
+        ConversationSlot::Content,
+        ConversationSlot::Result,
+    ];
+    for slot in slots {
+        let leaving = passages
+            .iter()
+            .filter(|passage| passage.from == Some(slot) && !passage.is_within);
+        for passage in leaving {
+            let piece = markers::first_piece(passage.first_text().trim_start());
+            let end = piece.filter(|piece| markers::is_marker(piece));
+            let end = end.map(|end| (slot, end.to_owned()));
+            ends.extend(end.filter(|end| !ends.contains(end)));
+        }
+    }
+    for way in ways {
+        let literal = way.end.parts().iter().find_map(|node| match node {
+            Node::Literal(text) if markers::is_marker(text) => Some(text.clone()),
+            _ => None,
+        });
+        for slot in [ConversationSlot::Content, ConversationSlot::Reasoning] {
+            let end = literal.clone().map(|text| (slot, text));
+            ends.extend(end.filter(|end| !ends.contains(end)));
+        }
+    }
+    ends
+}
