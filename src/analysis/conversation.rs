@@ -6,7 +6,8 @@
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 use crate::format::{
-    ConversationFormat, ConversationSlot, Dialect, FoundSlot, Node, Passage, Piece, unescaped,
+    ConversationFormat, ConversationSlot, Definitions, Dialect, FoundSlot, Node, Passage, Piece,
+    unescaped,
 };
 use crate::json;
 use crate::value::Value;
@@ -50,9 +51,11 @@ impl ConversationShape {
             calls: turn.calls.clone(),
             words,
             prober,
+            definitions: None,
             passages: Vec::new(),
         };
         rows.add_all();
+        let definitions = rows.definitions.take().unwrap_or_default();
         let passages = rows.passages;
         let escapes_results = escapes_results(prober);
         let ends = ends(&passages, &turn.ways);
@@ -62,6 +65,7 @@ impl ConversationShape {
                 passages,
                 ends,
                 escapes_results,
+                definitions,
             },
             form: analysis.prober.input_form(),
             in_parts: analysis.prober.in_parts().to_vec(),
@@ -167,6 +171,8 @@ struct Rows<'a, 't> {
     prober: &'a mut TurnProber<'t>,
     calls: Option<Node>,
     words: CallWords,
+    /// How definitions of tools are written, if they are values.
+    definitions: Option<Definitions>,
     passages: Vec<Passage>,
 }
 
@@ -179,6 +185,9 @@ impl Rows<'_, '_> {
         let tools = self.words.tools();
         for offered in [0, 1, 2] {
             self.prober.offer(tools[..offered].to_vec());
+            if offered == 1 {
+                self.definitions = self.find_definitions();
+            }
             for conversation in conversations(offered > 0) {
                 // One tool is enough to see how it stands alone.
                 if offered == 1 && conversation.len() > 2 {
@@ -208,7 +217,12 @@ impl Rows<'_, '_> {
         let Ok(text) = self.prober.conversation(messages, mode, is_prompt) else {
             return;
         };
-        let Some(found) = self.row(&text, &script) else {
+        let is_opaque = !self.prober.tools().is_empty() && self.definitions.is_none();
+        let definitions = match is_opaque {
+            true => self.tool_text(&text, &script, mode, is_prompt),
+            false => None,
+        };
+        let Some(found) = self.row(&text, &script, definitions) else {
             return;
         };
         let mut before: Option<Found> = None;
@@ -221,12 +235,24 @@ impl Rows<'_, '_> {
                 }
                 _ => false,
             };
-            let pieces = self.pieces(&text[start..end]);
+            let answers = |found: Option<&Found>| {
+                let message = &script.messages[found?.message?];
+                message.get("tool_call_id")?.as_str().map(str::to_owned)
+            };
+            let ids = (answers(before.as_ref()), answers(slot));
+            let pieces = self.pieces(&text[start..end], ids);
+            let number = |found: Option<&Found>| found.and_then(|found| found.message);
+            let next = number(slot).unwrap_or(script.messages.len());
+            let skips = match number(before.as_ref()) {
+                Some(last) => next > last + 1,
+                None => false,
+            };
             let passage = pieces.map(|pieces| Passage {
                 from: before.map(|before| before.slot),
                 to: slot.map(|slot| slot.slot),
                 pieces,
                 is_within,
+                skips,
                 is_prompt: is_prompt && slot.is_none(),
             });
             if let Some(passage) = passage.filter(|passage| !self.passages.contains(passage)) {
@@ -296,7 +322,12 @@ impl Rows<'_, '_> {
     }
 
     /// The slots of a rendering, in the order of the text. `None` if not all is understood.
-    fn row(&self, text: &str, script: &Script) -> Option<Vec<Found>> {
+    fn row(
+        &self,
+        text: &str,
+        script: &Script,
+        definitions: Option<(usize, usize)>,
+    ) -> Option<Vec<Found>> {
         let mut texts = Vec::new();
         for (word, slot, number) in &script.texts {
             let mut places = text.match_indices(word.as_str());
@@ -313,6 +344,12 @@ impl Rows<'_, '_> {
                 end: start + word.len(),
             });
         }
+        texts.extend(definitions.map(|(start, end)| Found {
+            slot: ConversationSlot::ToolText,
+            message: None,
+            start,
+            end,
+        }));
         texts.sort_by_key(|found| found.start);
         let mut calls = script.calls.iter();
         let mut row = Vec::new();
@@ -321,13 +358,7 @@ impl Rows<'_, '_> {
             let end = next.map_or(text.len(), |next| next.start);
             while self.holds_tool_words(&text[at..end]) {
                 let gap = &text[at..end];
-                let is_first = row.iter().all(|found: &Found| {
-                    found.slot == ConversationSlot::System || found.message.is_none()
-                });
-                let mut definitions = None;
-                if is_first || !self.holds_values(gap) {
-                    definitions = self.definitions_in(gap, at);
-                }
+                let definitions = self.definitions_in(gap, at);
                 if let Some(found) = definitions {
                     at = found.last()?.end;
                     row.extend(found);
@@ -371,12 +402,12 @@ impl Rows<'_, '_> {
     fn calls_in(&self, text: &str, count: usize) -> Option<(usize, usize)> {
         let calls = self.calls.as_ref()?;
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let (start, end, slots) = calls_at(calls, self.prober, text, |end| {
+        let names = self.words.names.iter().chain(&self.words.keys);
+        let first = names.filter_map(|word| text.find(word.as_str())).min()?;
+        let (start, end, slots) = calls_at(calls, self.prober, text, first, |end| {
             let (before, rest) = text.split_at(end);
             let cuts = rest.starts_with(is_word) && before.ends_with(is_word);
-            // What follows may be the calls of another message.
-            let values = before.matches(self.prober.stem()).count();
-            !cuts && values >= 2 * count && self.is_whole(before, count)
+            !cuts && self.is_whole(before, count)
         })?;
         let found = slots
             .iter()
@@ -392,18 +423,44 @@ impl Rows<'_, '_> {
         found >= count
     }
 
+    /// How definitions of tools are written, if they are values.
+    fn find_definitions(&self) -> Option<Definitions> {
+        let script = self.script(&[Said::User]);
+        let text = self
+            .prober
+            .conversation(script.messages, ThinkingMode::Unset, false)
+            .ok()?;
+        let mut known = vec![Dialect::default(), Dialect::python()];
+        if let Some(calls) = &self.calls {
+            dialects(calls, &mut known);
+        }
+        let forms = known.into_iter().flat_map(|dialect| {
+            [false, true].map(|has_capital_types| {
+                let mut form = Definitions::default();
+                form.dialect = dialect.clone();
+                form.has_capital_types = has_capital_types;
+                form
+            })
+        });
+        let mut forms = forms;
+        forms.find(|form| self.values_in(&text, 0, form).is_some())
+    }
+
     /// The definitions of tools in what stands between two texts.
     fn definitions_in(&self, gap: &str, offset: usize) -> Option<Vec<Found>> {
+        self.values_in(gap, offset, self.definitions.as_ref()?)
+    }
+
+    /// The definitions of tools as values in a text.
+    fn values_in(&self, gap: &str, offset: usize, form: &Definitions) -> Option<Vec<Found>> {
         let tools = self.prober.tools();
-        let descriptions = "A tool for a probe";
-        let first = gap.find(descriptions)?;
         let mut found = Vec::new();
         let mut from = 0;
         for (at, _) in gap.char_indices().filter(|(_, c)| "[{".contains(*c)) {
-            if at < from || (found.is_empty() && at > first) {
+            if at < from {
                 continue;
             }
-            let Some((value, length)) = read_definition(&gap[at..]) else {
+            let Some((value, length)) = form.read_start(&gap[at..]) else {
                 continue;
             };
             let slot = match &value {
@@ -430,36 +487,67 @@ impl Rows<'_, '_> {
                 end: offset + at + length,
             });
             from = at + length;
-            let all = slot == ConversationSlot::ToolList || found.len() == tools.len();
-            if all {
+            if slot == ConversationSlot::ToolList || found.len() == tools.len() {
                 return Some(found);
             }
         }
-        // Written in some other way: from the first word on to the last.
-        let stem = self.prober.stem();
-        let start = gap.find(stem)?.min(first);
-        let last = gap.rfind(stem)?;
-        let end = last
-            + gap[last..]
-                .find(|c: char| !c.is_alphanumeric())
-                .unwrap_or(gap.len() - last);
-        (!self.holds_values(gap)).then(|| {
-            vec![Found {
-                slot: ConversationSlot::ToolText,
-                message: None,
-                start: offset + start,
-                end: offset + end,
-            }]
-        })
+        None
+    }
+
+    /// The part of a text that is another one with other tools. What else stands there is always the same.
+    fn tool_text(
+        &mut self,
+        text: &str,
+        script: &Script,
+        mode: ThinkingMode,
+        is_prompt: bool,
+    ) -> Option<(usize, usize)> {
+        let offered = self.prober.tools().to_vec();
+        let (mut start, mut end) = (text.len(), 0);
+        for tools in self.words.other_tools() {
+            self.prober.offer(tools);
+            let other = self
+                .prober
+                .conversation(script.messages.clone(), mode, is_prompt);
+            if let Ok(other) = other {
+                let same = text.char_indices().zip(other.chars());
+                let same = same.take_while(|((_, a), b)| a == b).count();
+                start = start.min(
+                    text.char_indices()
+                        .nth(same)
+                        .map_or(text.len(), |(at, _)| at),
+                );
+                let behind = text.chars().rev().zip(other.chars().rev());
+                let behind: usize = behind
+                    .take_while(|(a, b)| a == b)
+                    .map(|(a, _)| a.len_utf8())
+                    .sum();
+                end = end.max(text.len() - behind);
+            }
+        }
+        self.prober.offer(offered);
+        // Words of probes begin alike.
+        let word = text[..end].find(self.words.names[0].as_str())?;
+        let start = start.min(word);
+        (start < end).then_some((start, end))
     }
 
     /// The pieces of what stands between two slots. `None` if it has words in it that are not
     /// understood.
-    fn pieces(&self, text: &str) -> Option<Vec<Piece>> {
+    fn pieces(
+        &self,
+        text: &str,
+        (before, after): (Option<String>, Option<String>),
+    ) -> Option<Vec<Piece>> {
         let mut pieces = Vec::new();
         let names = &self.words.names;
-        let ids = (0..2).map(|which| self.prober.id_shape().id(&names[which], which));
-        let mut words: Vec<(String, Piece)> = ids.map(|id| (id, Piece::Id)).collect();
+        let mut words = Vec::new();
+        words.extend(
+            before
+                .filter(|id| after.as_ref() != Some(id))
+                .map(|id| (id, Piece::IdBefore)),
+        );
+        words.extend(after.map(|id| (id, Piece::Id)));
         words.extend(names.iter().map(|name| (name.clone(), Piece::Name)));
         let mut rest = text;
         loop {
@@ -490,20 +578,35 @@ impl Rows<'_, '_> {
     }
 }
 
-/// The value that a text begins with, as JSON or as Python prints it.
-pub(crate) fn read_definition(text: &str) -> Option<(Value, usize)> {
-    Dialect::default()
-        .read_start(text)
-        .or_else(|| Dialect::python().read_start(text))
-}
-
-/// Whether a value is the definition of a tool, or what stands in it under `function`, and what else the
-/// template writes.
+/// Whether a value is the definition of a tool, or what stands in it under `function`, or that without the
+/// name, which then stands before it; and what else the template writes.
 fn defines(value: &Value, tool: &Value) -> bool {
     let function = |value: &Value| value.get("function").unwrap_or(value).clone();
     let (value, tool) = (function(value), function(tool));
-    let has = |key| value.get(key) == tool.get(key);
-    has("name") && has("parameters")
+    let is_named = match value.get("name") {
+        None => value.get("parameters").is_some(),
+        name => name == tool.get("name"),
+    };
+    is_named && value.get("parameters") == tool.get("parameters")
+}
+
+/// The dialects in which calls have values.
+fn dialects(node: &Node, found: &mut Vec<Dialect>) {
+    match node {
+        Node::Arguments(dialect) => found.push(dialect.clone()),
+        Node::Object(entries, dialect) => {
+            found.push(dialect.clone());
+            entries
+                .iter()
+                .for_each(|entry| dialects(&entry.value, found));
+        }
+        Node::Sequence(nodes) | Node::Choice(nodes) => {
+            nodes.iter().for_each(|node| dialects(node, found));
+        }
+        Node::Repetition(repetition) | Node::Array(repetition) => dialects(&repetition.item, found),
+        Node::Optional(node) | Node::Call(node) | Node::Argument(node) => dialects(node, found),
+        _ => {}
+    }
 }
 
 /// Whether the template writes what tools answer as in a JSON string.
@@ -550,6 +653,12 @@ fn ends(passages: &[Passage], ways: &[crate::format::Way]) -> Vec<(ConversationS
             let end = piece.filter(|piece| markers::is_marker(piece));
             let end = end.map(|end| (slot, end.to_owned()));
             ends.extend(end.filter(|end| !ends.contains(end)));
+        }
+    }
+    let all: Vec<String> = ends.iter().map(|(_, end)| end.clone()).collect();
+    for slot in slots {
+        if ends.iter().all(|(own, _)| *own != slot) {
+            ends.extend(all.iter().map(|end| (slot, end.clone())));
         }
     }
     for way in ways {

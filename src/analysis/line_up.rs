@@ -215,7 +215,8 @@ impl Rows<'_, '_> {
     fn calls_in(&self, text: &str, nodes: &mut Vec<Node>) -> Option<usize> {
         let calls = self.calls.as_ref()?;
         let is_end = |end: usize| !self.prober.holds_words(&text[end..]);
-        let (start, end, _) = calls_at(calls, self.prober, text, is_end)?;
+        let word = self.prober.first_word(text)?;
+        let (start, end, _) = calls_at(calls, self.prober, text, word, is_end)?;
         nodes.extend(Node::texts(&text[..start]));
         nodes.push(Node::Calls);
         Some(end)
@@ -319,15 +320,14 @@ impl Rows<'_, '_> {
     }
 }
 
-/// Where calls begin in a text in which the first word of a probe belongs to them, where they end, and what
-/// stands in their slots.
+/// Where calls begin in a text of which a word stands at a place, where they end, and what stands in their slots.
 pub(super) fn calls_at<'t>(
     calls: &Node,
     prober: &TurnProber<'_>,
     text: &'t str,
+    word: usize,
     is_end: impl Fn(usize) -> bool,
 ) -> Option<(usize, usize, Vec<FoundSlot<'t>>)> {
-    let word = prober.first_word(text)?;
     let starts = text.char_indices().map(|(at, _)| at);
     let starts = starts.skip_while(|at| at + MAX_OPENER < word);
     let mut starts = starts.take_while(|at| *at <= word);

@@ -92,5 +92,5 @@ pub use variables::{Switch, Variable};
 pub(crate) use analyze::{Analysis, analyze};
 pub(crate) use call_probe::probe_tools;
 pub(crate) use call_shape::text_with_slots;
-pub(crate) use conversation::{ConversationShape, read_definition};
+pub(crate) use conversation::ConversationShape;
 pub(crate) use turn_headers::TurnHeaders;

@@ -209,8 +209,14 @@ impl<'t> Prober<'t> {
         let tool_call = call("zqid70001", &name, Object::new().into());
         let calling = with(message("assistant", ""), "tool_calls", vec![tool_call]);
         let answered = result("zqid70001", &name, &done);
+        let told = word("system");
         let conversations = [
             ("user", vec![asked.clone()], question),
+            (
+                "system",
+                vec![message("system", &told), asked.clone()],
+                told,
+            ),
             (
                 "assistant",
                 vec![asked.clone(), message("assistant", &answer)],

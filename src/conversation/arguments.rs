@@ -10,6 +10,8 @@ pub(super) struct ReadCall {
     pub(super) name: String,
     pub(super) id: Option<String>,
     pub(super) arguments: Object,
+    /// The arguments as they are written, if that is JSON.
+    pub(super) written: Option<String>,
 }
 
 /// How the values in calls are written.
@@ -68,8 +70,9 @@ impl<'f> Writings<'f> {
         };
         let name = text(Slot::Name)?;
         let mut arguments = Object::new();
+        let mut written = None;
         if let Some(text) = text(Slot::Arguments) {
-            arguments = self.object(&text)?;
+            (arguments, written) = self.object(text)?;
         }
         let mut key = None;
         for slot in slots {
@@ -87,19 +90,27 @@ impl<'f> Writings<'f> {
             name,
             id: text(Slot::Id),
             arguments,
+            written,
         })
     }
 
-    fn object(&self, text: &str) -> Option<Object> {
+    /// Arguments, and their JSON as it is written.
+    fn object(&self, text: String) -> Option<(Object, Option<String>)> {
         let plain = Dialect::default();
         let mut dialects = self.dialects.iter().copied().chain([&plain]);
-        match dialects.find_map(|dialect| dialect.read(text))? {
-            Value::Object(object) => Some(object),
+        match dialects.find_map(|dialect| dialect.read(&text))? {
+            Value::Object(object) => {
+                let is_json = json::read(&text).is_ok();
+                Some((object, is_json.then_some(text)))
+            }
             // JSON within a string.
-            Value::String(inner) => match json::read(&inner.to_string_lossy()).ok()? {
-                Value::Object(object) => Some(object),
-                _ => None,
-            },
+            Value::String(inner) => {
+                let inner = inner.to_string_lossy().into_owned();
+                match json::read(&inner).ok()? {
+                    Value::Object(object) => Some((object, Some(inner))),
+                    _ => None,
+                }
+            }
             _ => None,
         }
     }
@@ -126,10 +137,18 @@ impl<'f> Writings<'f> {
                 ValueWriting::Json(_) | ValueWriting::Python => {}
             }
         }
+        let python = Dialect::python();
+        if self
+            .forms
+            .iter()
+            .any(|form| form.writing == ValueWriting::Python)
+            && let Some(value @ Value::String(_)) = python.read(text)
+        {
+            return value;
+        }
         if can_be_raw && is_declared("string") {
             return text.into();
         }
-        let python = Dialect::python();
         let mut values = self.forms.iter().filter_map(|form| match &form.writing {
             ValueWriting::Json(dialect) => dialect.read(text),
             ValueWriting::Python => python.read(text),

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use crate::analysis::ConversationShape;
 use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
 use crate::analysis::input_form::{IdShape, InputForm};
 use crate::analysis::probe::{in_parts, message, result, with};
-use crate::analysis::{ConversationShape, read_definition};
-use crate::format::{ConversationSlot, unescaped};
+use crate::format::{ConversationFormat, ConversationSlot, unescaped};
 use crate::value::{Object, Value};
 
 use super::arguments::{ReadCall, Writings};
@@ -43,12 +43,20 @@ struct Draft {
 #[derive(Debug, Clone)]
 enum Says {
     Text(&'static str, String),
-    Assistant(AssistantTurn, Vec<Option<String>>),
+    Assistant(AssistantTurn, Vec<Shown>),
     Result {
         id: Option<String>,
         name: Option<String>,
         text: String,
     },
+}
+
+/// What else the text shows of a call.
+#[derive(Debug, Clone)]
+struct Shown {
+    id: Option<String>,
+    /// The arguments as they are written, if that is JSON.
+    arguments: Option<String>,
 }
 
 /// Messages and tools out of a path. `None` if calls can't be read.
@@ -61,7 +69,7 @@ pub(super) fn make(
     let tools: Vec<Value> = path
         .stops
         .iter()
-        .flat_map(|stop| definitions(stop, text, variation.wraps_tools))
+        .flat_map(|stop| definitions(&shape.format, stop, text, variation.wraps_tools))
         .collect();
     let writings = Writings::of(shape.format.turn.calls.as_ref());
     let mut drafts: Vec<Draft> = Vec::new();
@@ -74,7 +82,7 @@ pub(super) fn make(
             ConversationSlot::System => Says::Text("system", said.to_owned()),
             ConversationSlot::User => Says::Text("user", said.to_owned()),
             ConversationSlot::Result => Says::Result {
-                id: stop.id.map(str::to_owned),
+                id: stop.id.or(stop.id_behind).map(str::to_owned),
                 name: stop.name.map(str::to_owned),
                 text: match shape.format.escapes_results {
                     true => unescaped(said).unwrap_or_else(|| said.to_owned()),
@@ -104,8 +112,8 @@ pub(super) fn make(
                 }
                 if let Some(draft) = drafts.last_mut() {
                     draft.stops.end = number + 1;
-                    if let Says::Assistant(turn, ids) = &mut draft.says {
-                        add(turn, ids, slot, said, calls);
+                    if let Says::Assistant(turn, shown) = &mut draft.says {
+                        add(turn, shown, slot, said, calls);
                     }
                 }
                 continue;
@@ -133,7 +141,7 @@ pub(super) fn make(
 
 fn add(
     turn: &mut AssistantTurn,
-    ids: &mut Vec<Option<String>>,
+    shown: &mut Vec<Shown>,
     slot: ConversationSlot,
     said: &str,
     calls: Vec<ReadCall>,
@@ -143,7 +151,10 @@ fn add(
         ConversationSlot::Content => turn.content = Some(said.to_owned()),
         _ => {
             for call in calls {
-                ids.push(call.id);
+                shown.push(Shown {
+                    id: call.id,
+                    arguments: call.written,
+                });
                 turn.calls.push(ToolCall {
                     name: call.name,
                     arguments: call.arguments,
@@ -169,10 +180,7 @@ fn written(shape: &ConversationShape, mut drafts: Vec<Draft>, form: InputForm) -
                 }
                 ("tool", message)
             }
-            Says::Assistant(turn, ids) => {
-                let ids: Vec<String> = ids.into_iter().flatten().collect();
-                ("assistant", assistant(&turn, &ids, form))
-            }
+            Says::Assistant(turn, shown) => ("assistant", assistant(&turn, shown, form)),
         };
         match shape.in_parts.contains(&role) {
             true => in_parts(&message),
@@ -182,13 +190,24 @@ fn written(shape: &ConversationShape, mut drafts: Vec<Draft>, form: InputForm) -
     messages.collect()
 }
 
-fn assistant(turn: &AssistantTurn, ids: &[String], form: InputForm) -> Value {
+fn assistant(turn: &AssistantTurn, shown: Vec<Shown>, form: InputForm) -> Value {
     let mut message = form.message_for_reading(turn);
     let calls = message
         .as_object_mut()
         .and_then(|message| message.get_mut("tool_calls")?.as_array_mut());
-    for (call, id) in calls.into_iter().flatten().zip(ids) {
-        *call = with(std::mem::take(call), "id", id.as_str());
+    for (call, shown) in calls.into_iter().flatten().zip(shown) {
+        if let Some(id) = shown.id {
+            *call = with(std::mem::take(call), "id", id);
+        }
+        // A text of JSON may have been written in any style.
+        let function = call
+            .as_object_mut()
+            .and_then(|call| call.get_mut("function")?.as_object_mut());
+        if let (Some(function), Some(arguments), true) =
+            (function, shown.arguments, form.arguments_as_text)
+        {
+            function.insert("arguments", arguments);
+        }
     }
     message
 }
@@ -206,19 +225,13 @@ fn give_ids(drafts: &mut [Draft], form: InputForm) {
                 known.extend((0..turn.calls.len()).map(|call| (number, call)));
             }
             Says::Result { id, name, .. } => {
-                let call_of = |place: &(usize, usize), drafts: &[Draft]| match &drafts[place.0].says
-                {
-                    Says::Assistant(turn, ids) => Some((
-                        turn.calls.get(place.1)?.name.clone(),
-                        ids.get(place.1)?.clone(),
-                    )),
-                    _ => None,
-                };
                 let fits = |place: &(usize, usize)| {
-                    call_of(place, before).is_some_and(|(call_name, call_id)| {
-                        let same_id = id.is_none() || call_id.is_none() || *id == call_id;
-                        same_id && name.as_ref().is_none_or(|name| *name == call_name)
-                    })
+                    let Says::Assistant(turn, shown) = &before[place.0].says else {
+                        return false;
+                    };
+                    let (call, call_id) = (&turn.calls[place.1], &shown[place.1].id);
+                    let same_id = id.is_none() || call_id.is_none() || id == call_id;
+                    same_id && name.as_ref().is_none_or(|name| *name == call.name)
                 };
                 let Some(at) = known.iter().position(fits) else {
                     id.get_or_insert_with(|| made_up(form.id_shape, "", count));
@@ -228,10 +241,10 @@ fn give_ids(drafts: &mut [Draft], form: InputForm) {
                 let Some(place) = known.remove(at) else {
                     continue;
                 };
-                if let Says::Assistant(turn, ids) = &mut before[place.0].says {
+                if let Says::Assistant(turn, shown) = &mut before[place.0].says {
                     let call_name = &turn.calls[place.1].name;
                     name.get_or_insert_with(|| call_name.clone());
-                    let call_id = ids[place.1].get_or_insert_with(|| {
+                    let call_id = shown[place.1].id.get_or_insert_with(|| {
                         count += 1;
                         id.clone()
                             .unwrap_or_else(|| made_up(form.id_shape, call_name, count - 1))
@@ -242,9 +255,9 @@ fn give_ids(drafts: &mut [Draft], form: InputForm) {
         }
     }
     for draft in drafts {
-        if let Says::Assistant(turn, ids) = &mut draft.says {
-            for (call, id) in turn.calls.iter().zip(ids) {
-                id.get_or_insert_with(|| {
+        if let Says::Assistant(turn, shown) = &mut draft.says {
+            for (call, shown) in turn.calls.iter().zip(shown) {
+                shown.id.get_or_insert_with(|| {
                     count += 1;
                     made_up(form.id_shape, &call.name, count - 1)
                 });
@@ -263,7 +276,12 @@ fn made_up(shape: IdShape, name: &str, number: usize) -> String {
 }
 
 /// The definitions that a slot holds.
-fn definitions(stop: &Stop<'_>, text: &str, wraps: bool) -> Vec<Value> {
+fn definitions(
+    format: &ConversationFormat,
+    stop: &Stop<'_>,
+    text: &str,
+    wraps: bool,
+) -> Vec<Value> {
     let is_definition = matches!(
         stop.slot,
         ConversationSlot::Tool | ConversationSlot::ToolList
@@ -271,14 +289,22 @@ fn definitions(stop: &Stop<'_>, text: &str, wraps: bool) -> Vec<Value> {
     if !is_definition {
         return Vec::new();
     }
-    let value = read_definition(&text[stop.range.clone()]).map(|(value, _)| value);
-    let all = match value {
+    let read = format.definitions.read_start(&text[stop.range.clone()]);
+    let all = match read.map(|(value, _)| value) {
         Some(Value::Array(items)) => items,
         Some(item) => vec![item],
         None => Vec::new(),
     };
     let all = all.into_iter().map(|item| {
         let item = without_nulls(item);
+        let item = match (stop.name, item) {
+            (Some(name), Value::Object(rest)) => {
+                let mut named = Object::from_iter([("name", Value::from(name))]);
+                named.extend(rest);
+                named.into()
+            }
+            (_, item) => item,
+        };
         match wraps && item.get("function").is_none() {
             true => {
                 Object::from_iter([("type", Value::from("function")), ("function", item)]).into()

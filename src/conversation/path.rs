@@ -9,7 +9,6 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use crate::analysis::read_definition;
 use crate::format::{ConversationFormat, ConversationSlot, FoundSlot, Node, Passage, Piece};
 
 /// Calls may be gone over so many times to find where they end, for each byte of the text.
@@ -44,6 +43,8 @@ pub(super) struct Stop<'t> {
     /// What stands before it of the answer of a tool.
     pub(super) name: Option<&'t str>,
     pub(super) id: Option<&'t str>,
+    /// What stands behind it.
+    pub(super) id_behind: Option<&'t str>,
     /// What stands in the slots of calls.
     pub(super) calls: Vec<FoundSlot<'t>>,
 }
@@ -63,6 +64,7 @@ struct Place<'t> {
     passage: usize,
     name: Option<&'t str>,
     id: Option<&'t str>,
+    id_before: Option<&'t str>,
 }
 
 /// A slot on the way, and how far what may follow it has been tried.
@@ -162,7 +164,13 @@ impl<'f, 't> Search<'f, 't> {
                     _ => 0,
                 };
                 let length = place.end + behind - place.at;
-                (place.at, usize::MAX - length, rank(to), place.passage)
+                let Passage { from, skips, .. } = passages[place.passage];
+                let follows_calls = matches!(
+                    from,
+                    Some(ConversationSlot::Calls | ConversationSlot::Result)
+                );
+                let rank = rank(to, follows_calls);
+                (place.at, skips, usize::MAX - length, rank, place.passage)
             });
         }
     }
@@ -217,17 +225,18 @@ fn opener(node: &Node) -> String {
 }
 
 /// Of passages that say the same, the one is tried first that leads to the most structure.
-fn rank(to: Option<ConversationSlot>) -> usize {
+fn rank(to: Option<ConversationSlot>, follows_calls: bool) -> usize {
     match to {
         None => 0,
         Some(ConversationSlot::ToolList) => 1,
         Some(ConversationSlot::Tool) => 2,
         Some(ConversationSlot::Reasoning) => 3,
         Some(ConversationSlot::Calls) => 4,
-        Some(ConversationSlot::Result) => 5,
-        Some(ConversationSlot::Content) => 6,
-        Some(ConversationSlot::User) => 7,
-        Some(ConversationSlot::System) => 8,
+        Some(ConversationSlot::Content) => 5,
+        Some(ConversationSlot::System) => 6,
+        Some(ConversationSlot::Result) if follows_calls => 7,
+        Some(ConversationSlot::User) => 8,
+        Some(ConversationSlot::Result) => 8,
         Some(ConversationSlot::ToolText) => 9,
     }
 }
@@ -240,7 +249,7 @@ fn place<'t>(
     at: usize,
     opener: &str,
 ) -> Option<Place<'t>> {
-    let (mut end, mut name, mut id) = (at, None, None);
+    let (mut end, mut name, mut id, mut id_before) = (at, None, None, None);
     let mut pieces = passage.pieces.iter().peekable();
     while let Some(piece) = pieces.next() {
         let rest = &text[end..];
@@ -249,7 +258,7 @@ fn place<'t>(
             piece => {
                 let allowed = |c: char| match piece {
                     Piece::Index => c.is_ascii_digit(),
-                    Piece::Id => !c.is_whitespace() && !"\"'{}()<>[]".contains(c),
+                    Piece::Id | Piece::IdBefore => !c.is_whitespace() && !"\"'{}()<>[]".contains(c),
                     _ => c.is_alphanumeric() || "_-./".contains(c),
                 };
                 let most = rest.find(|c| !allowed(c)).unwrap_or(rest.len());
@@ -267,6 +276,7 @@ fn place<'t>(
                 match piece {
                     Piece::Name => name = Some(found),
                     Piece::Id => id = Some(found),
+                    Piece::IdBefore => id_before = Some(found),
                     _ => {}
                 }
                 length
@@ -284,6 +294,7 @@ fn place<'t>(
         passage: number,
         name,
         id,
+        id_before,
     })
 }
 
@@ -363,7 +374,11 @@ impl<'t> Run<'_, '_, 't> {
                     if !self.tried_calls.insert((slot, step.start)) {
                         return Some(None);
                     }
-                    let Some((_, length)) = read_definition(&search.text[step.start..]) else {
+                    let Some((_, length)) = search
+                        .format
+                        .definitions
+                        .read_start(&search.text[step.start..])
+                    else {
                         return Some(None);
                     };
                     step.end = step.start + length;
@@ -480,7 +495,9 @@ impl<'t> Run<'_, '_, 't> {
 
     /// The slots on the way so far.
     fn path(&self, is_prompt: bool) -> Path<'t> {
-        let stops = self.steps.iter().filter_map(|step| {
+        let next = self.steps.iter().skip(1).map(|step| step.entered);
+        let steps = self.steps.iter().zip(next.chain([None]));
+        let stops = steps.filter_map(|(step, next)| {
             let entered = step.entered?;
             Some(Stop {
                 slot: step.slot?,
@@ -488,6 +505,7 @@ impl<'t> Run<'_, '_, 't> {
                 is_within: self.search.format.passages[entered.passage].is_within,
                 name: entered.name,
                 id: entered.id,
+                id_behind: next.and_then(|next| next.id_before),
                 calls: step.calls.clone(),
             })
         });

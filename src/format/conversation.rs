@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::Format;
 use super::words::shown;
+use super::{Dialect, Format};
+use crate::value::{Object, Value};
 
 /// How a chat template writes a whole conversation.
 ///
@@ -20,6 +21,51 @@ pub struct ConversationFormat {
     pub ends: Vec<(ConversationSlot, String)>,
     /// Whether what tools answer is written as in a JSON string.
     pub escapes_results: bool,
+    /// How definitions of tools are written, where they are values.
+    pub definitions: Definitions,
+}
+
+/// How definitions of tools are written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Definitions {
+    /// The dialect of JSON.
+    pub dialect: Dialect,
+    /// Whether the names of types are in capitals.
+    pub has_capital_types: bool,
+}
+
+impl Definitions {
+    /// The definition that a text begins with, or the list of them, and its length.
+    pub(crate) fn read_start(&self, text: &str) -> Option<(Value, usize)> {
+        let (value, length) = self.dialect.read_start(text)?;
+        Some(match self.has_capital_types {
+            true => (with_small_types(value), length),
+            false => (value, length),
+        })
+    }
+}
+
+/// A definition with the names of types as JSON Schema has them.
+fn with_small_types(value: Value) -> Value {
+    match value {
+        Value::Array(items) => items
+            .into_iter()
+            .map(with_small_types)
+            .collect::<Vec<_>>()
+            .into(),
+        Value::Object(entries) => {
+            let entries = entries.iter().map(|(key, value)| {
+                let value = match (key.as_str(), value.as_str()) {
+                    (Some("type"), Some(name)) => name.to_lowercase().into(),
+                    _ => with_small_types(value.clone()),
+                };
+                (key.clone(), value)
+            });
+            entries.collect::<Object>().into()
+        }
+        other => other,
+    }
 }
 
 /// What is another text in each conversation.
@@ -58,6 +104,8 @@ pub struct Passage {
     pub pieces: Vec<Piece>,
     /// Whether both slots belong to the same message.
     pub is_within: bool,
+    /// Whether messages of which nothing shows stand between both.
+    pub skips: bool,
     /// Whether it ends with the beginning of the assistant's turn, as a prompt does.
     pub is_prompt: bool,
 }
@@ -70,8 +118,10 @@ pub enum Piece {
     Text(String),
     /// The name of the tool that answers.
     Name,
-    /// The id of the call that is answered.
+    /// The id of the call that is answered by what follows.
     Id,
+    /// The id of the call that was answered by what stands before.
+    IdBefore,
     /// A number that counts.
     Index,
 }
@@ -120,7 +170,7 @@ impl fmt::Display for Passage {
             match piece {
                 Piece::Text(text) => f.write_str(&shown(text))?,
                 Piece::Name => f.write_str("NAME")?,
-                Piece::Id => f.write_str("ID")?,
+                Piece::Id | Piece::IdBefore => f.write_str("ID")?,
                 Piece::Index => f.write_str("INDEX")?,
             }
         }

@@ -34,7 +34,7 @@ mod reading;
 mod value;
 mod words;
 
-pub use conversation::{ConversationFormat, ConversationSlot, Passage, Piece};
+pub use conversation::{ConversationFormat, ConversationSlot, Definitions, Passage, Piece};
 pub use node::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, ValueWriting};
 pub use reading::{FoundSlot, NotATurn, Reading};
 

@@ -215,6 +215,7 @@ fn read(
         Arc::clone(known.or_insert_with(|| Arc::new(reader(args, template, &base))))
     };
     let reader = reader.as_ref().as_ref().map_err(Clone::clone)?;
+    debug(reader);
     let read = reader.read(&text).map_err(|error| error.to_string())?;
     let mut answer = shown(&read, &text, args.parts);
     if let Some(complaint) = complaint(&read, &text) {
@@ -240,5 +241,17 @@ fn string(case: &Object, key: &str) -> Result<Option<String>, String> {
                 value.type_name()
             )),
         },
+    }
+}
+// DEBUG
+pub(crate) fn debug(reader: &ConversationReader) {
+    if std::env::var_os("UNJINJA_DEBUG").is_some() {
+        for p in &reader.format().passages {
+            eprintln!(
+                "{:?} -> {:?} within={} skips={} prompt={}: {p}",
+                p.from, p.to, p.is_within, p.skips, p.is_prompt
+            );
+        }
+        eprintln!("{:?}", reader.format().ends);
     }
 }
