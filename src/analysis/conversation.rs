@@ -18,7 +18,7 @@ use super::call_probe::CallWords;
 use super::input_form::InputForm;
 use super::line_up::{calls_at, line_up};
 use super::markers;
-use super::probe::{message, result};
+use super::probe::{message, result, with};
 use super::turn_prober::{ThinkingMode, TurnProber};
 
 /// What is known of how a template is to be given conversations, and how it writes them.
@@ -56,7 +56,7 @@ impl ConversationShape {
         };
         rows.add_all();
         let definitions = rows.definitions.take().unwrap_or_default();
-        let passages = rows.passages;
+        let passages = with_indices(rows.passages);
         let escapes_results = escapes_results(prober);
         let ends = ends(&passages, &turn.ways);
         Ok(ConversationShape {
@@ -223,9 +223,11 @@ impl Rows<'_, '_> {
             false => None,
         };
         let Some(found) = self.row(&text, &script, definitions) else {
+            if std::env::var_os("UNJINJA_DEBUG").is_some() { eprintln!("ROW FAILED {said:?} {}", &text[text.len().saturating_sub(400)..]); }
             return;
         };
         let mut before: Option<Found> = None;
+        let mut last = None;
         for slot in found.iter().map(Some).chain([None]) {
             let start = before.map_or(0, |before| before.end);
             let end = slot.map_or(text.len(), |slot| slot.start);
@@ -242,11 +244,12 @@ impl Rows<'_, '_> {
             let ids = (answers(before.as_ref()), answers(slot));
             let pieces = self.pieces(&text[start..end], ids);
             let number = |found: Option<&Found>| found.and_then(|found| found.message);
-            let next = number(slot).unwrap_or(script.messages.len());
-            let skips = match number(before.as_ref()) {
-                Some(last) => next > last + 1,
-                None => false,
+            let next = match slot {
+                Some(slot) => slot.message,
+                None => Some(script.messages.len()),
             };
+            last = number(before.as_ref()).or(last);
+            let skips = matches!((last, next), (Some(last), Some(next)) if next > last + 1);
             let passage = pieces.map(|pieces| Passage {
                 from: before.map(|before| before.slot),
                 to: slot.map(|slot| slot.slot),
@@ -268,7 +271,7 @@ impl Rows<'_, '_> {
             texts: Vec::new(),
             calls: Vec::new(),
         };
-        let mut open_calls = 0;
+        let mut open_calls = 0..0;
         for said in said {
             let number = script.messages.len();
             let mut word = |slot| {
@@ -293,7 +296,7 @@ impl Rows<'_, '_> {
                     if says.speaks {
                         turn = turn.with_content(&word(ConversationSlot::Content));
                     }
-                    open_calls = says.calls;
+                    open_calls = open_calls.end..open_calls.end + says.calls;
                     if says.calls > 0 {
                         let calls = (0..says.calls).map(|which| {
                             let words = &self.words;
@@ -302,23 +305,32 @@ impl Rows<'_, '_> {
                         turn.calls = calls.collect();
                         script.calls.push((number, says.calls));
                     }
-                    script.messages.push(self.prober.message(&turn));
+                    let message = self.prober.message(&turn);
+                    let ids = open_calls.clone().map(|number| self.id(number, open_calls.start));
+                    script.messages.push(with_ids(message, ids));
                 }
                 Said::Results => {
-                    for which in 0..open_calls {
+                    for call in open_calls.clone() {
+                        let which = call - open_calls.start;
                         let word = self.prober.word("said");
                         let number = script.messages.len();
                         script
                             .texts
                             .push((word.clone(), ConversationSlot::Result, number));
                         let name = &self.words.names[which % 2];
-                        let id = self.prober.id_shape().id(name, which);
+                        let id = self.id(call, open_calls.start);
                         script.messages.push(result(&id, name, &word));
                     }
                 }
             }
         }
         script
+    }
+
+    /// The id of a call, by its number in the conversation and that of the first of its message.
+    fn id(&self, number: usize, first: usize) -> String {
+        let name = &self.words.names[(number - first) % 2];
+        self.prober.id_shape().id(name, number)
     }
 
     /// The slots of a rendering, in the order of the text. `None` if not all is understood.
@@ -369,7 +381,9 @@ impl Rows<'_, '_> {
                     break;
                 }
                 let (number, count) = *calls.next()?;
-                let (start, length) = self.calls_in(gap, count)?;
+                // Some templates write only the first of several.
+                let mut counts = (1..=count).rev();
+                let (start, length) = counts.find_map(|count| self.calls_in(gap, count))?;
                 row.push(Found {
                     slot: ConversationSlot::Calls,
                     message: Some(number),
@@ -576,6 +590,91 @@ impl Rows<'_, '_> {
         let mut texts = texts;
         (!texts.any(|text| self.prober.holds_words(text))).then_some(pieces)
     }
+}
+
+/// A message with these ids for its calls.
+fn with_ids(mut message: Value, ids: impl Iterator<Item = String>) -> Value {
+    let calls = message
+        .as_object_mut()
+        .and_then(|message| message.get_mut("tool_calls")?.as_array_mut());
+    for (call, id) in calls.into_iter().flatten().zip(ids) {
+        *call = with(std::mem::take(call), "id", id);
+    }
+    message
+}
+
+/// Passages that differ in nothing but numbers become one, in which these count.
+fn with_indices(passages: Vec<Passage>) -> Vec<Passage> {
+    let mut groups: Vec<(Vec<Piece>, Vec<Passage>)> = Vec::new();
+    for mut passage in passages {
+        let runs = passage.pieces.iter().flat_map(|piece| match piece {
+            Piece::Text(text) => runs_of_digits(text),
+            other => vec![other.clone()],
+        });
+        let runs: Vec<Piece> = runs.collect();
+        let is_number = |piece: &Piece| matches!(piece, Piece::Text(text) if is_number(text));
+        let skeleton = runs.iter().map(|piece| match is_number(piece) {
+            true => Piece::Index,
+            false => piece.clone(),
+        });
+        let skeleton: Vec<Piece> = skeleton.collect();
+        passage.pieces = runs;
+        let is_same = |other: &Passage| {
+            let mut other = other.clone();
+            other.pieces = passage.pieces.clone();
+            other == passage
+        };
+        let group = groups
+            .iter_mut()
+            .find(|(known, group)| *known == skeleton && group.first().is_some_and(is_same));
+        match group {
+            Some((_, group)) => group.push(passage),
+            None => groups.push((skeleton, vec![passage])),
+        }
+    }
+    let merged = groups.into_iter().filter_map(|(skeleton, group)| {
+        let mut passage = group.first()?.clone();
+        let pieces = skeleton.into_iter().enumerate().map(|(at, piece)| {
+            let first = &passage.pieces[at];
+            match group.iter().all(|other| other.pieces[at] == *first) {
+                true => first.clone(),
+                false => piece,
+            }
+        });
+        passage.pieces = joined(pieces.collect());
+        Some(passage)
+    });
+    merged.collect()
+}
+
+fn is_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// A text as runs of digits and what stands between them.
+fn runs_of_digits(text: &str) -> Vec<Piece> {
+    let mut runs = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = is_number(rest);
+        let end = rest.find(|c: char| c.is_ascii_digit() != digits);
+        let (run, after) = rest.split_at(end.unwrap_or(rest.len()));
+        runs.push(Piece::Text(run.to_owned()));
+        rest = after;
+    }
+    runs
+}
+
+/// Pieces of which texts that follow each other are one.
+fn joined(pieces: Vec<Piece>) -> Vec<Piece> {
+    let mut all: Vec<Piece> = Vec::new();
+    for piece in pieces {
+        match (all.last_mut(), piece) {
+            (Some(Piece::Text(before)), Piece::Text(text)) => before.push_str(&text),
+            (_, piece) => all.push(piece),
+        }
+    }
+    all
 }
 
 /// Whether a value is the definition of a tool, or what stands in it under `function`, or that without the

@@ -199,11 +199,6 @@ impl<'t> TurnProber<'t> {
         self.prober.knows(name)
     }
 
-    /// What all words begin with.
-    pub(super) fn stem(&self) -> &str {
-        self.prober.stem()
-    }
-
     /// The variables that switch thinking.
     pub(super) fn switches(&self) -> &[String] {
         &self.switches

@@ -77,6 +77,8 @@ struct Step<'t> {
     /// The place up to which the slot may reach.
     limit: usize,
     entered: Option<Place<'t>>,
+    /// Whether an answer without any text has been taken for one with calls.
+    is_passed: bool,
     /// Where the slot ends that was tried last, and what stands in it if it is calls.
     end: usize,
     calls: Vec<FoundSlot<'t>>,
@@ -86,15 +88,22 @@ struct Step<'t> {
 pub(super) struct Search<'f, 't> {
     format: &'f ConversationFormat,
     text: &'t str,
+    is_plain: bool,
     places: HashMap<Option<ConversationSlot>, Vec<Place<'t>>>,
     ends: HashMap<ConversationSlot, Vec<usize>>,
 }
 
 impl<'f, 't> Search<'f, 't> {
-    pub(super) fn new(format: &'f ConversationFormat, text: &'t str) -> Search<'f, 't> {
+    /// Where a text could as well be that of another role, `is_plain` takes it for the user's.
+    pub(super) fn new(
+        format: &'f ConversationFormat,
+        text: &'t str,
+        is_plain: bool,
+    ) -> Search<'f, 't> {
         let mut search = Search {
             format,
             text,
+            is_plain,
             places: HashMap::new(),
             ends: HashMap::new(),
         };
@@ -169,7 +178,10 @@ impl<'f, 't> Search<'f, 't> {
                     from,
                     Some(ConversationSlot::Calls | ConversationSlot::Result)
                 );
-                let rank = rank(to, follows_calls);
+                let rank = match self.is_plain && to == Some(ConversationSlot::User) {
+                    true => rank(Some(ConversationSlot::Content), follows_calls),
+                    false => rank(to, follows_calls),
+                };
                 (place.at, skips, usize::MAX - length, rank, place.passage)
             });
         }
@@ -239,6 +251,20 @@ fn rank(to: Option<ConversationSlot>, follows_calls: bool) -> usize {
         Some(ConversationSlot::Result) => 8,
         Some(ConversationSlot::ToolText) => 9,
     }
+}
+
+/// Of the places that say the same as one, that which leads to what a tool answers.
+fn result_beside<'t>(
+    places: &[Place<'t>],
+    from: usize,
+    format: &ConversationFormat,
+) -> Option<Place<'t>> {
+    let one = places[from];
+    let mut same = places[from..]
+        .iter()
+        .take_while(|place| (place.at, place.end) == (one.at, one.end));
+    let result = Some(ConversationSlot::Result);
+    same.find(|place| format.passages[place.passage].to == result).copied()
 }
 
 /// The passage at a place, if it stands there.
@@ -356,6 +382,7 @@ impl<'t> Run<'_, '_, 't> {
             next: places.partition_point(|place| place.at < start),
             limit: limit.unwrap_or(length),
             entered,
+            is_passed: false,
             end: start,
             calls: Vec::new(),
         });
@@ -436,6 +463,14 @@ impl<'t> Run<'_, '_, 't> {
                 };
                 if !is_reached || tried[step.next] {
                     return Some(None);
+                }
+                // An answer without any text is one with calls that the template does not write.
+                let is_silent = slot == Some(ConversationSlot::Content) && place.at == step.start;
+                if is_silent && !step.is_passed {
+                    step.is_passed = true;
+                    if let Some(result) = result_beside(places, step.next, search.format) {
+                        return Some(Some(result));
+                    }
                 }
                 tried[step.next] = true;
                 step.next += 1;

@@ -144,27 +144,94 @@ impl ConversationReader {
     ///
     /// If the template would not write such a text for any conversation.
     pub fn read(&self, text: &str) -> Result<Conversation, NotAConversation> {
-        let search = Search::new(&self.shape.format, text);
         let mut remarks = Vec::new();
-        let (path, is_open) = match search.run(true) {
-            Outcome::Whole(path) => (path, false),
-            strict => match (search.run(false), strict) {
-                (Outcome::Whole(path), Outcome::Departs(departure)) => {
-                    remarks.push(format!(
-                        "character {}: a text has in it what ends messages; if that was not meant, expected {}",
-                        characters(text, departure.at),
-                        departure.expected.join(" or "),
-                    ));
-                    (path, false)
-                }
-                (_, Outcome::Open(path)) => (path, true),
-                (_, Outcome::Departs(departure)) => {
-                    return Err(not_a_conversation(text, departure.at, departure.expected));
-                }
-                (_, Outcome::Whole(path)) => (path, false),
-            },
-        };
-        self.settled(text, &path, is_open, remarks)
+        let (path, is_open) = self.path(text, false, &mut remarks)?;
+        let mut read = self.settled(text, &path, is_open, remarks)?;
+        if self.proves && self.has_ties() {
+            let (other, is_open) = self.path(text, true, &mut Vec::new())?;
+            let slots = |path: &Path<'_>| -> Vec<_> {
+                path.stops.iter().map(|stop| (stop.slot, stop.range.clone())).collect()
+            };
+            if slots(&other) != slots(&path) {
+                self.compare(text, &mut read, (&other, is_open))?;
+            }
+        }
+        Ok(read)
+    }
+
+    /// Says that there is another reading, or takes it if it is proved and the first is not.
+    fn compare(
+        &self,
+        text: &str,
+        read: &mut Conversation,
+        (path, is_open): (&Path<'_>, bool),
+    ) -> Result<(), NotAConversation> {
+        let other = self.settled(text, path, is_open, Vec::new())?;
+        match (&read.proof, &other.proof) {
+            (Proof::Same, Proof::Same) => {
+                let differs = read.parts.iter().zip(&other.parts).find(|(a, b)| a != b);
+                let at = differs.map_or(0, |(part, _)| part.range.start);
+                let slot = |part: Option<&ConversationPart>| part.map_or("", |part| part.slot.key());
+                let (here, there) = (
+                    slot(differs.map(|(part, _)| part)),
+                    slot(differs.map(|(_, part)| part)),
+                );
+                read.remarks.push(format!(
+                    "character {}: there are two readings: the text is taken for {here}, and could as well be \
+                     {there}",
+                    characters(text, at),
+                ));
+            }
+            (Proof::Same, _) => {}
+            (_, Proof::Same) => *read = other,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether the same passage leads to texts of several roles.
+    fn has_ties(&self) -> bool {
+        let passages = &self.shape.format.passages;
+        let to_user = passages
+            .iter()
+            .filter(|passage| passage.to == Some(ConversationSlot::User));
+        let mut to_user = to_user;
+        to_user.any(|user| {
+            passages.iter().any(|other| {
+                let roles = [ConversationSlot::System, ConversationSlot::Result];
+                other.to.is_some_and(|to| roles.contains(&to))
+                    && (other.from, &other.pieces) == (user.from, &user.pieces)
+            })
+        })
+    }
+
+    /// The slots of a text, and whether the last of them is open.
+    fn path<'t>(
+        &self,
+        text: &'t str,
+        is_plain: bool,
+        remarks: &mut Vec<String>,
+    ) -> Result<(Path<'t>, bool), NotAConversation> {
+        let search = Search::new(&self.shape.format, text, is_plain);
+        let strict = search.run(true);
+        if let Outcome::Whole(path) = strict {
+            return Ok((path, false));
+        }
+        match (search.run(false), strict) {
+            (Outcome::Whole(path), Outcome::Departs(departure)) => {
+                remarks.push(format!(
+                    "character {}: a text has in it what ends messages; if that was not meant, expected {}",
+                    characters(text, departure.at),
+                    departure.expected.join(" or "),
+                ));
+                Ok((path, false))
+            }
+            (_, Outcome::Open(path)) => Ok((path, true)),
+            (_, Outcome::Departs(departure)) => {
+                Err(not_a_conversation(text, departure.at, departure.expected))
+            }
+            (_, Outcome::Whole(path)) => Ok((path, false)),
+        }
     }
 
     fn settled(
