@@ -6,8 +6,8 @@
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 use crate::format::{
-    ConversationFormat, ConversationSlot, Definitions, Dialect, FoundSlot, Node, Passage, Piece,
-    unescaped,
+    ConversationFormat, ConversationSlot, Definitions, Dialect, Entry, FoundSlot, Node, Passage,
+    Piece, Repetition, Slot, unescaped,
 };
 use crate::json;
 use crate::value::Value;
@@ -44,7 +44,7 @@ impl ConversationShape {
     ) -> Result<ConversationShape, RenderError> {
         let prepared = template.prepare();
         let mut analysis = analyze(template, &prepared, base)?;
-        let turn = line_up(&mut analysis);
+        let mut turn = line_up(&mut analysis);
         let prober = &mut analysis.prober;
         let words = CallWords::new(prober);
         let mut rows = Rows {
@@ -56,6 +56,7 @@ impl ConversationShape {
         };
         rows.add_all();
         let definitions = rows.definitions.take().unwrap_or_default();
+        turn.calls = rows.calls.take();
         let passages = with_indices(rows.passages);
         let escapes_results = escapes_results(prober);
         let ends = ends(&passages, &turn.ways);
@@ -177,6 +178,28 @@ struct Rows<'a, 't> {
 }
 
 impl Rows<'_, '_> {
+    /// Takes calls to have ids where they have been answered, if they are not understood otherwise.
+    fn find_ids(&mut self) {
+        let Some(calls) = self.calls.clone() else {
+            return;
+        };
+        let call = Said::Assistant(Says { calls: 1, ..SPEAKS });
+        let script = self.script(&[Said::User, call, Said::Results]);
+        let messages = script.messages.clone();
+        let text = self
+            .prober
+            .conversation(messages, ThinkingMode::Unset, false);
+        let Ok(text) = text else {
+            return;
+        };
+        if self.row(&text, &script, None).is_none() {
+            self.calls = Some(Node::choice(vec![with_id(&calls), calls.clone()]));
+            if self.row(&text, &script, None).is_none() {
+                self.calls = Some(calls);
+            }
+        }
+    }
+
     fn add_all(&mut self) {
         let modes: &[ThinkingMode] = match self.prober.switches().is_empty() {
             true => &[ThinkingMode::Unset],
@@ -187,6 +210,7 @@ impl Rows<'_, '_> {
             self.prober.offer(tools[..offered].to_vec());
             if offered == 1 {
                 self.definitions = self.find_definitions();
+                self.find_ids();
             }
             for conversation in conversations(offered > 0) {
                 // One tool is enough to see how it stands alone.
@@ -199,10 +223,7 @@ impl Rows<'_, '_> {
                     said.extend(&conversation);
                     for &mode in modes {
                         for is_prompt in [false, true] {
-                            let ends_open = matches!(said.last(), Some(Said::Assistant(_)));
-                            if !(is_prompt && ends_open) {
-                                self.add(&said, mode, is_prompt);
-                            }
+                            self.add(&said, mode, is_prompt);
                         }
                     }
                 }
@@ -223,7 +244,6 @@ impl Rows<'_, '_> {
             false => None,
         };
         let Some(found) = self.row(&text, &script, definitions) else {
-            if std::env::var_os("UNJINJA_DEBUG").is_some() { eprintln!("ROW FAILED {said:?} {}", &text[text.len().saturating_sub(400)..]); }
             return;
         };
         let mut before: Option<Found> = None;
@@ -306,7 +326,9 @@ impl Rows<'_, '_> {
                         script.calls.push((number, says.calls));
                     }
                     let message = self.prober.message(&turn);
-                    let ids = open_calls.clone().map(|number| self.id(number, open_calls.start));
+                    let ids = open_calls
+                        .clone()
+                        .map(|number| self.id(number, open_calls.start));
                     script.messages.push(with_ids(message, ids));
                 }
                 Said::Results => {
@@ -589,6 +611,33 @@ impl Rows<'_, '_> {
         });
         let mut texts = texts;
         (!texts.any(|text| self.prober.holds_words(text))).then_some(pieces)
+    }
+}
+
+/// Calls that are objects, with an id as the last entry of each.
+fn with_id(node: &Node) -> Node {
+    let all = |nodes: &[Node]| nodes.iter().map(with_id).collect();
+    let each = |repetition: &Repetition| {
+        let mut repetition = repetition.clone();
+        repetition.item = with_id(&repetition.item);
+        Box::new(repetition)
+    };
+    match node {
+        Node::Object(entries, dialect) => {
+            let id = Node::Slot(Slot::Id);
+            let mut entries = entries.clone();
+            entries.push(Entry {
+                key: "id".to_owned(),
+                value: Node::JsonString(Box::new(id), dialect.clone()),
+            });
+            Node::Object(entries, dialect.clone())
+        }
+        Node::Sequence(nodes) => Node::Sequence(all(nodes)),
+        Node::Choice(nodes) => Node::Choice(all(nodes)),
+        Node::Repetition(repetition) => Node::Repetition(each(repetition)),
+        Node::Array(repetition) => Node::Array(each(repetition)),
+        Node::Call(node) => Node::Call(Box::new(with_id(node))),
+        other => other.clone(),
     }
 }
 

@@ -230,6 +230,14 @@ fn opener(node: &Node) -> String {
         Node::Call(node) | Node::Argument(node) => opener(node),
         Node::Sequence(nodes) => nodes.first().map(opener).unwrap_or_default(),
         Node::Repetition(repetition) => opener(&repetition.item),
+        Node::Choice(nodes) => {
+            let mut openers = nodes.iter().map(opener);
+            let first = openers.next().unwrap_or_default();
+            match openers.all(|other| other == first) {
+                true => first,
+                false => String::new(),
+            }
+        }
         Node::Object(..) => "{".to_owned(),
         Node::Array(_) => "[".to_owned(),
         _ => String::new(),
@@ -264,7 +272,8 @@ fn result_beside<'t>(
         .iter()
         .take_while(|place| (place.at, place.end) == (one.at, one.end));
     let result = Some(ConversationSlot::Result);
-    same.find(|place| format.passages[place.passage].to == result).copied()
+    same.find(|place| format.passages[place.passage].to == result)
+        .copied()
 }
 
 /// The passage at a place, if it stands there.
@@ -487,7 +496,7 @@ impl<'t> Run<'_, '_, 't> {
         };
         let text = self.search.text;
         let passages = self.search.format.passages.iter();
-        let from_here = passages.filter(|passage| passage.from == step.slot);
+        let from_here = passages.filter(|passage| passage.from == step.slot && !passage.skips);
         let (at, is_open) = match step.slot {
             None => {
                 let same = from_here.clone().map(|passage| {

@@ -8,6 +8,9 @@ use crate::value::{Object, Value};
 use super::messages::{self, Made, Variation};
 use super::path::Path;
 
+/// Texts that are longer than this many bytes may take too long to be rendered in every variation.
+const MAX_VARIED: usize = 1 << 20;
+
 /// Whether what was read renders to the same text again.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -73,12 +76,16 @@ pub(super) fn settle(
                 (Proof::Differs { .. }, Some(_)) => true,
                 _ => false,
             };
+            let is_too_long = text.len() > MAX_VARIED && matches!(proof, Proof::Refused(_));
             if is_better {
                 first = Some(Settled {
                     made: made.clone(),
                     variables,
                     proof,
                 });
+            }
+            if is_too_long {
+                return first;
             }
         }
     }

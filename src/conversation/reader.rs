@@ -150,7 +150,10 @@ impl ConversationReader {
         if self.proves && self.has_ties() {
             let (other, is_open) = self.path(text, true, &mut Vec::new())?;
             let slots = |path: &Path<'_>| -> Vec<_> {
-                path.stops.iter().map(|stop| (stop.slot, stop.range.clone())).collect()
+                path.stops
+                    .iter()
+                    .map(|stop| (stop.slot, stop.range.clone()))
+                    .collect()
             };
             if slots(&other) != slots(&path) {
                 self.compare(text, &mut read, (&other, is_open))?;
@@ -171,7 +174,8 @@ impl ConversationReader {
             (Proof::Same, Proof::Same) => {
                 let differs = read.parts.iter().zip(&other.parts).find(|(a, b)| a != b);
                 let at = differs.map_or(0, |(part, _)| part.range.start);
-                let slot = |part: Option<&ConversationPart>| part.map_or("", |part| part.slot.key());
+                let slot =
+                    |part: Option<&ConversationPart>| part.map_or("", |part| part.slot.key());
                 let (here, there) = (
                     slot(differs.map(|(part, _)| part)),
                     slot(differs.map(|(_, part)| part)),

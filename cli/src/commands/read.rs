@@ -36,8 +36,9 @@ What was read is rendered again and compared with the text; `--no-proof` leaves 
 Exit codes:
   0  the conversation is read, and renders to the same text again; or every line of the batch has
      its answer
-  1  the chat template would not write this text, or writes another for what was read
-  2  the input can't be read, or the chat template renders nothing")]
+  1  the chat template would not write this text, writes another for what was read, or is not
+     valid
+  2  the input can't be read")]
 pub(crate) struct Args {
     #[command(flatten)]
     template: SourceArgs,
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let stdin = PathBuf::from("-");
     let path = args.text.as_ref().unwrap_or(&stdin);
     let text = input::read_text(path)?;
-    let reader = reader(args, &template, &args.template.options.base()).map_err(Failure::Input)?;
+    let reader = reader(args, &template, &args.template.options.base()).map_err(Failure::Wrong)?;
     let place = match path == Path::new("-") {
         true => "standard input".to_owned(),
         false => path.display().to_string(),
@@ -91,7 +92,7 @@ fn reader(
     base: &RenderInput,
 ) -> Result<ConversationReader, String> {
     let reader = ConversationReader::new(template, base)
-        .map_err(|error| format!("{}: {error}", template.name))?;
+        .map_err(|error| format!("{}: {}: {error}", template.name, error.of_question()))?;
     Ok(match args.no_proof {
         true => reader.without_proof(),
         false => reader,
@@ -159,7 +160,10 @@ fn complaint(read: &Conversation, text: &str) -> Option<String> {
                  {found:?}"
             ))
         }
-        Proof::Refused(error) => Some(format!("the chat template refuses what was read: {error}")),
+        Proof::Refused(error) => Some(format!(
+            "what was read can't be proved, which `--no-proof` leaves out: the chat template does not render it: \
+             {error}"
+        )),
         _ => None,
     }
 }
@@ -215,7 +219,6 @@ fn read(
         Arc::clone(known.or_insert_with(|| Arc::new(reader(args, template, &base))))
     };
     let reader = reader.as_ref().as_ref().map_err(Clone::clone)?;
-    debug(reader);
     let read = reader.read(&text).map_err(|error| error.to_string())?;
     let mut answer = shown(&read, &text, args.parts);
     if let Some(complaint) = complaint(&read, &text) {
@@ -241,17 +244,5 @@ fn string(case: &Object, key: &str) -> Result<Option<String>, String> {
                 value.type_name()
             )),
         },
-    }
-}
-// DEBUG
-pub(crate) fn debug(reader: &ConversationReader) {
-    if std::env::var_os("UNJINJA_DEBUG").is_some() {
-        for p in &reader.format().passages {
-            eprintln!(
-                "{:?} -> {:?} within={} skips={} prompt={}: {p}",
-                p.from, p.to, p.is_within, p.skips, p.is_prompt
-            );
-        }
-        eprintln!("{:?}", reader.format().ends);
     }
 }
