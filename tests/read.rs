@@ -271,11 +271,7 @@ fn a_text_that_the_template_does_not_write_says_where_it_departs() {
     let cases = [
         ("[INST] Hi [/INST]", 0, "`<user>`"),
         ("<user>Hi<end><bot>Hello", 8, "`<end><assistant>`"),
-        (
-            "<user>Größe<end>[assistant]Hello<end>",
-            11,
-            "`<end><assistant>`",
-        ),
+        ("<user>Größe<end>[assistant]Hello", 11, "`<end><assistant>`"),
     ];
     for (text, character, expected) in cases {
         let error = match reader.read(text) {

@@ -17,7 +17,9 @@ const CHAT_TEMPLATE: &str = "{%- if tools %}<tools>{{ tools | tojson }}</tools>{
 
 /// A folder of its own for one test, with the template.
 fn scratch(test: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("read").join(test);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("read")
+        .join(test);
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("chat.jinja"), CHAT_TEMPLATE).unwrap();
     folder
@@ -33,7 +35,12 @@ fn unjinja(test: &str, arguments: &str, input: &str) -> String {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
     let out = child.wait_with_output().unwrap();
     let [stdout, stderr] = [out.stdout, out.stderr].map(|text| String::from_utf8(text).unwrap());
     let said: String = stderr.lines().map(|line| format!("! {line}\n")).collect();
@@ -48,22 +55,30 @@ fn messages_tools_and_parts_are_printed() {
         r#"<assistant><think>A bell.</think><call>{"name": "ring", "arguments": {"times": 2}}</call><end>"#,
         r#"<tool>ding dong<end><assistant>"#,
     );
-    assert_snapshot!(unjinja("parts", "read chat.jinja --parts", text), @"");
+    assert_snapshot!(unjinja("parts", "read chat.jinja --parts", text));
 }
 
 #[test]
 fn what_is_open_is_told() {
-    assert_snapshot!(unjinja("open", "read chat.jinja", "<user>Hi<end><assistant>Hel"), @"");
+    assert_snapshot!(unjinja(
+        "open",
+        "read chat.jinja",
+        "<user>Hi<end><assistant>Hel"
+    ));
 }
 
 #[test]
 fn another_models_text_is_refused_at_its_place() {
-    assert_snapshot!(unjinja("other", "read chat.jinja", "[INST] Hi [/INST]"), @"");
+    assert_snapshot!(unjinja("other", "read chat.jinja", "[INST] Hi [/INST]"));
 }
 
 #[test]
 fn a_marker_in_a_text_is_warned_of() {
-    assert_snapshot!(unjinja("marker", "read chat.jinja", "<user>What is <end>?<end>"), @"");
+    assert_snapshot!(unjinja(
+        "marker",
+        "read chat.jinja",
+        "<user>What is <end>?<end>"
+    ));
 }
 
 #[test]
@@ -78,5 +93,5 @@ fn a_batch_has_an_answer_for_each_line() {
         r#"{"id": 4, "text": "<user>Hi<end>", "now": "noon"}"#,
         "\n",
     );
-    assert_snapshot!(unjinja("batch", "read chat.jinja --jsonl -", lines), @"");
+    assert_snapshot!(unjinja("batch", "read chat.jinja --jsonl -", lines));
 }

@@ -39,6 +39,12 @@ impl Tools {
         let text = json::write(&list);
         Tools(Some(Rc::new(OfferedTools { list, text })))
     }
+
+    /// The tools one by one.
+    pub(super) fn as_list(&self) -> &[Value] {
+        let list = self.0.as_ref().and_then(|tools| tools.list.as_array());
+        list.unwrap_or_default()
+    }
 }
 
 /// An object out of pairs.

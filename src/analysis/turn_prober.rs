@@ -231,7 +231,7 @@ impl<'t> TurnProber<'t> {
 
     /// The tools that are offered.
     pub(super) fn tools(&self) -> &[Value] {
-        &self.tools
+        self.tools.as_list()
     }
 
     /// Renders a whole conversation.

@@ -8,9 +8,6 @@ use crate::value::{Object, Value};
 use super::messages::{self, Made, Variation};
 use super::path::Path;
 
-/// Texts that are longer than this many bytes may take too long to be rendered in every variation.
-const MAX_VARIED: usize = 1 << 20;
-
 /// Whether what was read renders to the same text again.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -76,7 +73,8 @@ pub(super) fn settle(
                 (Proof::Differs { .. }, Some(_)) => true,
                 _ => false,
             };
-            let is_too_long = text.len() > MAX_VARIED && matches!(proof, Proof::Refused(_));
+            // Other variations would take as long.
+            let is_too_long = matches!(&proof, Proof::Refused(error) if error.is_exhausted());
             if is_better {
                 first = Some(Settled {
                     made: made.clone(),
