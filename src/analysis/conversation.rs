@@ -470,15 +470,12 @@ impl Rows<'_, '_> {
         if let Some(calls) = &self.calls {
             dialects(calls, &mut known);
         }
-        let forms = known.into_iter().flat_map(|dialect| {
-            [false, true].map(|has_capital_types| {
-                let mut form = Definitions::default();
-                form.dialect = dialect.clone();
-                form.has_capital_types = has_capital_types;
-                form
+        let mut forms = known.into_iter().flat_map(|dialect| {
+            [false, true].map(|has_capital_types| Definitions {
+                dialect: dialect.clone(),
+                has_capital_types,
             })
         });
-        let mut forms = forms;
         forms.find(|form| self.values_in(&text, 0, form).is_some())
     }
 

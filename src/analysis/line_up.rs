@@ -5,7 +5,7 @@
 //! word is left; a call that it does not read is told, and never guessed at.
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
-use crate::format::{Format, FoundSlot, Node, Slot, Way};
+use crate::format::{Format, FoundSlot, Node, NodeReader, Slot, Way};
 
 use super::analyze::{Analysis, analyze};
 use super::assistant_turn::AssistantTurn;
@@ -331,6 +331,7 @@ pub(super) fn calls_at<'t>(
     let starts = text.char_indices().map(|(at, _)| at);
     let starts = starts.skip_while(|at| at + MAX_OPENER < word);
     let mut starts = starts.take_while(|at| *at <= word);
+    let calls = NodeReader::new(calls);
     starts.find_map(|start| {
         let (end, slots) = calls.read_at(text, start, |rest| is_end(text.len() - rest.len()))?;
         // What stands before a name must not be taken for a part of it.

@@ -9,7 +9,9 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use crate::format::{ConversationFormat, ConversationSlot, FoundSlot, Node, Passage, Piece};
+use crate::format::{
+    ConversationFormat, ConversationSlot, FoundSlot, Node, NodeReader, Passage, Piece,
+};
 
 /// Calls may be gone over so many times to find where they end, for each byte of the text.
 const MAX_CALL_READING: usize = 64;
@@ -89,6 +91,7 @@ pub(super) struct Search<'f, 't> {
     format: &'f ConversationFormat,
     text: &'t str,
     is_plain: bool,
+    calls: Option<NodeReader>,
     places: HashMap<Option<ConversationSlot>, Vec<Place<'t>>>,
     ends: HashMap<ConversationSlot, Vec<usize>>,
 }
@@ -104,6 +107,7 @@ impl<'f, 't> Search<'f, 't> {
             format,
             text,
             is_plain,
+            calls: format.turn.calls.as_ref().map(NodeReader::new),
             places: HashMap::new(),
             ends: HashMap::new(),
         };
@@ -433,7 +437,7 @@ impl<'t> Run<'_, '_, 't> {
                 {
                     return Some(None);
                 }
-                let Some(calls) = &search.format.turn.calls else {
+                let Some(calls) = &search.calls else {
                     return Some(None);
                 };
                 while let Some(place) = places.get(step.next) {

@@ -39,6 +39,7 @@ pub use node::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, Val
 pub use reading::{FoundSlot, NotATurn, Reading};
 
 pub(crate) use dialect::unescaped;
+pub(crate) use reading::NodeReader;
 pub(crate) use words::shown;
 
 /// How a model writes its turn.
