@@ -22,8 +22,9 @@
 //! assert_eq!(read.ending, Ending::Prompt);
 //! assert_eq!(read.proof, Proof::Same);
 //!
-//! let error = reader.read("<user>Hi</user>").unwrap_err();
-//! assert_eq!(error.to_string(), "the text ends where `<end><assistant>` or others were expected");
+//! let error = reader.read("[user] Hi").unwrap_err();
+//! assert_eq!(error.at, 0);
+//! assert_eq!(error.expected.last().map(String::as_str), Some("`<user>`"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -134,11 +134,49 @@ impl ConversationReader {
     }
 
     /// How the template writes conversations.
+    ///
+    /// ```
+    /// use unjinja::chat_template::{ChatTemplate, RenderInput};
+    /// use unjinja::conversation::ConversationReader;
+    /// use unjinja::format::ConversationSlot;
+    ///
+    /// let template = ChatTemplate::from_jinja(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let reader = ConversationReader::new(&template, &RenderInput::default())?;
+    /// let mut passages = reader.format().passages.iter();
+    /// let answers = passages.find(|passage| {
+    ///     (passage.from, passage.to) == (Some(ConversationSlot::User), Some(ConversationSlot::Content))
+    /// });
+    /// assert_eq!(answers.map(ToString::to_string).as_deref(), Some("`<end><assistant>`"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn format(&self) -> &ConversationFormat {
         &self.shape.format
     }
 
     /// Reads a text.
+    ///
+    /// ```
+    /// use unjinja::chat_template::{ChatTemplate, RenderInput};
+    /// use unjinja::conversation::{ConversationReader, Ending};
+    /// use unjinja::format::ConversationSlot;
+    ///
+    /// let template = ChatTemplate::from_jinja(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let reader = ConversationReader::new(&template, &RenderInput::default())?;
+    ///
+    /// // An answer that is still being written.
+    /// let text = "<user>Hi<end><assistant>Hel";
+    /// let read = reader.read(text)?;
+    /// assert_eq!(read.ending, Ending::Within(ConversationSlot::Content));
+    /// let parts: Vec<_> = read.parts.iter().map(|part| &text[part.range.clone()]).collect();
+    /// assert_eq!(parts, ["Hi", "Hel"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
