@@ -88,6 +88,28 @@ impl CallRenderings {
         })
     }
 
+    /// Turns with one call of one string, and with two, that the template has not rendered.
+    pub(super) fn of_texts(
+        prober: &TurnProber<'_>,
+        words: CallWords,
+        one_call: String,
+        two_calls: Option<String>,
+    ) -> CallRenderings {
+        let in_slots = |text: String| with_slots(&text, &words, prober.id_shape());
+        CallRenderings {
+            one_call: in_slots(one_call),
+            two_calls: two_calls.map(in_slots),
+            number: None,
+            boolean: None,
+            no_arguments: None,
+            two_arguments: None,
+            awkward: None,
+            with_text: None,
+            text: prober.word("text"),
+            words,
+        }
+    }
+
     /// What stands before a text beside the call, and what stands behind it.
     pub(super) fn around_text(&self) -> Option<(&str, &str)> {
         self.with_text.as_deref()?.split_once(self.text.as_str())

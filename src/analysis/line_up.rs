@@ -30,7 +30,7 @@ impl Format {
     /// If the template is not valid, or does not even render a question of the user.
     pub fn of(template: &ChatTemplate, base: &RenderInput) -> Result<Format, RenderError> {
         let prepared = template.prepare();
-        Ok(line_up(&mut analyze(template, &prepared, base)?))
+        Ok(line_up(&mut analyze(template, &prepared, base, &[])?))
     }
 }
 
