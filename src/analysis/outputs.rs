@@ -187,7 +187,7 @@ fn in_words(text: &str, calls: &[ToolCall], words: &CallWords) -> Option<(usize,
             &words.values[index],
         );
         let (arguments, written) = match arguments_range(rest, call) {
-            Some(range) => (range, format!("{{\"{key}\": \"{value}\"}}")),
+            Some(range) => (range, words.string_argument(index)),
             None => raw_argument(rest, call, key, value)?,
         };
         let before = &rest[..arguments.start];
@@ -252,31 +252,42 @@ fn calls_that_show(text: &str) -> Option<(usize, Vec<ToolCall>)> {
     starts
         .filter_map(|(start, _)| {
             let value = json::read(&text[start..json_end(text, start)?]).ok()?;
-            let before = text[..start].trim_end();
-            let is_of_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
-            let bare = before.trim_end_matches(is_of_name);
-            let (before, calls) = match (value, &before[bare.len()..]) {
-                (Value::Object(arguments), name) if !name.is_empty() => {
-                    let arguments = arguments.into_iter();
-                    let arguments =
-                        arguments.map(|(key, value)| (key.to_string_lossy().into_owned(), value));
-                    (bare, vec![ToolCall::new(name, arguments)])
-                }
-                (Value::Array(calls), "") => {
-                    (before, calls.iter().map(whole_call).collect::<Option<_>>()?)
-                }
-                (call, "") => (before, vec![whole_call(&call)?]),
-                _ => return None,
+            let before = without_markers(&text[..start]);
+            let whole = match &value {
+                Value::Array(calls) => calls.iter().map(whole_call).collect(),
+                call => whole_call(call).map(|call| vec![call]),
             };
-            let belongs = |piece: &&&str| is_marker(piece) || piece.trim().is_empty();
-            let pieces = pieces(before);
-            let lead = pieces.iter().rev().take_while(belongs);
-            let lead: usize = lead.map(|piece| piece.len()).sum();
-            let start = before.len() - lead;
-            let has_marker = markers::markers(&before[start..]).next().is_some();
-            (has_marker && !calls.is_empty()).then_some((start, calls))
+            if let Some(calls) = whole.filter(|calls: &Vec<ToolCall>| !calls.is_empty()) {
+                let has_marker = !text[before.len()..start].trim().is_empty();
+                return has_marker.then_some((before.len(), calls));
+            }
+            // The name may stand before the arguments, with a marker before it.
+            let is_of_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+            let behind_marker = before.trim_end_matches(is_of_name);
+            let name = &before[behind_marker.len()..];
+            let lead = without_markers(behind_marker);
+            let has_marker = !behind_marker[lead.len()..].trim().is_empty();
+            let arguments = value
+                .as_object()
+                .filter(|_| has_marker && !name.is_empty())?;
+            let call = ToolCall::new(name, pairs(arguments));
+            Some((lead.len(), vec![call]))
         })
         .next()
+}
+
+/// A text without the markers at its end, and the white space around them.
+fn without_markers(text: &str) -> &str {
+    let belongs = |piece: &&&str| is_marker(piece) || piece.trim().is_empty();
+    let pieces = pieces(text);
+    let markers = pieces.iter().rev().take_while(belongs);
+    let length: usize = markers.map(|piece| piece.len()).sum();
+    &text[..text.len() - length]
+}
+
+fn pairs(arguments: &Object) -> impl Iterator<Item = (String, Value)> {
+    let arguments = arguments.iter();
+    arguments.map(|(key, value)| (key.to_string_lossy().into_owned(), value.clone()))
 }
 
 /// A call that is an object with a name and arguments.
@@ -292,11 +303,7 @@ fn whole_call(value: &Value) -> Option<ToolCall> {
     };
     let name = under(&["name"])?.as_str()?;
     let arguments = under(&["arg", "param", "input"])?.as_object()?;
-    let arguments = arguments.iter();
-    Some(ToolCall::new(
-        name,
-        arguments.map(|(key, value)| (key.to_string_lossy().into_owned(), value.clone())),
-    ))
+    Some(ToolCall::new(name, pairs(arguments)))
 }
 
 /// Where an object or a list ends that begins at a place.

@@ -115,6 +115,12 @@ pub(crate) fn derivation(
                     "",
                     &format!("  it also stands for {}", shortened(&other, false, true)),
                 );
+            } else {
+                line(
+                    &mut out,
+                    "",
+                    "  no other message was found that the chat template writes so",
+                );
             }
         }
     }
