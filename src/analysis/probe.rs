@@ -161,6 +161,8 @@ pub(super) struct Prober<'t> {
     given: String,
     /// How long all renderings so far have taken.
     spent: Cell<Duration>,
+    /// What came to the end of its budget: others would, too, and each takes most of a second.
+    exhausted: RefCell<Option<RenderError>>,
     /// What has been rendered, by all that it was made of: the same is asked more than once.
     rendered: RefCell<HashMap<String, Result<String, RenderError>>>,
 }
@@ -188,6 +190,7 @@ impl<'t> Prober<'t> {
             in_parts: Vec::new(),
             given: String::new(),
             spent: Cell::new(Duration::ZERO),
+            exhausted: RefCell::default(),
             rendered: RefCell::default(),
         };
         prober.note_given();
@@ -379,6 +382,9 @@ impl<'t> Prober<'t> {
     }
 
     fn render_anew(&self, input: &RenderInput) -> Result<String, RenderError> {
+        if let Some(error) = &*self.exhausted.borrow() {
+            return Err(error.clone());
+        }
         if self.spent.get() > MAX_PROBING {
             return Err(RenderError::given_up(
                 "the renderings so far have taken too long to go on",
@@ -387,7 +393,15 @@ impl<'t> Prober<'t> {
         let start = Instant::now();
         let rendering = self.renderer.render(input);
         self.spent.set(self.spent.get() + start.elapsed());
-        let text = rendering?.text;
+        let text = match rendering {
+            Ok(rendering) => rendering.text,
+            Err(error) => {
+                if error.is_exhausted() {
+                    self.exhausted.replace(Some(error.clone()));
+                }
+                return Err(error);
+            }
+        };
         if text.len() > MAX_RENDERING {
             return Err(RenderError::given_up(format!(
                 "the rendering of a few short messages is longer than {MAX_RENDERING} bytes"
