@@ -166,6 +166,14 @@ fn outputs_that_are_misread_leave_nothing_whole() {
     assert!(!derivation.is_whole());
     let difference = derivation.outputs[0].difference.as_deref();
     assert_eq!(difference, Some(r#"content is "Yes.", not "No.""#));
+    // Where no message is given, what is known of the format must not be left in one.
+    let known = r#"{"output": "<|a|>Hm.<|b|>Yes.<turn:end>\n", "message": {"thinking": "Hm.", "content": "Yes."}}"#;
+    let twice = r#"{"output": "<|a|>Hm. <|a|>So.<|b|>Yes.<turn:end>\n"}"#;
+    let difference = &derived_with(&[known, twice]).outputs[1].difference;
+    assert_eq!(
+        difference.as_deref(),
+        Some(r#""<|a|>" is left in thinking"#)
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Outputs of the model, which drafts are tried on.
 
+use crate::analysis::Findings;
 use crate::analysis::assistant_turn::AssistantTurn;
-use crate::analysis::{CallShape, Findings, Slot, markers};
 use crate::response::{ResponseTemplate, Tools};
 use crate::value::{Object, Value};
 
@@ -69,46 +69,13 @@ pub(super) fn cases(
         },
         text: output.text.clone(),
         said: output.said(&options.reasoning_field),
-        markers: structure(findings),
+        markers: findings.markers(),
         tools: output
             .tools
             .as_ref()
             .map_or_else(|| samples.tools.clone(), Tools::from_value),
     });
     outputs.collect()
-}
-
-/// The markers of a format: none of them belongs into a message.
-fn structure(findings: &Findings) -> Vec<String> {
-    let mut texts: Vec<&str> = findings.turn.ends.iter().map(String::as_str).collect();
-    if let Some(shape) = &findings.reasoning {
-        texts.extend(
-            [&shape.open, &shape.close]
-                .into_iter()
-                .flatten()
-                .map(String::as_str),
-        );
-    }
-    if let Some(shape) = &findings.calls {
-        texts.extend(texts_around_calls(shape));
-    }
-    let markers = texts.into_iter().flat_map(markers::markers);
-    let mut markers: Vec<String> = markers.map(str::to_owned).collect();
-    markers::dedup(&mut markers);
-    markers
-}
-
-fn texts_around_calls(shape: &CallShape) -> impl Iterator<Item = &str> {
-    let slots = shape.open.iter().chain(&shape.close);
-    let texts = slots.filter_map(|slot| match slot {
-        Slot::Text(text) => Some(text.as_str()),
-        _ => None,
-    });
-    texts.chain([
-        shape.section_open.as_str(),
-        &shape.section_close,
-        &shape.separator,
-    ])
 }
 
 impl OutputCase {
