@@ -44,6 +44,6 @@ pub(crate) use content::{Parser, XmlInlineArgs};
 #[cfg(feature = "chat-template")]
 pub(crate) use examples::Example;
 #[cfg(feature = "chat-template")]
-pub(crate) use template::Inner;
+pub(crate) use template::{Inner, Patterns};
 #[cfg(feature = "chat-template")]
 pub(crate) use watch::{Hit, Kind, Watch};

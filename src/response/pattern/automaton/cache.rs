@@ -251,6 +251,19 @@ impl Cache {
         self.epoch += 1;
     }
 
+    /// A transition, worked out unless it is known. The cache must not be [full](Self::is_full).
+    pub(in crate::response::pattern) fn known_or_step(
+        &mut self,
+        program: &Program,
+        state: StateId,
+        class: Class,
+    ) -> Transition {
+        match self.transition(state, class, program.alphabet.len()) {
+            Transition::UNKNOWN => self.step(program, state, class).1,
+            known => known,
+        }
+    }
+
     /// Works out a transition. Returns it with the state's number, which changes when a full cache
     /// had to be emptied.
     pub(in crate::response::pattern) fn step(
