@@ -1,6 +1,6 @@
 //! The templates of the gallery, each with a message as long as one likes.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use unjinja::check::{Case, Fixture, find};
 use unjinja::{ParserOptions, ResponseTemplate, parse};
@@ -59,8 +59,7 @@ fn subject(fixture: &Fixture, name: String) -> Option<Subject> {
 
 /// All of them, from their folder.
 pub(crate) fn subjects(folder: &str) -> Vec<Subject> {
-    let folder = Path::new(folder);
-    let paths = find(&[folder]);
+    let paths = find(&[PathBuf::from(folder)]);
     let subjects = paths.iter().filter_map(|path| {
         let fixture = Fixture::load(path).expect("the fixtures of the gallery load");
         let name = path.file_name()?.to_string_lossy();
