@@ -15,6 +15,7 @@ mod man;
 mod new;
 mod output;
 mod parse;
+mod read;
 mod render;
 mod report;
 mod schema;
@@ -65,6 +66,7 @@ enum Command {
     Diff(diff::Args),
     Tui(tui::Args),
     Render(render::Args),
+    Read(read::Args),
     Caps(caps::Args),
     Schema(schema::Args),
     Completions(completions::Args),
@@ -147,6 +149,7 @@ pub fn main() -> ExitCode {
         Command::Diff(args) => diff::run(&args),
         Command::Tui(args) => tui::run(&args),
         Command::Render(args) => render::run(&args),
+        Command::Read(args) => read::run(&args),
         Command::Caps(args) => caps::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -38,13 +38,13 @@ pub(crate) mod markers;
 
 pub(crate) mod lexicon;
 
-mod probe;
+pub(crate) mod probe;
 mod variables;
 
 mod capabilities;
 
 pub(crate) mod assistant_turn;
-mod input_form;
+pub(crate) mod input_form;
 pub(crate) mod turn_prober;
 
 mod turn;
@@ -70,6 +70,7 @@ mod sample_turns;
 
 mod analyze;
 mod call_tree;
+mod conversation;
 mod evidence;
 mod findings;
 mod findings_value;
@@ -93,4 +94,5 @@ pub use variables::{Switch, Variable};
 pub(crate) use analyze::{Analysis, analyze};
 pub(crate) use call_probe::probe_tools;
 pub(crate) use call_shape::text_with_slots;
+pub(crate) use conversation::ConversationShape;
 pub(crate) use turn_headers::TurnHeaders;
