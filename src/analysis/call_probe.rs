@@ -105,6 +105,16 @@ impl CallWords {
         format!("{}\n<a & b>\n{}", self.values[0], self.values[1])
     }
 
+    /// The arguments of one of the calls as JSON.
+    pub(super) fn json_argument(&self, which: usize, value: &str) -> String {
+        format!("{{\"{}\": {value}}}", self.keys[which])
+    }
+
+    /// The same with a string.
+    pub(super) fn string_argument(&self, which: usize) -> String {
+        self.json_argument(which, &format!("\"{}\"", self.values[which]))
+    }
+
     pub(super) fn string(&self, which: usize) -> Value {
         self.values[which].as_str().into()
     }

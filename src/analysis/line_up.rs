@@ -12,6 +12,7 @@ use super::assistant_turn::AssistantTurn;
 use super::call_probe::CallWords;
 use super::call_shape::CallShape;
 use super::call_tree::{self, WrittenValues};
+use super::evidence::{self, Evidence};
 use super::findings::Findings;
 use super::markers;
 use super::reasoning::ReasoningShape;
@@ -20,6 +21,25 @@ use super::turn_prober::{Situation, ThinkingMode, TurnProber};
 
 /// What stands before the first word of a call and belongs to it is not longer than this many bytes.
 const MAX_OPENER: usize = 512;
+
+impl Findings {
+    /// The findings, the format that renderings show when they are lined up, and the renderings that show
+    /// the findings: all from asking once.
+    ///
+    /// # Errors
+    ///
+    /// As [`of`](Self::of).
+    pub fn with_format(
+        template: &ChatTemplate,
+        base: &RenderInput,
+    ) -> Result<(Findings, Format, Vec<Evidence>), RenderError> {
+        let prepared = template.prepare();
+        let mut analysis = analyze(template, &prepared, base, &[])?;
+        let evidence = evidence::collect(&analysis.prober, &analysis.findings);
+        let format = line_up(&mut analysis);
+        Ok((analysis.findings, format, evidence))
+    }
+}
 
 impl Format {
     /// Finds out how the model of a chat template writes its turn. `base` holds what all renderings have
@@ -30,7 +50,7 @@ impl Format {
     /// If the template is not valid, or does not even render a question of the user.
     pub fn of(template: &ChatTemplate, base: &RenderInput) -> Result<Format, RenderError> {
         let prepared = template.prepare();
-        Ok(line_up(&mut analyze(template, &prepared, base)?))
+        Ok(line_up(&mut analyze(template, &prepared, base, &[])?))
     }
 }
 

@@ -63,6 +63,7 @@ mod hints;
 
 mod content;
 mod missing_tokens;
+mod outputs;
 mod reasoning;
 mod reasoning_inference;
 mod sample_turns;
@@ -84,6 +85,7 @@ pub use content::ContentShape;
 pub use evidence::{Evidence, EvidenceRendering};
 pub use findings::Findings;
 pub use missing_tokens::MissingToken;
+pub use outputs::ModelOutput;
 pub use reasoning::ReasoningShape;
 pub use statement::{Statement, Subject};
 pub use turn::TurnShape;
