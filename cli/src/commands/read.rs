@@ -176,10 +176,12 @@ struct Readers(Mutex<HashMap<String, Arc<Result<ConversationReader, String>>>>);
 fn answer(args: &Args, template: &ChatTemplate, readers: &Readers, case: &Object) -> Reply {
     let mut reply = Reply::default();
     match read(args, template, readers, case) {
-        Ok(answer) => reply.answer.extend(answer),
-        Err(error) => {
-            reply.answer.insert("error", error);
+        Ok(answer) => {
+            for (key, value) in answer {
+                reply.answer.insert(&key.to_string_lossy(), value);
+            }
         }
+        Err(error) => reply.answer.insert("error", error),
     }
     reply
 }
