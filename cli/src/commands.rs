@@ -12,6 +12,7 @@ mod input;
 mod jsonl;
 mod lint;
 mod man;
+mod mask;
 mod new;
 mod output;
 mod parse;
@@ -65,6 +66,7 @@ enum Command {
     Diff(diff::Args),
     Tui(tui::Args),
     Render(render::Args),
+    Mask(mask::Args),
     Caps(caps::Args),
     Schema(schema::Args),
     Completions(completions::Args),
@@ -147,6 +149,7 @@ pub fn main() -> ExitCode {
         Command::Diff(args) => diff::run(&args),
         Command::Tui(args) => tui::run(&args),
         Command::Render(args) => render::run(&args),
+        Command::Mask(args) => mask::run(&args),
         Command::Caps(args) => caps::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -47,6 +47,7 @@ pub(crate) mod assistant_turn;
 mod input_form;
 pub(crate) mod turn_prober;
 
+pub(crate) mod conversations;
 mod turn;
 mod turn_headers;
 

@@ -39,7 +39,7 @@ pub(super) fn with(message: Value, key: &str, value: impl Into<Value>) -> Value 
 }
 
 /// The message with a text as a list of parts, of which there is one.
-fn in_parts(message: &Value) -> Value {
+pub(super) fn in_parts(message: &Value) -> Value {
     let Some(text) = message.get("content").and_then(Value::as_str) else {
         return message.clone();
     };
@@ -280,14 +280,15 @@ impl<'t> Prober<'t> {
         messages.collect()
     }
 
-    pub(super) fn render(&self, probe: &Probe) -> Result<String, RenderError> {
+    /// What a probe is rendered with.
+    pub(super) fn input(&self, probe: &Probe) -> RenderInput {
         let mut variables = self.base.variables.clone();
         variables.extend(probe.variables.clone());
         if let Some(Value::Array(messages)) = variables.get("messages") {
             let messages = self.in_form(messages);
             variables.insert("messages", messages);
         }
-        let input = RenderInput {
+        RenderInput {
             messages: self.in_form(&probe.messages).into(),
             tools: match &probe.tools {
                 Value::Null => self.no_tools.clone(),
@@ -296,7 +297,11 @@ impl<'t> Prober<'t> {
             add_generation_prompt: probe.prompt,
             variables,
             ..self.base.clone()
-        };
+        }
+    }
+
+    pub(super) fn render(&self, probe: &Probe) -> Result<String, RenderError> {
+        let input = self.input(probe);
         let key = key(&input);
         if let Some(known) = self.rendered.borrow().get(&key) {
             return known.clone();

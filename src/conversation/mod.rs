@@ -1,0 +1,48 @@
+//! Whole conversations: what of them the model writes.
+//!
+//! A [`Marking`] knows it of one chat template. It [masks](Marking::mask) conversations, and has the template
+//! [with tags](Marking::tagged) that tell others.
+//!
+//! ```
+//! use unjinja::chat_template::{ChatTemplate, RenderInput};
+//! use unjinja::conversation::{MaskPolicy, Marking};
+//! use unjinja::json;
+//!
+//! let template = ChatTemplate::from_jinja(
+//!     "{% for m in messages %}{{ '<' + m.role + '>' + m.content + '<end>' }}{% endfor %}\
+//!      {% if add_generation_prompt %}{{ '<assistant>' }}{% endif %}",
+//! );
+//! let marking = Marking::of(&template, &RenderInput::default(), MaskPolicy::default())?;
+//! let conversation = RenderInput {
+//!     messages: json::read(r#"[
+//!         {"role": "user", "content": "Hi"},
+//!         {"role": "assistant", "content": "Hello!"}
+//!     ]"#)?,
+//!     ..RenderInput::default()
+//! };
+//! let masked = marking.mask(&conversation)?;
+//! assert_eq!(masked.text, "<user>Hi<end><assistant>Hello!<end>");
+//! assert_eq!(masked.spans.texts(&masked.text).collect::<Vec<_>>(), ["Hello!<end>"]);
+//! assert!(marking.tagged().contains("{% generation %}{{ m.content + '<end>' }}{% endgeneration %}"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Conversations are rendered in which every text is a word that occurs nowhere else. What a prompt ends with,
+//! and what ends a turn, says where in them the model has written; and what instruction of the template wrote
+//! each character says where in the template that is. There the tags go. They are proven: every such
+//! conversation renders to the same text with them, and they enclose what the model writes, and nothing else.
+
+// Each uses only those before it.
+mod edits;
+mod trace;
+
+mod borders;
+mod labels;
+
+mod tag;
+
+mod mask;
+mod spans;
+
+pub use mask::{MaskError, Masked, Marking, MarkingProof, Unmasked};
+pub use spans::{MaskPolicy, Spans};
