@@ -78,7 +78,9 @@ mod statement;
 
 pub use assumed::{AssumedVariable, PlainValue};
 pub use call_shape::{CallBody, CallKeys, CallShape, Slot, Tagged};
-pub use capabilities::{Answer, Capabilities, GenerationPrompt, Outcome, Thinking, Topic};
+pub use capabilities::{
+    Answer, Capabilities, Departure, Follower, GenerationPrompt, Outcome, PrefixKept, Thinking, Topic,
+};
 pub use certainty::Certainty;
 pub use content::ContentShape;
 pub use evidence::{Evidence, EvidenceRendering};

@@ -1,5 +1,6 @@
 //! Where in a rendered probe the model's turns begin and end.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use crate::analysis::conversations::ProbeConversation;
@@ -7,7 +8,7 @@ use crate::analysis::markers::{boundary, common_prefix};
 use crate::chat_template::{RenderInput, Renderer};
 
 use super::spans::MaskPolicy;
-use super::trace::Trace;
+use super::trace::{Outline, Trace};
 
 /// A turn of the assistant in a rendering.
 #[derive(Debug, Clone)]
@@ -20,12 +21,16 @@ pub(super) struct Turn {
 
 /// What borders are found by.
 pub(super) struct Borders<'a> {
+    pub(super) outline: &'a Outline,
     pub(super) renderer: &'a Renderer<'a>,
     pub(super) policy: MaskPolicy,
     /// The texts after which a turn begins.
     pub(super) headers: &'a [String],
     /// The tokens that end a turn. None that also stands where nothing has ended.
     pub(super) ends: Vec<String>,
+    /// Whether some turn begins with a part of what prompts write of turns, and goes on otherwise. Then all of
+    /// that is the model's: else it would be so in one turn and not in another.
+    pub(super) prefills_in_part: Cell<bool>,
 }
 
 /// Where a word stands.
@@ -88,13 +93,20 @@ impl Borders<'_> {
         };
         let prompted = shared_with(&prompt);
         let mut start = before + prompted;
-        if self.policy.prefilled {
-            let ahead = &prompt[after(&prompt)..];
-            let headers = self.headers.iter();
-            let ends = headers.filter_map(|header| Some(ahead.rfind(header.as_str())? + header.len()));
-            if let Some(end) = ends.filter(|end| *end <= prompted).max() {
-                start = before + end;
+        let ahead = &prompt[after(&prompt)..];
+        let headers = self.headers.iter();
+        let ends = headers.filter_map(|header| Some(ahead.rfind(header.as_str())? + header.len()));
+        let header_end = ends.filter(|end| *end <= prompted).max().map(|end| before + end);
+        if let Some(end) = header_end {
+            let prefilled = !text[end..start].trim().is_empty();
+            if prefilled && prompted < ahead.len() {
+                self.prefills_in_part.set(true);
             }
+            if self.policy.prefilled || self.prefills_in_part.get() {
+                start = end;
+            }
+            // What is written as one is not cut for this.
+            start = self.value_at(trace, start).filter(|value| *value >= end).unwrap_or(start);
         }
         if self.policy.header {
             let unprompted = self.rendered(&conversation.before(index, false))?;
@@ -110,7 +122,7 @@ impl Borders<'_> {
         let anchor = own_first.unwrap_or(start);
         let said = own_last.as_ref().map_or(start, |place| place.range.end);
         let around = trace.turns.iter().filter(|turn| {
-            turn.start >= before && turn.start <= anchor && turn.end > anchor
+            turn.start >= before && turn.start <= start.min(anchor) && turn.end >= said.max(anchor + 1)
         });
         let region = around.max_by_key(|turn| turn.len()).cloned();
         let mut end = match &region {
@@ -124,10 +136,12 @@ impl Borders<'_> {
                 let behind = alone.rfind(word).map_or("", |at| &alone[at + word.len()..]);
                 let behind = behind.trim_end();
                 let shared = common_prefix(behind, &text[from..]);
-                match shared == behind.len() {
+                let end = match shared == behind.len() {
                     true => from + shared,
                     false => from + boundary(&text[from..], shared),
-                }
+                };
+                let value = self.value_at(trace, end);
+                value.filter(|value| *value >= said).unwrap_or(end)
             }
         };
         end = end.max(said);
@@ -136,14 +150,17 @@ impl Borders<'_> {
             let mut ends = self.ends.iter();
             ends.find(|token| text[said..solid(end)].ends_with(token.as_str()))
         };
-        if ended(end).is_none() {
-            // The token may be written where the next message begins.
-            let rest = &text[end..];
-            let blank = rest.len() - rest.trim_start().len();
-            let mut ends = self.ends.iter();
-            let token = ends.find(|token| rest[blank..].starts_with(token.as_str()));
-            end += token.map_or(0, |token| blank + token.len());
-        }
+        // The token may be written where the next message begins; and behind the last turn there may be
+        // another one, which ends the text.
+        let rest = &text[end..];
+        let blank = rest.len() - rest.trim_start().len();
+        let is_last = index + 1 == messages.len();
+        let mut ends = self.ends.iter();
+        let token = ends.find(|token| match is_last {
+            true => rest.trim() == token.as_str(),
+            false => ended(end).is_none() && rest[blank..].starts_with(token.as_str()),
+        });
+        end += token.map_or(0, |token| blank + token.len());
         let mut solid_end = solid(end);
         if !self.policy.ending
             && let Some(token) = ended(end)
@@ -156,5 +173,15 @@ impl Borders<'_> {
             span: start..solid_end.max(start),
             region: region.unwrap_or(before..end),
         })
+    }
+
+    /// Where the value begins within which a place lies, unless it stands in the template as it is.
+    fn value_at(&self, trace: &Trace, place: usize) -> Option<usize> {
+        let after = trace
+            .writings
+            .partition_point(|writing| writing.range.end <= place);
+        let writing = trace.writings.get(after)?;
+        let is_literal = self.outline.pieces.get(writing.piece)?.literal.is_some();
+        (writing.range.start < place && !is_literal).then_some(writing.range.start)
     }
 }

@@ -59,6 +59,9 @@ pub(super) struct Sightings {
     closed: Vec<bool>,
 }
 
+/// What has been seen at least once in so many times is no exception.
+const LEAST_SHARE: usize = 5;
+
 /// So many sightings of a piece are enough.
 const MAX_SEEN: usize = 400;
 
@@ -135,7 +138,13 @@ fn label(seen: &[Seen], is_literal: bool) -> Label {
         kind,
         is_shared: false,
     };
-    let Some(class) = most_common(&own).or_else(|| most_common(&others)) else {
+    let inside = own.iter().filter(|seen| seen.class == Class::Inside).count();
+    // Nothing that the model writes may be lost: what is sometimes its own, and sometimes a prompt's, is its own.
+    let class = match inside * LEAST_SHARE >= own.len() && inside > 0 {
+        true => Some(Class::Inside),
+        false => most_common(&own).or_else(|| most_common(&others)),
+    };
+    let Some(class) = class else {
         return plain(Kind::Unseen);
     };
     let other_class = most_common(&others);
@@ -205,8 +214,9 @@ fn behind(own: &[&Seen]) -> Kind {
         tail = tail.filter(|tail| text[*end..] == **tail);
     }
     let tail = match tail {
+        // White space alone is not worth a cut.
+        _ if parts.iter().all(|(text, _, end)| text[*end..].trim().is_empty()) => 0,
         Some(tail) => tail.chars().count(),
-        None if parts.iter().all(|(text, _, end)| text[*end..].trim().is_empty()) => 0,
         None => return Kind::Unclear,
     };
     let is_first = |(text, start, _): &(&str, usize, usize)| text.find(header) == Some(start - header.len());

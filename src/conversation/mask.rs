@@ -1,5 +1,6 @@
 //! The marking of a template, its proof, and the masks that it makes.
 
+use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 
@@ -65,6 +66,9 @@ pub struct MarkingProof {
     pub known: usize,
     /// Those of them in which the tags enclose just that, white space aside.
     pub same_spans: usize,
+    /// Those in which they enclose that, and what a prompt ends with: where the template writes that again amid a
+    /// turn, there is no telling one from the other.
+    pub with_prompt: usize,
 }
 
 /// A conversation with what of it the model writes.
@@ -157,16 +161,24 @@ impl Marking {
         let turn = &analysis.findings.turn;
         let ends = turn.ends.iter().filter(|end| !asked.contains(end.as_str()));
         let borders = Borders {
+            outline: &outline,
             renderer: &renderer,
             policy,
             headers: &turn.headers,
             ends: ends.cloned().collect(),
+            prefills_in_part: Cell::new(false),
         };
-        let known: Vec<Option<Vec<Turn>>> = probes
-            .iter()
-            .zip(&traces)
-            .map(|(probe, trace)| borders.turns(&probe.conversation, trace))
-            .collect();
+        let look = |kinds: &[Kind]| -> Vec<Option<Vec<Turn>>> {
+            let looked_at = probes.iter().zip(&traces);
+            let turns = looked_at.map(|(probe, trace)| match kinds.contains(&probe.kind) {
+                true => borders.turns(&probe.conversation, trace),
+                false => None,
+            });
+            turns.collect()
+        };
+        // What one turn shows of prompts counts for all.
+        look(&[Kind::Plain]);
+        let known = look(&[Kind::Plain, Kind::Parts, Kind::Switched]);
         let labels = {
             let mut sightings = Sightings::new(&outline);
             for kind in [Kind::Plain, Kind::Parts, Kind::Switched] {
@@ -336,33 +348,53 @@ fn proof(
                     false => !covered.touches(&range),
                 };
                 if !is_right {
-                    return Err(wrong_side(&rendering.text, &range, message.is_assistant));
+                    return Err(wrong_side(&rendering.text, range.start, message.is_assistant));
                 }
             }
         }
         if let (Some(turns), Kind::Plain) = (turns, probe.kind) {
             proof.known += 1;
             let spans = turns.iter().map(|turn| turn.span.clone()).collect();
-            match covered.is_like(&Covered(spans), &rendering.text) {
-                true => proof.same_spans += 1,
-                false => {
-                    differs.get_or_insert_with(|| rendering.text.clone());
+            let spans = Covered(spans);
+            let prompts = turns.iter().map(|turn| turn.region.start..turn.span.start);
+            let prompts = Covered(prompts.collect());
+            let found = covered.places(&rendering.text);
+            let expected = spans.places(&rendering.text);
+            if found == expected {
+                proof.same_spans += 1;
+                continue;
+            }
+            let missing = expected.iter().find(|place| found.binary_search(place).is_err());
+            let beyond = found.iter().find(|place| {
+                let place = **place..**place + 1;
+                !spans.touches(&place) && !prompts.touches(&place)
+            });
+            match missing.or(beyond) {
+                None => proof.with_prompt += 1,
+                Some(at) => {
+                    let is_missing = missing.is_some();
+                    differs.get_or_insert_with(|| wrong_side(&rendering.text, *at, is_missing));
                 }
             }
         }
     }
-    match proof.known > 0 && 2 * proof.same_spans >= proof.known {
-        true => Ok(proof),
-        false => Err("what the model writes differs from one conversation to another".to_owned()),
+    let agree = proof.same_spans + proof.with_prompt;
+    match differs {
+        // Whoever reads the reason sees where.
+        Some(why) if MOST_DIFFERING * (proof.known - agree) > proof.known => Err(why),
+        _ => Ok(proof),
     }
 }
 
-fn wrong_side(text: &str, range: &Range<usize>, is_assistant: bool) -> String {
-    let line = |text: &str| text.rsplit('\n').next().unwrap_or_default().to_owned();
-    let before = line(&text[..range.start]);
-    match is_assistant {
-        true => format!("what the assistant says behind {before:?} is not enclosed"),
-        false => format!("what others say behind {before:?} is enclosed"),
+/// One in so many conversations may be marked otherwise.
+const MOST_DIFFERING: usize = 10;
+
+fn wrong_side(text: &str, at: usize, is_missing: bool) -> String {
+    let before: Vec<char> = text[..at].chars().rev().take(40).collect();
+    let before: String = before.into_iter().rev().collect();
+    match is_missing {
+        true => format!("what the model writes behind {before:?} would not be enclosed"),
+        false => format!("what others write behind {before:?} would be enclosed"),
     }
 }
 
@@ -397,17 +429,15 @@ impl Covered {
         spans.any(|span| span.start < range.end && range.start < span.end)
     }
 
-    /// Whether both are the same but for white space.
-    fn is_like(&self, other: &Covered, text: &str) -> bool {
-        let solid = |covered: &Covered| -> Vec<usize> {
-            let spans = covered.0.iter().filter_map(|span| Some((span.start, text.get(span.clone())?)));
-            let places = spans.flat_map(|(start, text)| {
-                let places = text.char_indices().filter(|(_, c)| !c.is_whitespace());
-                places.map(move |(at, _)| start + at)
-            });
-            places.collect()
-        };
-        solid(self) == solid(other)
+    /// Where all that is covered begins, character by character, but for white space.
+    fn places(&self, text: &str) -> Vec<usize> {
+        let spans = self.0.iter();
+        let spans = spans.filter_map(|span| Some((span.start, text.get(span.clone())?)));
+        let places = spans.flat_map(|(start, text)| {
+            let places = text.char_indices().filter(|(_, c)| !c.is_whitespace());
+            places.map(move |(at, _)| start + at)
+        });
+        places.collect()
     }
 }
 

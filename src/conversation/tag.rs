@@ -25,10 +25,6 @@ pub(super) fn tagged(outline: &Outline, labels: &[Label], which: usize) -> Resul
             let what = "what is printed here is partly the model's, and it can't be told which part";
             return Err(at_line(&outline.jinja, piece.range.start, what));
         }
-        if label.is_shared && piece.loop_names.is_empty() {
-            let what = "what is printed here for all roles stands in no loop that knows the role";
-            return Err(at_line(&outline.jinja, piece.range.start, what));
-        }
     }
     let mut writer = Writer {
         outline,
@@ -116,8 +112,9 @@ impl<'a> Writer<'a> {
     /// Asks whether a message is the assistant's.
     fn condition(&self, number: usize) -> String {
         let names = &self.outline.pieces[number].loop_names;
+        // What stands in no loop stands behind the last message.
         let name = names.get(self.which).or(names.first());
-        let name = name.map_or("message", String::as_str);
+        let name = name.map_or("messages[-1]", String::as_str);
         format!("{name}['role'] == 'assistant'")
     }
 

@@ -279,8 +279,15 @@ fn tag(args: &Args, template: &ChatTemplate, marking: &Marking) -> Result<(), Fa
         true => super::print_error(format_args!("{}: it has tags already\n", template.name)),
         false => super::print_error(format_args!(
             "{}: {} conversations render to the same text with tags; in {} of {} the tags enclose \
-             just what the model writes\n",
-            template.name, proof.same_text, proof.same_spans, proof.known
+             just what the model writes{}\n",
+            template.name,
+            proof.same_text,
+            proof.same_spans,
+            proof.known,
+            match proof.with_prompt {
+                0 => String::new(),
+                count => format!(", in {count} also the end of the prompt"),
+            }
         )),
     }
     Ok(())
