@@ -26,8 +26,10 @@ pub(super) struct Borders<'a> {
     pub(super) policy: MaskPolicy,
     /// The texts after which a turn begins.
     pub(super) headers: &'a [String],
-    /// The tokens that end a turn. None that also stands where nothing has ended.
-    pub(super) ends: Vec<String>,
+    /// The tokens that end a turn.
+    pub(super) ends: &'a [String],
+    /// A question, as it is written alone.
+    pub(super) question: String,
     /// Whether some turn begins with a part of what prompts write of turns, and goes on otherwise. Then all of
     /// that is the model's: else it would be so in one turn and not in another.
     pub(super) prefills_in_part: Cell<bool>,
@@ -97,6 +99,8 @@ impl Borders<'_> {
         let headers = self.headers.iter();
         let ends = headers.filter_map(|header| Some(ahead.rfind(header.as_str())? + header.len()));
         let header_end = ends.filter(|end| *end <= prompted).max().map(|end| before + end);
+        let own = &messages[index].words;
+        let own_first = first(own, tail).map(|at| before + at);
         if let Some(end) = header_end {
             let prefilled = !text[end..start].trim().is_empty();
             if prefilled && prompted < ahead.len() {
@@ -107,6 +111,12 @@ impl Borders<'_> {
             }
             // What is written as one is not cut for this.
             start = self.value_at(trace, start).filter(|value| *value >= end).unwrap_or(start);
+        } else if prompted < ahead.len() {
+            // Before the header, a prompt is written otherwise than a conversation that goes on.
+            let until = &text[before..own_first.unwrap_or(before)];
+            let headers = self.headers.iter().filter(|header| !header.trim().is_empty());
+            let ends = headers.filter_map(|header| Some(until.find(header.as_str())? + header.len()));
+            start = ends.min().map_or(start, |end| before + end);
         }
         if self.policy.header {
             let unprompted = self.rendered(&conversation.before(index, false))?;
@@ -115,8 +125,6 @@ impl Borders<'_> {
         let next = messages[index + 1..]
             .iter()
             .find_map(|message| Some(before + first(&message.words, tail)?));
-        let own = &messages[index].words;
-        let own_first = first(own, tail).map(|at| before + at);
         let own_last = last(own, &text[..next.unwrap_or(text.len())]);
         let own_last = own_last.filter(|place| place.range.start >= before);
         let anchor = own_first.unwrap_or(start);
@@ -124,7 +132,7 @@ impl Borders<'_> {
         let around = trace.turns.iter().filter(|turn| {
             turn.start >= before && turn.start <= start.min(anchor) && turn.end >= said.max(anchor + 1)
         });
-        let region = around.max_by_key(|turn| turn.len()).cloned();
+        let mut region = around.max_by_key(|turn| turn.len()).cloned();
         let mut end = match &region {
             Some(region) if next.is_none_or(|next| next >= region.end) => region.end,
             // The next message begins before the template is done with this one.
@@ -158,9 +166,17 @@ impl Borders<'_> {
         let mut ends = self.ends.iter();
         let token = ends.find(|token| match is_last {
             true => rest.trim() == token.as_str(),
-            false => ended(end).is_none() && rest[blank..].starts_with(token.as_str()),
+            // What a question has, too, ends no turn of the assistant.
+            false => {
+                ended(end).is_none()
+                    && rest[blank..].starts_with(token.as_str())
+                    && !self.question.contains(token.as_str())
+            }
         });
         end += token.map_or(0, |token| blank + token.len());
+        if let Some(region) = &mut region {
+            region.end = region.end.max(end);
+        }
         let mut solid_end = solid(end);
         if !self.policy.ending
             && let Some(token) = ended(end)

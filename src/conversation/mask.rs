@@ -66,9 +66,9 @@ pub struct MarkingProof {
     pub known: usize,
     /// Those of them in which the tags enclose just that, white space aside.
     pub same_spans: usize,
-    /// Those in which they enclose that, and what a prompt ends with: where the template writes that again amid a
-    /// turn, there is no telling one from the other.
-    pub with_prompt: usize,
+    /// Those in which they also enclose more of what is written for the same messages, such as a header that
+    /// the template writes again amid a turn: one can't be told from the other.
+    pub with_more: usize,
 }
 
 /// A conversation with what of it the model writes.
@@ -154,18 +154,16 @@ impl Marking {
         let renderer = prepared.renderer()?;
         let probes = probes(&renderer, conversations(&analysis.prober));
         let (outline, traces) = traced(&template.jinja, &probes).map_err(MaskError::Untaggable)?;
-        // What a question alone is written with ends no turn.
-        let asked = probes.iter().map(|probe| probe.conversation.before(1, false));
-        let asked = asked.filter_map(|input| renderer.render(&input).ok()).next();
-        let asked = asked.map_or(String::new(), |rendering| rendering.text);
+        let questions = probes.iter().map(|probe| probe.conversation.before(1, false));
+        let question = questions.filter_map(|input| renderer.render(&input).ok()).next();
         let turn = &analysis.findings.turn;
-        let ends = turn.ends.iter().filter(|end| !asked.contains(end.as_str()));
         let borders = Borders {
             outline: &outline,
             renderer: &renderer,
             policy,
             headers: &turn.headers,
-            ends: ends.cloned().collect(),
+            ends: &turn.ends,
+            question: question.map_or(String::new(), |rendering| rendering.text),
             prefills_in_part: Cell::new(false),
         };
         let look = |kinds: &[Kind]| -> Vec<Option<Vec<Turn>>> {
@@ -192,13 +190,17 @@ impl Marking {
             sightings.labels(&outline)
         };
         let mut refusal = None;
-        for which in 0..MAX_LOOPS {
-            let tried = tagged(&outline, &labels, which)
-                .and_then(|tagged| Ok((proof(&tagged, &probes, &known)?, tagged)));
-            match tried {
-                Ok((proof, tagged)) => return Ok(marking(tagged, proof)),
-                Err(why) => {
-                    refusal.get_or_insert(why);
+        for never_empty in [false, true] {
+            for which in 0..MAX_LOOPS {
+                let tried = tagged(&outline, &labels, which, never_empty)
+                    .and_then(|tagged| Ok((proof(&tagged, &probes, &known)?, tagged)));
+                match tried {
+                    // Around nothing, there need be no tags.
+                    Ok(((_, true), _)) if !never_empty => break,
+                    Ok(((proof, _), tagged)) => return Ok(marking(tagged, proof)),
+                    Err(why) => {
+                        refusal.get_or_insert(why);
+                    }
                 }
             }
         }
@@ -319,16 +321,17 @@ fn traced(jinja: &str, probes: &[Probed]) -> Result<(Outline, Vec<Trace>), Strin
     Err("it can't be followed what of the template writes what".to_owned())
 }
 
-/// Tries tags on all conversations.
+/// Tries tags on all conversations; and says whether they enclose nothing where others speak.
 fn proof(
     tagged: &str,
     probes: &[Probed],
     known: &[Option<Vec<Turn>>],
-) -> Result<MarkingProof, String> {
+) -> Result<(MarkingProof, bool), String> {
     let prepared = ChatTemplate::from_jinja(tagged).prepare();
     let renderer = prepared.renderer().map_err(|error| error.to_string())?;
     let mut proof = MarkingProof::default();
     let mut differs = None;
+    let mut encloses_nothing = false;
     for (probe, turns) in probes.iter().zip(known) {
         let rendering = renderer.render(&probe.conversation.input);
         let rendering = rendering.map_err(|error| error.to_string())?;
@@ -356,8 +359,14 @@ fn proof(
             proof.known += 1;
             let spans = turns.iter().map(|turn| turn.span.clone()).collect();
             let spans = Covered(spans);
-            let prompts = turns.iter().map(|turn| turn.region.start..turn.span.start);
-            let prompts = Covered(prompts.collect());
+            let regions = turns.iter().map(|turn| turn.region.clone());
+            let regions = Covered(regions.collect());
+            let mut empty = rendering.generated.iter().filter(|range| range.is_empty());
+            encloses_nothing |= empty.any(|range| {
+                let mut places = rendering.text.char_indices().map(|(at, _)| at);
+                let at = places.nth(range.start).unwrap_or(rendering.text.len());
+                !regions.touches(&(at.saturating_sub(1)..at + 1))
+            });
             let found = covered.places(&rendering.text);
             let expected = spans.places(&rendering.text);
             if found == expected {
@@ -367,10 +376,10 @@ fn proof(
             let missing = expected.iter().find(|place| found.binary_search(place).is_err());
             let beyond = found.iter().find(|place| {
                 let place = **place..**place + 1;
-                !spans.touches(&place) && !prompts.touches(&place)
+                !spans.touches(&place) && !regions.touches(&place)
             });
             match missing.or(beyond) {
-                None => proof.with_prompt += 1,
+                None => proof.with_more += 1,
                 Some(at) => {
                     let is_missing = missing.is_some();
                     differs.get_or_insert_with(|| wrong_side(&rendering.text, *at, is_missing));
@@ -378,11 +387,11 @@ fn proof(
             }
         }
     }
-    let agree = proof.same_spans + proof.with_prompt;
+    let agree = proof.same_spans + proof.with_more;
     match differs {
         // Whoever reads the reason sees where.
         Some(why) if MOST_DIFFERING * (proof.known - agree) > proof.known => Err(why),
-        _ => Ok(proof),
+        _ => Ok((proof, encloses_nothing)),
     }
 }
 

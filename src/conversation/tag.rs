@@ -14,12 +14,18 @@ const CLOSE: &str = "endgeneration";
 /// The template with tags.
 ///
 /// `which` chooses among the names of the loops around something that is written for all roles: it is asked for the
-/// role of the message that has this name.
+/// role of the message that has this name. With `never_empty`, tags stand within blocks that may write nothing, and not
+/// around them.
 ///
 /// # Errors
 ///
 /// Where tags can't be written, and why.
-pub(super) fn tagged(outline: &Outline, labels: &[Label], which: usize) -> Result<String, String> {
+pub(super) fn tagged(
+    outline: &Outline,
+    labels: &[Label],
+    which: usize,
+    never_empty: bool,
+) -> Result<String, String> {
     for (piece, label) in outline.pieces.iter().zip(labels) {
         if label.kind == Kind::Unclear {
             let what = "what is printed here is partly the model's, and it can't be told which part";
@@ -30,6 +36,7 @@ pub(super) fn tagged(outline: &Outline, labels: &[Label], which: usize) -> Resul
         outline,
         labels,
         which,
+        never_empty,
         edits: Edits::default(),
     };
     writer.list(&outline.nodes, &[]);
@@ -96,6 +103,7 @@ struct Writer<'a> {
     outline: &'a Outline,
     labels: &'a [Label],
     which: usize,
+    never_empty: bool,
     edits: Edits,
 }
 
@@ -378,6 +386,19 @@ impl<'a> Writer<'a> {
             // Tags keep what is set between them to themselves.
             let mut is_done = true;
             for run in &runs {
+                let writes = |unit: &Unit<'_>| {
+                    let is_block = matches!(unit.place, Place::Node(Node::Block(_)));
+                    unit.cover == Cover::Inside && !is_block
+                };
+                if self.never_empty && !units[run.clone()].iter().any(writes) {
+                    for unit in &mut units[run.clone()] {
+                        if unit.cover == Cover::Inside {
+                            unit.cover = Cover::Mixed;
+                        }
+                    }
+                    is_done = false;
+                    continue;
+                }
                 let end = match units[run.end - 1].place {
                     Place::Node(node) => node.range().end,
                     Place::Text(number, _) => texts[number].text.range.end,

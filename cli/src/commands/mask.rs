@@ -284,9 +284,9 @@ fn tag(args: &Args, template: &ChatTemplate, marking: &Marking) -> Result<(), Fa
             proof.same_text,
             proof.same_spans,
             proof.known,
-            match proof.with_prompt {
+            match proof.with_more {
                 0 => String::new(),
-                count => format!(", in {count} also the end of the prompt"),
+                count => format!(", and in {count} more of the same messages"),
             }
         )),
     }
