@@ -24,7 +24,7 @@ use std::path::Path;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
-use unjinja::conversation::{MaskError, MaskPolicy, Marking, Masked, Unmasked};
+use unjinja::conversation::{Marking, MaskError, MaskPolicy, Masked, Unmasked};
 use unjinja::{Object, Value, json};
 
 fn marking(template: &ChatTemplate) -> Result<Marking, MaskError> {
@@ -66,9 +66,16 @@ fn gallery() -> Vec<(String, ChatTemplate)> {
     let files = fs::read_dir(folder).expect("the gallery is there");
     let files = files.map(|file| file.expect("the gallery can be read").path());
     let mut templates: Vec<(String, ChatTemplate)> = files
-        .filter(|path| path.extension().is_some_and(|extension| extension == "jinja"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "jinja")
+        })
         .map(|path| {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let name = path
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             let jinja = fs::read_to_string(path).expect("the template can be read");
             let mut template = ChatTemplate::from_jinja(jinja);
             template.bos_token = Some("<s>".to_owned());
@@ -201,9 +208,18 @@ fn what_people_differ_on_is_on_the_side_that_was_asked_for() {
     for (policy, expected) in [
         (default(), "</think>B<end>"),
         (policy(|policy| policy.ending = false), "</think>B"),
-        (policy(|policy| policy.white_space = true), "</think>B<end>\n"),
-        (policy(|policy| policy.prefilled = true), "<think></think>B<end>"),
-        (policy(|policy| policy.header = true), "<assistant>\n<think></think>B<end>"),
+        (
+            policy(|policy| policy.white_space = true),
+            "</think>B<end>\n",
+        ),
+        (
+            policy(|policy| policy.prefilled = true),
+            "<think></think>B<end>",
+        ),
+        (
+            policy(|policy| policy.header = true),
+            "<assistant>\n<think></think>B<end>",
+        ),
     ] {
         let marking = Marking::of(&template, &RenderInput::default(), policy);
         let marking = marking.expect("tags can be written");
@@ -219,7 +235,10 @@ fn what_a_training_would_miss_is_told() {
     let template = ChatTemplate::from_jinja(PLAIN);
     let marking = marking(&template).expect("tags can be written");
     for (messages, expected) in [
-        (r#"[{"role": "user", "content": "A"}]"#, vec![Unmasked::Everything]),
+        (
+            r#"[{"role": "user", "content": "A"}]"#,
+            vec![Unmasked::Everything],
+        ),
         (
             r#"[{"role": "user", "content": "A"}, {"role": "assistant", "content": "B", "tool_calls": [
                 {"function": {"name": "f", "arguments": {"a": 1}}}]}]"#,
@@ -261,13 +280,21 @@ fn formats_that_were_made_up_are_tagged() {
                 continue;
             };
             let content = case.content.unwrap_or_default().trim();
-            let is_whole = masked.spans.texts(&masked.text).any(|text| text.contains(content));
+            let is_whole = masked
+                .spans
+                .texts(&masked.text)
+                .any(|text| text.contains(content));
             if masked.text.contains(content) && !is_whole {
                 failed.push(format!("{number}, {}: {}", case.name, shown(&masked)));
             }
         }
     }
-    assert!(failed.is_empty(), "{} failed\n{}", failed.len(), failed.join("\n\n"));
+    assert!(
+        failed.is_empty(),
+        "{} failed\n{}",
+        failed.len(),
+        failed.join("\n\n")
+    );
 }
 
 #[test]

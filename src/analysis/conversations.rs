@@ -4,7 +4,7 @@ use crate::chat_template::RenderInput;
 use crate::value::Value;
 
 use super::assistant_turn::{AssistantTurn, ToolCall};
-use super::probe::{Probe, message, result, tool};
+use super::probe::{Probe, Tools, message, result, tool};
 use super::turn_prober::{ThinkingMode, TurnProber};
 
 /// A conversation, with the words in its messages.
@@ -43,9 +43,34 @@ const PLAIN: [&str; 10] = [
     "ut", "ur", "utut", "urut", "utur", "urur", "utu", "uru", "ututut", "urutur",
 ];
 const WITH_CALLS: [&str; 28] = [
-    "ut", "ur", "utur", "uc", "uk", "uq", "ua", "up", "ub", "uco", "ucot", "ukot", "uqot", "uaot",
-    "upot", "ubot", "ucor", "uqor", "ucotut", "uqorur", "uqoqor", "ucocot", "utucot", "uruqor",
-    "upotut", "ucotu", "uaobor", "utupoaotut",
+    "ut",
+    "ur",
+    "utur",
+    "uc",
+    "uk",
+    "uq",
+    "ua",
+    "up",
+    "ub",
+    "uco",
+    "ucot",
+    "ukot",
+    "uqot",
+    "uaot",
+    "upot",
+    "ubot",
+    "ucor",
+    "uqor",
+    "ucotut",
+    "uqorur",
+    "uqoqor",
+    "ucocot",
+    "utucot",
+    "uruqor",
+    "upotut",
+    "ucotu",
+    "uaobor",
+    "utupoaotut",
 ];
 
 /// Conversations of all kinds, in the form in which the template takes them.
@@ -115,8 +140,9 @@ pub(crate) fn conversation(
                     _ => 0,
                 };
                 let calls = names.iter().take(called);
-                let calls = calls
-                    .map(|name| ToolCall::new(name, [(key.clone(), word("value").as_str().into())]));
+                let calls = calls.map(|name| {
+                    ToolCall::new(name, [(key.clone(), word("value").as_str().into())])
+                });
                 turn.calls = calls.collect();
                 messages.push(prober.message(&turn));
             }
@@ -128,7 +154,9 @@ pub(crate) fn conversation(
     }
     let mut probe = Probe::of(messages);
     if with_tools {
-        probe = probe.tools(names.iter().map(|name| tool(name, "A tool", &key)));
+        probe = probe.tools(Tools::of(
+            names.iter().map(|name| tool(name, "A tool", &key)),
+        ));
     }
     for (name, value) in prober.switched(mode) {
         probe = probe.variable(&name, value);

@@ -79,7 +79,8 @@ mod statement;
 pub use assumed::{AssumedVariable, PlainValue};
 pub use call_shape::{CallBody, CallKeys, CallShape, Slot, Tagged};
 pub use capabilities::{
-    Answer, Capabilities, Departure, Follower, GenerationPrompt, Outcome, PrefixKept, Thinking, Topic,
+    Answer, Capabilities, Departure, Follower, GenerationPrompt, Outcome, PrefixKept, Thinking,
+    Topic,
 };
 pub use certainty::Certainty;
 pub use content::ContentShape;

@@ -102,7 +102,11 @@ pub(crate) fn outline(jinja: &str) -> Result<Vec<Node>, String> {
     let (nodes, end) = parser.body(0)?;
     match end {
         None => Ok(nodes),
-        Some(tag) => Err(at_line(jinja, tag.range.start, "a block ends that has not begun")),
+        Some(tag) => Err(at_line(
+            jinja,
+            tag.range.start,
+            "a block ends that has not begun",
+        )),
     }
 }
 
@@ -272,14 +276,27 @@ fn operands(jinja: &str, tokens: &Tokens<'_>) -> Vec<Operand> {
             }
             // A sign stands at the beginning, or behind another operator.
             Token::Plus | Token::Tilde if depth == 0 && index > 0 => cuts.push(index),
-            Token::Minus | Token::Mul | Token::Div | Token::FloorDiv | Token::Pow | Token::Mod
-            | Token::Eq | Token::Ne | Token::Gt | Token::Gte | Token::Lt | Token::Lte
+            Token::Minus
+            | Token::Mul
+            | Token::Div
+            | Token::FloorDiv
+            | Token::Pow
+            | Token::Mod
+            | Token::Eq
+            | Token::Ne
+            | Token::Gt
+            | Token::Gte
+            | Token::Lt
+            | Token::Lte
             | Token::Comma
             | Token::Ident("if" | "else" | "and" | "or" | "not" | "in" | "is")
                 if depth == 0 =>
             {
                 let range = first.start..last.end;
-                return vec![Operand { range, literal: None }];
+                return vec![Operand {
+                    range,
+                    literal: None,
+                }];
             }
             _ => {}
         }
@@ -289,7 +306,10 @@ fn operands(jinja: &str, tokens: &Tokens<'_>) -> Vec<Operand> {
     for cut in cuts.into_iter().chain([tokens.len()]) {
         if cut == from {
             let range = first.start..last.end;
-            return vec![Operand { range, literal: None }];
+            return vec![Operand {
+                range,
+                literal: None,
+            }];
         }
         operands.push(whole(from, cut));
         from = cut + 1;
@@ -401,8 +421,9 @@ mod tests {
                 Node::Text(text) => out.push(format!("text {:?}", &jinja[text.written.clone()])),
                 Node::Print(print) => {
                     let operands = print.operands.iter();
-                    let operands: Vec<&str> =
-                        operands.map(|operand| &jinja[operand.range.clone()]).collect();
+                    let operands: Vec<&str> = operands
+                        .map(|operand| &jinja[operand.range.clone()])
+                        .collect();
                     out.push(format!("print {}", operands.join(" | ")));
                 }
                 Node::Tag(tag) => out.push(format!("{} {}", tag.keyword, tag.sets.join(","))),
@@ -421,10 +442,7 @@ mod tests {
     fn a_template_is_cut_at_its_tags_and_its_expressions_at_their_operators() {
         for (jinja, expected) in [
             ("a {{- b -}} c", "text \"a\"; print b; text \"c\""),
-            (
-                "{{ 'a' + b ~ c | trim }}",
-                "print 'a' | b | c | trim",
-            ),
+            ("{{ 'a' + b ~ c | trim }}", "print 'a' | b | c | trim"),
             ("{{ a + b if c else d }}", "print a + b if c else d"),
             ("{{ (a + b) ~ f(c + d) }}", "print (a + b) | f(c + d)"),
             ("{{ a - b + c }}", "print a - b + c"),
@@ -459,7 +477,13 @@ mod tests {
             .collect();
         assert_eq!(
             found,
-            [("a", 'a'), ("\\", '\n'), ("\\", '\''), ("\\", 'é'), ("z", 'z')]
+            [
+                ("a", 'a'),
+                ("\\", '\n'),
+                ("\\", '\''),
+                ("\\", 'é'),
+                ("z", 'z')
+            ]
         );
     }
 }

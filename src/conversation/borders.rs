@@ -52,12 +52,19 @@ fn last<'w>(words: &'w [String], text: &str) -> Option<Place<'w>> {
 }
 
 fn first(words: &[String], text: &str) -> Option<usize> {
-    words.iter().filter_map(|word| text.find(word.as_str())).min()
+    words
+        .iter()
+        .filter_map(|word| text.find(word.as_str()))
+        .min()
 }
 
 impl Borders<'_> {
     /// The turns of a conversation, if it can be told of all where they begin and end.
-    pub(super) fn turns(&self, conversation: &ProbeConversation, trace: &Trace) -> Option<Vec<Turn>> {
+    pub(super) fn turns(
+        &self,
+        conversation: &ProbeConversation,
+        trace: &Trace,
+    ) -> Option<Vec<Turn>> {
         let messages = conversation.messages.iter().enumerate();
         let assistant = messages.filter(|(_, message)| message.is_assistant);
         assistant
@@ -98,7 +105,10 @@ impl Borders<'_> {
         let ahead = &prompt[after(&prompt)..];
         let headers = self.headers.iter();
         let ends = headers.filter_map(|header| Some(ahead.rfind(header.as_str())? + header.len()));
-        let header_end = ends.filter(|end| *end <= prompted).max().map(|end| before + end);
+        let header_end = ends
+            .filter(|end| *end <= prompted)
+            .max()
+            .map(|end| before + end);
         let own = &messages[index].words;
         let own_first = first(own, tail).map(|at| before + at);
         if let Some(end) = header_end {
@@ -110,12 +120,19 @@ impl Borders<'_> {
                 start = end;
             }
             // What is written as one is not cut for this.
-            start = self.value_at(trace, start).filter(|value| *value >= end).unwrap_or(start);
+            start = self
+                .value_at(trace, start)
+                .filter(|value| *value >= end)
+                .unwrap_or(start);
         } else if prompted < ahead.len() {
             // Before the header, a prompt is written otherwise than a conversation that goes on.
             let until = &text[before..own_first.unwrap_or(before)];
-            let headers = self.headers.iter().filter(|header| !header.trim().is_empty());
-            let ends = headers.filter_map(|header| Some(until.find(header.as_str())? + header.len()));
+            let headers = self
+                .headers
+                .iter()
+                .filter(|header| !header.trim().is_empty());
+            let ends =
+                headers.filter_map(|header| Some(until.find(header.as_str())? + header.len()));
             start = ends.min().map_or(start, |end| before + end);
         }
         if self.policy.header {
@@ -130,7 +147,9 @@ impl Borders<'_> {
         let anchor = own_first.unwrap_or(start);
         let said = own_last.as_ref().map_or(start, |place| place.range.end);
         let around = trace.turns.iter().filter(|turn| {
-            turn.start >= before && turn.start <= start.min(anchor) && turn.end >= said.max(anchor + 1)
+            turn.start >= before
+                && turn.start <= start.min(anchor)
+                && turn.end >= said.max(anchor + 1)
         });
         let mut region = around.max_by_key(|turn| turn.len()).cloned();
         let mut end = match &region {

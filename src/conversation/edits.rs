@@ -60,7 +60,9 @@ impl Controls {
     /// Those of a tag right behind another one, which treats the white space behind it as that one did.
     pub(super) fn after_tag(jinja: &str, at: usize) -> Controls {
         let before = &jinja[..at];
-        let sign = at.checked_sub(3).and_then(|sign| jinja.as_bytes().get(sign));
+        let sign = at
+            .checked_sub(3)
+            .and_then(|sign| jinja.as_bytes().get(sign));
         let right = match sign {
             Some(b'-') => "-",
             Some(b'+') if !before.ends_with("}}") => "+",

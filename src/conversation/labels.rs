@@ -133,12 +133,16 @@ fn label(seen: &[Seen], is_literal: bool) -> Label {
         true => seen.iter().collect(),
         false => solid,
     };
-    let (own, others): (Vec<&Seen>, Vec<&Seen>) = seen.iter().copied().partition(|seen| seen.is_own);
+    let (own, others): (Vec<&Seen>, Vec<&Seen>) =
+        seen.iter().copied().partition(|seen| seen.is_own);
     let plain = |kind| Label {
         kind,
         is_shared: false,
     };
-    let inside = own.iter().filter(|seen| seen.class == Class::Inside).count();
+    let inside = own
+        .iter()
+        .filter(|seen| seen.class == Class::Inside)
+        .count();
     // Nothing that the model writes may be lost: what is sometimes its own, and sometimes a prompt's, is its own.
     let class = match inside * LEAST_SHARE >= own.len() && inside > 0 {
         true => Some(Class::Inside),
@@ -148,7 +152,8 @@ fn label(seen: &[Seen], is_literal: bool) -> Label {
         return plain(Kind::Unseen);
     };
     let other_class = most_common(&others);
-    let is_shared = class != Class::Outside && other_class == Some(Class::Outside) && !own.is_empty();
+    let is_shared =
+        class != Class::Outside && other_class == Some(Class::Outside) && !own.is_empty();
     if is_blank && is_shared {
         return plain(Kind::Outside);
     }
@@ -172,14 +177,20 @@ fn most_common(seen: &[&Seen]) -> Option<Class> {
     for seen in seen {
         *counts.entry(&seen.class).or_default() += 1;
     }
-    let parts = counts.iter().filter(|(class, _)| matches!(class, Class::Part(_)));
+    let parts = counts
+        .iter()
+        .filter(|(class, _)| matches!(class, Class::Part(_)));
     let parts: usize = parts.map(|(_, count)| count).sum();
-    let whole = counts.iter().filter(|(class, _)| !matches!(class, Class::Part(_)));
+    let whole = counts
+        .iter()
+        .filter(|(class, _)| !matches!(class, Class::Part(_)));
     let whole = whole.max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0)));
     match whole {
         Some((class, count)) if *count >= parts => Some((*class).clone()),
         _ => {
-            let parts = counts.iter().filter(|(class, _)| matches!(class, Class::Part(_)));
+            let parts = counts
+                .iter()
+                .filter(|(class, _)| matches!(class, Class::Part(_)));
             let best = parts.max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0)));
             best.map(|(class, _)| (*class).clone())
         }
@@ -215,11 +226,17 @@ fn behind(own: &[&Seen]) -> Kind {
     }
     let tail = match tail {
         // White space alone is not worth a cut.
-        _ if parts.iter().all(|(text, _, end)| text[*end..].trim().is_empty()) => 0,
+        _ if parts
+            .iter()
+            .all(|(text, _, end)| text[*end..].trim().is_empty()) =>
+        {
+            0
+        }
         Some(tail) => tail.chars().count(),
         None => return Kind::Unclear,
     };
-    let is_first = |(text, start, _): &(&str, usize, usize)| text.find(header) == Some(start - header.len());
+    let is_first =
+        |(text, start, _): &(&str, usize, usize)| text.find(header) == Some(start - header.len());
     match header.is_empty() && tail == 0 || !parts.iter().all(is_first) {
         true => Kind::Unclear,
         false => Kind::Behind {

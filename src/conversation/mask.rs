@@ -143,8 +143,14 @@ impl Marking {
             tagged,
             jinja: template.jinja.clone(),
             plain: prepared.clone(),
-            bos_token: base.bos_token.clone().or_else(|| template.bos_token.clone()),
-            eos_token: base.eos_token.clone().or_else(|| template.eos_token.clone()),
+            bos_token: base
+                .bos_token
+                .clone()
+                .or_else(|| template.bos_token.clone()),
+            eos_token: base
+                .eos_token
+                .clone()
+                .or_else(|| template.eos_token.clone()),
             proof,
         };
         if prepared.marks_generation() {
@@ -154,8 +160,12 @@ impl Marking {
         let renderer = prepared.renderer()?;
         let probes = probes(&renderer, conversations(&analysis.prober));
         let (outline, traces) = traced(&template.jinja, &probes).map_err(MaskError::Untaggable)?;
-        let questions = probes.iter().map(|probe| probe.conversation.before(1, false));
-        let question = questions.filter_map(|input| renderer.render(&input).ok()).next();
+        let questions = probes
+            .iter()
+            .map(|probe| probe.conversation.before(1, false));
+        let question = questions
+            .filter_map(|input| renderer.render(&input).ok())
+            .next();
         let turn = &analysis.findings.turn;
         let borders = Borders {
             outline: &outline,
@@ -351,7 +361,11 @@ fn proof(
                     false => !covered.touches(&range),
                 };
                 if !is_right {
-                    return Err(wrong_side(&rendering.text, range.start, message.is_assistant));
+                    return Err(wrong_side(
+                        &rendering.text,
+                        range.start,
+                        message.is_assistant,
+                    ));
                 }
             }
         }
@@ -373,7 +387,9 @@ fn proof(
                 proof.same_spans += 1;
                 continue;
             }
-            let missing = expected.iter().find(|place| found.binary_search(place).is_err());
+            let missing = expected
+                .iter()
+                .find(|place| found.binary_search(place).is_err());
             let beyond = found.iter().find(|place| {
                 let place = **place..**place + 1;
                 !spans.touches(&place) && !regions.touches(&place)
@@ -425,7 +441,11 @@ impl Covered {
             0
         };
         let ranges = spans.ranges().iter();
-        Covered(ranges.map(|span| place(span.start)..place(span.end)).collect())
+        Covered(
+            ranges
+                .map(|span| place(span.start)..place(span.end))
+                .collect(),
+        )
     }
 
     fn holds(&self, range: &Range<usize>) -> bool {
@@ -487,20 +507,22 @@ fn lacking(renderer: &Renderer<'_>, input: &RenderInput) -> Vec<Unmasked> {
         return Vec::new();
     };
     let covered = Covered::of(&rendering);
-    let found = words.into_iter().filter_map(|(index, is_assistant, is_call, word)| {
-        let Some(at) = rendering.text.find(&word) else {
-            return match (is_assistant, is_call) {
-                (true, true) => Some(Unmasked::CallsDropped(index)),
-                (true, false) => Some(Unmasked::ContentDropped(index)),
-                (false, _) => None,
+    let found = words
+        .into_iter()
+        .filter_map(|(index, is_assistant, is_call, word)| {
+            let Some(at) = rendering.text.find(&word) else {
+                return match (is_assistant, is_call) {
+                    (true, true) => Some(Unmasked::CallsDropped(index)),
+                    (true, false) => Some(Unmasked::ContentDropped(index)),
+                    (false, _) => None,
+                };
             };
-        };
-        let range = at..at + word.len();
-        match is_assistant {
-            true => (!covered.holds(&range)).then_some(Unmasked::Outside(index)),
-            false => covered.touches(&range).then_some(Unmasked::Inside(index)),
-        }
-    });
+            let range = at..at + word.len();
+            match is_assistant {
+                true => (!covered.holds(&range)).then_some(Unmasked::Outside(index)),
+                false => covered.touches(&range).then_some(Unmasked::Inside(index)),
+            }
+        });
     found.collect()
 }
 

@@ -44,5 +44,5 @@ mod tag;
 mod mask;
 mod spans;
 
-pub use mask::{MaskError, Masked, Marking, MarkingProof, Unmasked};
+pub use mask::{Marking, MarkingProof, MaskError, Masked, Unmasked};
 pub use spans::{MaskPolicy, Spans};

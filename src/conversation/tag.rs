@@ -28,7 +28,8 @@ pub(super) fn tagged(
 ) -> Result<String, String> {
     for (piece, label) in outline.pieces.iter().zip(labels) {
         if label.kind == Kind::Unclear {
-            let what = "what is printed here is partly the model's, and it can't be told which part";
+            let what =
+                "what is printed here is partly the model's, and it can't be told which part";
             return Err(at_line(&outline.jinja, piece.range.start, what));
         }
     }
@@ -136,7 +137,9 @@ impl<'a> Writer<'a> {
         }
         let end = nodes.last().map_or(0, |node| node.range().end);
         let behind = |from: usize| -> Vec<Range<usize>> {
-            std::iter::once(from..end.max(from)).chain(after.iter().cloned()).collect()
+            std::iter::once(from..end.max(from))
+                .chain(after.iter().cloned())
+                .collect()
         };
         let runs = self.runs(&mut units, &texts, &prints, &behind);
         for run in runs {
@@ -178,10 +181,16 @@ impl<'a> Writer<'a> {
                     && !part.is_shared
                 {
                     let cover = part.cover;
-                    units.push(Unit { cover, place: Place::Node(node) });
+                    units.push(Unit {
+                        cover,
+                        place: Place::Node(node),
+                    });
                 } else if parts.is_empty() {
                     let cover = Cover::Nothing;
-                    units.push(Unit { cover, place: Place::Node(node) });
+                    units.push(Unit {
+                        cover,
+                        place: Place::Node(node),
+                    });
                 } else {
                     let number = texts.len();
                     units.extend(parts.iter().enumerate().map(|(index, part)| Unit {
@@ -197,7 +206,10 @@ impl<'a> Writer<'a> {
                     && !part.is_shared
                 {
                     let cover = part.cover;
-                    units.push(Unit { cover, place: Place::Node(node) });
+                    units.push(Unit {
+                        cover,
+                        place: Place::Node(node),
+                    });
                 } else {
                     let number = prints.len();
                     units.extend(parts.iter().enumerate().map(|(index, part)| Unit {
@@ -219,11 +231,17 @@ impl<'a> Writer<'a> {
         let all = match node {
             Node::Text(text) => {
                 let parts = self.text_parts(text);
-                parts.iter().map(|part| cover_of(part.cover, part.is_shared)).collect()
+                parts
+                    .iter()
+                    .map(|part| cover_of(part.cover, part.is_shared))
+                    .collect()
             }
             Node::Print(print) => {
                 let parts = self.print_parts(print);
-                parts.iter().map(|part| cover_of(part.cover, part.is_shared)).collect()
+                parts
+                    .iter()
+                    .map(|part| cover_of(part.cover, part.is_shared))
+                    .collect()
             }
             // What jumps out of a loop can't be enclosed without it.
             Node::Tag(tag) if matches!(tag.keyword.as_str(), "break" | "continue") => {
@@ -328,7 +346,8 @@ impl<'a> Writer<'a> {
                             true => Cover::Inside,
                             false => Cover::Outside,
                         };
-                        let mut part = part(text, cover, if index == 0 { own() } else { String::new() });
+                        let mut part =
+                            part(text, cover, if index == 0 { own() } else { String::new() });
                         part.is_shared = label.is_shared;
                         part
                     })
@@ -524,7 +543,10 @@ impl<'a> Writer<'a> {
         let mut out = String::new();
         let mut index = 0;
         while index <= last {
-            let shared = cut.parts[index..].iter().take_while(|part| part.is_shared).count();
+            let shared = cut.parts[index..]
+                .iter()
+                .take_while(|part| part.is_shared)
+                .count();
             if shared > 0 {
                 let outer = Controls {
                     left: match index {

@@ -172,7 +172,10 @@ fn join(node: &mut Node) {
                 && print.operands.len() > 1
             {
                 let range = first.range.start..last.range.end;
-                print.operands = vec![Operand { range, literal: None }];
+                print.operands = vec![Operand {
+                    range,
+                    literal: None,
+                }];
             }
         }
         Node::Block(block) => block.bodies.iter_mut().flatten().for_each(join),
@@ -302,7 +305,11 @@ mod tests {
             let noting = prepare(&outline);
             let trace = trace(&noting.renderer().unwrap(), &input).unwrap();
             assert_eq!(trace.text, template.render(&input).unwrap().text, "{jinja}");
-            let written: String = trace.writings.iter().map(|w| &trace.text[w.range.clone()]).collect();
+            let written: String = trace
+                .writings
+                .iter()
+                .map(|w| &trace.text[w.range.clone()])
+                .collect();
             assert_eq!(written, trace.text, "{jinja}");
             for writing in &trace.writings {
                 if let Some(literal) = &outline.pieces[writing.piece].literal {

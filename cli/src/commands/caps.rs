@@ -1,7 +1,7 @@
 //! `unjinja caps`: what a chat template can do.
 
-use unjinja::analysis::{Capabilities, Follower, Outcome, PrefixKept, Topic};
 use unjinja::Value;
+use unjinja::analysis::{Capabilities, Follower, Outcome, PrefixKept, Topic};
 use unjinja::json;
 
 use super::report::Format;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use unjinja::chat_template::{ChatTemplate, RenderInput, Source};
-use unjinja::conversation::{MaskError, MaskPolicy, Marking, Masked, Unmasked};
+use unjinja::conversation::{Marking, MaskError, MaskPolicy, Masked, Unmasked};
 use unjinja::{Object, Value, json};
 
 use super::jsonl::Reply;
@@ -80,7 +80,13 @@ pub(crate) struct Args {
     tag: bool,
 
     /// With `--tag`: write it to a file (`-` is standard output)
-    #[arg(short, long, value_name = "FILE", requires = "tag", conflicts_with = "write")]
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        requires = "tag",
+        conflicts_with = "write"
+    )]
     output: Option<PathBuf>,
 
     /// With `--tag`: write it into the file that the chat template came from
@@ -148,7 +154,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return tag(args, &template, &marking);
     }
     let Some(messages) = &args.messages else {
-        return Err(Failure::Input("give a conversation with `--messages`".into()));
+        return Err(Failure::Input(
+            "give a conversation with `--messages`".into(),
+        ));
     };
     let given = input::read_json(messages)?;
     let input = RenderInput {
@@ -268,7 +276,10 @@ fn tag(args: &Args, template: &ChatTemplate, marking: &Marking) -> Result<(), Fa
     } else {
         let source = Source::parse(&args.source).ok();
         let output = Output {
-            sources: source.into_iter().flat_map(|source| source.files()).collect(),
+            sources: source
+                .into_iter()
+                .flat_map(|source| source.files())
+                .collect(),
             force: args.force,
         };
         let path = args.output.as_deref().unwrap_or(Path::new("-"));

@@ -1,7 +1,7 @@
 //! Whether what was rendered stays as it is when a conversation goes on.
 
 use crate::analysis::markers::{boundary, common_prefix};
-use crate::analysis::probe::{Probe, Prober, call, message, object, result, tool, with};
+use crate::analysis::probe::{Probe, Prober, Tools, call, message, object, result, tool, with};
 use crate::chat_template::REASONING_KEYS;
 use crate::json;
 use crate::value::Value;
@@ -83,7 +83,10 @@ pub(super) fn find(prober: &Prober<'_>) -> Vec<PrefixKept> {
             continue;
         };
         let known = found.iter_mut().find(|kept| kept.follower == follower);
-        if known.as_ref().is_some_and(|kept| kept.counterexample.is_some()) {
+        if known
+            .as_ref()
+            .is_some_and(|kept| kept.counterexample.is_some())
+        {
             continue;
         }
         let departure = departure(messages, &before, &after);
@@ -117,11 +120,14 @@ fn departure(messages: Vec<Value>, before: &str, after: &str) -> Option<Departur
 fn rendered(prober: &Prober<'_>, shape: &str) -> Option<(Vec<Value>, String, String)> {
     FORMS.into_iter().find_map(|form| {
         let (messages, last) = messages(shape, form);
-        let offered = shape.contains('o').then(|| tool("lookup", "Looks it up", "key"));
-        let probe = |messages: &[Value]| {
-            Probe::of(messages.iter().cloned()).tools(offered.iter().cloned())
+        let offered = match shape.contains('o') {
+            true => Tools::of([tool("lookup", "Looks it up", "key")]),
+            false => Tools::default(),
         };
-        let before = prober.render(&probe(&messages[..messages.len() - 1])).ok()?;
+        let probe = |messages: &[Value]| Probe::of(messages.iter().cloned()).tools(offered.clone());
+        let before = prober
+            .render(&probe(&messages[..messages.len() - 1]))
+            .ok()?;
         let after = prober.render(&probe(&messages)).ok()?;
         let comes_out = last.iter().all(|word| after.contains(word.as_str()));
         comes_out.then_some((messages, before, after))
