@@ -58,6 +58,23 @@ fn first(words: &[String], text: &str) -> Option<usize> {
         .min()
 }
 
+/// How much of a text another one stands for at its beginning, white space aside.
+fn begins_but_for_blanks(beginning: &str, text: &str) -> Option<usize> {
+    let solid = |c: &(usize, char)| !c.1.is_whitespace();
+    let mut found = text.char_indices().filter(solid);
+    let mut end = 0;
+    for c in beginning.chars().filter(|c| !c.is_whitespace()) {
+        let (at, other) = found.next()?;
+        if other != c {
+            return None;
+        }
+        end = at + c.len_utf8();
+    }
+    let blank = &beginning[beginning.trim_end().len()..];
+    let shared = common_prefix(blank, &text[end..]);
+    Some(end + shared)
+}
+
 impl Borders<'_> {
     /// The turns of a conversation, if it can be told of all where they begin and end.
     pub(super) fn turns(
@@ -111,7 +128,13 @@ impl Borders<'_> {
             .map(|end| before + end);
         let own = &messages[index].words;
         let own_first = first(own, tail).map(|at| before + at);
-        if let Some(end) = header_end {
+        let but_for_blanks = match prompted < ahead.len() {
+            true => begins_but_for_blanks(ahead, tail),
+            false => None,
+        };
+        if let Some(length) = but_for_blanks {
+            start = before + length;
+        } else if let Some(end) = header_end {
             let prefilled = !text[end..start].trim().is_empty();
             if prefilled && prompted < ahead.len() {
                 self.prefills_in_part.set(true);

@@ -149,7 +149,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return jsonl::run(path, false, |case| answer(&args.options, &markings, case));
     }
     let failed = |error: MaskError| Failure::Wrong(format!("{}: {error}", template.name));
-    let marking = Marking::of(&template, &args.options.base(), args.policy()).map_err(failed)?;
+    let marking = Marking::of(&template, &args.options.base(), args.policy());
+    let marking = marking.map_err(|error| match error {
+        MaskError::Render(error) => Failure::Wrong(format!(
+            "{}: {}: {error}",
+            template.name,
+            error.of_question()
+        )),
+        error => failed(error),
+    })?;
     if args.tag {
         return tag(args, &template, &marking);
     }
