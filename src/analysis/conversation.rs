@@ -43,7 +43,7 @@ impl ConversationShape {
         base: &RenderInput,
     ) -> Result<ConversationShape, RenderError> {
         let prepared = template.prepare();
-        let mut analysis = analyze(template, &prepared, base)?;
+        let mut analysis = analyze(template, &prepared, base, &[])?;
         let mut turn = line_up(&mut analysis);
         let prober = &mut analysis.prober;
         let words = CallWords::new(prober);
