@@ -42,6 +42,7 @@
 //! | `format` | how a model writes its turn, as a typed tree | `chat-template` |
 //! | `conversation` | reading whole conversations back from their text | `chat-template` |
 //! | `derive` | working out the response template of a chat template, with its proof | `chat-template` |
+//! | `conversation` | what of a conversation the model writes | `chat-template` |
 //! | `lint` | what will hurt about a response template | `chat-template` |
 //! | `files` | reading texts up to a limit | `chat-template` |
 //! | `check` | fixtures, and comparing two response templates | `check` |

@@ -12,6 +12,7 @@ mod input;
 mod jsonl;
 mod lint;
 mod man;
+mod mask;
 mod new;
 mod output;
 mod parse;
@@ -67,6 +68,7 @@ enum Command {
     Tui(tui::Args),
     Render(render::Args),
     Read(read::Args),
+    Mask(mask::Args),
     Caps(caps::Args),
     Schema(schema::Args),
     Completions(completions::Args),
@@ -150,6 +152,7 @@ pub fn main() -> ExitCode {
         Command::Tui(args) => tui::run(&args),
         Command::Render(args) => render::run(&args),
         Command::Read(args) => read::run(&args),
+        Command::Mask(args) => mask::run(&args),
         Command::Caps(args) => caps::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),

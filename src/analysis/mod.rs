@@ -47,6 +47,7 @@ pub(crate) mod assistant_turn;
 pub(crate) mod input_form;
 pub(crate) mod turn_prober;
 
+pub(crate) mod conversations;
 mod turn;
 mod turn_headers;
 
@@ -79,7 +80,10 @@ mod statement;
 
 pub use assumed::{AssumedVariable, PlainValue};
 pub use call_shape::{CallBody, CallKeys, CallShape, Slot, Tagged};
-pub use capabilities::{Answer, Capabilities, GenerationPrompt, Outcome, Thinking, Topic};
+pub use capabilities::{
+    Answer, Capabilities, Departure, Follower, GenerationPrompt, Outcome, PrefixKept, Thinking,
+    Topic,
+};
 pub use certainty::Certainty;
 pub use content::ContentShape;
 pub use evidence::{Evidence, EvidenceRendering};

@@ -389,7 +389,7 @@ impl<'t> Prober<'t> {
     }
 
     /// What the template is given for a probe.
-    fn input(&self, probe: &Probe) -> RenderInput {
+    pub(super) fn input(&self, probe: &Probe) -> RenderInput {
         let mut variables = self.base.variables.clone();
         variables.extend(probe.variables.clone());
         if let Some(Value::Array(messages)) = variables.get("messages") {

@@ -449,15 +449,36 @@ impl<'t> TurnProber<'t> {
 
     fn probe(&self, messages: Vec<Value>, mode: ThinkingMode) -> Probe {
         let mut probe = Probe::of(messages).tools(self.tools.clone());
+        for (name, value) in self.switched(mode) {
+            probe = probe.variable(&name, value);
+        }
+        probe
+    }
+
+    /// The variables that switch thinking, set as a mode has them.
+    pub(super) fn switched(&self, mode: ThinkingMode) -> Vec<(String, bool)> {
         let value = match mode {
-            ThinkingMode::Unset => return probe,
+            ThinkingMode::Unset => return Vec::new(),
             ThinkingMode::On => true,
             ThinkingMode::Off => false,
         };
-        for name in &self.switches {
-            probe = probe.variable(name, value);
-        }
-        probe
+        let names = self.switches.iter();
+        names.map(|name| (name.clone(), value)).collect()
+    }
+
+    /// Whether there are variables that switch thinking.
+    pub(super) fn has_switches(&self) -> bool {
+        !self.switches.is_empty()
+    }
+
+    /// What a probe is rendered with.
+    pub(super) fn input(&self, probe: &Probe) -> RenderInput {
+        self.prober.input(probe)
+    }
+
+    /// The id of a call, in the shape that the template takes.
+    pub(super) fn call_id(&self, name: &str, index: usize) -> String {
+        self.id_shape().id(name, index)
     }
 
     /// The messages before the turn.
