@@ -1,0 +1,285 @@
+//! The turn of a format as a grammar, from where the prompt has left it.
+
+use crate::analysis::markers::first_piece;
+use crate::format::{Format, Node, Slot, Way};
+use crate::response::Tools;
+
+use super::builder::{Builder, until};
+use super::call::{CallRules, Declared};
+use super::expr::{Expr, Tag};
+use super::{Grammar, GrammarError, Reasoning, Request, ToolChoice};
+
+pub(super) fn grammar(
+    format: &Format,
+    tools: &Tools,
+    request: &Request,
+) -> Result<Grammar, GrammarError> {
+    let p = Builder::default();
+    let called = called_tools(tools, &request.tool_choice)?;
+    let mut turn = Turn {
+        p: &p,
+        format,
+        request,
+        calls: Expr::NEVER,
+        openers: Vec::new(),
+    };
+    if let Some(node) = &format.calls
+        && !called.is_empty()
+    {
+        let rules = CallRules::new(&p, &called, request.parallel);
+        turn.openers = rules.openers(node);
+        turn.calls = rules.calls(node);
+    }
+    turn.check_calls(called.is_empty())?;
+    let root = turn.root()?;
+    for gap in &format.gaps {
+        p.warn(format!("it is not known {gap}"));
+    }
+    Ok(p.finish(root).reachable())
+}
+
+/// The tools that may be called.
+fn called_tools(tools: &Tools, choice: &ToolChoice) -> Result<Vec<Declared>, GrammarError> {
+    let mut all: Vec<Declared> = tools.declared().into_iter().map(Declared::new).collect();
+    match choice {
+        ToolChoice::None => all.clear(),
+        ToolChoice::Auto | ToolChoice::Required => {}
+        ToolChoice::Named(name) => {
+            let known = all.iter().map(|tool| tool.name.clone()).collect();
+            all.retain(|tool| tool.name == *name);
+            if all.is_empty() {
+                let name = name.clone();
+                return Err(GrammarError::UnknownTool { name, known });
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// What the turn is made of.
+struct Turn<'a> {
+    p: &'a Builder,
+    format: &'a Format,
+    request: &'a Request,
+    /// The calls of a turn; never if there can be none.
+    calls: Expr,
+    /// What calls begin with.
+    openers: Vec<String>,
+}
+
+impl Turn<'_> {
+    fn needs_calls(&self) -> bool {
+        matches!(
+            self.request.tool_choice,
+            ToolChoice::Required | ToolChoice::Named(_)
+        )
+    }
+
+    /// Sees to it that calls are known if they are asked for.
+    fn check_calls(&self, has_no_tools: bool) -> Result<(), GrammarError> {
+        let fail = |reason: &str| {
+            Err(GrammarError::NoCalls {
+                reason: reason.to_owned(),
+            })
+        };
+        let has_calls = |way: &&Way| way.node.parts().contains(&Node::Calls);
+        let mut with_calls = self.format.ways.iter().filter(has_calls);
+        let is_seen = with_calls.any(|way| way.is_seen);
+        match self.needs_calls() {
+            _ if has_no_tools => match self.needs_calls() {
+                true => fail("there are no tools"),
+                false => Ok(()),
+            },
+            true if self.format.calls.is_none() => fail("its chat template renders none"),
+            true if !is_seen => fail("its chat template only describes them, and renders none"),
+            false if self.format.calls.is_some() && !is_seen => {
+                self.p.warn(
+                    "calls are only described, and never rendered: they may be written otherwise"
+                        .to_owned(),
+                );
+                Ok(())
+            }
+            false if self.format.calls.is_none() => {
+                let warning = "it is not known how this model writes calls: there are none";
+                self.p.warn(warning.to_owned());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn root(&self) -> Result<Expr, GrammarError> {
+        let begun = self.format.begun_by(&self.request.prompt);
+        let ways = self.format.ways.iter();
+        let left: Vec<Vec<Node>> = ways
+            .filter_map(|way| after_prompt(way.node.parts(), begun))
+            .collect();
+        if left.is_empty() {
+            return Err(GrammarError::Begun {
+                begun: begun.to_owned(),
+            });
+        }
+        let fail = |reason: &str| GrammarError::NoTurn {
+            reason: reason.to_owned(),
+        };
+        let thinks = |nodes: &Vec<Node>| nodes.contains(&Node::Slot(Slot::Reasoning));
+        let mut kept = left;
+        match self.request.reasoning {
+            Reasoning::Auto => {}
+            Reasoning::On => kept.retain(thinks),
+            Reasoning::Off => kept.retain(|nodes| !thinks(nodes)),
+        }
+        if kept.is_empty() {
+            return Err(fail(match self.request.reasoning {
+                Reasoning::On => "reasoning is asked for, and no turn behind this prompt has any",
+                _ => "no reasoning is asked for, and every turn behind this prompt has some",
+            }));
+        }
+        kept.retain(|nodes| match nodes.contains(&Node::Calls) {
+            true => !self.calls.is_never(),
+            false => !self.needs_calls(),
+        });
+        if kept.is_empty() {
+            return Err(fail("no turn behind this prompt has calls"));
+        }
+        Ok(Expr::choice(kept.iter().map(|nodes| self.way(nodes))))
+    }
+
+    /// The parts of a turn one after the other.
+    fn way(&self, nodes: &[Node]) -> Expr {
+        let Some(at) = nodes.iter().position(|node| *node == Node::Calls) else {
+            return self.parts(nodes);
+        };
+        // What opens all calls belongs to what a lazy grammar begins with.
+        let section = self.section();
+        let split = (0..=at).find(|split| text_of(&nodes[*split..at]).as_deref() == Some(&section));
+        let (before, calls) = nodes.split_at(split.unwrap_or(at));
+        let calls = self.p.trigger_rule("tool-calls", self.parts(calls));
+        Expr::sequence([self.parts(before), calls])
+    }
+
+    fn parts(&self, nodes: &[Node]) -> Expr {
+        Expr::sequence(nodes.iter().enumerate().map(|(at, node)| match node {
+            Node::Literal(text) => text.as_str().into(),
+            Node::Space(_) => Expr::Space,
+            Node::Slot(Slot::Reasoning) => {
+                let closers = self.markers_after(&nodes[at + 1..]).into_iter();
+                until(closers.chain(self.ends())).tagged(Tag::Reasoning)
+            }
+            Node::Slot(_) => until(self.markers()).tagged(Tag::Content),
+            Node::Calls => self.calls.clone(),
+            // The ways of a turn have no other parts.
+            _ => Expr::Empty,
+        }))
+    }
+
+    /// What stands between a text and the calls in all ways, as far as it is the same.
+    fn section(&self) -> String {
+        let ways = self.format.ways.iter();
+        let texts = ways.filter_map(|way| {
+            let nodes = way.node.parts();
+            let at = nodes.iter().position(|node| *node == Node::Calls)?;
+            let is_text = |node: &&Node| matches!(node, Node::Literal(_) | Node::Space(_));
+            let count = nodes[..at].iter().rev().take_while(is_text).count();
+            Some(nodes[at - count..at].to_vec())
+        });
+        let common = texts.reduce(|one, other| {
+            let pairs = one.iter().rev().zip(other.iter().rev());
+            let same = pairs.take_while(|(a, b)| a == b).count();
+            one[one.len() - same..].to_vec()
+        });
+        let nodes = common.unwrap_or_default();
+        let nodes = &nodes[nodes.iter().take_while(|node| matches!(node, Node::Space(_))).count()..];
+        text_of(nodes).unwrap_or_default()
+    }
+
+    /// What ends turns.
+    fn ends(&self) -> impl Iterator<Item = String> + '_ {
+        let ways = self.format.ways.iter();
+        ways.filter_map(|way| first_marker(way.end.parts()))
+    }
+
+    /// What can't stand in a text, since it begins or ends another part of the turn.
+    fn markers(&self) -> Vec<String> {
+        let mut all: Vec<String> = self.ends().collect();
+        for way in &self.format.ways {
+            let nodes = way.node.parts();
+            for (at, node) in nodes.iter().enumerate() {
+                let is_thought = *node == Node::Slot(Slot::Reasoning);
+                if is_thought || *node == Node::Slot(Slot::Content) {
+                    all.extend(self.markers_after(&nodes[at + 1..]));
+                }
+                if is_thought {
+                    all.extend(first_marker(&nodes[..at]));
+                }
+                if *node == Node::Calls && !self.calls.is_never() {
+                    all.extend(self.openers.iter().cloned());
+                }
+            }
+        }
+        all
+    }
+
+    /// The first marker of what follows a text.
+    fn markers_after(&self, nodes: &[Node]) -> Vec<String> {
+        match nodes.iter().find(|node| !matches!(node, Node::Space(_))) {
+            Some(Node::Calls) => self.openers.clone(),
+            _ => first_marker(nodes).into_iter().collect(),
+        }
+    }
+}
+
+/// The first marker of a row of nodes that begins with a literal.
+fn first_marker(nodes: &[Node]) -> Option<String> {
+    match nodes.iter().find(|node| !matches!(node, Node::Space(_)))? {
+        Node::Literal(text) => first_piece(text).map(str::to_owned),
+        _ => None,
+    }
+}
+
+/// The text of nodes that are nothing else.
+fn text_of(nodes: &[Node]) -> Option<String> {
+    let texts = nodes.iter().map(|node| match node {
+        Node::Literal(text) | Node::Space(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// What is left of a turn behind what the prompt has begun; `None` if it did not begin this turn.
+fn after_prompt(nodes: &[Node], begun: &str) -> Option<Vec<Node>> {
+    let mut rest = begun;
+    for (at, node) in nodes.iter().enumerate() {
+        if rest.trim().is_empty() {
+            return Some(nodes[at..].to_vec());
+        }
+        match node {
+            Node::Space(_) => rest = rest.trim_start(),
+            Node::Literal(text) => {
+                let text = text.as_str();
+                rest = rest.trim_start();
+                match rest.strip_prefix(text) {
+                    Some(after) => rest = after,
+                    None => {
+                        // The prompt may leave off in the middle of it.
+                        let left = text.strip_prefix(rest.trim_end())?;
+                        let left = Node::Literal(left.to_owned());
+                        return Some([vec![left], nodes[at + 1..].to_vec()].concat());
+                    }
+                }
+            }
+            Node::Slot(_) => {
+                let next = nodes[at + 1..].iter().find_map(|node| match node {
+                    Node::Literal(text) => Some(text.as_str()),
+                    _ => None,
+                });
+                match next.and_then(|next| rest.find(next)) {
+                    Some(found) => rest = &rest[found..],
+                    None => return Some(nodes[at..].to_vec()),
+                }
+            }
+            _ => return None,
+        }
+    }
+    rest.trim().is_empty().then(Vec::new)
+}
