@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use super::expr::{CharClass, Chars, Expr, NotAClass, SchemaNode, Tag};
 use super::notation::{Notation, Quotes};
 use super::schema::SchemaRules;
-use super::{Grammar, Rule};
+use super::{Grammar, Rule, remainder};
 use crate::value::Value;
 
 /// Makes the nodes of a grammar, and keeps its rules.
@@ -274,6 +274,11 @@ impl Builder {
         }
     }
 
+    /// What is left of a node behind a text; never if it does not begin with that.
+    pub(super) fn behind(&self, expr: &Expr, text: &str) -> Expr {
+        remainder::behind(expr, text, &self.rules.borrow())
+    }
+
     /// A rule in another form, which is made once and under its own name.
     pub(super) fn second_form(
         &self,
@@ -467,7 +472,11 @@ pub(super) fn until(delimiters: impl IntoIterator<Item = String>) -> Expr {
     all.dedup();
     // What begins with another one is found with that.
     let shorter = all.clone();
-    all.retain(|text| !shorter.iter().any(|s| s != text && text.contains(s.as_str())));
+    all.retain(|text| {
+        !shorter
+            .iter()
+            .any(|s| s != text && text.contains(s.as_str()))
+    });
     match all.is_empty() {
         true => Expr::Rest,
         false => Expr::Until(all),

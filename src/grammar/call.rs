@@ -132,7 +132,9 @@ fn text_behind_name(node: &Node) -> Option<String> {
         Node::Call(inner) => text_behind_name(inner),
         Node::Repetition(repetition) => text_behind_name(&repetition.item),
         Node::Sequence(nodes) => {
-            let at = nodes.iter().position(|node| *node == Node::Slot(Slot::Name))?;
+            let at = nodes
+                .iter()
+                .position(|node| *node == Node::Slot(Slot::Name))?;
             match nodes.get(at + 1)? {
                 Node::Literal(text) | Node::Space(text) => Some(text.clone()),
                 _ => None,
@@ -178,13 +180,11 @@ impl Call<'_> {
             Node::Space(_) => Expr::Space,
             Node::Slot(Slot::Name) => Expr::literal(&self.tool.name).tagged(Tag::ToolName),
             Node::Slot(Slot::Id) => id().tagged(Tag::ToolId),
-            Node::Slot(Slot::Index) => {
-                class(CharClass::ranges([('0', '9')])).repeat(1, Some(4))
-            }
+            Node::Slot(Slot::Index) => class(CharClass::ranges([('0', '9')])).repeat(1, Some(4)),
             Node::Arguments(dialect) => self.arguments(dialect).tagged(Tag::ToolArgs),
             Node::Slot(_) | Node::Value(_) | Node::Calls => Expr::Empty,
-            Node::Sequence(nodes) => Expr::sequence(nodes.iter().enumerate().map(|(at, node)| {
-                match node {
+            Node::Sequence(nodes) => {
+                Expr::sequence(nodes.iter().enumerate().map(|(at, node)| match node {
                     Node::Repetition(repetition) if is_argument(&repetition.item) => {
                         let behind = text_behind(&nodes[at + 1..], None);
                         let behind = match behind.trim().is_empty() {
@@ -194,8 +194,8 @@ impl Call<'_> {
                         self.members(repetition, &behind)
                     }
                     node => self.part(node, follow),
-                }
-            })),
+                }))
+            }
             Node::Choice(all) => Expr::choice(all.iter().map(|node| self.part(node, follow))),
             Node::Optional(node) => self.part(node, follow).optional(),
             Node::Repetition(repetition) if is_argument(&repetition.item) => {
@@ -329,7 +329,11 @@ impl Call<'_> {
             Node::Argument(inner) => self.argument(inner, argument, follow),
             Node::Choice(all) => {
                 let all = all.iter().map(|one| self.argument(one, argument, follow));
-                Expr::choice(all.collect::<Vec<_>>().into_iter().filter(|one| !one.is_never()))
+                Expr::choice(
+                    all.collect::<Vec<_>>()
+                        .into_iter()
+                        .filter(|one| !one.is_never()),
+                )
             }
             Node::Sequence(nodes) => {
                 let ends_raw = |at: usize| matches!(nodes[..at].last(), Some(Node::Value(_)));
@@ -431,8 +435,15 @@ impl Call<'_> {
 
 /// Whether no other form of values stands beside these, with another text before it.
 fn is_only_form(nodes: &[Node], forms: &[ValueForm]) -> bool {
-    let has_text = forms.iter().any(|form| form.types.contains(&ValueType::String));
-    has_text && nodes.iter().filter(|node| matches!(node, Node::Value(_))).count() == 1
+    let has_text = forms
+        .iter()
+        .any(|form| form.types.contains(&ValueType::String));
+    has_text
+        && nodes
+            .iter()
+            .filter(|node| matches!(node, Node::Value(_)))
+            .count()
+            == 1
 }
 
 /// A schema together with what its references may point to.
@@ -463,7 +474,10 @@ fn text_behind(nodes: &[Node], key: Option<&str>) -> String {
             (Node::Sequence(inner), _) => {
                 let more = text_behind(inner, key);
                 text.push_str(&more);
-                if !inner.iter().all(|node| matches!(node, Node::Literal(_) | Node::Space(_))) {
+                if !inner
+                    .iter()
+                    .all(|node| matches!(node, Node::Literal(_) | Node::Space(_)))
+                {
                     break;
                 }
             }
@@ -529,19 +543,26 @@ fn delimiters(behind: &str, follow: &[String]) -> Vec<String> {
         0 if behind.is_empty() => follow(),
         0 => vec![behind.to_owned()],
         1 if follow().is_empty() => vec![word],
-        1 => follow().iter().map(|next| format!("{word}{next}")).collect(),
+        1 => follow()
+            .iter()
+            .map(|next| format!("{word}{next}"))
+            .collect(),
         _ => vec![word],
     }
 }
 
 /// An id of a call.
 fn id() -> Expr {
-    let class = "[a-zA-Z0-9_.:/+-]".parse().unwrap_or_else(|_| CharClass::any());
+    let class = "[a-zA-Z0-9_.:/+-]"
+        .parse()
+        .unwrap_or_else(|_| CharClass::any());
     super::builder::class(class).repeat(1, Some(128))
 }
 
 /// A key that is not declared.
 fn key() -> Expr {
-    let class = "[a-zA-Z0-9_.-]".parse().unwrap_or_else(|_| CharClass::any());
+    let class = "[a-zA-Z0-9_.-]"
+        .parse()
+        .unwrap_or_else(|_| CharClass::any());
     super::builder::class(class).repeat(1, Some(128))
 }

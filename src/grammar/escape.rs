@@ -11,7 +11,12 @@ fn escapes(quote: &str) -> Vec<(char, String)> {
         ('\r', "\\r".to_owned()),
         ('\t', "\\t".to_owned()),
     ];
-    all.extend(quote.chars().next().map(|quote| (quote, format!("\\{quote}"))));
+    all.extend(
+        quote
+            .chars()
+            .next()
+            .map(|quote| (quote, format!("\\{quote}"))),
+    );
     all
 }
 
@@ -37,7 +42,9 @@ pub(super) fn within_string(p: &Builder, expr: &Expr, quote: &str) -> Expr {
             if !plain.is_empty() {
                 all.push(class(plain));
             }
-            let written = escapes.iter().filter(|(sign, _)| chars.class.contains(*sign));
+            let written = escapes
+                .iter()
+                .filter(|(sign, _)| chars.class.contains(*sign));
             all.extend(written.map(|(_, escape)| Expr::literal(escape.as_str())));
             Expr::choice(all).repeat(chars.at_least, chars.at_most)
         }

@@ -264,6 +264,47 @@ impl Expr {
         }
     }
 
+    /// The same without tags.
+    pub(super) fn untagged(&self) -> Expr {
+        match self {
+            Expr::Tag(_, inner) => inner.untagged(),
+            Expr::Atomic(inner) => Expr::Atomic(Box::new(inner.untagged())),
+            Expr::Sequence(all) => Expr::sequence(all.iter().map(Expr::untagged)),
+            Expr::Choice(all) => Expr::choice(all.iter().map(Expr::untagged)),
+            Expr::Repeat(repeat) => {
+                let item = repeat.item.untagged();
+                item.repeat(repeat.at_least, repeat.at_most)
+            }
+            Expr::Members(all) => {
+                let members = all.members.iter().map(|member| Member {
+                    expr: member.expr.untagged(),
+                    ..member.clone()
+                });
+                Expr::Members(Box::new(Members {
+                    members: members.collect(),
+                    others: all.others.as_ref().map(Expr::untagged),
+                    separator: all.separator.untagged(),
+                }))
+            }
+            Expr::Schema(node) => Expr::Schema(Box::new(SchemaNode {
+                expr: node.expr.untagged(),
+                ..(**node).clone()
+            })),
+            Expr::Peek(inner) => Expr::Peek(Box::new(inner.untagged())),
+            Expr::Negate(inner) => Expr::Negate(Box::new(inner.untagged())),
+            other => other.clone(),
+        }
+    }
+
+    /// The literal that it begins with, if it always begins with the same.
+    pub(super) fn first_literal(&self) -> Option<String> {
+        match self.bare() {
+            Expr::Literal(text) => Some(text.clone()),
+            Expr::Sequence(all) => all.first()?.first_literal(),
+            _ => None,
+        }
+    }
+
     /// The nodes right below it.
     pub(crate) fn children(&self) -> Vec<&Expr> {
         match self {

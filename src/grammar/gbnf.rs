@@ -20,10 +20,11 @@ impl Grammar {
     /// assert_eq!(gbnf.text.lines().next(), Some(r#"root ::= "<a>" until "</a>""#));
     /// ```
     pub fn to_gbnf(&self) -> Written {
-        let mut writer = Gbnf::new(self);
-        let root = writer.expr(&self.root, "root", Place::Alone);
-        writer.lines.push(format!("root ::= {root}"));
-        for (name, rule) in &self.rules {
+        let grammar = self.untagged();
+        let mut writer = Gbnf::new(&grammar);
+        let root = writer.expr(&grammar.root, "root", Place::Alone);
+        writer.lines.insert(0, format!("root ::= {root}"));
+        for (name, rule) in &grammar.rules {
             let written = writer.name_of(name);
             let text = writer.expr(&rule.expr, name, Place::Alone);
             writer.lines.push(format!("{written} ::= {text}"));
@@ -139,7 +140,9 @@ impl Gbnf {
             Expr::Until(delimiters) => self.until(delimiters),
             Expr::Rest => "[^\\x00]*".to_owned(),
             Expr::Sequence(all) => {
-                let parts = all.iter().map(|part| self.expr(part, name, Place::InSequence));
+                let parts = all
+                    .iter()
+                    .map(|part| self.expr(part, name, Place::InSequence));
                 let text = parts.collect::<Vec<_>>().join(" ");
                 within(text, place == Place::Repeated)
             }
@@ -217,13 +220,18 @@ impl Gbnf {
             let mut elsewhere: BTreeSet<char> = BTreeSet::new();
             for c in &alphabet {
                 let text = format!("{state}{c}");
-                if delimiters.iter().any(|delimiter| text.ends_with(delimiter.as_str())) {
+                if delimiters
+                    .iter()
+                    .any(|delimiter| text.ends_with(delimiter.as_str()))
+                {
                     elsewhere.insert(*c);
                     continue;
                 }
                 let mut suffixes = text.char_indices().map(|(at, _)| &text[at..]);
                 let target = suffixes.find_map(|suffix| {
-                    states.binary_search_by(|state| state.as_str().cmp(suffix)).ok()
+                    states
+                        .binary_search_by(|state| state.as_str().cmp(suffix))
+                        .ok()
                 });
                 if let Some(target) = target.filter(|target| *target > 0) {
                     elsewhere.insert(*c);
@@ -236,7 +244,11 @@ impl Gbnf {
                 ways.push(format!("{free} {}", names[0]));
             }
             for (target, chars) in targets {
-                ways.push(format!("{} {}", class(&CharClass::of(chars)), names[target]));
+                ways.push(format!(
+                    "{} {}",
+                    class(&CharClass::of(chars)),
+                    names[target]
+                ));
             }
             let ways = ways.join(" | ");
             let name = &names[at];
@@ -289,12 +301,11 @@ fn literal(text: &str) -> String {
 /// A class in brackets, with or without the sign of negation, whichever is shorter.
 fn class(class: &CharClass) -> String {
     let negated = !class.clone();
-    let (sign, class) = match negated.iter().count() < class.iter().count()
-        || class.contains(char::MAX)
-    {
-        true => ("^", &negated),
-        false => ("", class),
-    };
+    let (sign, class) =
+        match negated.iter().count() < class.iter().count() || class.contains(char::MAX) {
+            true => ("^", &negated),
+            false => ("", class),
+        };
     let mut out = format!("[{sign}");
     if class.is_empty() {
         // All characters but one that no text has.

@@ -39,6 +39,7 @@ mod members;
 mod notation;
 mod pattern;
 mod regex;
+mod remainder;
 mod request;
 mod schema;
 mod structural_tag;
@@ -49,9 +50,7 @@ use indexmap::IndexMap;
 use crate::analysis::markers;
 
 pub use builder::Builder;
-pub use expr::{
-    CharClass, Chars, Expr, Member, Members, NotAClass, Repeat, SchemaNode, Tag,
-};
+pub use expr::{CharClass, Chars, Expr, Member, Members, NotAClass, Repeat, SchemaNode, Tag};
 pub use regex::NotRegular;
 pub use request::{GrammarError, Reasoning, Request, ToolChoice};
 pub use structural_tag::StructuralTag;
@@ -173,6 +172,22 @@ impl Grammar {
             Expr::Schema(node) => self.openers(&node.expr),
             Expr::Atomic(inner) | Expr::Tag(_, inner) => self.openers(inner),
             _ => Vec::new(),
+        }
+    }
+
+    /// The same without the names of what is found, so that neighbouring literals are one.
+    fn untagged(&self) -> Grammar {
+        let rules = self.rules.iter().map(|(name, rule)| {
+            let rule = Rule {
+                expr: rule.expr.untagged(),
+                ..rule.clone()
+            };
+            (name.clone(), rule)
+        });
+        Grammar {
+            root: self.root.untagged(),
+            rules: rules.collect(),
+            warnings: self.warnings.clone(),
         }
     }
 

@@ -38,7 +38,8 @@ pub(super) fn expr(regex: &str) -> Result<Expr, String> {
         HirKind::Concat(parts) => parts.clone(),
         _ => vec![hir],
     };
-    let is_look = |hir: Option<&Hir>, look| hir.is_some_and(|hir| *hir.kind() == HirKind::Look(look));
+    let is_look =
+        |hir: Option<&Hir>, look| hir.is_some_and(|hir| *hir.kind() == HirKind::Look(look));
     let (starts, ends) = (
         is_look(parts.first(), Look::Start),
         is_look(parts.last(), Look::End),

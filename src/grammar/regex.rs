@@ -86,12 +86,12 @@ impl Regex<'_> {
     fn expr(&mut self, expr: &Expr) -> Result<String, NotRegular> {
         let text = match expr {
             Expr::Empty | Expr::Start | Expr::End => String::new(),
-            Expr::Literal(text) => regex_syntax::escape(text),
+            Expr::Literal(text) => escape(text),
             Expr::Chars(chars) => class(&chars.class) + &count(chars.at_least, chars.at_most),
             Expr::Space => format!("[ \\t\\r\\n]{{0,{}}}", super::gbnf::MAX_SPACE),
             Expr::Until(delimiters) => {
                 // Without looking ahead it would take an automaton written out.
-                let all = delimiters.iter().map(|text| regex_syntax::escape(text));
+                let all = delimiters.iter().map(|text| escape(text));
                 format!("(?:(?!{})[\\s\\S])*", all.collect::<Vec<_>>().join("|"))
             }
             Expr::Rest => "[\\s\\S]*".to_owned(),
@@ -138,7 +138,9 @@ impl Regex<'_> {
                 rule: name.to_owned(),
             });
         }
-        let made = name.strip_prefix(MADE).and_then(|at| at.parse::<usize>().ok());
+        let made = name
+            .strip_prefix(MADE)
+            .and_then(|at| at.parse::<usize>().ok());
         let expr = match made {
             Some(at) => self.made.get(at).cloned(),
             None => self.grammar.rules.get(name).map(|rule| rule.expr.clone()),
@@ -150,7 +152,8 @@ impl Regex<'_> {
     }
 }
 
-fn count(at_least: u32, at_most: Option<u32>) -> String {
+/// How often something comes.
+pub(super) fn count(at_least: u32, at_most: Option<u32>) -> String {
     match (at_least, at_most) {
         (1, Some(1)) => String::new(),
         (0, Some(1)) => "?".to_owned(),
@@ -160,6 +163,36 @@ fn count(at_least: u32, at_most: Option<u32>) -> String {
         (least, Some(most)) if least == most => format!("{{{least}}}"),
         (least, Some(most)) => format!("{{{least},{most}}}"),
     }
+}
+
+/// The expression of a node that consists of literals and characters alone.
+pub(super) fn of_regular(expr: &Expr) -> Option<String> {
+    Some(match expr {
+        Expr::Empty => String::new(),
+        Expr::Literal(text) => escape(text),
+        Expr::Chars(chars) => class(&chars.class) + &count(chars.at_least, chars.at_most),
+        Expr::Sequence(all) => {
+            let all: Option<Vec<String>> = all.iter().map(of_regular).collect();
+            all?.concat()
+        }
+        Expr::Choice(all) => {
+            let all: Option<Vec<String>> = all.iter().map(of_regular).collect();
+            format!("(?:{})", all?.join("|"))
+        }
+        Expr::Repeat(repeat) => {
+            let item = of_regular(&repeat.item)?;
+            format!("(?:{item}){}", count(repeat.at_least, repeat.at_most))
+        }
+        Expr::Atomic(inner) | Expr::Tag(_, inner) => of_regular(inner)?,
+        _ => return None,
+    })
+}
+
+/// A text as a regular expression that matches it, and nothing else.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::new();
+    text.chars().for_each(|c| in_class(&mut out, c));
+    out
 }
 
 /// A class in brackets. Characters beyond ASCII stand as they are.

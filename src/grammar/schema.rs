@@ -179,7 +179,9 @@ impl<'b> SchemaRules<'b> {
                         known.extend(more.iter().cloned());
                     }
                     (Some(known), value) if known != value => {
-                        self.warn(&format!("`allOf` has more than one `{key}`: the first counts"));
+                        self.warn(&format!(
+                            "`allOf` has more than one `{key}`: the first counts"
+                        ));
                     }
                     (Some(_), _) => {}
                     (None, value) => {
@@ -256,11 +258,12 @@ impl<'b> SchemaRules<'b> {
                     true => within_string(self.p, &pattern, &quotes.close),
                     false => pattern.clone(),
                 };
-                Expr::sequence([
-                    quotes.open.as_str().into(),
+                let (open, close) = (quotes.open.as_str(), quotes.close.as_str());
+                Expr::Atomic(Box::new(Expr::sequence([
+                    open.into(),
                     content,
-                    quotes.close.as_str().into(),
-                ])
+                    close.into(),
+                ])))
             });
             return Expr::choice(strings);
         }
@@ -271,21 +274,25 @@ impl<'b> SchemaRules<'b> {
                 false => any_string(&self.notation),
             };
         }
-        let strings: Vec<Expr> = self.notation.strings.iter().map(|quotes| {
-            let content = match quotes.escapes {
-                true => character(quotes).repeat(least, most),
-                false => {
-                    self.warn("the length of strings that are written as they are is not held");
-                    until([quotes.close.clone()])
-                }
-            };
-            Expr::sequence([
-                quotes.open.as_str().into(),
-                content,
-                quotes.close.as_str().into(),
-            ])
-        })
-        .collect();
+        let strings: Vec<Expr> = self
+            .notation
+            .strings
+            .iter()
+            .map(|quotes| {
+                let content = match quotes.escapes {
+                    true => character(quotes).repeat(least, most),
+                    false => {
+                        self.warn("the length of strings that are written as they are is not held");
+                        until([quotes.close.clone()])
+                    }
+                };
+                Expr::sequence([
+                    quotes.open.as_str().into(),
+                    content,
+                    quotes.close.as_str().into(),
+                ])
+            })
+            .collect();
         Expr::choice(strings)
     }
 
@@ -348,9 +355,13 @@ impl<'b> SchemaRules<'b> {
             number.is_some_and(|text| !text.starts_with('-') && text.starts_with(char::is_numeric))
         });
         for key in keys.iter().filter(|key| schema.contains_key(key)) {
-            let is_zero = schema.get(key).is_some_and(|value| json::write(value) == "0");
+            let is_zero = schema
+                .get(key)
+                .is_some_and(|value| json::write(value) == "0");
             if !(positive && *key == "minimum" && is_zero) {
-                self.warn(&format!("`{key}` of a number that may have a fraction is not held"));
+                self.warn(&format!(
+                    "`{key}` of a number that may have a fraction is not held"
+                ));
             }
         }
         let number = any_number();
@@ -491,11 +502,13 @@ impl<'b> SchemaRules<'b> {
             return text;
         }
         if let Some(pattern) = self.pattern_of(object) {
-            return pattern;
+            return Expr::Atomic(Box::new(pattern));
         }
         for key in ["minLength", "maxLength"] {
             if object.contains_key(key) {
-                self.warn(&format!("`{key}` is not held where texts are written as they are"));
+                self.warn(&format!(
+                    "`{key}` is not held where texts are written as they are"
+                ));
             }
         }
         text
@@ -684,4 +697,71 @@ pub(super) fn named_types(root: &Value, schema: &Value) -> Vec<String> {
         }
         None => types_of(object),
     }
+}
+
+/// A schema for engines that read schemas themselves: without what is not held, and without what says
+/// nothing of values; closed where it declares properties, as the nodes of it are.
+pub(super) fn for_engines(schema: &Value) -> Value {
+    let Value::Object(object) = schema else {
+        return schema.clone();
+    };
+    let mut kept = Object::new();
+    let of_values = |value: &Value| match value {
+        Value::Object(all) => {
+            let all = all.iter();
+            let all = all.map(|(key, one)| (key.to_string_lossy().into_owned(), for_engines(one)));
+            Value::from(all.collect::<Object>())
+        }
+        Value::Array(all) => all.iter().map(for_engines).collect(),
+        other => other.clone(),
+    };
+    for (key, value) in object {
+        let key = key.to_string_lossy();
+        let is_held = |is_one: bool| is_one.then(|| value.clone());
+        let value = match key.as_ref() {
+            "properties" | "$defs" | "definitions" | "anyOf" | "allOf" | "prefixItems" => {
+                Some(of_values(value))
+            }
+            // More than one may fit.
+            "oneOf" => {
+                kept.insert("anyOf", of_values(value));
+                None
+            }
+            "items" | "additionalProperties" => Some(for_engines(value)),
+            "format" => is_held(
+                value
+                    .as_str()
+                    .is_some_and(|name| pattern::of_format(name).is_some()),
+            ),
+            "pattern" => is_held(
+                value
+                    .as_str()
+                    .is_some_and(|regex| pattern::expr(regex).is_ok()),
+            ),
+            "type" | "enum" | "const" | "required" | "$ref" | "minLength" | "maxLength"
+            | "minItems" | "maxItems" | "minimum" | "maximum" | "exclusiveMinimum"
+            | "exclusiveMaximum" => Some(value.clone()),
+            _ => None,
+        };
+        if let Some(value) = value {
+            kept.insert(key.as_ref(), value);
+        }
+    }
+    if kept.contains_key("properties") && !kept.contains_key("additionalProperties") {
+        kept.insert("additionalProperties", false);
+    }
+    let types = types_of(object);
+    match types.as_slice() {
+        [] => {}
+        [one] => {
+            kept.insert("type", one.as_str());
+        }
+        several => {
+            kept.insert(
+                "type",
+                several.iter().map(String::as_str).collect::<Value>(),
+            );
+        }
+    }
+    kept.into()
 }

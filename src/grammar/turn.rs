@@ -111,9 +111,11 @@ impl Turn<'_> {
     fn root(&self) -> Result<Expr, GrammarError> {
         let begun = self.format.begun_by(&self.request.prompt);
         let ways = self.format.ways.iter();
-        let left: Vec<Vec<Node>> = ways
-            .filter_map(|way| after_prompt(way.node.parts(), begun))
-            .collect();
+        let mut left: Vec<Left<'_>> = ways.filter_map(|way| after_prompt(way, begun)).collect();
+        // A prompt that leaves off in the middle of a marker has begun no text.
+        if left.iter().any(|left| !left.is_in_text) {
+            left.retain(|left| !left.is_in_text);
+        }
         if left.is_empty() {
             return Err(GrammarError::Begun {
                 begun: begun.to_owned(),
@@ -122,12 +124,12 @@ impl Turn<'_> {
         let fail = |reason: &str| GrammarError::NoTurn {
             reason: reason.to_owned(),
         };
-        let thinks = |nodes: &Vec<Node>| nodes.contains(&Node::Slot(Slot::Reasoning));
+        let thinks = |left: &Left<'_>| left.nodes.contains(&Node::Slot(Slot::Reasoning));
         let mut kept = left;
         match self.request.reasoning {
             Reasoning::Auto => {}
             Reasoning::On => kept.retain(thinks),
-            Reasoning::Off => kept.retain(|nodes| !thinks(nodes)),
+            Reasoning::Off => kept.retain(|left| !thinks(left)),
         }
         if kept.is_empty() {
             return Err(fail(match self.request.reasoning {
@@ -135,31 +137,55 @@ impl Turn<'_> {
                 _ => "no reasoning is asked for, and every turn behind this prompt has some",
             }));
         }
-        kept.retain(|nodes| match nodes.contains(&Node::Calls) {
+        kept.retain(|left| match left.nodes.contains(&Node::Calls) {
             true => !self.calls.is_never(),
             false => !self.needs_calls(),
         });
         if kept.is_empty() {
             return Err(fail("no turn behind this prompt has calls"));
         }
-        Ok(Expr::choice(kept.iter().map(|nodes| self.way(nodes))))
+        let mut ways: Vec<Vec<Expr>> = Vec::new();
+        for (at, left) in kept.iter().enumerate() {
+            let mut others = kept.iter().enumerate().filter(|(other, _)| *other != at);
+            // Of two that are the same, the first is kept.
+            let is_covered = others
+                .any(|(other, wider)| wider.covers(left) && (other < at || !left.covers(wider)));
+            let way = self.way(left);
+            if !is_covered && !way.iter().any(Expr::is_never) {
+                ways.push(way);
+            }
+        }
+        match ways.is_empty() {
+            true => Err(fail("the prompt has begun something else")),
+            false => Ok(factored(ways)),
+        }
     }
 
     /// The parts of a turn one after the other.
-    fn way(&self, nodes: &[Node]) -> Expr {
+    fn way(&self, left: &Left<'_>) -> Vec<Expr> {
+        let nodes = &left.nodes;
+        let end = Expr::sequence(left.end.iter().filter_map(text_node)).optional();
         let Some(at) = nodes.iter().position(|node| *node == Node::Calls) else {
-            return self.parts(nodes);
+            return [self.parts(nodes), vec![end]].concat();
         };
         // What opens all calls belongs to what a lazy grammar begins with.
         let section = self.section();
         let split = (0..=at).find(|split| text_of(&nodes[*split..at]).as_deref() == Some(&section));
         let (before, calls) = nodes.split_at(split.unwrap_or(at));
-        let calls = self.p.trigger_rule("tool-calls", self.parts(calls));
-        Expr::sequence([self.parts(before), calls])
+        let calls = [self.parts(calls), vec![end]].concat();
+        let calls = match (left.in_calls, calls.split_first()) {
+            ("", _) | (_, None) => Expr::sequence(calls),
+            (begun, Some((first, rest))) => {
+                let first = self.p.behind(first, begun);
+                Expr::sequence([first].into_iter().chain(rest.iter().cloned()))
+            }
+        };
+        let calls = self.p.trigger_rule("tool-calls", calls);
+        [self.parts(before), vec![calls]].concat()
     }
 
-    fn parts(&self, nodes: &[Node]) -> Expr {
-        Expr::sequence(nodes.iter().enumerate().map(|(at, node)| match node {
+    fn parts(&self, nodes: &[Node]) -> Vec<Expr> {
+        let parts = nodes.iter().enumerate().map(|(at, node)| match node {
             Node::Literal(text) => text.as_str().into(),
             Node::Space(_) => Expr::Space,
             Node::Slot(Slot::Reasoning) => {
@@ -170,7 +196,12 @@ impl Turn<'_> {
             Node::Calls => self.calls.clone(),
             // The ways of a turn have no other parts.
             _ => Expr::Empty,
-        }))
+        });
+        match Expr::sequence(parts) {
+            Expr::Sequence(parts) => parts,
+            Expr::Empty => Vec::new(),
+            one => vec![one],
+        }
     }
 
     /// What stands between a text and the calls in all ways, as far as it is the same.
@@ -189,7 +220,10 @@ impl Turn<'_> {
             one[one.len() - same..].to_vec()
         });
         let nodes = common.unwrap_or_default();
-        let nodes = &nodes[nodes.iter().take_while(|node| matches!(node, Node::Space(_))).count()..];
+        let nodes = &nodes[nodes
+            .iter()
+            .take_while(|node| matches!(node, Node::Space(_)))
+            .count()..];
         text_of(nodes).unwrap_or_default()
     }
 
@@ -246,12 +280,124 @@ fn text_of(nodes: &[Node]) -> Option<String> {
     texts.collect()
 }
 
-/// What is left of a turn behind what the prompt has begun; `None` if it did not begin this turn.
-fn after_prompt(nodes: &[Node], begun: &str) -> Option<Vec<Node>> {
+/// A text or white space.
+fn text_node(node: &Node) -> Option<Expr> {
+    match node {
+        Node::Literal(text) => Some(text.as_str().into()),
+        Node::Space(_) => Some(Expr::Space),
+        _ => None,
+    }
+}
+
+/// One of several rows of parts; what several begin with is written once.
+fn factored(mut ways: Vec<Vec<Expr>>) -> Expr {
+    let mut groups = Vec::new();
+    while !ways.is_empty() {
+        let first = ways.remove(0);
+        let Some(head) = first.first().cloned() else {
+            // Nothing comes last: what is longer counts first.
+            if !groups.contains(&Expr::Empty) {
+                groups.push(Expr::Empty);
+            }
+            continue;
+        };
+        let (same, others): (Vec<_>, Vec<_>) =
+            ways.into_iter().partition(|way| way.first() == Some(&head));
+        ways = others;
+        groups.push(match same.is_empty() {
+            true => Expr::sequence(first),
+            false => {
+                let all = [first].into_iter().chain(same);
+                let tails = all.map(|way| way[1..].to_vec()).collect();
+                Expr::sequence([head, factored(tails)])
+            }
+        });
+    }
+    match groups.iter().position(|group| *group == Expr::Empty) {
+        Some(at) if groups.len() > 1 => {
+            groups.remove(at);
+            Expr::choice(groups).optional()
+        }
+        _ => Expr::choice(groups),
+    }
+}
+
+/// What is left of a turn behind what a prompt has begun.
+struct Left<'a> {
+    nodes: Vec<Node>,
+    /// What ends the turn.
+    end: &'a [Node],
+    /// What the prompt has written of the calls, which come first.
+    in_calls: &'a str,
+    /// Whether the prompt has begun a text of the model.
+    is_in_text: bool,
+}
+
+/// A piece of a turn, for comparing.
+#[derive(Clone, Copy, PartialEq)]
+enum Piece<'n> {
+    Sign(char),
+    Space,
+    Part(&'n Node),
+}
+
+impl Left<'_> {
+    fn pieces(&self) -> Vec<Piece<'_>> {
+        let mut pieces = Vec::new();
+        for node in self.nodes.iter().chain(self.end) {
+            match node {
+                Node::Literal(text) => pieces.extend(text.chars().map(Piece::Sign)),
+                Node::Space(_) => pieces.push(Piece::Space),
+                other => pieces.push(Piece::Part(other)),
+            }
+        }
+        pieces
+    }
+
+    /// Whether every turn that is left of another one is one of this, since texts may be empty.
+    fn covers(&self, other: &Left<'_>) -> bool {
+        self.in_calls == other.in_calls
+            && self.is_in_text == other.is_in_text
+            && covers(&self.pieces(), &other.pieces())
+    }
+}
+
+fn covers(wide: &[Piece<'_>], narrow: &[Piece<'_>]) -> bool {
+    // For each place of the narrow one, whether the wide one may have come as far.
+    let mut reached = vec![false; narrow.len() + 1];
+    reached[0] = true;
+    for piece in wide {
+        let is_text = matches!(piece, Piece::Part(Node::Slot(_)));
+        let mut next = vec![false; narrow.len() + 1];
+        for at in 0..=narrow.len() {
+            let may_stay = is_text || *piece == Piece::Space;
+            let from_here = reached[at] && may_stay;
+            next[at] |= from_here;
+            let Some(found) = narrow.get(at) else {
+                continue;
+            };
+            let takes = found == piece || (is_text && *found == Piece::Space);
+            // A text takes any number of pieces, all else one.
+            next[at + 1] |= takes && (reached[at] || (is_text && next[at]));
+        }
+        reached = next;
+    }
+    reached[narrow.len()]
+}
+
+/// What is left of a turn; `None` if the prompt did not begin this one.
+fn after_prompt<'a>(way: &'a Way, begun: &'a str) -> Option<Left<'a>> {
+    let nodes = way.node.parts();
+    let left = |nodes: Vec<Node>| Left {
+        nodes,
+        end: way.end.parts(),
+        in_calls: "",
+        is_in_text: false,
+    };
     let mut rest = begun;
     for (at, node) in nodes.iter().enumerate() {
         if rest.trim().is_empty() {
-            return Some(nodes[at..].to_vec());
+            return Some(left(nodes[at..].to_vec()));
         }
         match node {
             Node::Space(_) => rest = rest.trim_start(),
@@ -262,24 +408,34 @@ fn after_prompt(nodes: &[Node], begun: &str) -> Option<Vec<Node>> {
                     Some(after) => rest = after,
                     None => {
                         // The prompt may leave off in the middle of it.
-                        let left = text.strip_prefix(rest.trim_end())?;
-                        let left = Node::Literal(left.to_owned());
-                        return Some([vec![left], nodes[at + 1..].to_vec()].concat());
+                        let tail = Node::Literal(text.strip_prefix(rest.trim_end())?.to_owned());
+                        return Some(left([vec![tail], nodes[at + 1..].to_vec()].concat()));
                     }
                 }
             }
             Node::Slot(_) => {
-                let next = nodes[at + 1..].iter().find_map(|node| match node {
+                let mut next = nodes[at + 1..].iter().filter_map(|node| match node {
                     Node::Literal(text) => Some(text.as_str()),
                     _ => None,
                 });
-                match next.and_then(|next| rest.find(next)) {
+                match next.next().and_then(|next| rest.find(next)) {
                     Some(found) => rest = &rest[found..],
-                    None => return Some(nodes[at..].to_vec()),
+                    None => {
+                        return Some(Left {
+                            is_in_text: true,
+                            ..left(nodes[at..].to_vec())
+                        });
+                    }
                 }
+            }
+            Node::Calls => {
+                return Some(Left {
+                    in_calls: rest.trim_start(),
+                    ..left(nodes[at..].to_vec())
+                });
             }
             _ => return None,
         }
     }
-    rest.trim().is_empty().then(Vec::new)
+    rest.trim().is_empty().then(|| left(Vec::new()))
 }

@@ -138,7 +138,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .of(&formats.template, &args.source.options.base())
         .map_err(wrong)?;
     let request = args.request().prompt(prompt);
-    let grammar = Grammar::of(&format, &tools, &request).map_err(|error| wrong(error.to_string()))?;
+    let grammar =
+        Grammar::of(&format, &tools, &request).map_err(|error| wrong(error.to_string()))?;
     let (written, warnings) = written(&grammar, args.format, args.lazy).map_err(wrong)?;
     for warning in warnings {
         super::print_error(format_args!("warning: {warning}\n"));
@@ -175,7 +176,11 @@ fn written(
             ("triggers", triggers.iter().map(String::as_str).collect()),
             (
                 "preserved_tokens",
-                grammar.preserved_tokens().iter().map(String::as_str).collect(),
+                grammar
+                    .preserved_tokens()
+                    .iter()
+                    .map(String::as_str)
+                    .collect(),
             ),
         ]);
         return Ok((lazy.into(), warnings));
@@ -293,7 +298,11 @@ fn answered(
     }
     request.prompt = text("prefix")?.unwrap_or_default();
     let tools = match given("tools") {
-        Some(tools) => input::tools(tools).map_err(|error| format!("`tools`: {error}"))?.0,
+        Some(tools) => {
+            input::tools(tools)
+                .map_err(|error| format!("`tools`: {error}"))?
+                .0
+        }
         None => Tools::none(),
     };
     let format = formats.of(&formats.template, &base)?;
