@@ -221,7 +221,7 @@ impl Builder {
         Expr::Schema(Box::new(SchemaNode {
             name: name.to_owned(),
             schema: schema.clone(),
-            is_json: false,
+            notation: Notation::text(),
             expr,
         }))
     }
@@ -236,6 +236,76 @@ impl Builder {
         expr.into().tagged(Tag::Other(name.into()))
     }
 
+    /// What the model thinks.
+    pub fn reasoning(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::Reasoning)
+    }
+
+    /// What the model says.
+    pub fn content(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::Content)
+    }
+
+    /// A whole call.
+    pub fn tool(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::Tool)
+    }
+
+    /// What begins a call.
+    pub fn tool_open(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolOpen)
+    }
+
+    /// What ends a call.
+    pub fn tool_close(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolClose)
+    }
+
+    /// The id of a call.
+    pub fn tool_id(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolId)
+    }
+
+    /// The name of the tool that is called.
+    pub fn tool_name(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolName)
+    }
+
+    /// All arguments of a call, as JSON.
+    pub fn tool_args(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolArgs)
+    }
+
+    /// An argument, with its name and its value.
+    pub fn tool_arg(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolArg)
+    }
+
+    /// What begins an argument.
+    pub fn tool_arg_open(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolArgOpen)
+    }
+
+    /// What ends an argument.
+    pub fn tool_arg_close(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolArgClose)
+    }
+
+    /// The name of an argument.
+    pub fn tool_arg_name(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolArgName)
+    }
+
+    /// The value of an argument, a text as it is.
+    pub fn tool_arg_string_value(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolArgString)
+    }
+
+    /// The value of an argument as JSON.
+    pub fn tool_arg_json_value(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolArgJson)
+    }
+
     pub(super) fn schema_in(&self, name: &str, schema: &Value, notation: &Notation) -> Expr {
         let expr = SchemaRules::new(self, name, schema, notation.clone()).value(schema);
         if expr.is_never() {
@@ -244,7 +314,7 @@ impl Builder {
         Expr::Schema(Box::new(SchemaNode {
             name: name.to_owned(),
             schema: schema.clone(),
-            is_json: notation.is_json(),
+            notation: notation.clone(),
             expr,
         }))
     }

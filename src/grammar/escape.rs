@@ -67,7 +67,7 @@ pub(super) fn within_string(p: &Builder, expr: &Expr, quote: &str) -> Expr {
         }
         Expr::Schema(node) => Expr::Schema(Box::new(SchemaNode {
             expr: again(&node.expr),
-            is_json: false,
+            notation: node.notation.escaped(quote),
             ..(**node).clone()
         })),
         Expr::Atomic(inner) => Expr::Atomic(Box::new(again(inner))),

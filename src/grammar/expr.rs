@@ -5,6 +5,7 @@ use std::ops::{Add, BitOr, BitOrAssign, Shl};
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
+use super::notation::Notation;
 use crate::value::Value;
 
 /// What a text may be.
@@ -105,10 +106,17 @@ pub struct SchemaNode {
     pub name: String,
     /// The schema, with all that its references point to.
     pub schema: Value,
-    /// Whether the value is written as JSON: if not, only `expr` says how.
-    pub is_json: bool,
+    /// How the value is written.
+    pub(crate) notation: Notation,
     /// The same as the other nodes say it.
     pub expr: Expr,
+}
+
+impl SchemaNode {
+    /// Whether the value is written as JSON, so that the schema says it all.
+    pub fn is_json(&self) -> bool {
+        self.notation.is_json()
+    }
 }
 
 /// What a piece of a text is.
@@ -206,6 +214,7 @@ impl Expr {
     /// This, so many times.
     pub fn repeat(self, at_least: u32, at_most: Option<u32>) -> Expr {
         match self {
+            _ if at_most == Some(0) => Expr::Empty,
             Expr::Empty => Expr::Empty,
             Expr::Chars(Chars {
                 class,

@@ -49,7 +49,7 @@ fn magnitude(least: u64, most: Option<u64>) -> Expr {
                 let length = least.to_string().len();
                 let same = same_length(least, 10_u64.saturating_pow(length as u32) - 1);
                 let longer = [digit(1, 9), digit(0, 9).repeat(length as u32, None)];
-                Expr::choice([same, Expr::sequence(longer)])
+                Expr::choice([Expr::sequence(longer), same])
             }
         };
     };
@@ -63,6 +63,8 @@ fn magnitude(least: u64, most: Option<u64>) -> Expr {
         let greatest = 10_u64.checked_pow(length).map_or(u64::MAX, |next| next - 1);
         all.push(same_length(from, greatest.min(most)));
         if greatest >= most {
+            // The longest first, for of several the first that fits is taken.
+            all.reverse();
             return Expr::choice(all);
         }
         from = greatest + 1;

@@ -164,7 +164,7 @@ impl<'g> Lark<'g> {
                 "\"\"".to_owned()
             }
             Expr::Rule(rule) => self.rule(rule),
-            Expr::Schema(node) if node.is_json => {
+            Expr::Schema(node) if node.is_json() => {
                 format!("%json {}", json::write(&schema::for_engines(&node.schema)))
             }
             Expr::Schema(node) => self.expr(&node.expr, &node.name),
@@ -358,7 +358,7 @@ fn slashed(regex: &str) -> String {
 fn plain(expr: &Expr) -> &Expr {
     match expr {
         Expr::Tag(_, inner) | Expr::Atomic(inner) => plain(inner),
-        Expr::Schema(node) if !node.is_json => plain(&node.expr),
+        Expr::Schema(node) if !node.is_json() => plain(&node.expr),
         other => other,
     }
 }

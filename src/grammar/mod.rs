@@ -37,6 +37,7 @@ mod integer_range;
 mod lark;
 mod members;
 mod notation;
+mod parse;
 mod pattern;
 mod regex;
 mod remainder;
@@ -44,6 +45,7 @@ mod request;
 mod schema;
 mod structural_tag;
 mod turn;
+mod value;
 
 use indexmap::IndexMap;
 
@@ -51,6 +53,7 @@ use crate::analysis::markers;
 
 pub use builder::Builder;
 pub use expr::{CharClass, Chars, Expr, Member, Members, NotAClass, Repeat, SchemaNode, Tag};
+pub use parse::{Fault, Found, Tree};
 pub use regex::NotRegular;
 pub use request::{GrammarError, Reasoning, Request, ToolChoice};
 pub use structural_tag::StructuralTag;

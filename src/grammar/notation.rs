@@ -18,10 +18,14 @@ pub(crate) struct Notation {
     pub(crate) bare_keys: bool,
     /// Whether literals are Python's.
     pub(crate) python_words: bool,
+    /// The quotes of the string that the value stands in.
+    pub(crate) within: Option<String>,
+    /// Whether its beginning stands elsewhere.
+    pub(crate) is_begun: bool,
 }
 
 impl Quotes {
-    fn escaping(quote: &str) -> Quotes {
+    pub(super) fn escaping(quote: &str) -> Quotes {
         Quotes {
             open: quote.to_owned(),
             close: quote.to_owned(),
@@ -36,6 +40,16 @@ impl Notation {
             strings: vec![Quotes::escaping("\"")],
             bare_keys: false,
             python_words: false,
+            within: None,
+            is_begun: false,
+        }
+    }
+
+    /// A text as it is.
+    pub(crate) fn text() -> Notation {
+        Notation {
+            strings: Vec::new(),
+            ..Notation::json()
         }
     }
 
@@ -45,6 +59,8 @@ impl Notation {
             strings: vec![Quotes::escaping("'"), Quotes::escaping("\"")],
             bare_keys: false,
             python_words: true,
+            within: None,
+            is_begun: false,
         }
     }
 
@@ -62,6 +78,24 @@ impl Notation {
             strings: vec![strings],
             bare_keys: dialect.unquoted_keys,
             python_words: dialect.python_literals,
+            within: None,
+            is_begun: false,
+        }
+    }
+
+    /// The same within a string, where signs are escaped.
+    pub(crate) fn escaped(&self, quote: &str) -> Notation {
+        Notation {
+            within: Some(quote.to_owned()),
+            ..self.clone()
+        }
+    }
+
+    /// The same of which the beginning has come already.
+    pub(crate) fn begun(&self) -> Notation {
+        Notation {
+            is_begun: true,
+            ..self.clone()
         }
     }
 

@@ -222,7 +222,8 @@ fn in_class(out: &mut String, c: char) {
         '\n' => out.push_str("\\n"),
         '\r' => out.push_str("\\r"),
         '\t' => out.push_str("\\t"),
-        c if c.is_ascii_punctuation() => out.extend(['\\', c]),
+        // Of other signs, some engines take an escape for something else.
+        c if r"\.+*?()|[]{}^$#&-~".contains(c) => out.extend(['\\', c]),
         c if c.is_control() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
         c => out.push(c),
     }

@@ -88,7 +88,7 @@ impl Remainder<'_> {
                 // What has begun is no JSON value by itself any more.
                 Expr::Schema(Box::new(SchemaNode {
                     expr,
-                    is_json: false,
+                    notation: node.notation.begun(),
                     ..(**node).clone()
                 }))
             }),

@@ -491,7 +491,10 @@ impl<'b> SchemaRules<'b> {
         };
         if let Some(values) = constants {
             let texts = values.iter().filter_map(Value::as_json_string);
-            return Expr::choice(texts.map(|text| Expr::literal(text.to_string_lossy())));
+            let mut texts: Vec<_> = texts.map(|text| text.to_string_lossy()).collect();
+            // Of several, the first that fits is taken.
+            texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+            return Expr::choice(texts.into_iter().map(Expr::literal));
         }
         let is_open = |key: &str| {
             let regex = object.get(key).and_then(Value::as_str);

@@ -93,7 +93,7 @@ impl Writer<'_> {
             }
             Expr::Repeat(repeat) => self.repeat(repeat),
             Expr::Rule(name) => self.rule(name),
-            Expr::Schema(node) if node.is_json => object([
+            Expr::Schema(node) if node.is_json() => object([
                 ("type", "json_schema".into()),
                 ("json_schema", schema::for_engines(&node.schema)),
             ]),
@@ -174,7 +174,7 @@ impl Writer<'_> {
                     nodes.extend(self.grammar.rules.get(inner).map(|rule| &rule.expr));
                 }
                 // JSON is described by its schema.
-                Expr::Schema(node) if node.is_json => {}
+                Expr::Schema(node) if node.is_json() => {}
                 node => nodes.extend(node.children()),
             }
         }

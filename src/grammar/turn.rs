@@ -9,6 +9,7 @@ use super::call::{CallRules, Declared};
 use super::expr::{Expr, Tag};
 use super::{Grammar, GrammarError, Reasoning, Request, ToolChoice};
 
+/// The grammar of a turn.
 pub(super) fn grammar(
     format: &Format,
     tools: &Tools,
@@ -313,12 +314,24 @@ fn factored(mut ways: Vec<Vec<Expr>>) -> Expr {
             }
         });
     }
+    // Of several, the first that fits is taken: what may be nothing comes last.
+    groups.sort_by_key(may_be_nothing);
     match groups.iter().position(|group| *group == Expr::Empty) {
         Some(at) if groups.len() > 1 => {
             groups.remove(at);
             Expr::choice(groups).optional()
         }
         _ => Expr::choice(groups),
+    }
+}
+
+fn may_be_nothing(expr: &Expr) -> bool {
+    match expr.bare() {
+        Expr::Empty | Expr::Space | Expr::Until(_) | Expr::Rest => true,
+        Expr::Sequence(all) => all.iter().all(may_be_nothing),
+        Expr::Choice(all) => all.iter().any(may_be_nothing),
+        Expr::Repeat(repeat) => repeat.at_least == 0,
+        _ => false,
     }
 }
 
