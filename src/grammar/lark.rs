@@ -153,10 +153,7 @@ impl<'g> Lark<'g> {
                 self.warn("a choice of nothing is left out".to_owned());
                 "\"\"".to_owned()
             }
-            Expr::Choice(all) => {
-                let parts = all.iter().map(|part| self.expr(part, name));
-                format!("({})", parts.collect::<Vec<_>>().join(" | "))
-            }
+            Expr::Choice(all) => self.choice(all, name),
             Expr::Repeat(repeat) => self.repeat(repeat, name),
             Expr::Members(members) => self.members(members, name),
             Expr::Peek(_) | Expr::Negate(_) => {
@@ -170,6 +167,69 @@ impl<'g> Lark<'g> {
             Expr::Schema(node) => self.expr(&node.expr, &node.name),
             Expr::Atomic(inner) | Expr::Tag(_, inner) => self.expr(inner, name),
         }
+    }
+
+    fn choice(&mut self, all: &[Expr], name: &str) -> String {
+        let texts = all.iter().filter_map(|one| match first(one) {
+            Expr::Until(delimiters) => Some(delimiters.as_slice()),
+            _ => None,
+        });
+        let mut delimiters: Vec<String> = texts.flatten().cloned().collect();
+        delimiters.sort();
+        delimiters.dedup();
+        let parts: Vec<String> = all
+            .iter()
+            .map(|part| self.beside_text(part, &delimiters, name))
+            .collect();
+        format!("({})", parts.join(" | "))
+    }
+
+    /// A node beside a text: what can't stand in that is one lexeme, or the text would be the longer one.
+    fn beside_text(&mut self, expr: &Expr, delimiters: &[String], name: &str) -> String {
+        if matches!(first(expr), Expr::Until(_) | Expr::Rest) {
+            return self.expr(expr, name);
+        }
+        let mut ways = Vec::new();
+        for delimiter in delimiters {
+            let mut after = remainder::behind(expr, delimiter, self.rules);
+            let mut lexeme = json::write(&delimiter.as_str().into());
+            if let Expr::Sequence(parts) = expr
+                && parts[0] == Expr::Space
+            {
+                let rest = Expr::sequence(parts[1..].iter().cloned());
+                after = remainder::behind(&rest, delimiter, self.rules);
+                lexeme = self.spaced(delimiter);
+            }
+            match after {
+                after if after.is_never() => {}
+                Expr::Empty => ways.push(lexeme),
+                after => ways.push(format!("{lexeme} {}", self.shared(after, name))),
+            }
+        }
+        if ways.is_empty() {
+            return self.expr(expr, name);
+        }
+        if remainder::is_nullable(expr, self.rules) {
+            ways.push("\"\"".to_owned());
+        }
+        ways.join(" | ")
+    }
+
+    /// A literal with white space before it.
+    fn spaced(&mut self, literal: &str) -> String {
+        let key = (Vec::new(), Some(literal.to_owned()));
+        if let Some(name) = self.texts.get(&key) {
+            return name.clone();
+        }
+        let number = self.texts.len() + 1;
+        let name = self.free_name(&format!("text_{number}"));
+        self.texts.insert(key, name.clone());
+        let (most, literal) = (super::gbnf::MAX_SPACE, json::write(&literal.into()));
+        self.lines.push(format!("{name}: TEXT_{number}"));
+        self.lines.push(format!(
+            "TEXT_{number}: /[ \\t\\r\\n]{{0,{most}}}/ {literal}"
+        ));
+        name
     }
 
     fn members(&mut self, all: &Members, name: &str) -> String {
@@ -224,12 +284,12 @@ impl<'g> Lark<'g> {
     /// A text up to one of these, and what follows it.
     fn text(&mut self, delimiters: &[String], rest: &Expr, name: &str) -> String {
         let mut ways = Vec::new();
-        if remainder::is_nullable(rest, self.all_rules()) {
+        if remainder::is_nullable(rest, self.rules) {
             ways.push(format!("{}?", self.lexeme(delimiters, None)));
         }
         let mut found = false;
         for delimiter in delimiters {
-            let after = remainder::behind(rest, delimiter, self.all_rules());
+            let after = remainder::behind(rest, delimiter, self.rules);
             if after.is_never() {
                 continue;
             }
@@ -244,7 +304,7 @@ impl<'g> Lark<'g> {
             // The delimiter is longer than the literal that follows.
             let lexeme = match rest.first_literal() {
                 Some(literal) => {
-                    let after = remainder::behind(rest, &literal, self.all_rules());
+                    let after = remainder::behind(rest, &literal, self.rules);
                     let lexeme = self.lexeme_with(delimiters, &literal);
                     match after {
                         Expr::Empty => lexeme,
@@ -262,10 +322,6 @@ impl<'g> Lark<'g> {
             1 => ways.remove(0),
             _ => format!("({})", ways.join(" | ")),
         }
-    }
-
-    fn all_rules(&self) -> &'g IndexMap<String, Rule> {
-        self.rules
     }
 
     /// A node that may stand in several places, as a rule if it is long.
@@ -359,6 +415,14 @@ fn plain(expr: &Expr) -> &Expr {
     match expr {
         Expr::Tag(_, inner) | Expr::Atomic(inner) => plain(inner),
         Expr::Schema(node) if !node.is_json() => plain(&node.expr),
+        other => other,
+    }
+}
+
+/// What comes first in a node.
+fn first(expr: &Expr) -> &Expr {
+    match plain(expr) {
+        Expr::Sequence(all) => all.first().map_or(expr, first),
         other => other,
     }
 }

@@ -248,7 +248,10 @@ impl Turn<'_> {
                     all.extend(first_marker(&nodes[..at]));
                 }
                 if *node == Node::Calls && !self.calls.is_never() {
-                    all.extend(self.openers.iter().cloned());
+                    match first_piece(&self.section()) {
+                        Some(section) => all.push(section.to_owned()),
+                        None => all.extend(self.openers.iter().cloned()),
+                    }
                 }
             }
         }
