@@ -10,6 +10,7 @@ use indexmap::IndexMap;
 use super::expr::{Expr, Members, Repeat};
 use super::members::{self, AddRule};
 use super::{Grammar, Rule, Written, regex, remainder, schema};
+use crate::analysis::markers;
 use crate::json;
 
 impl Grammar {
@@ -136,7 +137,7 @@ impl<'g> Lark<'g> {
         }
         match expr {
             Expr::Empty | Expr::Start | Expr::End => "\"\"".to_owned(),
-            Expr::Literal(text) => json::write(&text.as_str().into()),
+            Expr::Literal(text) => literal(text),
             Expr::Chars(chars) => {
                 let class = slashed(&regex::class(&chars.class));
                 match (chars.at_least, chars.at_most) {
@@ -393,6 +394,26 @@ fn without<'d>(delimiters: impl Iterator<Item = &'d str>) -> String {
         true => String::new(),
         false => format!(" & ~/(?s:.*)({})(?s:.*)/", all.join("|")),
     }
+}
+
+/// A literal in pieces, since a lexer can't go back to where one of two has come that begin alike.
+fn literal(text: &str) -> String {
+    let mut pieces: Vec<&str> = Vec::new();
+    for piece in markers::pieces(text) {
+        let mut rest = piece;
+        while !markers::is_marker(piece) && !rest.is_empty() {
+            let is_space = rest.starts_with(char::is_whitespace);
+            let end = rest.find(|c: char| c.is_whitespace() != is_space);
+            let (part, after) = rest.split_at(end.unwrap_or(rest.len()));
+            pieces.push(part);
+            rest = after;
+        }
+        if !rest.is_empty() {
+            pieces.push(rest);
+        }
+    }
+    let pieces = pieces.iter().map(|piece| json::write(&(*piece).into()));
+    pieces.collect::<Vec<_>>().join(" ")
 }
 
 /// A regular expression between slashes.

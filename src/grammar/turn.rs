@@ -1,6 +1,6 @@
 //! The turn of a format as a grammar, from where the prompt has left it.
 
-use crate::analysis::markers::first_piece;
+use crate::analysis::markers::{self, first_piece};
 use crate::format::{Format, Node, Slot, Way};
 use crate::response::Tools;
 
@@ -248,9 +248,16 @@ impl Turn<'_> {
                     all.extend(first_marker(&nodes[..at]));
                 }
                 if *node == Node::Calls && !self.calls.is_never() {
-                    match first_piece(&self.section()) {
+                    let section = self.section();
+                    match first_piece(&section) {
                         Some(section) => all.push(section.to_owned()),
                         None => all.extend(self.openers.iter().cloned()),
+                    }
+                    // Where not all ways have the same, the last marker before calls opens them.
+                    if let Some(Node::Literal(text)) = nodes[..at].last() {
+                        let mut pieces = markers::pieces(text).into_iter().rev();
+                        let last = pieces.find(|piece| markers::is_marker(piece));
+                        all.extend(last.map(str::to_owned));
                     }
                 }
             }
