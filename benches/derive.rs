@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use criterion::Criterion;
 use unjinja::chat_template::ChatTemplate;
-use unjinja::derive::{DeriveOptions, derive};
+use unjinja::derive::{Derivation, DeriveOptions, derive};
 
 /// The chat templates of the gallery, by name.
 fn gallery() -> Vec<(String, ChatTemplate)> {
@@ -46,8 +46,25 @@ fn time(template: &ChatTemplate) -> Duration {
     (0..5).map(|_| run()).min().unwrap_or_default()
 }
 
+/// The middle and the largest of some numbers.
+fn spread(mut counts: Vec<usize>) -> String {
+    counts.sort_unstable();
+    format!(
+        "{} to {}",
+        counts[counts.len() / 2],
+        counts[counts.len() - 1]
+    )
+}
+
 fn main() {
     let gallery = gallery();
+    let derivations: Vec<Derivation> = gallery
+        .iter()
+        .map(|(_, template)| {
+            derive(template, &DeriveOptions::default()).expect("the gallery can be derived from")
+        })
+        .collect();
+    let count = |of: fn(&Derivation) -> usize| spread(derivations.iter().map(of).collect());
     let mut times: Vec<(Duration, &str)> = gallery
         .iter()
         .map(|(name, template)| (time(template), name.as_str()))
@@ -57,14 +74,19 @@ fn main() {
     let (median, _) = times[times.len() / 2];
     let (slowest, name) = times[times.len() - 1];
     let all: Duration = times.iter().map(|(time, _)| *time).sum();
-    println!("| chat templates | median, ms | slowest, ms | all, ms |");
-    println!("|---:|---:|---:|---:|");
     println!(
-        "| {} | {:.1} | {:.1} ({name}) | {:.0} |",
+        "| chat templates | median, ms | slowest, ms | all, ms | renderings | drafts | trials |"
+    );
+    println!("|---:|---:|---:|---:|---:|---:|---:|");
+    println!(
+        "| {} | {:.1} | {:.1} ({name}) | {:.0} | {} | {} | {} |",
         times.len(),
         ms(median),
         ms(slowest),
-        ms(all)
+        ms(all),
+        count(|derivation| derivation.renderings),
+        count(|derivation| derivation.drafts),
+        count(|derivation| derivation.trials),
     );
     let mut criterion = Criterion::default().configure_from_args();
     for (name, template) in &gallery {

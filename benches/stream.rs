@@ -8,11 +8,11 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use unjinja::{ParserOptions, ResponseParser, ResponseTemplate, parse};
+use unjinja::{EventBuffer, ParserOptions, ResponseParser, ResponseTemplate, parse};
 
 mod reading;
 
-use reading::{Figures, in_fours, in_tokens, least, prose, stream};
+use reading::{Figures, in_fours, in_tokens, least, prose, stream_in_stretches};
 
 /// Thinking, text and a call in JSON, all between literals.
 const LITERALS: &str = r#"{
@@ -149,13 +149,13 @@ fn summary(_: &mut Criterion) {
     requests();
 }
 
-/// Prints what it costs to have the events as they are found, as values of their own, and as lines of
-/// JSON.
+/// Prints what it costs to have the events as they are found, as values of their own, in a buffer, and as
+/// lines of JSON.
 fn reports() {
     println!();
     println!(
-        "{:<10}{:>20}{:>14}{:>14}",
-        "template", "events, ns a chunk", "owned", "printed"
+        "{:<10}{:>20}{:>14}{:>14}{:>14}",
+        "template", "events, ns a chunk", "owned", "buffered", "printed"
     );
     for case in cases() {
         let text = (case.write)(REPORTED);
@@ -164,13 +164,24 @@ fn reports() {
             let parser = ResponseParser::new(&case.template, "", ParserOptions::default());
             parser.expect("the parser starts")
         };
-        let borrowed = least(RUNS, || stream(&case.template, "", &chunks));
+        let borrowed = least(RUNS, || stream(&case.template, &chunks));
         let owned = least(RUNS, || {
             let mut parser = start();
             for chunk in &chunks {
                 black_box(parser.feed(chunk).expect("the message parses"));
             }
             black_box(parser.finalize().expect("the message parses"));
+        });
+        let buffered = least(RUNS, || {
+            let mut parser = start();
+            let mut events = EventBuffer::new();
+            for chunk in &chunks {
+                events.clear();
+                let fed = parser.feed_with(chunk, |event| events.push(event));
+                fed.expect("the message parses");
+                black_box(&events);
+            }
+            black_box(parser.finalize_with(|_| {}).expect("the message parses"));
         });
         let printed = least(RUNS, || {
             let mut parser = start();
@@ -187,13 +198,19 @@ fn reports() {
         });
         let each = |time: Duration| time.as_nanos() as f64 / chunks.len() as f64;
         println!(
-            "{:<10}{:>20.1}{:>14.1}{:>14.1}",
+            "{:<10}{:>20.1}{:>14.1}{:>14.1}{:>14.1}",
             case.name,
             each(borrowed),
             each(owned),
+            each(buffered),
             each(printed)
         );
     }
+}
+
+/// Feeds all chunks and ends the message.
+fn stream(template: &ResponseTemplate, chunks: &[&str]) {
+    stream_in_stretches(template, "", chunks, |_| {});
 }
 
 /// Prints what the parts of many short messages take that are read at once, as a server does.
@@ -265,7 +282,7 @@ fn streams(criterion: &mut Criterion) {
             group.bench_with_input(
                 BenchmarkId::new("chunks of 4 bytes", size >> 10),
                 &chunks,
-                |bencher, chunks| bencher.iter(|| stream(&case.template, "", chunks)),
+                |bencher, chunks| bencher.iter(|| stream(&case.template, chunks)),
             );
             group.throughput(Throughput::Bytes(text.len() as u64));
             group.bench_with_input(

@@ -247,6 +247,19 @@ fn a_long_text_is_read_and_one_that_is_too_long_is_refused() {
     assert!(error.is_too_long);
 }
 
+#[test]
+fn where_no_turn_is_written_none_is_read() {
+    let format = Format::of(&ChatTemplate::from_jinja(""), &RenderInput::default());
+    let format = format.expect("it renders");
+    for text in ["", "text"] {
+        let error = format.read(text).expect_err("there is no turn");
+        assert_eq!(
+            error.to_string(),
+            "byte 0: expected a turn, though the chat template writes none"
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 

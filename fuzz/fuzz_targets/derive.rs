@@ -8,6 +8,7 @@ use unjinja::ResponseTemplate;
 use unjinja::analysis::Findings;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::derive::{DeriveOptions, derive};
+use unjinja::format::Format;
 
 fuzz_target!(|source: &str| {
     let template = ChatTemplate::from_jinja(source);
@@ -23,6 +24,11 @@ fuzz_target!(|source: &str| {
         assert!(!findings.statements().is_empty());
         for evidence in evidence {
             assert_ne!(evidence.without.text, evidence.with.text);
+        }
+    }
+    if let Ok(format) = Format::of(&template, &RenderInput::default()) {
+        if let Ok(reading) = format.read(source) {
+            assert!(reading.way < format.ways.len() && reading.end <= source.len());
         }
     }
 });

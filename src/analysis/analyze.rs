@@ -99,7 +99,7 @@ pub(crate) fn analyze<'t>(
     if is_unseen && let Some(described) = hints::reasoning(&prober) {
         content.beside_reasoning.extend(described.others);
     }
-    let names = prepared.variables().into_iter().map(|(name, _)| name);
+    let names = prepared.variables().iter().map(|(name, _)| name.clone());
     let names: Vec<String> = names.collect();
     let missing_tokens = missing_tokens::find(&mut prober, &names, &turns, &content.close);
     let before_content = content.open.clone().unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput, Renderer};
@@ -12,9 +13,32 @@ use crate::value::{Object, Value};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Probe {
     messages: Vec<Value>,
-    tools: Value,
+    tools: Tools,
     prompt: bool,
     variables: Object,
+}
+
+/// Tools that are offered, or none.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tools(Option<Rc<OfferedTools>>);
+
+#[derive(Debug)]
+struct OfferedTools {
+    list: Value,
+    /// The list as JSON.
+    text: String,
+}
+
+impl Tools {
+    pub(super) fn of(tools: impl IntoIterator<Item = Value>) -> Tools {
+        let tools: Vec<Value> = tools.into_iter().collect();
+        if tools.is_empty() {
+            return Tools::default();
+        }
+        let list = tools.into();
+        let text = json::write(&list);
+        Tools(Some(Rc::new(OfferedTools { list, text })))
+    }
 }
 
 /// An object out of pairs.
@@ -90,8 +114,8 @@ impl Probe {
         }
     }
 
-    pub(super) fn tools(mut self, tools: impl IntoIterator<Item = Value>) -> Probe {
-        self.tools = tools.into_iter().collect::<Vec<Value>>().into();
+    pub(super) fn tools(mut self, tools: Tools) -> Probe {
+        self.tools = tools;
         self
     }
 
@@ -133,8 +157,12 @@ pub(super) struct Prober<'t> {
     no_tools: Value,
     /// The roles in whose messages content is given as a list of parts.
     in_parts: Vec<&'static str>,
+    /// What the template is given with all probes, and in which form: as JSON.
+    given: String,
     /// How long all renderings so far have taken.
     spent: Cell<Duration>,
+    /// What came to the end of its budget: others would, too, and each takes most of a second.
+    exhausted: RefCell<Option<RenderError>>,
     /// What has been rendered, by all that it was made of: the same is asked more than once.
     rendered: RefCell<HashMap<String, Result<String, RenderError>>>,
 }
@@ -149,7 +177,7 @@ impl<'t> Prober<'t> {
         }
         let base = with_tokens(template, base);
         let origins = &template.origins;
-        Prober {
+        let mut prober = Prober {
             renderer,
             known_tokens: [
                 base.bos_token.is_some() || origins.bos_token.is_some(),
@@ -160,9 +188,13 @@ impl<'t> Prober<'t> {
             words: Cell::new(0),
             no_tools: Value::Null,
             in_parts: Vec::new(),
+            given: String::new(),
             spent: Cell::new(Duration::ZERO),
+            exhausted: RefCell::default(),
             rendered: RefCell::default(),
-        }
+        };
+        prober.note_given();
+        prober
     }
 
     /// Finds out how the template is to be asked a question. Some don't take it that there are no tools
@@ -183,12 +215,14 @@ impl<'t> Prober<'t> {
                 } else {
                     Value::Null
                 };
+                self.note_given();
                 is_asked = ask(self).is_ok();
             }
         }
         if !is_asked {
             self.in_parts = Vec::new();
             self.no_tools = Value::Null;
+            self.note_given();
             return first;
         }
         self.try_parts();
@@ -224,8 +258,10 @@ impl<'t> Prober<'t> {
                 |prober: &Self| prober.render(&probe).is_ok_and(|text| text.contains(&word));
             if !self.in_parts.contains(&role) && !holds(self) {
                 self.in_parts.push(role);
+                self.note_given();
                 if !holds(self) {
                     self.in_parts.pop();
+                    self.note_given();
                 }
             }
         }
@@ -234,11 +270,22 @@ impl<'t> Prober<'t> {
     /// Gives the template a variable from now on.
     pub(super) fn give(&mut self, name: &str, value: impl Into<Value>) {
         self.base.variables.insert(name, value);
+        self.note_given();
     }
 
     /// Gives the template a variable no more.
     pub(super) fn take_back(&mut self, name: &str) {
         self.base.variables.remove(name);
+        self.note_given();
+    }
+
+    fn note_given(&mut self) {
+        let form = [
+            self.base.variables.clone().into(),
+            self.no_tools.clone(),
+            self.in_parts.iter().copied().collect(),
+        ];
+        self.given = json::write(&Vec::from(form).into());
     }
 
     /// Whether it is known what a variable is: it is given, or it is a token that the model does not
@@ -281,32 +328,63 @@ impl<'t> Prober<'t> {
     }
 
     pub(super) fn render(&self, probe: &Probe) -> Result<String, RenderError> {
+        let key = self.key(probe);
+        if let Some(known) = self.rendered.borrow().get(&key) {
+            return known.clone();
+        }
+        let rendering = self.render_anew(&self.input(probe));
+        self.rendered.borrow_mut().insert(key, rendering.clone());
+        rendering
+    }
+
+    /// How many different probes have been rendered.
+    pub(super) fn renderings(&self) -> usize {
+        self.rendered.borrow().len()
+    }
+
+    /// All in which renderings differ.
+    fn key(&self, probe: &Probe) -> String {
+        let mut key = self.given.clone();
+        key.push(match probe.prompt {
+            true => '>',
+            false => '.',
+        });
+        for message in &probe.messages {
+            key.push_str(&json::write(message));
+        }
+        if let Some(tools) = &probe.tools.0 {
+            key.push_str(&tools.text);
+        }
+        if !probe.variables.is_empty() {
+            key.push_str(&json::write(&probe.variables.clone().into()));
+        }
+        key
+    }
+
+    /// What the template is given for a probe.
+    fn input(&self, probe: &Probe) -> RenderInput {
         let mut variables = self.base.variables.clone();
         variables.extend(probe.variables.clone());
         if let Some(Value::Array(messages)) = variables.get("messages") {
             let messages = self.in_form(messages);
             variables.insert("messages", messages);
         }
-        let input = RenderInput {
+        RenderInput {
             messages: self.in_form(&probe.messages).into(),
-            tools: match &probe.tools {
-                Value::Null => self.no_tools.clone(),
-                tools => tools.clone(),
+            tools: match &probe.tools.0 {
+                None => self.no_tools.clone(),
+                Some(tools) => tools.list.clone(),
             },
             add_generation_prompt: probe.prompt,
             variables,
             ..self.base.clone()
-        };
-        let key = key(&input);
-        if let Some(known) = self.rendered.borrow().get(&key) {
-            return known.clone();
         }
-        let rendering = self.render_anew(&input);
-        self.rendered.borrow_mut().insert(key, rendering.clone());
-        rendering
     }
 
     fn render_anew(&self, input: &RenderInput) -> Result<String, RenderError> {
+        if let Some(error) = &*self.exhausted.borrow() {
+            return Err(error.clone());
+        }
         if self.spent.get() > MAX_PROBING {
             return Err(RenderError::given_up(
                 "the renderings so far have taken too long to go on",
@@ -315,7 +393,15 @@ impl<'t> Prober<'t> {
         let start = Instant::now();
         let rendering = self.renderer.render(input);
         self.spent.set(self.spent.get() + start.elapsed());
-        let text = rendering?.text;
+        let text = match rendering {
+            Ok(rendering) => rendering.text,
+            Err(error) => {
+                if error.is_exhausted() {
+                    self.exhausted.replace(Some(error.clone()));
+                }
+                return Err(error);
+            }
+        };
         if text.len() > MAX_RENDERING {
             return Err(RenderError::given_up(format!(
                 "the rendering of a few short messages is longer than {MAX_RENDERING} bytes"
@@ -323,17 +409,6 @@ impl<'t> Prober<'t> {
         }
         Ok(text)
     }
-}
-
-/// All in which inputs of the same base differ.
-fn key(input: &RenderInput) -> String {
-    let parts = [
-        input.messages.clone(),
-        input.tools.clone(),
-        input.add_generation_prompt.into(),
-        input.variables.clone().into(),
-    ];
-    json::write(&Value::from(Vec::from(parts)))
 }
 
 /// The input with the template's own tokens where it names none.

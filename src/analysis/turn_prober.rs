@@ -10,7 +10,7 @@ use super::assistant_turn::{AssistantTurn, ToolCall};
 use super::assumed::{self, AssumedVariable};
 use super::input_form::{IdShape, InputForm, ReasoningForm};
 use super::lexicon::Lexicon;
-use super::probe::{Probe, Prober, message, result, tool, with};
+use super::probe::{Probe, Prober, Tools, message, result, tool, with};
 use super::variables;
 
 /// How long a turn may be to be worth looking at, in bytes: those of probes are a few words.
@@ -84,7 +84,7 @@ pub(crate) struct TurnProber<'t> {
     input_form: InputForm,
     /// The variables that switch thinking.
     switches: Vec<String>,
-    tools: Vec<Value>,
+    tools: Tools,
     assumed: Vec<AssumedVariable>,
     words: SituationWords,
     /// What the markers begin with that consist of several parts.
@@ -133,7 +133,7 @@ fn assume(prober: &mut Prober<'_>, names: &[String]) -> Vec<AssumedVariable> {
     let probes = [
         Probe::of([question.clone()]).prompt(),
         Probe::of([question.clone(), answer]),
-        Probe::of([question, call]).tools([offered]),
+        Probe::of([question, call]).tools(Tools::of([offered])),
     ];
     let mut assumed = Vec::new();
     for probe in probes {
@@ -152,7 +152,7 @@ impl<'t> TurnProber<'t> {
         base: &RenderInput,
     ) -> Result<TurnProber<'t>, RenderError> {
         let mut prober = Prober::new(template, prepared.renderer()?, base);
-        let names = prepared.variables().into_iter().map(|(name, _)| name);
+        let names = prepared.variables().iter().map(|(name, _)| name.clone());
         let names: Vec<String> = names.collect();
         let assumed = assume(&mut prober, &names);
         prober.try_question()?;
@@ -172,7 +172,7 @@ impl<'t> TurnProber<'t> {
             prober,
             input_form: InputForm::default(),
             switches,
-            tools: Vec::new(),
+            tools: Tools::default(),
             assumed,
             words,
             lexicon: Lexicon::default(),
@@ -182,6 +182,11 @@ impl<'t> TurnProber<'t> {
     /// The variables that nobody gave, and what they were taken to be.
     pub(super) fn assumed(&self) -> &[AssumedVariable] {
         &self.assumed
+    }
+
+    /// How many different probes have been rendered.
+    pub(crate) fn renderings(&self) -> usize {
+        self.prober.renderings()
     }
 
     /// A word that occurs nowhere else.
@@ -263,7 +268,7 @@ impl<'t> TurnProber<'t> {
 
     /// Offers these tools from now on.
     pub(crate) fn offer(&mut self, tools: Vec<Value>) {
-        self.tools = tools;
+        self.tools = Tools::of(tools);
     }
 
     /// Looks for the input form in which all words of a turn come out, and keeps it. Gives the
@@ -398,10 +403,7 @@ impl<'t> TurnProber<'t> {
     }
 
     fn probe(&self, messages: Vec<Value>, mode: ThinkingMode) -> Probe {
-        let mut probe = Probe::of(messages);
-        if !self.tools.is_empty() {
-            probe = probe.tools(self.tools.iter().cloned());
-        }
+        let mut probe = Probe::of(messages).tools(self.tools.clone());
         let value = match mode {
             ThinkingMode::Unset => return probe,
             ThinkingMode::On => true,

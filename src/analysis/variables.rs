@@ -53,23 +53,26 @@ const GIVEN: &[&str] = &[
 ///
 /// `names` says of each name whether the template also sets it. Such a name is taken for one of
 /// its own, unless giving it from outside changes something.
-pub(super) fn find(prober: &Prober<'_>, mut names: Vec<(String, bool)>) -> Vec<Variable> {
-    names.retain(|(name, _)| !GIVEN.contains(&name.as_str()) && !name.starts_with("__"));
+pub(super) fn find(prober: &Prober<'_>, names: &[(String, bool)]) -> Vec<Variable> {
+    let is_own =
+        |(name, _): &&(String, bool)| !GIVEN.contains(&name.as_str()) && !name.starts_with("__");
+    let mut names: Vec<&(String, bool)> = names.iter().filter(is_own).collect();
     names.sort();
+    let word = prober.word("asked");
     let variables = names.into_iter().filter_map(|(name, is_set)| {
-        let switch = switch(prober, &name);
+        let switch = switch(prober, name, &word);
+        let name = name.clone();
         (!is_set || switch.is_some()).then_some(Variable { name, switch })
     });
     variables.collect()
 }
 
-fn switch(prober: &Prober<'_>, name: &str) -> Option<Switch> {
-    let word = prober.word("asked");
-    let probe = || Probe::of([message("user", &word)]).prompt();
+fn switch(prober: &Prober<'_>, name: &str, word: &str) -> Option<Switch> {
+    let probe = || Probe::of([message("user", word)]).prompt();
     let absent = prober.render(&probe()).ok()?;
     let on = prober.render(&probe().variable(name, true)).ok()?;
     let off = prober.render(&probe().variable(name, false)).ok()?;
-    let turn = |text: &str| after_last(text, &word);
+    let turn = |text: &str| after_last(text, word);
     let switch = Switch {
         on: turn(&on),
         off: turn(&off),

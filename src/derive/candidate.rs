@@ -75,7 +75,7 @@ pub(super) fn candidates(search: &Search<'_>, chosen: &Chosen) -> Vec<Candidate>
         };
         let measured = search
             .trials
-            .score_while(&template, |_| !is_late())
+            .score(&template, None, || !is_late())
             .zip(search.trials.tally_while(&template, || !is_late()));
         let Some((score, tallies)) = measured else {
             break;

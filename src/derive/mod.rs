@@ -85,8 +85,12 @@ pub struct Derivation {
     pub damaged: Vec<DamagedText>,
     /// The tools that the calls in all of these are calls of.
     pub tools: Tools,
-    /// How many drafts were tried.
+    /// How many drafts were tried, each of which is another template.
     pub drafts: usize,
+    /// How many conversations the chat template has rendered, no two of which are the same.
+    pub renderings: usize,
+    /// How many texts the drafts have read until one was chosen.
+    pub trials: usize,
     /// The field for reasoning.
     pub reasoning_field: String,
 }
@@ -156,7 +160,9 @@ impl Derivation {
             tools: samples.tools,
             refused: samples.refused,
             template: chosen.template,
-            drafts: chosen.tried.len(),
+            drafts: chosen.drafts,
+            renderings: sampling.renderings(),
+            trials: chosen.trials,
             findings: material.findings,
         }
     }
@@ -164,7 +170,8 @@ impl Derivation {
     /// For programs: an object of the `template`; whether it [is whole](Self::is_whole); the names of the
     /// `missing_tokens`; the `findings`, as [`Findings::to_value`] gives
     /// them; the `proof`, row by row, as [`Row::to_value`] gives them; the conversations that are
-    /// `refused`; the `damage`, a [`DamageRow`] for each kind; and the number of `drafts`.
+    /// `refused`; the `damage`, a [`DamageRow`] for each kind; and how many `drafts`, `renderings` and
+    /// `trials` it took.
     ///
     /// ```
     /// use unjinja::chat_template::ChatTemplate;
@@ -198,6 +205,8 @@ impl Derivation {
             ("refused", refused.collect()),
             ("damage", damage.iter().map(DamageRow::to_value).collect()),
             ("drafts", self.drafts.into()),
+            ("renderings", self.renderings.into()),
+            ("trials", self.trials.into()),
         ])
         .into()
     }

@@ -127,6 +127,11 @@ impl<'t> Sampling<'t> {
         }
     }
 
+    /// How many different conversations have been rendered, with those of the analysis.
+    pub(super) fn renderings(&self) -> usize {
+        self.prober.renderings()
+    }
+
     /// Renders all samples.
     pub(super) fn render(&mut self, findings: &Findings) -> Samples {
         let mut samples = Samples {

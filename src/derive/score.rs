@@ -1,7 +1,7 @@
 //! How good a draft is, counted in the texts that it recovers.
 
-use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::fmt;
 
 use crate::analysis::assistant_turn::AssistantTurn;
@@ -83,13 +83,6 @@ impl<'a> Trial<'a> {
     }
 }
 
-impl Trial<'_> {
-    fn is_recovered(&self, reader: &TrialReader<'_>) -> bool {
-        let difference = reader.difference(self.prefilled, self.output, self.expected);
-        difference.is_none()
-    }
-}
-
 /// The texts that drafts are tried on.
 pub(super) struct Trials<'a> {
     material: &'a Material,
@@ -98,8 +91,10 @@ pub(super) struct Trials<'a> {
     distinct: Vec<Trial<'a>>,
     /// How many of these there are of each kind.
     totals: [usize; KINDS],
-    /// Whether each pattern may depend on where a text is cut, which takes a while to find out.
-    dependent: RefCell<HashMap<String, bool>>,
+    /// The places of these, those first at which drafts have failed last: there the next will fail.
+    order: RefCell<Vec<usize>>,
+    /// How many texts have been read.
+    read: Cell<usize>,
 }
 
 impl<'a> Trials<'a> {
@@ -113,41 +108,65 @@ impl<'a> Trials<'a> {
         for trial in &distinct {
             totals[trial.kind] += 1;
         }
+        let order = (0..distinct.len()).collect();
         Trials {
             material,
             reasoning_field,
             distinct,
             totals,
-            dependent: RefCell::default(),
+            order: RefCell::new(order),
+            read: Cell::new(0),
         }
     }
 
-    /// The score of a template.
-    pub(super) fn score(&self, template: &ResponseTemplate) -> Score {
-        let mut score = self.highest_score(template);
-        let reader = self.reader(template);
-        for trial in &self.distinct {
-            score.recovered[trial.kind] -= usize::from(!trial.is_recovered(&reader));
-        }
-        score
-    }
-
-    /// The score of a template, unless it takes too long. Before each trial `goes_on` is asked
-    /// whether to go on for the score that can still be reached.
-    pub(super) fn score_while(
+    /// The score of a template, if it beats the one that there is; before each trial `goes_on` is asked
+    /// whether to go on.
+    ///
+    /// What costs least comes first: a template that can't win, or that misreads whole texts, is not
+    /// looked at any further.
+    pub(super) fn score(
         &self,
         template: &ResponseTemplate,
-        goes_on: impl Fn(&Score) -> bool,
+        to_beat: Option<Score>,
+        goes_on: impl Fn() -> bool,
     ) -> Option<Score> {
-        let mut score = self.highest_score(template);
+        let wins = |score: &Score| to_beat.is_none_or(|to_beat| *score > to_beat);
+        let length = json::write(template.as_value()).len();
+        let mut score = Score {
+            recovered: self.totals,
+            streams: -patterns(template).count().cast_signed(),
+            simple: -length.cast_signed(),
+        };
         let reader = self.reader(template);
-        for trial in &self.distinct {
-            if !goes_on(&score) {
+        let mut recovered = Vec::new();
+        let mut order = self.order.borrow_mut();
+        for at in 0..order.len() {
+            if !wins(&score) || !goes_on() {
                 return None;
             }
-            score.recovered[trial.kind] -= usize::from(!trial.is_recovered(&reader));
+            let trial = &self.distinct[order[at]];
+            self.read.set(self.read.get() + 1);
+            match reader.whole_difference(trial.prefilled, trial.output, trial.expected) {
+                None => recovered.push(order[at]),
+                Some(_) => {
+                    score.recovered[trial.kind] -= 1;
+                    order[..=at].rotate_right(1);
+                }
+            }
         }
-        Some(score)
+        score.streams = streams(template);
+        if reader.depends_on_pieces() {
+            for at in recovered {
+                if !wins(&score) || !goes_on() {
+                    return None;
+                }
+                let trial = &self.distinct[at];
+                let difference =
+                    reader.pieces_difference(trial.prefilled, trial.output, trial.expected);
+                score.recovered[trial.kind] -= usize::from(difference.is_some());
+            }
+        }
+        wins(&score).then_some(score)
     }
 
     /// How many texts of each kind a template recovers, those that stand there more than once as
@@ -164,49 +183,39 @@ impl<'a> Trials<'a> {
                 return None;
             }
             let tally = &mut tallies[trial.kind];
-            tally.recovered += usize::from(trial.is_recovered(&reader));
+            tally.recovered += usize::from(self.is_recovered(&trial, &reader));
             tally.total += 1;
         }
         Some(tallies)
     }
 
-    /// The score of a template that recovers all texts.
-    fn highest_score(&self, template: &ResponseTemplate) -> Score {
-        let length = json::write(template.as_value()).len();
-        Score {
-            recovered: self.totals,
-            streams: self.streams(template),
-            simple: -isize::try_from(length).unwrap_or(isize::MAX),
-        }
-    }
-
     fn reader<'r>(&'r self, template: &'r ResponseTemplate) -> TrialReader<'r> {
-        let depends = trial::delimiters(template).any(|delimiter| self.may_depend(delimiter));
-        let tools = &self.material.samples.tools;
-        TrialReader::knowing(template, depends, self.reasoning_field, tools)
+        TrialReader::new(template, self.reasoning_field, &self.material.samples.tools)
     }
 
-    /// How soon a template lets text out: literals before patterns, patterns before those that
-    /// look ahead.
-    fn streams(&self, template: &ResponseTemplate) -> isize {
-        let patterns = trial::delimiters(template).filter(|one| one.pattern().is_some());
-        let costs = patterns.map(|delimiter| match self.may_depend(delimiter) {
-            true => 10,
-            false => 1,
-        });
-        -costs.sum::<isize>()
+    fn is_recovered(&self, trial: &Trial<'_>, reader: &TrialReader<'_>) -> bool {
+        self.read.set(self.read.get() + 1);
+        let difference = reader.difference(trial.prefilled, trial.output, trial.expected);
+        difference.is_none()
     }
 
-    fn may_depend(&self, delimiter: &Delimiter) -> bool {
-        let Some(pattern) = delimiter.pattern() else {
-            return false;
-        };
-        let mut known = self.dependent.borrow_mut();
-        if let Some(depends) = known.get(pattern) {
-            return *depends;
-        }
-        let depends = trial::may_depend_on_pieces(delimiter);
-        known.insert(pattern.to_owned(), depends);
-        depends
+    /// How many texts have been read.
+    pub(super) fn read(&self) -> usize {
+        self.read.get()
     }
+}
+
+/// The delimiters of a template that are patterns.
+fn patterns(template: &ResponseTemplate) -> impl Iterator<Item = &Delimiter> {
+    trial::delimiters(template).filter(|one| one.pattern().is_some())
+}
+
+/// How soon a template lets text out: literals before patterns, patterns before those that
+/// look ahead.
+fn streams(template: &ResponseTemplate) -> isize {
+    let costs = patterns(template).map(|delimiter| match trial::may_depend_on_pieces(delimiter) {
+        true => 10,
+        false => 1,
+    });
+    -costs.sum::<isize>()
 }

@@ -1,11 +1,13 @@
 //! Choosing among drafts by trying them.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use indexmap::IndexSet;
 
 use crate::analysis::CallBody;
-use crate::response::{ResponseTemplate, TemplateError};
+use crate::json;
+use crate::response::{Patterns, ResponseTemplate, TemplateError};
 use crate::value::Value;
 
 use super::choices::{Choices, ContentPlace, ThinkingEnd, ThinkingOpen};
@@ -24,6 +26,10 @@ pub(super) struct Chosen {
     pub(super) choices: Choices,
     /// The choices of all drafts that were tried, in order.
     pub(super) tried: IndexSet<Choices>,
+    /// How many different drafts these made.
+    pub(super) drafts: usize,
+    /// How many texts they have read.
+    pub(super) trials: usize,
 }
 
 /// A draft that was tried to the end.
@@ -31,6 +37,22 @@ struct Tried {
     template: ResponseTemplate,
     choices: Choices,
     score: Score,
+}
+
+/// What has been made so far.
+struct Drafts {
+    start: Instant,
+    /// The choices of all drafts that were tried, in order.
+    tried: IndexSet<Choices>,
+    /// The drafts as JSON: many choices change nothing.
+    written: HashSet<String>,
+    patterns: Patterns,
+}
+
+impl Drafts {
+    fn are_late(&self) -> bool {
+        self.start.elapsed() > MAX_TRYING
+    }
 }
 
 pub(super) struct Search<'a> {
@@ -54,18 +76,20 @@ impl<'a> Search<'a> {
     ///
     /// If not even the simplest drafts are response templates.
     pub(super) fn best(&self) -> Result<Chosen, TemplateError> {
-        let start = Instant::now();
-        let mut tried = IndexSet::new();
-        let mut best = self.first(&mut tried, start)?;
+        let mut drafts = Drafts {
+            start: Instant::now(),
+            tried: IndexSet::new(),
+            written: HashSet::new(),
+            patterns: Patterns::default(),
+        };
+        let mut best = self.first(&mut drafts)?;
         loop {
             let before = best.score;
             for choices in self.neighbours(&best.choices) {
-                if start.elapsed() > MAX_TRYING {
+                if drafts.are_late() {
                     break;
                 }
-                if tried.insert(choices.clone())
-                    && let Some(better) = self.better(choices, best.score, start)
-                {
+                if let Ok(Some(better)) = self.better(choices, Some(best.score), &mut drafts) {
                     best = better;
                 }
             }
@@ -73,29 +97,34 @@ impl<'a> Search<'a> {
                 return Ok(Chosen {
                     template: best.template,
                     choices: best.choices,
-                    tried,
+                    tried: drafts.tried,
+                    drafts: drafts.written.len(),
+                    trials: self.trials.read(),
                 });
             }
         }
     }
 
     /// Where to begin: text is what is left over, or stands between markers if there are any.
-    fn first(&self, tried: &mut IndexSet<Choices>, start: Instant) -> Result<Tried, TemplateError> {
+    fn first(&self, drafts: &mut Drafts) -> Result<Tried, TemplateError> {
         let plain = Choices::default();
-        tried.insert(plain.clone());
-        let first = self.try_to_the_end(plain.clone());
-        let is_late = first.is_ok() && start.elapsed() > MAX_TRYING;
-        if self.material.findings.content.open.is_none() || is_late {
-            return first;
-        }
         let marked = Choices {
             content: ContentPlace::Marked,
-            ..plain
+            ..plain.clone()
         };
-        tried.insert(marked.clone());
+        let has_markers = self.material.findings.content.open.is_some();
+        let first = self.better(plain, None, drafts);
+        let first = first.map(|first| first.expect("nothing is to beat"));
         match first {
-            Ok(first) => Ok(self.better(marked, first.score, start).unwrap_or(first)),
-            Err(error) => self.try_to_the_end(marked).map_err(|_| error),
+            Ok(first) if has_markers && !drafts.are_late() => {
+                let better = self.better(marked, Some(first.score), drafts);
+                Ok(better.ok().flatten().unwrap_or(first))
+            }
+            Err(error) if has_markers => match self.better(marked, None, drafts) {
+                Ok(Some(marked)) => Ok(marked),
+                _ => Err(error),
+            },
+            first => first,
         }
     }
 
@@ -154,26 +183,30 @@ impl<'a> Search<'a> {
         draft(&self.material.marked, choices, self.options)
     }
 
-    fn try_to_the_end(&self, choices: Choices) -> Result<Tried, TemplateError> {
-        let template = ResponseTemplate::from_value(self.draft(&choices))?;
-        Ok(Tried {
-            score: self.trials.score(&template),
-            template,
-            choices,
-        })
-    }
-
-    /// A draft, if it is a valid template and beats a score. What can't beat it any more is not
+    /// A draft, if it is new and beats the score that there is. What can't beat it any more is not
     /// tried to the end.
-    fn better(&self, choices: Choices, to_beat: Score, start: Instant) -> Option<Tried> {
-        let template = ResponseTemplate::from_value(self.draft(&choices)).ok()?;
-        let goes_on = |score: &Score| *score > to_beat && start.elapsed() <= MAX_TRYING;
-        let score = self.trials.score_while(&template, goes_on)?;
-        (score > to_beat).then_some(Tried {
+    fn better(
+        &self,
+        choices: Choices,
+        to_beat: Option<Score>,
+        drafts: &mut Drafts,
+    ) -> Result<Option<Tried>, TemplateError> {
+        if !drafts.tried.insert(choices.clone()) {
+            return Ok(None);
+        }
+        let draft = self.draft(&choices);
+        if !drafts.written.insert(json::write(&draft)) {
+            return Ok(None);
+        }
+        let template = ResponseTemplate::with_patterns(&draft, &mut drafts.patterns)?;
+        // Something has to come out, however late it is.
+        let goes_on = || to_beat.is_none() || !drafts.are_late();
+        let score = self.trials.score(&template, to_beat, goes_on);
+        Ok(score.map(|score| Tried {
             template,
             choices,
             score,
-        })
+        }))
     }
 
     /// Whether calls are JSON objects and nothing else.

@@ -13,8 +13,6 @@ const PIECE: usize = 3;
 /// Reads texts with a response template, and compares what comes of them with what was meant.
 pub(super) struct TrialReader<'a> {
     template: &'a ResponseTemplate,
-    /// Whether what comes of a text may depend on where it is cut into pieces.
-    depends_on_pieces: bool,
     reasoning_field: &'a str,
     tools: &'a Tools,
 }
@@ -27,23 +25,6 @@ impl<'a> TrialReader<'a> {
     ) -> TrialReader<'a> {
         TrialReader {
             template,
-            depends_on_pieces: delimiters(template).any(may_depend_on_pieces),
-            reasoning_field,
-            tools,
-        }
-    }
-
-    /// The same, if it is known whether what comes of a text may depend on where it is cut, which
-    /// takes a while to find out.
-    pub(super) fn knowing(
-        template: &'a ResponseTemplate,
-        depends_on_pieces: bool,
-        reasoning_field: &'a str,
-        tools: &'a Tools,
-    ) -> TrialReader<'a> {
-        TrialReader {
-            template,
-            depends_on_pieces,
             reasoning_field,
             tools,
         }
@@ -57,14 +38,37 @@ impl<'a> TrialReader<'a> {
         output: &str,
         expected: &AssistantTurn,
     ) -> Option<String> {
-        let whole = self.read(prefix, output);
-        let difference = self.difference_in(whole, expected);
-        if difference.is_some() || !self.depends_on_pieces {
-            return difference;
-        }
-        let pieces = self.read_pieces(prefix, output);
-        let difference = self.difference_in(pieces, expected)?;
+        let whole = self.whole_difference(prefix, output, expected);
+        whole.or_else(|| match self.depends_on_pieces() {
+            true => self.pieces_difference(prefix, output, expected),
+            false => None,
+        })
+    }
+
+    /// The same where the text comes as a whole.
+    pub(super) fn whole_difference(
+        &self,
+        prefix: &str,
+        output: &str,
+        expected: &AssistantTurn,
+    ) -> Option<String> {
+        self.difference_in(self.read(prefix, output), expected)
+    }
+
+    /// The same where it comes in pieces.
+    pub(super) fn pieces_difference(
+        &self,
+        prefix: &str,
+        output: &str,
+        expected: &AssistantTurn,
+    ) -> Option<String> {
+        let difference = self.difference_in(self.read_pieces(prefix, output), expected)?;
         Some(format!("read piece by piece, {difference}"))
+    }
+
+    /// Whether what comes of a text may depend on where it is cut into pieces.
+    pub(super) fn depends_on_pieces(&self) -> bool {
+        delimiters(self.template).any(may_depend_on_pieces)
     }
 
     fn difference_in(

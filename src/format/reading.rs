@@ -76,6 +76,13 @@ impl Format {
     ///
     /// If the text does not begin with a turn of this format, or goes on behind it though nothing ended it.
     pub fn read<'t>(&self, text: &'t str) -> Result<Reading<'t>, NotATurn> {
+        if self.ways.is_empty() {
+            return Err(NotATurn {
+                at: 0,
+                expected: vec!["a turn, though the chat template writes none".to_owned()],
+                is_too_long: false,
+            });
+        }
         let mut program = Program::of(self);
         program.alternatives(self.ways.iter(), |program, at, way| {
             program.push(Step::Way(at));

@@ -1,18 +1,21 @@
 //! What opens and closes regions: literals, or a regular expression.
 
+use std::sync::Arc;
+
 use super::pattern::Pattern;
 
 /// The opening or closing delimiter of a field, or the anchor of a message.
 #[derive(Debug)]
 pub struct Delimiter {
     spelling: Spelling,
-    pattern: Pattern,
+    pattern: Arc<Pattern>,
     /// Whether a match that ends where the text ends is final.
     pub(crate) commits_at_end: bool,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum Spelling {
+/// How something is spelled that is looked for in texts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Spelling {
     Literals(Vec<String>),
     Pattern(String),
 }
@@ -27,26 +30,22 @@ impl PartialEq for Delimiter {
 impl Eq for Delimiter {}
 
 impl Delimiter {
-    /// The delimiter that these literals spell, and the pattern that matches any of them.
-    pub(crate) fn from_literals(literals: Vec<String>, pattern: Pattern) -> Delimiter {
-        let mut sorted: Vec<&str> = literals.iter().map(String::as_str).collect();
-        sorted.sort_unstable();
-        sorted.dedup();
-        // What begins with another literal stands right behind it, or behind one that does so, too.
-        let can_extend = sorted.windows(2).any(|pair| pair[1].starts_with(pair[0]));
+    /// The delimiter that is spelled so, and the pattern that this was compiled to.
+    pub(crate) fn new(spelling: Spelling, pattern: Arc<Pattern>) -> Delimiter {
+        let can_extend = match &spelling {
+            Spelling::Literals(literals) => {
+                let mut sorted: Vec<&str> = literals.iter().map(String::as_str).collect();
+                sorted.sort_unstable();
+                sorted.dedup();
+                // What begins with another literal stands right behind it, or behind one that does so, too.
+                sorted.windows(2).any(|pair| pair[1].starts_with(pair[0]))
+            }
+            Spelling::Pattern(_) => true,
+        };
         Delimiter {
+            spelling,
             pattern,
-            spelling: Spelling::Literals(literals),
             commits_at_end: !can_extend,
-        }
-    }
-
-    /// The delimiter that a regular expression spells, and that expression compiled.
-    pub(crate) fn from_pattern(spelled: &str, pattern: Pattern) -> Delimiter {
-        Delimiter {
-            pattern,
-            spelling: Spelling::Pattern(spelled.to_owned()),
-            commits_at_end: false,
         }
     }
 

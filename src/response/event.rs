@@ -1,5 +1,6 @@
 //! What a parser reports while text comes in.
 
+mod buffer;
 mod from_value;
 
 use std::borrow::Cow;
@@ -7,6 +8,8 @@ use std::ops::Range;
 
 use crate::json::{self, Style};
 use crate::value::{Object, Value};
+
+pub use buffer::EventBuffer;
 
 /// A named group of a delimiter, and the text that it matched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +84,7 @@ pub struct OpeningMatch<'a> {
     pub captures: Cow<'a, [Capture]>,
 }
 
-/// An [`Event`] that stands on its own.
+/// An [`Event`] that stands on its own. To keep many, an [`EventBuffer`] takes less.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum OwnedEvent {
@@ -230,12 +233,23 @@ impl Event<'_> {
     /// event.write_json(&mut line);
     /// assert_eq!(line, r#"{"type":"region_chunk","field":"thinking","text":"Hm.","dirty":false}"#);
     /// ```
+    #[inline]
     pub fn write_json(&self, out: &mut String) {
+        // Nearly all events are chunks.
+        match self {
+            Event::Chunk { field, text, dirty } => write_chunk(out, field, text, *dirty),
+            _ => self.write_members(out),
+        }
+    }
+
+    fn write_members(&self, out: &mut String) {
         let mut before = '{';
         self.for_each_member(|key, member| {
             out.push(before);
-            json::write_str(out, key, false);
-            out.push(':');
+            // No key has anything in it that is escaped.
+            out.push('"');
+            out.push_str(key);
+            out.push_str("\":");
             member.write_json(out);
             before = ',';
         });
@@ -282,6 +296,20 @@ impl Event<'_> {
             visit("captures", Member::Captures(&opening.captures));
         }
     }
+}
+
+/// Writes a chunk as [`Event::write_members`] would.
+fn write_chunk(out: &mut String, field: &str, text: &str, dirty: bool) {
+    const AROUND: usize = 80;
+    out.reserve(AROUND + field.len() + text.len());
+    out.push_str("{\"type\":\"region_chunk\",\"field\":");
+    json::write_str(out, field, false);
+    out.push_str(",\"text\":");
+    json::write_str(out, text, false);
+    out.push_str(match dirty {
+        true => ",\"dirty\":true}",
+        false => ",\"dirty\":false}",
+    });
 }
 
 /// A member of the object that programs are given for an event.
@@ -372,5 +400,64 @@ impl OwnedEvent {
     /// See [`Event::to_value`].
     pub fn to_value(&self) -> Value {
         self.as_event().to_value()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_written_as_the_objects_that_they_are() {
+        let value = Value::from("said \"so\"");
+        let capture = Capture {
+            name: "name".into(),
+            text: "a\\b".into(),
+        };
+        let opening = OpeningMatch {
+            span: 3..9,
+            captures: Cow::Owned(vec![capture]),
+        };
+        let (field, raw, error) = ("té\"xt", "{\n", "no\tJSON");
+        let close = |span| Event::Close {
+            field,
+            value: &value,
+            span,
+            at_end: true,
+        };
+        let malformed = Event::Malformed {
+            field,
+            raw,
+            error,
+            span: Some(5..5),
+            at_end: false,
+        };
+        let open = |opening| Event::Open { field, opening };
+        let chunk = |text, dirty| Event::Chunk { field, text, dirty };
+        let events = [
+            open(None),
+            open(Some(opening)),
+            chunk("", false),
+            chunk(
+                "a line\nthat is a little longer, \u{1} \"—\" and \\ in it",
+                true,
+            ),
+            close(None),
+            close(Some(1..2)),
+            malformed,
+        ];
+        for event in &events {
+            let mut written = String::from("before ");
+            event.write_json(&mut written);
+            let expected = json::write(&event.to_value());
+            assert_eq!(written.strip_prefix("before "), Some(&*expected));
+        }
+        let mut buffer = EventBuffer::new();
+        for _ in 0..2 {
+            buffer.clear();
+            events.iter().for_each(|event| buffer.push(event.clone()));
+            assert!(buffer.iter().eq(events.iter().cloned()));
+            assert_eq!((buffer.len(), buffer.is_empty()), (events.len(), false));
+        }
     }
 }

@@ -52,6 +52,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::response::delimiter::Spelling;
     use crate::response::pattern::Pattern;
 
     fn shown(delimiter: &Delimiter) -> Vec<String> {
@@ -63,11 +64,15 @@ mod tests {
         delimiter.examples().iter().map(parts).collect()
     }
 
+    fn delimiter(spelled: &str, compiled: Pattern) -> Delimiter {
+        Delimiter::new(Spelling::Pattern(spelled.to_owned()), compiled.into())
+    }
+
     #[test]
     fn literals_are_their_own_examples() {
         let literals = vec!["<a>".into(), "<a><b>".into()];
         let pattern = Pattern::literals(&literals).unwrap_or_else(|error| panic!("{error}"));
-        let delimiter = Delimiter::from_literals(literals, pattern);
+        let delimiter = Delimiter::new(Spelling::Literals(literals), pattern.into());
         assert_eq!(shown(&delimiter), ["[<a>]", "[<a><b>]"]);
     }
 
@@ -88,7 +93,7 @@ mod tests {
         ] {
             let compiled =
                 Pattern::new(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
-            let delimiter = Delimiter::from_pattern(pattern, compiled);
+            let delimiter = delimiter(pattern, compiled);
             assert_eq!(shown(&delimiter), expected, "{pattern}");
         }
     }
@@ -127,7 +132,7 @@ mod tests {
         #[test]
         fn what_is_given_is_found_and_there_is_some_where_nothing_forbids_it(pattern in patterns()) {
             let Ok(compiled) = Pattern::new(&pattern) else { return Ok(()) };
-            let delimiter = Delimiter::from_pattern(&pattern, compiled);
+            let delimiter = delimiter(&pattern, compiled);
             let examples = delimiter.examples();
             for example in &examples {
                 let mut first = None;

@@ -29,7 +29,7 @@ pub use template::Field;
 #[doc(no_inline)]
 pub use error::ParseError;
 #[doc(no_inline)]
-pub use event::{Event, OwnedEvent};
+pub use event::{Event, EventBuffer, OwnedEvent};
 #[doc(no_inline)]
 pub use parser::{OnMalformed, ParserOptions, ResponseParser, parse};
 #[doc(no_inline)]
@@ -44,6 +44,6 @@ pub(crate) use content::{Parser, XmlInlineArgs};
 #[cfg(feature = "chat-template")]
 pub(crate) use examples::Example;
 #[cfg(feature = "chat-template")]
-pub(crate) use template::Inner;
+pub(crate) use template::{Inner, Patterns};
 #[cfg(feature = "chat-template")]
 pub(crate) use watch::{Hit, Kind, Watch};

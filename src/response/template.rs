@@ -19,6 +19,8 @@ use super::watch::Watches;
 
 pub use error::TemplateError;
 pub(super) use load::Loader;
+#[cfg(feature = "chat-template")]
+pub(crate) use load::Patterns;
 #[cfg(feature = "response-schema")]
 pub(crate) use load::schema_in;
 
@@ -150,6 +152,15 @@ impl ResponseTemplate {
     /// ```
     pub fn from_value(value: impl AsRef<Value>) -> Result<ResponseTemplate, TemplateError> {
         load::from_value(value.as_ref())
+    }
+
+    /// The same, with patterns that other templates have in common with it.
+    #[cfg(feature = "chat-template")]
+    pub(crate) fn with_patterns(
+        value: &Value,
+        patterns: &mut Patterns,
+    ) -> Result<ResponseTemplate, TemplateError> {
+        load::with_patterns(value, patterns)
     }
 
     /// The template as it was read: the same keys in the same order.

@@ -1,7 +1,7 @@
 //! The questions that a chat template is asked: each a conversation, and the words that have to
 //! come out of it.
 
-use crate::analysis::probe::{Probe, Prober, call, message, object, result, tool, with};
+use crate::analysis::probe::{Probe, Prober, Tools, call, message, object, result, tool, with};
 use crate::chat_template::REASONING_KEYS;
 use crate::json;
 use crate::value::Value;
@@ -103,7 +103,9 @@ impl<'p, 't> Questions<'p, 't> {
     fn tools(&self) -> Answer {
         let (name, about) = (self.word("tool"), self.word("about"));
         let offered = tool(&name, &about, &self.word("parameter"));
-        let probe = Probe::of([self.question()]).tools([offered]).prompt();
+        let probe = Probe::of([self.question()])
+            .tools(Tools::of([offered]))
+            .prompt();
         self.answer(Topic::Tools, vec![probe], &[&name, &about])
     }
 
@@ -124,7 +126,7 @@ impl<'p, 't> Questions<'p, 't> {
             let asked = [self.question(), turn(calls.collect())];
             let answers = names.iter().map(|name| result(&id(name), name, "done"));
             let tools = names.iter().map(|name| tool(name, "A tool", "key"));
-            let tools: Vec<Value> = tools.collect();
+            let tools = Tools::of(tools);
             let answered = Probe::of(asked.clone().into_iter().chain(answers));
             probes.push(answered.tools(tools.clone()).prompt());
             probes.push(Probe::of(asked).tools(tools));
@@ -166,7 +168,7 @@ impl<'p, 't> Questions<'p, 't> {
             let calls = vec![call(&id, &name, object([("key", "value".into())]))];
             let turn = with(message("assistant", ""), "tool_calls", calls);
             Probe::of([self.question(), turn, result(&id, &name, &answer)])
-                .tools([tool(&name, "A tool", "key")])
+                .tools(Tools::of([tool(&name, "A tool", "key")]))
                 .prompt()
         });
         self.answer(Topic::ToolResults, probes.into(), &[&answer])

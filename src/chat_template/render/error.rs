@@ -25,6 +25,7 @@ pub struct RenderError {
     excerpt: Option<(String, usize, usize)>,
     raised: bool,
     is_invalid: bool,
+    is_exhausted: bool,
     undefined: Option<String>,
 }
 
@@ -58,6 +59,7 @@ impl RenderError {
         RenderError {
             raised,
             is_invalid: error.kind() == minijinja::ErrorKind::SyntaxError,
+            is_exhausted: error.kind() == minijinja::ErrorKind::OutOfFuel,
             undefined: undefined_in(&message)
                 .filter(|_| !raised)
                 .map(str::to_owned),
@@ -78,8 +80,14 @@ impl RenderError {
             excerpt: None,
             raised: false,
             is_invalid: false,
+            is_exhausted: true,
             undefined: None,
         }
+    }
+
+    /// Whether the rendering came to the end of what it may take.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.is_exhausted
     }
 
     /// What went wrong.

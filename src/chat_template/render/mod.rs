@@ -42,7 +42,7 @@ mod time;
 mod values;
 
 use std::ops::Range;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use minijinja::machinery::{CompiledTemplate, TemplateConfig, make_string_output};
 use minijinja::syntax::SyntaxConfig;
@@ -69,6 +69,7 @@ pub struct PreparedTemplate {
     text: String,
     /// The text before `{% generation %}` was rewritten, if it was.
     original: Option<String>,
+    variables: OnceLock<Vec<(String, bool)>>,
 }
 
 impl PreparedTemplate {
@@ -84,10 +85,12 @@ impl PreparedTemplate {
             Some(text) => PreparedTemplate {
                 text,
                 original: Some(jinja),
+                variables: OnceLock::new(),
             },
             None => PreparedTemplate {
                 text: jinja,
                 original: None,
+                variables: OnceLock::new(),
             },
         }
     }
@@ -104,7 +107,11 @@ impl PreparedTemplate {
 
     /// The names that the template may read from outside, in no particular order, each with
     /// whether it also sets them itself somewhere.
-    pub(crate) fn variables(&self) -> Vec<(String, bool)> {
+    pub(crate) fn variables(&self) -> &[(String, bool)] {
+        self.variables.get_or_init(|| self.find_variables())
+    }
+
+    fn find_variables(&self) -> Vec<(String, bool)> {
         if self.compiled().is_err() {
             return Vec::new();
         }

@@ -1,6 +1,7 @@
 //! A flat sequence of tags, each an entry of an object.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use crate::response::pattern::{Match, Pattern, TooCostly};
 use crate::value::{Object, Value};
@@ -10,7 +11,7 @@ use super::{Allowance, Content, ContentError, parse_value};
 /// The arguments of the `xml-inline` parser.
 #[derive(Debug)]
 pub(crate) struct XmlInlineArgs {
-    pub(crate) pattern: Pattern,
+    pub(crate) pattern: Arc<Pattern>,
     /// The number of the group `key`, and that of `value` if the pattern has it.
     pub(crate) key: usize,
     pub(crate) value: Option<usize>,

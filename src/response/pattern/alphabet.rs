@@ -92,6 +92,17 @@ impl Alphabet {
         }
     }
 
+    /// The ASCII bytes that belong to some of the classes, unless other characters do, too.
+    pub(crate) fn ascii_of(&self, is_in: &[bool]) -> Option<Box<[u8]>> {
+        let ends = self.starts.iter().skip(1).copied().chain([u32::MAX]);
+        let mut beyond = self.classes.iter().zip(ends).filter(|&(_, end)| end > 128);
+        if beyond.any(|(&class, _)| is_in[class as usize]) {
+            return None;
+        }
+        let bytes = (0..128).filter(|&byte| is_in[self.class_of_ascii(byte) as usize]);
+        Some(bytes.collect())
+    }
+
     /// Whether the set holds the characters of a class.
     #[inline]
     pub(crate) fn holds(&self, set: usize, class: Class) -> bool {

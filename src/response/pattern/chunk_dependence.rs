@@ -67,7 +67,7 @@ pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
             if known.len() >= MAX_VISITS || cache.is_full() {
                 return None;
             }
-            let (_, transition) = cache.step(program, state, class as Class);
+            let transition = cache.known_or_step(program, state, class as Class);
             let next = cache.target(transition);
             let rows = cache.key(next).rows();
             let origins = cache.origins(transition, rows);

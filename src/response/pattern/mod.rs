@@ -26,7 +26,7 @@ mod syntax;
 mod tests;
 mod window;
 
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use automaton::{Automaton, Scanner};
 use program::Program;
@@ -58,6 +58,8 @@ pub(crate) struct Pattern {
     steps: usize,
     /// Searches that have ended, whose automata the next ones go on building.
     pool: Mutex<Pool>,
+    /// Whether what it finds depends on chunks, which takes a while to find out.
+    is_chunk_dependent: OnceLock<Option<bool>>,
 }
 
 /// Searches that are not in use.
@@ -104,6 +106,7 @@ impl Pattern {
             },
             groups: syntax.groups,
             pool: Mutex::default(),
+            is_chunk_dependent: OnceLock::new(),
         })
     }
 
@@ -153,12 +156,13 @@ impl Pattern {
     /// Whether what it finds depends on how a text is cut into chunks; `None` if no automaton can run
     /// it, or has too many states to say.
     pub(crate) fn is_chunk_dependent(&self) -> Option<bool> {
-        match &self.engine {
+        let visit_all = || match &self.engine {
             Engine::Automaton(automaton) => {
                 chunk_dependence::is_chunk_dependent(&automaton.program)
             }
             Engine::Backtracking(..) => None,
-        }
+        };
+        *self.is_chunk_dependent.get_or_init(visit_all)
     }
 
     /// Whether its matches look ahead, and the automaton runs it.

@@ -16,6 +16,7 @@ use crate::value::{Number, Object, Value, pointer_below as below};
 
 use super::{Inner, ResponseTemplate, TemplateError};
 
+pub(crate) use limits::Patterns;
 use limits::Steps;
 
 #[cfg(feature = "response-schema")]
@@ -34,7 +35,16 @@ const TEMPLATE_KEYS: &[&str] = &[
 const MAX_FAULTS: usize = 100;
 
 pub(super) fn from_value(value: &Value) -> Result<ResponseTemplate, TemplateError> {
-    load(value, "", None)
+    load(value, "", None, &mut Patterns::default())
+}
+
+/// Reads a template that may have patterns in common with others.
+#[cfg(feature = "chat-template")]
+pub(super) fn with_patterns(
+    value: &Value,
+    patterns: &mut Patterns,
+) -> Result<ResponseTemplate, TemplateError> {
+    load(value, "", None, patterns)
 }
 
 /// Reads a template that stands at a pointer in a JSON document, if it stands in one.
@@ -42,11 +52,13 @@ fn load(
     value: &Value,
     pointer: &str,
     document: Option<&str>,
+    patterns: &mut Patterns,
 ) -> Result<ResponseTemplate, TemplateError> {
     let mut loader = Loader {
         faults: Diagnostics::up_to(MAX_FAULTS),
         warnings: Diagnostics::up_to(MAX_FAULTS),
         steps: Steps::default(),
+        patterns,
     };
     match loader.template(value, pointer) {
         Some(mut inner) if loader.faults.is_empty() => {
@@ -63,13 +75,14 @@ fn load(
 }
 
 /// Reads a template piece by piece, and collects all that is wrong with it.
-pub(in crate::response) struct Loader {
+pub(in crate::response) struct Loader<'p> {
     faults: Diagnostics,
     warnings: Diagnostics,
     steps: Steps,
+    patterns: &'p mut Patterns,
 }
 
-impl Loader {
+impl Loader<'_> {
     fn fault(&mut self, pointer: &str, message: impl Into<String>) {
         let fault = Diagnostic::new(message).at(pointer);
         self.faults.add(fault, Part::Value);

@@ -15,6 +15,9 @@ const MAX_STATES: usize = 4_096;
 /// The same for the bytes that they take.
 const MAX_SIZE: usize = 8 << 20;
 
+/// So many characters in a row lead back to a state before it is found out which bytes leave it.
+const LONG_STAY: usize = 64;
+
 /// The states known so far.
 #[derive(Debug, Default)]
 pub(in crate::response::pattern) struct Cache {
@@ -41,6 +44,9 @@ struct State {
     woken: Option<StateId>,
     /// Whether all characters lead back to it.
     is_final: Option<bool>,
+    /// The bytes that leave it, once that is known; `None` if there are more than can be looked for at once,
+    /// or characters beyond ASCII among them.
+    left_by: Option<Option<Box<[u8]>>>,
 }
 
 impl Cache {
@@ -138,6 +144,52 @@ impl Cache {
         is_final
     }
 
+    /// How many bytes at the beginning of a text lead a state back to itself, at least.
+    #[inline]
+    pub(super) fn stay(&mut self, program: &Program, state: StateId, text: &[u8]) -> usize {
+        let short = &text[..text.len().min(LONG_STAY)];
+        let stayed = self.stay_in_ascii(program, state, short);
+        if stayed < LONG_STAY {
+            return stayed;
+        }
+        let rest = &text[stayed..];
+        let left = match self.left_by(program, state) {
+            Some(&[]) => None,
+            Some(&[a]) => memchr::memchr(a, rest),
+            Some(&[a, b]) => memchr::memchr2(a, b, rest),
+            Some(&[a, b, c]) => memchr::memchr3(a, b, c, rest),
+            _ => Some(self.stay_in_ascii(program, state, rest)),
+        };
+        stayed + left.unwrap_or(rest.len())
+    }
+
+    /// How many bytes of ASCII at the beginning of a text are known to lead a state back to itself.
+    #[inline]
+    fn stay_in_ascii(&self, program: &Program, state: StateId, text: &[u8]) -> usize {
+        let stride = program.alphabet.len();
+        let row = &self.table[state as usize * stride..][..stride];
+        let stays = |&&byte: &&u8| {
+            let class = program.alphabet.class_of_ascii(byte);
+            byte < 128 && row[class as usize] == Transition::to(state)
+        };
+        text.iter().take_while(stays).count()
+    }
+
+    /// The bytes that leave a state, if there are at most three.
+    fn left_by(&mut self, program: &Program, state: StateId) -> Option<&[u8]> {
+        if self.states[state as usize].left_by.is_none() {
+            let stride = program.alphabet.len();
+            if self.states() + stride >= MAX_STATES || self.size >= MAX_SIZE / 2 {
+                return None;
+            }
+            let leaves = |class| self.step(program, state, class).1 != Transition::to(state);
+            let leaving: Vec<bool> = (0..stride as Class).map(leaves).collect();
+            let bytes = program.alphabet.ascii_of(&leaving);
+            self.states[state as usize].left_by = Some(bytes.filter(|bytes| bytes.len() <= 3));
+        }
+        self.states[state as usize].left_by.as_ref()?.as_deref()
+    }
+
     /// A number that changes whenever the numbers of states get other meanings.
     pub(super) fn epoch(&self) -> u32 {
         self.epoch
@@ -169,6 +221,7 @@ impl Cache {
             at_end: None,
             woken: None,
             is_final: None,
+            left_by: None,
         });
         id
     }
@@ -196,6 +249,19 @@ impl Cache {
         self.moves.clear();
         self.size = 0;
         self.epoch += 1;
+    }
+
+    /// A transition, worked out unless it is known. The cache must not be [full](Self::is_full).
+    pub(in crate::response::pattern) fn known_or_step(
+        &mut self,
+        program: &Program,
+        state: StateId,
+        class: Class,
+    ) -> Transition {
+        match self.transition(state, class, program.alphabet.len()) {
+            Transition::UNKNOWN => self.step(program, state, class).1,
+            known => known,
+        }
     }
 
     /// Works out a transition. Returns it with the state's number, which changes when a full cache

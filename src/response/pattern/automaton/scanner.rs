@@ -326,8 +326,11 @@ impl Scanner {
             }
             let number = match transition.step() {
                 Step::To(next) => {
-                    state = next;
                     i += width;
+                    if next == state {
+                        i += self.cache.stay(program, state, &bytes[i..end]);
+                    }
+                    state = next;
                     continue;
                 }
                 Step::Move(number) => number,

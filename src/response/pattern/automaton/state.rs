@@ -12,7 +12,7 @@ pub(in crate::response::pattern) const FRESH: u16 = u16::MAX;
 pub(in crate::response::pattern) type StateId = u32;
 
 /// What distinguishes a state from the others.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Eq, Hash)]
 pub(in crate::response::pattern) struct Key {
     /// Threads that have taken at least one character, best first.
     pub(in crate::response::pattern) threads: Box<[Pc]>,
@@ -28,6 +28,22 @@ pub(in crate::response::pattern) struct Key {
     pub(in crate::response::pattern) found: bool,
     /// A match may not be empty here.
     pub(super) not_empty: bool,
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Key) -> bool {
+        let flags = |key: &Key| (key.before, key.quiet, key.found, key.not_empty);
+        flags(self) == flags(other)
+            && are_same(&self.threads, &other.threads)
+            && are_same(&self.if_final, &other.if_final)
+            && are_same(&self.behind, &other.behind)
+    }
+}
+
+/// Whether two lists are the same. Most are empty, and to compare what is nowhere in memory byte by byte is
+/// slow where this is done with masked loads.
+fn are_same(one: &[Pc], other: &[Pc]) -> bool {
+    one.len() == other.len() && (one.is_empty() || one == other)
 }
 
 impl Key {

@@ -231,6 +231,7 @@ fn binary(name: &str, ignore_case: bool) -> Option<ClassUnicode> {
         Some(class)
     };
     match name {
+        "any" => Some(range(0, char::MAX.into())),
         "alnum" => union_of(&["Alphabetic", "Nd"]),
         "posixalnum" => with_digits("Alphabetic"),
         "blank" => blank(),

@@ -280,7 +280,8 @@ impl Parser<'_> {
         negate: bool,
         ascii: bool,
     ) -> Single {
-        if ascii {
+        // What holds for any character does so under ASCII rules, too.
+        if ascii && alone != class::range(0, char::MAX.into()) {
             alone.intersect(&class::range(0, 0x7F));
             plain.intersect(&class::range(0, 0x7F));
         }

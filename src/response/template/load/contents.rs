@@ -4,7 +4,7 @@ use crate::diagnostic::{Diagnostic, Part};
 use crate::response::content::{
     CONTENT_PARSERS, Content, ContentParser, JsonArgs, KvLinesArgs, XmlInlineArgs,
 };
-use crate::response::pattern::Pattern;
+use crate::response::delimiter::Spelling;
 use crate::spelling::did_you_mean;
 use crate::value::{Object, Value, pointer_below as below};
 
@@ -13,7 +13,7 @@ use super::Loader;
 /// So many value parsers may stand in each other: each takes its share of the stack.
 const MAX_VALUE_PARSERS: usize = 16;
 
-impl Loader {
+impl Loader<'_> {
     pub(super) fn content(&mut self, object: &Object, pointer: &str) -> Option<Content> {
         let place = below(pointer, "content");
         let name = self.parser_name(object.get("content"), &place)?;
@@ -146,7 +146,7 @@ impl Loader {
             self.expected(&place, "a regular expression as a string", value);
             return None;
         };
-        let pattern = self.compiled(&place, || Pattern::new(text))?;
+        let pattern = self.compiled(&place, &Spelling::Pattern(text.to_owned()))?;
         let group = |name| pattern.groups().iter().position(|group| group == name);
         let Some(key) = group("key") else {
             self.fault_with(

@@ -1,13 +1,12 @@
 //! What opens and closes regions, and the anchor.
 
-use crate::response::delimiter::Delimiter;
-use crate::response::pattern::Pattern;
+use crate::response::delimiter::{Delimiter, Spelling};
 use crate::value::{Object, Value, pointer_below as below};
 
 use super::Loader;
 use super::limits::{MAX_LITERAL_CHARACTERS, MAX_LITERALS};
 
-impl Loader {
+impl Loader<'_> {
     /// Reads what marks the beginning of the message in a prompt.
     pub(super) fn anchor(&mut self, object: &Object, pointer: &str) -> Option<Delimiter> {
         let keys = ["start_anchor", "start_anchor_pattern"];
@@ -48,10 +47,14 @@ impl Loader {
                     self.expected(&place, "a regular expression as a string", pattern);
                     return None;
                 };
-                let pattern = self.compiled(&place, || Pattern::new(text))?;
-                Some(Delimiter::from_pattern(text, pattern))
+                self.spelled(Spelling::Pattern(text.to_owned()), &place)
             }
         }
+    }
+
+    fn spelled(&mut self, spelling: Spelling, pointer: &str) -> Option<Delimiter> {
+        let pattern = self.compiled(pointer, &spelling)?;
+        Some(Delimiter::new(spelling, pattern))
     }
 
     fn literals(&mut self, value: &Value, pointer: &str) -> Option<Delimiter> {
@@ -98,7 +101,6 @@ impl Loader {
         if self.faults.len() > faults {
             return None;
         }
-        let pattern = self.compiled(pointer, || Pattern::literals(&literals))?;
-        Some(Delimiter::from_literals(literals, pattern))
+        self.spelled(Spelling::Literals(literals), pointer)
     }
 }

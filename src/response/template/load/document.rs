@@ -5,7 +5,7 @@ use crate::json;
 use crate::value::Value;
 
 use super::super::{ResponseTemplate, TemplateError};
-use super::{TEMPLATE_KEYS, load};
+use super::{Patterns, TEMPLATE_KEYS, load};
 
 /// Keys by which the configuration of a tokenizer is recognised.
 const CONFIG_KEYS: [&str; 5] = [
@@ -38,7 +38,7 @@ pub(in crate::response::template) fn from_json_at(
         Diagnostic::new(message).at_position(error.position())
     })?;
     match document.pointer(pointer) {
-        Some(value) => load(value, pointer, Some(text)),
+        Some(value) => load(value, pointer, Some(text), &mut Patterns::default()),
         None => Err(Diagnostic::new("there is no response template here")
             .at(pointer)
             .into()),

@@ -24,7 +24,7 @@ const FIELD_KEYS: &[&str] = &[
     "transform_each",
 ];
 
-impl Loader {
+impl Loader<'_> {
     pub(super) fn fields(&mut self, fields: Option<&Value>, pointer: &str) -> Vec<Field> {
         let place = below(pointer, "fields");
         let remedy = || "name at least one, such as `\"content\": {}`";

@@ -1,6 +1,10 @@
 //! How large a template may be: anything up to here loads in a moment.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use crate::diagnostic::{Diagnostic, Part};
+use crate::response::delimiter::Spelling;
 use crate::response::pattern::{Pattern, PatternError};
 
 use super::Loader;
@@ -28,17 +32,33 @@ impl Steps {
     }
 }
 
-impl Loader {
+/// Patterns that have been compiled, for templates that have many in common.
+#[derive(Debug, Default)]
+pub(crate) struct Patterns {
+    known: HashMap<Spelling, Arc<Pattern>>,
+}
+
+impl Patterns {
+    fn compiled(&mut self, spelling: &Spelling) -> Result<Arc<Pattern>, PatternError> {
+        if let Some(known) = self.known.get(spelling) {
+            return Ok(known.clone());
+        }
+        let compiled = Arc::new(match spelling {
+            Spelling::Literals(literals) => Pattern::literals(literals)?,
+            Spelling::Pattern(pattern) => Pattern::new(pattern)?,
+        });
+        self.known.insert(spelling.clone(), compiled.clone());
+        Ok(compiled)
+    }
+}
+
+impl Loader<'_> {
     /// Compiles a pattern, unless the template has proved too large before.
-    pub(super) fn compiled(
-        &mut self,
-        pointer: &str,
-        compile: impl FnOnce() -> Result<Pattern, PatternError>,
-    ) -> Option<Pattern> {
+    pub(super) fn compiled(&mut self, pointer: &str, spelling: &Spelling) -> Option<Arc<Pattern>> {
         if self.steps.are_too_many() || self.faults.is_full() {
             return None;
         }
-        let error = match compile() {
+        let error = match self.patterns.compiled(spelling) {
             Ok(pattern) => {
                 self.steps.taken += pattern.steps();
                 if !self.steps.are_too_many() {

@@ -1,0 +1,1 @@
+//! Benchmarks beside other parsers of what models write; see `benches/peers.rs`.
