@@ -104,6 +104,6 @@ pub use response::{
 pub use value::{JsonString, Number, Object, Value};
 
 /// The examples of the README are run as they stand there.
-#[cfg(all(doctest, feature = "chat-template"))]
+#[cfg(all(doctest, feature = "grammar"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -359,6 +359,27 @@ fn schemas_allow_what_they_describe() {
     assert_eq!(faults, Vec::<String>::new());
 }
 
+/// Schemas come from strangers, and may lead back to themselves.
+#[test]
+fn schemas_that_lead_back_to_themselves_come_to_an_end() {
+    let format = format_of(&project().join("chat_templates/xml-calls.jinja"));
+    for schema in [
+        r##"{"$ref": "#"}"##,
+        r##"{"allOf": [{"$ref": "#"}]}"##,
+        r##"{"anyOf": [{"$ref": "#"}, {"$ref": "#"}, {"type": "string"}]}"##,
+        r##"{"properties": {"a": {"$ref": "#"}, "b": {"anyOf": [{"$ref": "#/properties/b"}, {"$ref": "#/properties/b"}]}}}"##,
+    ] {
+        let tools = value(&format!(r#"[{{"name": "f", "parameters": {schema}}}]"#));
+        let grammar = Grammar::of(&format, &Tools::from_value(&tools), &Request::new());
+        let grammar = grammar.expect("there is one");
+        assert!(!grammar.to_gbnf().text.is_empty());
+        assert!(!grammar.to_lark().text.is_empty());
+        assert!(!grammar.to_structural_tag().value.is_null());
+        let _refused_or_not = grammar.to_regex();
+        let _read_or_not = grammar.parse("<tool_call>\n<function=f>\n<parameter=a>\nx");
+    }
+}
+
 #[test]
 fn what_is_not_held_is_named() {
     let schema = value(
@@ -685,7 +706,9 @@ fn a_request_says_what_may_be_called() {
     assert!(matches!(error, GrammarError::UnknownTool { .. }), "{error}");
     let opened = "<|im_start|>assistant\n<think>\n";
     let off = of(&Request::new().prompt(opened).reasoning(Reasoning::Off));
-    assert!(matches!(off, Err(GrammarError::NoTurn { .. })), "{off:?}");
+    let off = off.expect("what is opened may be closed at once");
+    assert_eq!(verdict(&off, "</think>\n\nAt noon."), "whole");
+    assert_eq!(verdict(&off, "Noon?\n</think>\n\nAt noon."), "no");
     let thought = of(&Request::new().prompt(opened)).expect("there is one");
     let text = "Noon?\n</think>\n\nAt noon.";
     let tree = thought.parse(text).expect("it is a turn");

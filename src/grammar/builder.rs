@@ -221,7 +221,7 @@ impl Builder {
         Expr::Schema(Box::new(SchemaNode {
             name: name.to_owned(),
             schema: schema.clone(),
-            notation: Notation::text(),
+            notation: Notation::text(false),
             expr,
         }))
     }
@@ -430,9 +430,9 @@ impl JsonRules {
         p.define(&name("string"), any_string(notation));
         p.define(&name("number"), Expr::Atomic(Box::new(any_number())));
         let key = key(notation, self.part("string"));
-        let member = Expr::sequence([key, Expr::Space, ":".into(), Expr::Space, self.value()]);
-        p.define(&name("object"), listed("{", member, "}"));
-        p.define(&name("array"), listed("[", self.value(), "]"));
+        let member = Expr::sequence([key, notation.colon(), self.value()]);
+        p.define(&name("object"), listed(notation, "{", member, "}"));
+        p.define(&name("array"), listed(notation, "[", self.value(), "]"));
         let parts = ["object", "array", "string", "number"].map(|part| self.part(part));
         let words = [Some(true), Some(false), None].map(|word| notation.word(word).into());
         p.define(&name("value"), Expr::choice(parts.into_iter().chain(words)));
@@ -440,7 +440,7 @@ impl JsonRules {
 }
 
 /// A key of which nothing is known.
-fn key(notation: &Notation, string: Expr) -> Expr {
+pub(super) fn key(notation: &Notation, string: Expr) -> Expr {
     match notation.bare_keys {
         true => Expr::Chars(Chars {
             class: !CharClass::of(" \t\r\n:,{}[]\"'<>|".chars()),
@@ -452,13 +452,13 @@ fn key(notation: &Notation, string: Expr) -> Expr {
 }
 
 /// Items between brackets, with commas between them.
-fn listed(open: &str, item: Expr, close: &str) -> Expr {
-    let more = Expr::sequence([Expr::Space, ",".into(), Expr::Space, item.clone()]);
+fn listed(notation: &Notation, open: &str, item: Expr, close: &str) -> Expr {
+    let more = Expr::sequence([notation.comma(), item.clone()]);
     let items = Expr::sequence([item, more.repeat(0, None)]);
     Expr::sequence([
         open.into(),
-        Expr::Space,
-        Expr::sequence([items, Expr::Space]).optional(),
+        notation.gap(),
+        Expr::sequence([items, notation.gap()]).optional(),
         close.into(),
     ])
 }
@@ -486,13 +486,11 @@ pub(super) fn character(quotes: &Quotes) -> Expr {
     let mut plain = CharClass::any().without(&CharClass::ranges([('\0', '\x1f')]));
     plain = plain.without(&CharClass::of(['\\', quote]));
     let hexadecimal = CharClass::ranges([('0', '9'), ('a', 'f'), ('A', 'F')]);
-    let code = Expr::sequence(["u".into(), class(hexadecimal.clone()).repeat(4, Some(4))]);
+    let code = Expr::sequence(["u".into(), class(hexadecimal).repeat(4, Some(4))]);
     let escape = match quote {
         '"' => Expr::choice([class(CharClass::of("\"\\/bfnrt".chars())), code]),
-        _ => {
-            let short = Expr::sequence(["x".into(), class(hexadecimal).repeat(2, Some(2))]);
-            Expr::choice([class(CharClass::of("\"'\\nrtabfv".chars())), short, code])
-        }
+        // Python has more, which hardly any reader knows.
+        _ => class(CharClass::of("\"'\\nrt".chars())),
     };
     Expr::choice([class(plain), Expr::sequence(["\\".into(), escape])])
 }
@@ -502,7 +500,8 @@ pub(super) fn any_number() -> Expr {
     let exponent = Expr::sequence([
         class(CharClass::of(['e', 'E'])),
         class(CharClass::of(['+', '-'])).optional(),
-        digits(1),
+        // With more, a number is one that nothing can hold.
+        class(CharClass::ranges([('0', '9')])).repeat(1, Some(2)),
     ]);
     Expr::sequence([
         any_integer(),

@@ -1,11 +1,12 @@
 //! The calls of a format, one for each tool.
 
+use crate::analysis::markers;
 use crate::format::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, ValueWriting};
 use crate::value::{Object, Value};
 
 use super::builder::{Builder, class, until};
 use super::escape::within_string;
-use super::expr::{CharClass, Expr, Member, Members, Tag};
+use super::expr::{CharClass, Expr, Member, Members, SchemaNode, Tag};
 use super::notation::Notation;
 use super::schema::{self, SchemaRules};
 
@@ -57,7 +58,19 @@ impl<'a> CallRules<'a> {
                     .rule(format!("call-{}", tool.name), expr.tagged(Tag::Tool))
             })),
             Node::Repetition(repetition) => {
-                let separator = texts(&repetition.separator);
+                let separator = match (&repetition.separator, opener(&repetition.item)) {
+                    // Nothing else stands between calls that have no markers.
+                    (Node::Sequence(nodes), opener)
+                        if opener.as_ref().is_none_or(|text| !begins_with_marker(text)) =>
+                    {
+                        let between = text_behind(nodes, None);
+                        match between.trim().is_empty() {
+                            true => between.into(),
+                            false => texts(&repetition.separator),
+                        }
+                    }
+                    (separator, _) => texts(separator),
+                };
                 self.several(repetition, separator)
             }
             Node::Array(repetition) => {
@@ -144,6 +157,36 @@ fn text_behind_name(node: &Node) -> Option<String> {
     }
 }
 
+/// White space in a row of nodes: as models like it beside markers, and as it is written elsewhere, where
+/// nothing but it tells two parts from each other.
+pub(super) fn space(text: &str, before: Option<&Node>, behind: Option<&Node>) -> Expr {
+    let is_marker_behind = || match behind {
+        Some(Node::Literal(text)) => begins_with_marker(text),
+        Some(Node::Calls) => true,
+        Some(_) => false,
+        None => true,
+    };
+    let is_word_before = match before {
+        Some(Node::Literal(text)) => {
+            let pieces = markers::pieces(text);
+            pieces
+                .last()
+                .is_some_and(|piece| !markers::is_marker(piece))
+                && text.ends_with(char::is_alphanumeric)
+        }
+        Some(Node::Slot(Slot::Name | Slot::Key | Slot::Id | Slot::Index)) => true,
+        _ => false,
+    };
+    match is_word_before && !is_marker_behind() {
+        true => text.into(),
+        false => Expr::Space,
+    }
+}
+
+fn begins_with_marker(text: &str) -> bool {
+    markers::first_piece(text).is_some_and(markers::is_marker)
+}
+
 /// Texts and white space, in which nothing varies.
 fn texts(node: &Node) -> Expr {
     match node {
@@ -158,6 +201,16 @@ fn texts(node: &Node) -> Expr {
 struct Call<'a> {
     p: &'a Builder,
     tool: &'a Declared,
+}
+
+/// Where a value stands.
+struct Place {
+    /// What may end it.
+    close: Vec<String>,
+    /// Whether line breaks around it belong to its markers.
+    in_lines: bool,
+    /// Whether values are written in no other place.
+    is_only: bool,
 }
 
 /// An argument that is written.
@@ -229,20 +282,21 @@ impl Call<'_> {
     }
 
     fn object(&self, entries: &[Entry], dialect: &Dialect) -> Expr {
-        let rules = self.rules(&Notation::of(dialect));
-        let mut parts = vec![Expr::from("{"), Expr::Space];
+        let notation = Notation::of(dialect);
+        let rules = self.rules(&notation);
+        let mut parts = vec![Expr::from("{"), notation.gap()];
         for (at, entry) in entries.iter().enumerate() {
             if at > 0 {
-                parts.extend([Expr::Space, ",".into(), Expr::Space]);
+                parts.push(notation.comma());
             }
             let key = match dialect.unquoted_keys {
                 true => Expr::literal(&entry.key),
                 false => rules.constant(&Value::from(entry.key.as_str())),
             };
             let value = self.part(&entry.value, &[]);
-            parts.extend([key, Expr::Space, ":".into(), Expr::Space, value]);
+            parts.extend([key, notation.colon(), value]);
         }
-        parts.extend([Expr::Space, "}".into()]);
+        parts.extend([notation.gap(), "}".into()]);
         Expr::sequence(parts)
     }
 
@@ -337,11 +391,16 @@ impl Call<'_> {
             }
             Node::Sequence(nodes) => {
                 let ends_raw = |at: usize| matches!(nodes[..at].last(), Some(Node::Value(_)));
+                let is_line = |node: Option<&Node>| matches!(node, Some(Node::Space(text)) if text.contains('\n'));
                 Expr::sequence(nodes.iter().enumerate().map(|(at, node)| match node {
                     Node::Value(forms) => {
                         let behind = text_behind(&nodes[at + 1..], argument.key);
-                        let close = delimiters(&behind, follow);
-                        self.value(forms, argument, &close, is_only_form(nodes, forms))
+                        let place = Place {
+                            close: delimiters(&behind, follow),
+                            in_lines: is_line(nodes[..at].last()) || is_line(nodes.get(at + 1)),
+                            is_only: is_only_form(nodes, forms),
+                        };
+                        self.value(forms, argument, &place)
                     }
                     // White space alone ends what is written as it is.
                     Node::Space(text)
@@ -356,19 +415,21 @@ impl Call<'_> {
                 Some(key) => Expr::literal(key).tagged(Tag::ToolArgName),
                 None => key().tagged(Tag::ToolArgName),
             },
-            Node::Value(forms) => self.value(forms, argument, &delimiters("", follow), true),
+            Node::Value(forms) => {
+                let place = Place {
+                    close: delimiters("", follow),
+                    in_lines: false,
+                    is_only: true,
+                };
+                self.value(forms, argument, &place)
+            }
             other => self.part(other, follow),
         }
     }
 
     /// The value of an argument up to one of these texts, in these forms.
-    fn value(
-        &self,
-        forms: &[ValueForm],
-        argument: Argument<'_>,
-        close: &[String],
-        is_only: bool,
-    ) -> Expr {
+    fn value(&self, forms: &[ValueForm], argument: Argument<'_>, place: &Place) -> Expr {
+        let close = &place.close;
         let root = &self.tool.parameters;
         let mut all = Vec::new();
         let mut written: Vec<ValueType> = Vec::new();
@@ -388,8 +449,14 @@ impl Call<'_> {
                 value.tagged(Tag::ToolArgJson)
             };
             let raw = |text: Expr| {
-                let text = self.rules(&Notation::json()).raw(&schema, text);
-                text.tagged(Tag::ToolArgString)
+                let expr = self.rules(&Notation::json()).raw(&schema, text);
+                let node = Expr::Schema(Box::new(SchemaNode {
+                    name: self.tool.name.clone(),
+                    schema: schema.clone(),
+                    notation: Notation::text(place.in_lines),
+                    expr,
+                }));
+                node.tagged(Tag::ToolArgString)
             };
             all.push(match &form.writing {
                 ValueWriting::Raw => raw(until(close.to_vec())),
@@ -421,7 +488,9 @@ impl Call<'_> {
             let is_number = *kind == ValueType::Integer && written.contains(&ValueType::Number);
             !written.contains(kind) && !is_number && named.iter().any(|name| name == kind.key())
         });
-        if is_only && let Some(kind) = unknown.next() {
+        if place.is_only
+            && let Some(kind) = unknown.next()
+        {
             let key = argument.key.unwrap_or("any argument");
             self.warn(&format!(
                 "it is not known how values of type {} are written: `{key}` may be any text",

@@ -267,6 +267,7 @@ impl Expr {
     /// Whether it is a text that takes the white space around it, too.
     fn takes_space(&self) -> bool {
         match self.bare() {
+            Expr::Schema(node) if !node.is_json() => node.expr.takes_space(),
             Expr::Rest => true,
             Expr::Until(all) => all.iter().all(|text| !text.trim().is_empty()),
             _ => false,

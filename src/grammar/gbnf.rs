@@ -202,6 +202,9 @@ impl Gbnf {
     /// A text up to a delimiter: an automaton that knows how much of one has come, with a rule for each
     /// state.
     fn until(&mut self, delimiters: &[String]) -> String {
+        if delimiters.iter().all(String::is_empty) {
+            return "[^\\x00]*".to_owned();
+        }
         if let Some(name) = self.untils.get(delimiters) {
             return name.clone();
         }

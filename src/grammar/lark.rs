@@ -195,9 +195,9 @@ impl<'g> Lark<'g> {
             let mut after = remainder::behind(expr, delimiter, self.rules);
             let mut lexeme = json::write(&delimiter.as_str().into());
             if let Expr::Sequence(parts) = expr
-                && parts[0] == Expr::Space
+                && let Some((Expr::Space, rest)) = parts.split_first()
             {
-                let rest = Expr::sequence(parts[1..].iter().cloned());
+                let rest = Expr::sequence(rest.iter().cloned());
                 after = remainder::behind(&rest, delimiter, self.rules);
                 lexeme = self.spaced(delimiter);
             }
@@ -284,6 +284,8 @@ impl<'g> Lark<'g> {
 
     /// A text up to one of these, and what follows it.
     fn text(&mut self, delimiters: &[String], rest: &Expr, name: &str) -> String {
+        let some = delimiters.iter().filter(|text| !text.is_empty());
+        let delimiters = &some.cloned().collect::<Vec<_>>();
         let mut ways = Vec::new();
         if remainder::is_nullable(rest, self.rules) {
             ways.push(format!("{}?", self.lexeme(delimiters, None)));

@@ -1,5 +1,6 @@
 //! How JSON values are written: as JSON, or in something close to it.
 
+use super::expr::Expr;
 use crate::format::Dialect;
 
 /// What stands around strings, and whether signs in them are escaped.
@@ -22,6 +23,8 @@ pub(crate) struct Notation {
     pub(crate) within: Option<String>,
     /// Whether its beginning stands elsewhere.
     pub(crate) is_begun: bool,
+    /// Whether line breaks around a text belong to its markers.
+    pub(crate) in_lines: bool,
 }
 
 impl Quotes {
@@ -42,13 +45,15 @@ impl Notation {
             python_words: false,
             within: None,
             is_begun: false,
+            in_lines: false,
         }
     }
 
     /// A text as it is.
-    pub(crate) fn text() -> Notation {
+    pub(crate) fn text(in_lines: bool) -> Notation {
         Notation {
             strings: Vec::new(),
+            in_lines,
             ..Notation::json()
         }
     }
@@ -61,6 +66,7 @@ impl Notation {
             python_words: true,
             within: None,
             is_begun: false,
+            in_lines: false,
         }
     }
 
@@ -80,6 +86,7 @@ impl Notation {
             python_words: dialect.python_literals,
             within: None,
             is_begun: false,
+            in_lines: false,
         }
     }
 
@@ -101,6 +108,30 @@ impl Notation {
 
     pub(crate) fn is_json(&self) -> bool {
         *self == Notation::json()
+    }
+
+    /// What stands between two items. Python writes it always alike, and what reads it may go by that.
+    pub(crate) fn comma(&self) -> Expr {
+        match self.python_words {
+            true => ", ".into(),
+            false => Expr::sequence([Expr::Space, ",".into(), Expr::Space]),
+        }
+    }
+
+    /// What stands between a key and its value.
+    pub(crate) fn colon(&self) -> Expr {
+        match self.python_words {
+            true => ": ".into(),
+            false => Expr::sequence([Expr::Space, ":".into(), Expr::Space]),
+        }
+    }
+
+    /// What may stand within brackets beside items.
+    pub(crate) fn gap(&self) -> Expr {
+        match self.python_words {
+            true => Expr::Empty,
+            false => Expr::Space,
+        }
     }
 
     /// A word for true, false or nothing.

@@ -544,12 +544,12 @@ impl Found<'_, '_> {
             let value = match argument.find(&Tag::ToolArgJson) {
                 Some(json) => json.value(),
                 None => match argument.find(&Tag::ToolArgString) {
-                    // The line breaks around a text belong to the markers.
-                    Some(text) => {
-                        let text = text.text;
+                    Some(found) if found.notation.is_some_and(|notation| notation.in_lines) => {
+                        let text = found.text;
                         let text = text.strip_prefix('\n').unwrap_or(text);
                         text.strip_suffix('\n').unwrap_or(text).into()
                     }
+                    Some(found) => found.text.into(),
                     None => continue,
                 },
             };

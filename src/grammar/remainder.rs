@@ -1,16 +1,19 @@
 //! What is left of a node when a text has come already.
 
+use std::cell::Cell;
+
 use indexmap::IndexMap;
 
 use super::Rule;
 use super::expr::{Chars, Expr, Repeat, SchemaNode};
 
-/// Rules within rules are followed so deep.
+/// Rules within rules are followed so deep, and so many nodes are looked at.
 const MAX_DEPTH: usize = 64;
+const MAX_STEPS: usize = 100_000;
 
 /// What may stand behind a text that a node begins with; never if it does not.
 pub(super) fn behind(expr: &Expr, text: &str, rules: &IndexMap<String, Rule>) -> Expr {
-    let left = Remainder { rules }.step(expr, text, 0);
+    let left = Remainder::new(rules).step(expr, text, 0);
     Expr::choice(left.into_iter().filter_map(|left| match left {
         Left::Rest(expr) => Some(expr),
         Left::Text("") => Some(Expr::Empty),
@@ -20,7 +23,7 @@ pub(super) fn behind(expr: &Expr, text: &str, rules: &IndexMap<String, Rule>) ->
 
 /// Whether a node may be nothing at all.
 pub(super) fn is_nullable(expr: &Expr, rules: &IndexMap<String, Rule>) -> bool {
-    let left = Remainder { rules }.step(expr, "", 0);
+    let left = Remainder::new(rules).step(expr, "", 0);
     left.contains(&Left::Text(""))
 }
 
@@ -35,13 +38,23 @@ enum Left<'t> {
 
 struct Remainder<'r> {
     rules: &'r IndexMap<String, Rule>,
+    steps: Cell<usize>,
 }
 
-impl Remainder<'_> {
+impl<'r> Remainder<'r> {
+    fn new(rules: &'r IndexMap<String, Rule>) -> Remainder<'r> {
+        Remainder {
+            rules,
+            steps: Cell::new(MAX_STEPS),
+        }
+    }
+
     fn step<'t>(&self, expr: &Expr, text: &'t str, depth: usize) -> Vec<Left<'t>> {
-        if depth > MAX_DEPTH {
+        let steps = self.steps.get();
+        if depth > MAX_DEPTH || steps == 0 {
             return Vec::new();
         }
+        self.steps.set(steps - 1);
         match expr {
             Expr::Empty | Expr::Start | Expr::End | Expr::Peek(_) | Expr::Negate(_) => {
                 vec![Left::Text(text)]

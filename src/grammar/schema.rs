@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::builder::{Builder, any_integer, any_number, any_string, character, until};
+use super::builder::{Builder, any_integer, any_number, any_string, character, key, until};
 use super::escape::within_string;
 use super::expr::{Expr, Member, Members};
 use super::notation::Notation;
@@ -34,6 +34,9 @@ const MAX_COUNT: u64 = 1000;
 
 /// References are followed so deep, if they lead to nothing else.
 const MAX_REFERENCES: usize = 32;
+
+/// So many schemas within one are looked at for their types: they may refer to themselves.
+const MAX_LOOKS: usize = 1000;
 
 /// Writes the nodes of a schema.
 pub(super) struct SchemaRules<'b> {
@@ -164,19 +167,36 @@ impl<'b> SchemaRules<'b> {
     fn merged(&self, schema: &Object, all: &[Value]) -> Value {
         let mut merged = schema.clone();
         merged.remove("allOf");
-        for part in all {
-            let part = follow(self.root, part);
-            let Some(part) = part.as_object() else {
+        let mut waiting: Vec<&Value> = all.iter().rev().collect();
+        let mut looks = MAX_LOOKS;
+        while let Some(part) = waiting.pop() {
+            looks -= 1;
+            if looks == 0 {
+                self.warn("`allOf` leads back to itself");
+                break;
+            }
+            let Some(part) = follow(self.root, part).as_object() else {
                 continue;
             };
+            if let Some(Value::Array(all)) = part.get("allOf") {
+                waiting.extend(all.iter().rev());
+            }
             for (key, value) in part {
                 let key = key.to_string_lossy();
+                if key == "allOf" {
+                    continue;
+                }
                 match (merged.get_mut(&key), value) {
                     (Some(Value::Object(known)), Value::Object(more)) => {
                         known.extend(more.clone());
                     }
                     (Some(Value::Array(known)), Value::Array(more)) if key == "required" => {
-                        known.extend(more.iter().cloned());
+                        known.extend(
+                            more.iter()
+                                .filter(|name| !known.contains(name))
+                                .cloned()
+                                .collect::<Vec<_>>(),
+                        );
                     }
                     (Some(known), value) if known != value => {
                         self.warn(&format!(
@@ -195,16 +215,16 @@ impl<'b> SchemaRules<'b> {
 
     /// A value that is known.
     pub(super) fn constant(&self, value: &Value) -> Expr {
-        let comma = || Expr::sequence([Expr::Space, ",".into(), Expr::Space]);
+        let (comma, gap) = (|| self.notation.comma(), || self.notation.gap());
         let listed = |open: &str, items: Vec<Expr>, close: &str| {
-            let mut parts = vec![open.into(), Expr::Space];
+            let mut parts = vec![open.into(), gap()];
             for (at, item) in items.into_iter().enumerate() {
                 if at > 0 {
                     parts.push(comma());
                 }
                 parts.push(item);
             }
-            parts.extend([Expr::Space, close.into()]);
+            parts.extend([gap(), close.into()]);
             Expr::sequence(parts)
         };
         match value {
@@ -219,11 +239,16 @@ impl<'b> SchemaRules<'b> {
             Value::Object(entries) => {
                 let entries = entries.iter().map(|(key, value)| {
                     let key = self.key(&key.to_string_lossy());
-                    member(key, self.constant(value))
+                    self.member(key, self.constant(value))
                 });
                 listed("{", entries.collect(), "}")
             }
         }
+    }
+
+    /// A key with its value.
+    fn member(&self, key: Expr, value: Expr) -> Expr {
+        Expr::sequence([key, self.notation.colon(), value])
     }
 
     fn key(&self, key: &str) -> Expr {
@@ -383,7 +408,8 @@ impl<'b> SchemaRules<'b> {
             None => self.any(),
         };
         let (least, most) = self.lengths(schema, "minItems", "maxItems");
-        let comma = || Expr::sequence([Expr::Space, ",".into(), Expr::Space]);
+        let comma = self.notation.comma();
+        let comma = || comma.clone();
         let inner = match prefix {
             Some(prefix) => {
                 let mut parts = Vec::new();
@@ -407,7 +433,8 @@ impl<'b> SchemaRules<'b> {
                 }
             }
         };
-        Expr::sequence(["[".into(), Expr::Space, inner, Expr::Space, "]".into()])
+        let gap = || self.notation.gap();
+        Expr::sequence(["[".into(), gap(), inner, gap(), "]".into()])
     }
 
     fn object(&mut self, schema: &Object) -> Expr {
@@ -420,7 +447,8 @@ impl<'b> SchemaRules<'b> {
             true => Expr::Empty,
             false => Expr::Members(Box::new(members)),
         };
-        Expr::sequence(["{".into(), Expr::Space, inner, Expr::Space, "}".into()])
+        let gap = || self.notation.gap();
+        Expr::sequence(["{".into(), gap(), inner, gap(), "}".into()])
     }
 
     /// The members of an object, unless nothing is known of them.
@@ -443,7 +471,7 @@ impl<'b> SchemaRules<'b> {
             let is_required = required.contains(&key);
             let expr = match value.is_never() {
                 true => Expr::NEVER,
-                false => member(self.key(&key), value),
+                false => self.member(self.key(&key), value),
             };
             members.push(Member {
                 name: key,
@@ -455,7 +483,7 @@ impl<'b> SchemaRules<'b> {
             if !members.iter().any(|member| member.name == name) {
                 let value = others.clone().unwrap_or_else(|| self.any());
                 members.push(Member {
-                    expr: member(self.key(&name), value),
+                    expr: self.member(self.key(&name), value),
                     name,
                     is_required: true,
                 });
@@ -466,13 +494,20 @@ impl<'b> SchemaRules<'b> {
             members,
             others: others
                 .filter(|others| !others.is_never())
-                .map(|others| member(string, others)),
-            separator: Expr::sequence([Expr::Space, ",".into(), Expr::Space]),
+                .map(|others| self.member(key(&self.notation, string), others)),
+            separator: self.notation.comma(),
         })
     }
 
     /// A text that a schema describes, written as it is; `text` is any text.
     pub(super) fn raw(&mut self, schema: &Value, text: Expr) -> Expr {
+        self.raw_within(schema, text, &mut { MAX_LOOKS })
+    }
+
+    fn raw_within(&mut self, schema: &Value, text: Expr, looks: &mut usize) -> Expr {
+        if !may_look(looks) {
+            return text;
+        }
         let schema = follow(self.root, schema);
         let Some(object) = schema.as_object() else {
             return text;
@@ -480,7 +515,7 @@ impl<'b> SchemaRules<'b> {
         if let Some(variants) = variants(object) {
             let all: Vec<Expr> = variants
                 .iter()
-                .map(|one| self.raw(one, text.clone()))
+                .map(|one| self.raw_within(one, text.clone(), looks))
                 .collect();
             return Expr::choice(all);
         }
@@ -516,11 +551,6 @@ impl<'b> SchemaRules<'b> {
         }
         text
     }
-}
-
-/// A key with its value.
-fn member(key: Expr, value: Expr) -> Expr {
-    Expr::sequence([key, Expr::Space, ":".into(), Expr::Space, value])
 }
 
 /// The names of the properties that must be there.
@@ -617,11 +647,23 @@ pub(super) fn follow<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
 /// A schema without the values that are of none of these types, which are named as JSON Schema does;
 /// `None` if nothing is left.
 pub(super) fn restricted(root: &Value, schema: &Value, types: &[&str]) -> Option<Value> {
-    restricted_within(root, schema, types, MAX_REFERENCES)
+    restricted_within(root, schema, types, &mut { MAX_LOOKS })
 }
 
-fn restricted_within(root: &Value, schema: &Value, types: &[&str], depth: usize) -> Option<Value> {
-    if depth == 0 {
+/// Takes one of the looks that are left, if there is one.
+fn may_look(looks: &mut usize) -> bool {
+    let left = looks.checked_sub(1);
+    *looks = left.unwrap_or(0);
+    left.is_some()
+}
+
+fn restricted_within(
+    root: &Value,
+    schema: &Value,
+    types: &[&str],
+    looks: &mut usize,
+) -> Option<Value> {
+    if !may_look(looks) {
         return None;
     }
     let schema = follow(root, schema);
@@ -657,7 +699,7 @@ fn restricted_within(root: &Value, schema: &Value, types: &[&str], depth: usize)
     if let Some(all) = variants(object) {
         let all = all
             .iter()
-            .filter_map(|one| restricted_within(root, one, types, depth - 1));
+            .filter_map(|one| restricted_within(root, one, types, looks));
         let all: Vec<Value> = all.collect();
         let is_some = !all.is_empty();
         let only = Object::from_iter([("anyOf", Value::from(all))]);
@@ -686,19 +728,21 @@ fn restricted_within(root: &Value, schema: &Value, types: &[&str], depth: usize)
 
 /// The types that a schema names, none if it allows any.
 pub(super) fn named_types(root: &Value, schema: &Value) -> Vec<String> {
-    let schema = follow(root, schema);
-    let Some(object) = schema.as_object() else {
-        return Vec::new();
+    let mut types = Vec::new();
+    add_types(root, schema, &mut types, &mut { MAX_LOOKS });
+    types
+}
+
+fn add_types(root: &Value, schema: &Value, types: &mut Vec<String>, looks: &mut usize) {
+    let Some(object) = follow(root, schema).as_object().filter(|_| may_look(looks)) else {
+        return;
     };
     match variants(object) {
         Some(all) => {
-            let mut types: Vec<String> = Vec::new();
-            for one in &all {
-                types.extend(named_types(root, one));
-            }
-            types
+            let all = all.iter();
+            all.for_each(|one| add_types(root, one, types, looks));
         }
-        None => types_of(object),
+        None => types.extend(types_of(object)),
     }
 }
 

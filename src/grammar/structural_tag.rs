@@ -117,8 +117,81 @@ impl Writer<'_> {
                 ("end", end.as_str().into()),
             ]);
         }
-        let all = all.iter().map(|part| self.node(part)).collect();
-        of_all("sequence", all)
+        let mut elements = Vec::new();
+        let mut at = 0;
+        while let Some(part) = all.get(at) {
+            match all.get(at + 1).and_then(|next| self.tags(part, next)) {
+                Some(tags) => {
+                    elements.push(tags);
+                    at += 2;
+                }
+                None => {
+                    elements.push(self.node(part));
+                    at += 1;
+                }
+            }
+        }
+        match <[Value; 1]>::try_from(elements) {
+            Ok([only]) => only,
+            Err(elements) => of_all("sequence", elements),
+        }
+    }
+
+    /// Something, and more of the same with a literal between each, as tags with a separator.
+    fn tags(&mut self, first: &Expr, more: &Expr) -> Option<Value> {
+        let Expr::Repeat(repeat) = more else {
+            return None;
+        };
+        if (repeat.at_least, repeat.at_most) != (0, None) {
+            return None;
+        }
+        let separator = match &repeat.item {
+            item if item == first => "",
+            Expr::Sequence(parts) => match parts.as_slice() {
+                [Expr::Literal(separator), again] if again == first => separator,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let all = match first {
+            Expr::Choice(all) => all.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let rules = &self.grammar.rules;
+        let parts: Option<Vec<&[Expr]>> = all
+            .iter()
+            .map(|one| {
+                let expr = match one {
+                    Expr::Rule(name) => &rules.get(name)?.expr,
+                    other => other,
+                };
+                match expr {
+                    Expr::Sequence(parts) => Some(parts.as_slice()),
+                    _ => None,
+                }
+            })
+            .collect();
+        let tags: Option<Vec<Value>> = parts?
+            .into_iter()
+            .map(|parts| match parts {
+                [Expr::Literal(begin), content @ .., Expr::Literal(end)] => Some(object([
+                    ("type", "tag".into()),
+                    ("begin", begin.as_str().into()),
+                    (
+                        "content",
+                        self.node(&Expr::sequence(content.iter().cloned())),
+                    ),
+                    ("end", end.as_str().into()),
+                ])),
+                _ => None,
+            })
+            .collect();
+        Some(object([
+            ("type", "tags_with_separator".into()),
+            ("tags", tags?.into()),
+            ("separator", separator.into()),
+            ("at_least_one", true.into()),
+        ]))
     }
 
     fn repeat(&mut self, repeat: &Repeat) -> Value {

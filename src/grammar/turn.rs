@@ -4,9 +4,9 @@ use crate::analysis::markers::{self, first_piece};
 use crate::format::{Format, Node, Slot, Way};
 use crate::response::Tools;
 
-use super::builder::{Builder, until};
-use super::call::{CallRules, Declared};
-use super::expr::{Expr, Tag};
+use super::builder::{Builder, class, until};
+use super::call::{CallRules, Declared, space};
+use super::expr::{CharClass, Expr, Tag};
 use super::{Grammar, GrammarError, Reasoning, Request, ToolChoice};
 
 /// The grammar of a turn.
@@ -188,7 +188,18 @@ impl Turn<'_> {
     fn parts(&self, nodes: &[Node]) -> Vec<Expr> {
         let parts = nodes.iter().enumerate().map(|(at, node)| match node {
             Node::Literal(text) => text.as_str().into(),
-            Node::Space(_) => Expr::Space,
+            Node::Space(text) => space(text, nodes[..at].last(), nodes.get(at + 1)),
+            Node::Slot(Slot::Content)
+                if self.bare_sign().is_some()
+                    && nodes[..at]
+                        .iter()
+                        .all(|node| matches!(node, Node::Space(_))) =>
+            {
+                let sign = self.bare_sign().into_iter();
+                let first = class(!CharClass::of(sign.chain(" \t\r\n".chars())));
+                let text = Expr::sequence([first, until(self.markers())]).optional();
+                text.tagged(Tag::Content)
+            }
             Node::Slot(Slot::Reasoning) => {
                 let closers = self.markers_after(&nodes[at + 1..]).into_iter();
                 until(closers.chain(self.ends())).tagged(Tag::Reasoning)
@@ -228,6 +239,22 @@ impl Turn<'_> {
         text_of(nodes).unwrap_or_default()
     }
 
+    /// The sign that calls begin with where they have no marker, and may come first in a turn.
+    fn bare_sign(&self) -> Option<char> {
+        let mut ways = self.format.ways.iter();
+        let comes_first = |way: &Way| {
+            let mut nodes = way.node.parts().iter();
+            nodes.find(|node| !matches!(node, Node::Space(_))) == Some(&Node::Calls)
+        };
+        let may_come = !self.calls.is_never() && ways.any(comes_first);
+        let first = self.openers.first().filter(|_| may_come)?.chars().next()?;
+        let is_marked = self
+            .openers
+            .iter()
+            .any(|text| first_piece(text).is_some_and(markers::is_marker));
+        (matches!(first, '{' | '[') && !is_marked).then_some(first)
+    }
+
     /// What ends turns.
     fn ends(&self) -> impl Iterator<Item = String> + '_ {
         let ways = self.format.ways.iter();
@@ -248,16 +275,20 @@ impl Turn<'_> {
                     all.extend(first_marker(&nodes[..at]));
                 }
                 if *node == Node::Calls && !self.calls.is_never() {
-                    let section = self.section();
-                    match first_piece(&section) {
-                        Some(section) => all.push(section.to_owned()),
+                    let texts = nodes[..at].iter().rev();
+                    let texts = texts.take_while(|node| text_node(node).is_some());
+                    let mut markers = texts.filter_map(|node| match node {
+                        Node::Literal(text) => {
+                            let mut pieces = markers::pieces(text).into_iter().rev();
+                            pieces.find(|piece| markers::is_marker(piece))
+                        }
+                        _ => None,
+                    });
+                    match markers.next() {
+                        Some(marker) => all.push(marker.to_owned()),
+                        // At the start of a turn, its first sign tells a call from a text.
+                        None if self.bare_sign().is_some() => {}
                         None => all.extend(self.openers.iter().cloned()),
-                    }
-                    // Where not all ways have the same, the last marker before calls opens them.
-                    if let Some(Node::Literal(text)) = nodes[..at].last() {
-                        let mut pieces = markers::pieces(text).into_iter().rev();
-                        let last = pieces.find(|piece| markers::is_marker(piece));
-                        all.extend(last.map(str::to_owned));
                     }
                 }
             }
@@ -441,7 +472,12 @@ fn after_prompt<'a>(way: &'a Way, begun: &'a str) -> Option<Left<'a>> {
                     Node::Literal(text) => Some(text.as_str()),
                     _ => None,
                 });
-                match next.next().and_then(|next| rest.find(next)) {
+                // The prompt may have written but the first marker of what follows.
+                let next = next.next().and_then(|next| {
+                    let first = || rest.find(first_piece(next)?);
+                    rest.find(next).or_else(first)
+                });
+                match next {
                     Some(found) => rest = &rest[found..],
                     None => {
                         return Some(Left {
