@@ -8,6 +8,7 @@ mod convert;
 mod derive;
 mod diff;
 mod github;
+mod grammar;
 mod input;
 mod jsonl;
 mod lint;
@@ -65,6 +66,7 @@ enum Command {
     Check(check::Args),
     Lint(lint::Args),
     Diff(diff::Args),
+    Grammar(grammar::Args),
     Tui(tui::Args),
     Render(render::Args),
     Read(read::Args),
@@ -149,6 +151,7 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Lint(args) => lint::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Grammar(args) => grammar::run(&args),
         Command::Tui(args) => tui::run(&args),
         Command::Render(args) => render::run(&args),
         Command::Read(args) => read::run(&args),

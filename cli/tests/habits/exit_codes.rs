@@ -51,6 +51,7 @@ fn each_means_what_the_table_says() {
                 ("derive chat.jinja", ""),
                 ("convert schema.json --alone", ""),
                 ("analyze chat.jinja", ""),
+                ("grammar chat.jinja", ""),
                 ("caps chat.jinja", ""),
                 ("mask chat.jinja --tag", ""),
                 ("mask chat.jinja --jsonl -", "{\"messages\": []}"),
@@ -85,6 +86,8 @@ fn each_means_what_the_table_says() {
                 ("read chat.jinja", "no conversation"),
                 ("read refusing.jinja", ""),
                 ("analyze refusing.jinja", ""),
+                ("grammar refusing.jinja", ""),
+                ("grammar chat.jinja --tool-choice required", ""),
                 ("caps refusing.jinja", ""),
                 ("mask refusing.jinja --tag", ""),
                 // Nothing is the model's.
