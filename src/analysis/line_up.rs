@@ -5,7 +5,7 @@
 //! word is left; a call that it does not read is told, and never guessed at.
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
-use crate::format::{Format, FoundSlot, Node, Slot, Way};
+use crate::format::{Format, FoundSlot, Node, NodeReader, Slot, Way};
 
 use super::analyze::{Analysis, analyze};
 use super::assistant_turn::AssistantTurn;
@@ -234,18 +234,9 @@ impl Rows<'_, '_> {
     /// Adds the calls of a text and what stands before them; gives where they end.
     fn calls_in(&self, text: &str, nodes: &mut Vec<Node>) -> Option<usize> {
         let calls = self.calls.as_ref()?;
-        let is_rest = |rest: &str| !self.prober.holds_words(rest);
+        let is_end = |end: usize| !self.prober.holds_words(&text[end..]);
         let word = self.prober.first_word(text)?;
-        let starts = text.char_indices().map(|(at, _)| at);
-        let starts = starts.skip_while(|at| at + MAX_OPENER < word);
-        let mut starts = starts.take_while(|at| *at <= word);
-        let (start, end) = starts.find_map(|start| {
-            let (end, slots) = calls.read_at(text, start, is_rest)?;
-            // What stands before a name must not be taken for a part of it.
-            let mut names = slots.iter().filter(|found| found.slot == Slot::Name);
-            let is_name = |name: &FoundSlot<'_>| self.prober.begins_with_word(name.text);
-            names.all(is_name).then_some((start, end))
-        })?;
+        let (start, end, _) = calls_at(calls, self.prober, text, word, is_end)?;
         nodes.extend(Node::texts(&text[..start]));
         nodes.push(Node::Calls);
         Some(end)
@@ -347,4 +338,25 @@ impl Rows<'_, '_> {
         all.extend_from_slice(&nodes[skipped..]);
         Some(Node::Sequence(all))
     }
+}
+
+/// Where calls begin in a text of which a word stands at a place, where they end, and what stands in their slots.
+pub(super) fn calls_at<'t>(
+    calls: &Node,
+    prober: &TurnProber<'_>,
+    text: &'t str,
+    word: usize,
+    is_end: impl Fn(usize) -> bool,
+) -> Option<(usize, usize, Vec<FoundSlot<'t>>)> {
+    let starts = text.char_indices().map(|(at, _)| at);
+    let starts = starts.skip_while(|at| at + MAX_OPENER < word);
+    let mut starts = starts.take_while(|at| *at <= word);
+    let calls = NodeReader::new(calls);
+    starts.find_map(|start| {
+        let (end, slots) = calls.read_at(text, start, |rest| is_end(text.len() - rest.len()))?;
+        // What stands before a name must not be taken for a part of it.
+        let mut names = slots.iter().filter(|found| found.slot == Slot::Name);
+        let is_name = |name: &FoundSlot<'_>| prober.begins_with_word(name.text);
+        names.all(is_name).then_some((start, end, slots))
+    })
 }
