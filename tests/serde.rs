@@ -321,7 +321,10 @@ fn a_derivation_reports_its_proof() {
         "proof",
         "refused",
         "damage",
+        "outputs",
         "drafts",
+        "renderings",
+        "trials",
     ];
     assert_eq!(keys.collect::<Vec<_>>(), expected);
     assert_eq!(report.get("template"), Some(derivation.template.as_value()));
