@@ -68,6 +68,13 @@ impl Members {
         self.begin(key).push_str(value);
     }
 
+    /// Adds the members of an object.
+    pub(crate) fn extend(&mut self, object: Object) {
+        for (key, value) in object {
+            self.insert(&key.to_string_lossy(), value);
+        }
+    }
+
     fn begin(&mut self, key: &str) -> &mut String {
         if !self.json.is_empty() {
             self.json.push(',');
