@@ -1,1 +1,0 @@
-//! Holds `cargo bench --bench peers` together; there is nothing to use.
