@@ -40,8 +40,9 @@
 //! | `chat_template` | loading chat templates from wherever models keep them, and rendering them | `chat-template` |
 //! | `analysis` | what a chat template can do, and how its model writes a turn | `chat-template` |
 //! | `format` | how a model writes its turn, as a typed tree | `chat-template` |
+//! | `conversation` | reading whole conversations back from their text, and what of them the model writes | `chat-template` |
+//! | `grammar` | what a model may write, given tools: for engines, and as a strict parser | `grammar` |
 //! | `derive` | working out the response template of a chat template, with its proof | `chat-template` |
-//! | `conversation` | what of a conversation the model writes | `chat-template` |
 //! | `lint` | what will hurt about a response template | `chat-template` |
 //! | `files` | reading texts up to a limit | `chat-template` |
 //! | `check` | fixtures, and comparing two response templates | `check` |
@@ -55,6 +56,7 @@
 //!   serde knows; values, templates, tools and events can be deserialized, too;
 //! - `chat-template`: chat templates, and response templates derived from them;
 //! - `response-schema`: response schemas;
+//! - `grammar`: grammars of formats and tools;
 //! - `check`: fixtures, and comparing two response templates;
 //! - `hub`: chat templates from the Hugging Face hub, too.
 #![warn(missing_docs)]
@@ -75,6 +77,8 @@ mod diagnostic;
 pub mod files;
 #[cfg(feature = "chat-template")]
 pub mod format;
+#[cfg(feature = "grammar")]
+pub mod grammar;
 pub mod json;
 #[cfg(feature = "chat-template")]
 pub mod lint;
@@ -103,6 +107,6 @@ pub use response::{
 pub use value::{JsonString, Number, Object, Value};
 
 /// The examples of the README are run as they stand there.
-#[cfg(all(doctest, feature = "chat-template"))]
+#[cfg(all(doctest, feature = "grammar"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -8,6 +8,7 @@ mod convert;
 mod derive;
 mod diff;
 mod github;
+mod grammar;
 mod input;
 mod jsonl;
 mod lint;
@@ -16,6 +17,7 @@ mod mask;
 mod new;
 mod output;
 mod parse;
+mod read;
 mod render;
 mod report;
 mod schema;
@@ -64,8 +66,10 @@ enum Command {
     Check(check::Args),
     Lint(lint::Args),
     Diff(diff::Args),
+    Grammar(grammar::Args),
     Tui(tui::Args),
     Render(render::Args),
+    Read(read::Args),
     Mask(mask::Args),
     Caps(caps::Args),
     Schema(schema::Args),
@@ -147,8 +151,10 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Lint(args) => lint::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Grammar(args) => grammar::run(&args),
         Command::Tui(args) => tui::run(&args),
         Command::Render(args) => render::run(&args),
+        Command::Read(args) => read::run(&args),
         Command::Mask(args) => mask::run(&args),
         Command::Caps(args) => caps::run(&args),
         Command::Schema(args) => schema::run(&args),

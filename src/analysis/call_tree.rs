@@ -38,6 +38,8 @@ impl WrittenValues {
             CallBody::Python => None,
             _ => return values,
         };
+        // Nothing but the value and a separator stands behind a key there.
+        let is_bare = matches!(shape.body, CallBody::Python);
         let with = |value: Value| {
             let turn = AssistantTurn::calls([words.call(0, &[(0, value)])]);
             let text = render(&turn)?;
@@ -47,7 +49,7 @@ impl WrittenValues {
         };
         for kind in ValueType::ALL {
             let found = match kind {
-                ValueType::String => text_form(words, wrapping, &with),
+                ValueType::String => text_form(words, wrapping, is_bare, &with),
                 _ => sample(kind).and_then(|value| plain_form(&value, &with(value.clone())?)),
             };
             match found {
@@ -126,11 +128,12 @@ fn plain_form(value: &Value, after_key: &str) -> Option<(String, ValueWriting)> 
 fn text_form(
     words: &CallWords,
     wrapping: Option<&(String, String)>,
+    is_bare: bool,
     with: &impl Fn(Value) -> Option<String>,
 ) -> Option<(String, ValueWriting)> {
     let (plain, awkward) = (words.string(0), Value::from(words.awkward().as_str()));
     let after_plain = with(plain)?;
-    let (before, _) = after_plain.split_once(words.values[0].as_str())?;
+    let (before, behind) = after_plain.split_once(words.values[0].as_str())?;
     if before.len() > LONGEST {
         return None;
     }
@@ -151,7 +154,22 @@ fn text_form(
         return None;
     }
     let Some((open, close)) = wrapping else {
-        return Some((before.to_owned(), ValueWriting::Raw));
+        // Quotes without escapes in them are nothing but what stands around a text.
+        let quotes = ['\'', '"'].into_iter();
+        let mut quotes =
+            quotes.filter(|quote| before.ends_with(*quote) && behind.starts_with(*quote));
+        return Some(match quotes.next().filter(|_| is_bare) {
+            Some(quote) => {
+                let between = before[..before.len() - quote.len_utf8()].to_owned();
+                let writing = ValueWriting::Wrapped {
+                    open: quote.to_string(),
+                    close: quote.to_string(),
+                    always: true,
+                };
+                (between, writing)
+            }
+            None => (before.to_owned(), ValueWriting::Raw),
+        });
     };
     let bare = before.strip_suffix(open.as_str());
     let writing = ValueWriting::Wrapped {

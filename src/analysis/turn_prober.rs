@@ -204,6 +204,51 @@ impl<'t> TurnProber<'t> {
         self.prober.knows(name)
     }
 
+    /// The variables that switch thinking.
+    pub(super) fn switches(&self) -> &[String] {
+        &self.switches
+    }
+
+    /// The form in which the template takes messages of the assistant.
+    pub(super) fn input_form(&self) -> InputForm {
+        self.input_form
+    }
+
+    /// The roles in whose messages content is given as a list of parts.
+    pub(super) fn in_parts(&self) -> &[&'static str] {
+        self.prober.in_parts()
+    }
+
+    /// What all renderings have in common.
+    pub(super) fn base(&self) -> &RenderInput {
+        self.prober.base()
+    }
+
+    /// What is given for tools where there are none.
+    pub(super) fn no_tools(&self) -> &Value {
+        self.prober.no_tools()
+    }
+
+    /// The tools that are offered.
+    pub(super) fn tools(&self) -> &[Value] {
+        self.tools.as_list()
+    }
+
+    /// Renders a whole conversation.
+    pub(super) fn conversation(
+        &self,
+        messages: Vec<Value>,
+        mode: ThinkingMode,
+        is_prompt: bool,
+    ) -> Result<String, RenderError> {
+        let probe = self.probe(messages, mode);
+        let probe = match is_prompt {
+            true => probe.prompt(),
+            false => probe,
+        };
+        self.prober.render(&probe)
+    }
+
     /// What is found out while the template is given a variable that it is not given otherwise.
     pub(super) fn given<T>(
         &mut self,

@@ -173,7 +173,7 @@ impl Marking {
         if prepared.marks_generation() {
             return Ok(marking(template.jinja.clone(), MarkingProof::default()));
         }
-        let analysis = analyze(template, &prepared, base)?;
+        let analysis = analyze(template, &prepared, base, &[])?;
         let renderer = prepared.renderer()?;
         let patience = Patience(Instant::now());
         let probes = probes(&renderer, conversations(&analysis.prober), patience);

@@ -152,6 +152,17 @@ impl Tools {
         self.properties.keys()
     }
 
+    /// The tools with the schemas of their parameters.
+    #[cfg(feature = "grammar")]
+    pub(crate) fn declared(&self) -> Vec<(String, Option<Value>)> {
+        let all = declarations(self.as_value()).into_iter().flatten();
+        all.map(|declared| {
+            let name = declared.name.to_string_lossy().into_owned();
+            (name, declared.schema())
+        })
+        .collect()
+    }
+
     /// Types the arguments of the value of a region, if it is a call or a list of calls.
     pub(crate) fn cast(&self, value: &mut Value) {
         if self.properties.is_empty() {

@@ -51,6 +51,7 @@ fn what_was_found_decides() {
         ("parse -t template.json --events", "Well: <call>{</call>"),
         ("parse -t template.json --jsonl -", "{\n"),
         ("analyze chat.jinja", ""),
+        ("grammar chat.jinja", ""),
         ("schema fixture", ""),
     ] {
         let read = place.run_with(arguments, stdin).code;

@@ -98,6 +98,21 @@ impl<'v> Declaration<'v> {
         properties
     }
 
+    /// The schema of its parameters.
+    #[cfg(feature = "grammar")]
+    pub(super) fn schema(&self) -> Option<Value> {
+        let mut schema = self.schema?.1.clone();
+        if self.is_upper_case {
+            to_lower_case(&mut schema);
+            if let Some(Value::Object(properties)) = schema.as_object_mut()?.get_mut("properties") {
+                properties
+                    .iter_mut()
+                    .for_each(|(_, schema)| to_lower_case(schema));
+            }
+        }
+        Some(schema)
+    }
+
     pub(super) fn complaint(&self) -> Option<Diagnostic> {
         let (key, schema) = self.schema?;
         let message = match schema {

@@ -1,0 +1,87 @@
+//! Grammars on the command line: what is printed, and how it ends.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+
+/// Calls as JSON in tags.
+const CHAT: &str = "{%- for m in messages %}{{ '<' + m.role + '>' + (m.content or '') }}\
+    {%- for c in m.tool_calls or [] %}{{ '<call>' + c.function | tojson + '</call>' }}{% endfor %}\
+    {{- '<end>' }}{% endfor %}{%- if add_generation_prompt %}{{ '<assistant>' }}{% endif %}";
+
+const TOOLS: &str = r#"[{"name": "wait", "parameters": {"type": "object", "properties":
+    {"seconds": {"type": "integer", "multipleOf": 5}}, "required": ["seconds"]}}]"#;
+
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("grammar");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("chat.jinja"), CHAT).unwrap();
+    fs::write(folder.join("tools.json"), TOOLS).unwrap();
+    folder
+}
+
+/// What comes of the command: its output, what it reports, and its exit code.
+fn run(arguments: &str, stdin: &str) -> String {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_unjinja"))
+        .args(["grammar", "chat.jinja"])
+        .args(arguments.split_whitespace())
+        .current_dir(folder())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(stdin.as_bytes())
+        .unwrap();
+    let out = child.wait_with_output().unwrap();
+    format!(
+        "{}---\n{}exit {}",
+        String::from_utf8(out.stdout).unwrap(),
+        String::from_utf8(out.stderr).unwrap(),
+        out.status.code().unwrap()
+    )
+}
+
+#[test]
+fn a_grammar_is_printed_in_each_language() {
+    for language in ["gbnf", "lark", "structural-tag", "regex"] {
+        let arguments = format!("--tools tools.json --tool-choice wait --format {language}");
+        assert_snapshot!(language, run(&arguments, ""));
+    }
+}
+
+#[test]
+fn a_lazy_grammar_has_its_triggers() {
+    assert_snapshot!("lazy", run("--tools tools.json --lazy", ""));
+}
+
+#[test]
+fn what_there_is_no_grammar_of_is_refused_with_the_reason() {
+    assert_snapshot!(
+        "unknown_tool",
+        run("--tools tools.json --tool-choice rest", "")
+    );
+    assert_snapshot!("no_tools", run("--tool-choice required", ""));
+    assert_snapshot!("nothing_to_trigger", run("--lazy", ""));
+}
+
+#[test]
+fn many_requests_are_answered_each_with_its_id() {
+    let lines = format!(
+        "{}\n{}\n{}\n",
+        format_args!(
+            r#"{{"id": 1, "tools": {}, "tool_choice": "required"}}"#,
+            TOOLS.replace('\n', " ")
+        ),
+        r#"{"id": 2, "format": "yaml"}"#,
+        r#"{"id": 3, "tool_choice": "nap"}"#,
+    );
+    assert_snapshot!("many", run("--jsonl -", &lines));
+}

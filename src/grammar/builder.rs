@@ -1,0 +1,553 @@
+//! Building a grammar by hand.
+
+use std::cell::RefCell;
+
+use indexmap::IndexMap;
+
+use super::expr::{CharClass, Chars, Expr, NotAClass, SchemaNode, Tag};
+use super::notation::{Notation, Quotes};
+use super::schema::SchemaRules;
+use super::{Grammar, Rule, remainder};
+use crate::value::Value;
+
+/// Makes the nodes of a grammar, and keeps its rules.
+#[derive(Debug, Default)]
+pub struct Builder {
+    rules: RefCell<IndexMap<String, Rule>>,
+    notations: RefCell<Vec<Notation>>,
+    warnings: RefCell<Vec<String>>,
+}
+
+impl Builder {
+    /// The grammar whose texts are those of a node.
+    pub(super) fn finish(self, root: Expr) -> Grammar {
+        Grammar {
+            root,
+            rules: self.rules.into_inner(),
+            warnings: self.warnings.into_inner(),
+        }
+    }
+
+    /// Nothing.
+    pub fn eps(&self) -> Expr {
+        Expr::Empty
+    }
+
+    /// Nothing, at the start of the text.
+    pub fn start(&self) -> Expr {
+        Expr::Start
+    }
+
+    /// Nothing, at the end of the text.
+    pub fn end(&self) -> Expr {
+        Expr::End
+    }
+
+    /// A text that is always the same.
+    pub fn literal(&self, text: impl Into<String>) -> Expr {
+        Expr::literal(text)
+    }
+
+    /// Any character.
+    pub fn any(&self) -> Expr {
+        class(CharClass::any())
+    }
+
+    /// One after the other.
+    pub fn sequence(&self, parts: impl IntoIterator<Item = Expr>) -> Expr {
+        Expr::sequence(parts)
+    }
+
+    /// The first of several that fits.
+    pub fn choice(&self, all: impl IntoIterator<Item = Expr>) -> Expr {
+        Expr::choice(all)
+    }
+
+    /// One or more.
+    pub fn one_or_more(&self, item: impl Into<Expr>) -> Expr {
+        item.into().repeat(1, None)
+    }
+
+    /// Any number, or none.
+    pub fn zero_or_more(&self, item: impl Into<Expr>) -> Expr {
+        item.into().repeat(0, None)
+    }
+
+    /// This or nothing.
+    pub fn optional(&self, item: impl Into<Expr>) -> Expr {
+        item.into().optional()
+    }
+
+    /// So many at least, and so many at most.
+    pub fn repeat(
+        &self,
+        item: impl Into<Expr>,
+        at_least: u32,
+        at_most: impl Into<Option<u32>>,
+    ) -> Expr {
+        item.into().repeat(at_least, at_most.into())
+    }
+
+    /// Nothing, where this follows.
+    pub fn peek(&self, item: impl Into<Expr>) -> Expr {
+        Expr::Peek(Box::new(item.into()))
+    }
+
+    /// Nothing, where this does not follow.
+    pub fn negate(&self, item: impl Into<Expr>) -> Expr {
+        Expr::Negate(Box::new(item.into()))
+    }
+
+    /// Characters of a class such as `[a-z]`.
+    ///
+    /// # Errors
+    ///
+    /// If the text is no class.
+    pub fn chars(
+        &self,
+        class: &str,
+        at_least: u32,
+        at_most: impl Into<Option<u32>>,
+    ) -> Result<Expr, NotAClass> {
+        Ok(Expr::Chars(Chars {
+            class: class.parse()?,
+            at_least,
+            at_most: at_most.into(),
+        }))
+    }
+
+    /// White space, or none.
+    pub fn space(&self) -> Expr {
+        Expr::Space
+    }
+
+    /// Any text up to this one.
+    pub fn until(&self, delimiter: impl Into<String>) -> Expr {
+        until([delimiter.into()])
+    }
+
+    /// Any text up to one of these.
+    pub fn until_one_of<S: Into<String>>(&self, delimiters: impl IntoIterator<Item = S>) -> Expr {
+        until(delimiters.into_iter().map(Into::into))
+    }
+
+    /// All the rest.
+    pub fn rest(&self) -> Expr {
+        Expr::Rest
+    }
+
+    /// A JSON value.
+    pub fn json(&self) -> Expr {
+        self.json_rules(&Notation::json()).value()
+    }
+
+    /// A JSON object.
+    pub fn json_object(&self) -> Expr {
+        self.json_rules(&Notation::json()).part("object")
+    }
+
+    /// A JSON array.
+    pub fn json_array(&self) -> Expr {
+        self.json_rules(&Notation::json()).part("array")
+    }
+
+    /// A JSON string.
+    pub fn json_string(&self) -> Expr {
+        self.json_rules(&Notation::json()).part("string")
+    }
+
+    /// A JSON number.
+    pub fn json_number(&self) -> Expr {
+        self.json_rules(&Notation::json()).part("number")
+    }
+
+    /// `true` or `false`.
+    pub fn json_bool(&self) -> Expr {
+        Expr::choice(["true".into(), "false".into()])
+    }
+
+    /// `null`.
+    pub fn json_null(&self) -> Expr {
+        "null".into()
+    }
+
+    /// What stands in a JSON string, without the quotes.
+    pub fn json_string_content(&self) -> Expr {
+        character(&Quotes {
+            open: "\"".to_owned(),
+            close: "\"".to_owned(),
+            escapes: true,
+        })
+        .repeat(0, None)
+    }
+
+    /// A member of a JSON object, with this key and this value.
+    pub fn json_member(&self, key: &str, value: impl Into<Expr>) -> Expr {
+        let key = crate::json::write(&Value::from(key));
+        Expr::sequence([
+            key.into(),
+            Expr::Space,
+            ":".into(),
+            Expr::Space,
+            value.into(),
+        ])
+    }
+
+    /// What the rule of this name says, which may be made later.
+    pub fn rule_ref(&self, name: impl Into<String>) -> Expr {
+        Expr::Rule(name.into())
+    }
+
+    /// Makes a rule, and refers to it. If the name is taken for something else, it gets a number.
+    pub fn rule(&self, name: impl Into<String>, expr: impl Into<Expr>) -> Expr {
+        self.keep(name.into(), expr.into(), false)
+    }
+
+    /// Makes a rule that a lazy grammar begins with, and refers to it.
+    pub fn trigger_rule(&self, name: impl Into<String>, expr: impl Into<Expr>) -> Expr {
+        self.keep(name.into(), expr.into(), true)
+    }
+
+    /// A value that a JSON Schema describes, written as JSON.
+    pub fn schema(&self, name: &str, schema: &Value) -> Expr {
+        self.schema_in(name, schema, &Notation::json())
+    }
+
+    /// A text that a JSON Schema describes, written as it is, without quotes. What the schema does not
+    /// say of it is as the node `text` has it.
+    pub fn raw_schema(&self, text: impl Into<Expr>, name: &str, schema: &Value) -> Expr {
+        let mut rules = SchemaRules::new(self, name, schema, Notation::json());
+        let expr = rules.raw(schema, text.into());
+        Expr::Schema(Box::new(SchemaNode {
+            name: name.to_owned(),
+            schema: schema.clone(),
+            notation: Notation::text(false),
+            expr,
+        }))
+    }
+
+    /// The same, as one piece: as long as it is not whole, it is not there.
+    pub fn atomic(&self, expr: impl Into<Expr>) -> Expr {
+        Expr::Atomic(Box::new(expr.into()))
+    }
+
+    /// The same, with a name for what it finds.
+    pub fn tag(&self, name: impl Into<String>, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::Other(name.into()))
+    }
+
+    /// What the model thinks.
+    pub fn reasoning(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::Reasoning)
+    }
+
+    /// What the model says.
+    pub fn content(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::Content)
+    }
+
+    /// A whole call.
+    pub fn tool(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::Tool)
+    }
+
+    /// What begins a call.
+    pub fn tool_open(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolOpen)
+    }
+
+    /// What ends a call.
+    pub fn tool_close(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolClose)
+    }
+
+    /// The id of a call.
+    pub fn tool_id(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolId)
+    }
+
+    /// The name of the tool that is called.
+    pub fn tool_name(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolName)
+    }
+
+    /// All arguments of a call, as JSON.
+    pub fn tool_args(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolArgs)
+    }
+
+    /// An argument, with its name and its value.
+    pub fn tool_arg(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolArg)
+    }
+
+    /// What begins an argument.
+    pub fn tool_arg_open(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolArgOpen)
+    }
+
+    /// What ends an argument.
+    pub fn tool_arg_close(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolArgClose)
+    }
+
+    /// The name of an argument.
+    pub fn tool_arg_name(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolArgName)
+    }
+
+    /// The value of an argument, a text as it is.
+    pub fn tool_arg_string_value(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolArgString)
+    }
+
+    /// The value of an argument as JSON.
+    pub fn tool_arg_json_value(&self, expr: impl Into<Expr>) -> Expr {
+        expr.into().tagged(Tag::ToolArgJson)
+    }
+
+    pub(super) fn schema_in(&self, name: &str, schema: &Value, notation: &Notation) -> Expr {
+        let expr = SchemaRules::new(self, name, schema, notation.clone()).value(schema);
+        if expr.is_never() {
+            return expr;
+        }
+        Expr::Schema(Box::new(SchemaNode {
+            name: name.to_owned(),
+            schema: schema.clone(),
+            notation: notation.clone(),
+            expr,
+        }))
+    }
+
+    pub(super) fn warn(&self, warning: String) {
+        let mut warnings = self.warnings.borrow_mut();
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+
+    /// The text that stands in a rule that has not been made yet, for rules that contain themselves.
+    pub(super) fn reserve(&self, name: &str) -> String {
+        let mut rules = self.rules.borrow_mut();
+        let name = free_name(&rules, name);
+        let rule = Rule {
+            expr: Expr::Empty,
+            is_trigger: false,
+        };
+        rules.insert(name.clone(), rule);
+        name
+    }
+
+    pub(super) fn define(&self, name: &str, expr: Expr) {
+        if let Some(rule) = self.rules.borrow_mut().get_mut(name) {
+            rule.expr = expr;
+        }
+    }
+
+    /// What is left of a node behind a text; never if it does not begin with that.
+    pub(super) fn behind(&self, expr: &Expr, text: &str) -> Expr {
+        remainder::behind(expr, text, &self.rules.borrow())
+    }
+
+    /// A rule in another form, which is made once and under its own name.
+    pub(super) fn second_form(
+        &self,
+        name: &str,
+        form: &str,
+        change: impl FnOnce(&Expr) -> Expr,
+    ) -> Expr {
+        let known = self.rules.borrow().contains_key(form);
+        let first = self.rules.borrow().get(name).cloned();
+        if let Some(first) = first.filter(|_| !known) {
+            let form = self.reserve(form);
+            self.define(&form, change(&first.expr));
+        }
+        Expr::Rule(form.to_owned())
+    }
+
+    fn keep(&self, name: String, expr: Expr, is_trigger: bool) -> Expr {
+        if expr.is_never() {
+            return expr;
+        }
+        let rule = Rule { expr, is_trigger };
+        let mut rules = self.rules.borrow_mut();
+        if rules.get(&name) == Some(&rule) {
+            return Expr::Rule(name);
+        }
+        let name = free_name(&rules, &name);
+        rules.insert(name.clone(), rule);
+        Expr::Rule(name)
+    }
+
+    /// The rules of JSON in a notation, which are made once.
+    pub(super) fn json_rules(&self, notation: &Notation) -> JsonRules {
+        let known = self.notations.borrow().iter().position(|n| n == notation);
+        let at = known.unwrap_or_else(|| {
+            self.notations.borrow_mut().push(notation.clone());
+            self.notations.borrow().len() - 1
+        });
+        let rules = JsonRules {
+            prefix: match at {
+                0 => "json".to_owned(),
+                at => format!("json{}", at + 1),
+            },
+        };
+        if known.is_none() {
+            rules.make(self, notation);
+        }
+        rules
+    }
+}
+
+fn free_name(rules: &IndexMap<String, Rule>, name: &str) -> String {
+    let mut names = (1..).map(|number| match number {
+        1 => name.to_owned(),
+        number => format!("{name}-{number}"),
+    });
+    let free = names.find(|name| !rules.contains_key(name));
+    free.unwrap_or_else(|| name.to_owned())
+}
+
+/// References to the rules of JSON in a notation.
+pub(super) struct JsonRules {
+    prefix: String,
+}
+
+impl JsonRules {
+    pub(super) fn value(&self) -> Expr {
+        self.part("value")
+    }
+
+    pub(super) fn part(&self, part: &str) -> Expr {
+        Expr::Rule(format!("{}-{part}", self.prefix))
+    }
+
+    fn make(&self, p: &Builder, notation: &Notation) {
+        let name = |part: &str| format!("{}-{part}", self.prefix);
+        for part in ["value", "object", "array", "string", "number"] {
+            p.reserve(&name(part));
+        }
+        p.define(&name("string"), any_string(notation));
+        p.define(&name("number"), Expr::Atomic(Box::new(any_number())));
+        let key = key(notation, self.part("string"));
+        let member = Expr::sequence([key, notation.colon(), self.value()]);
+        p.define(&name("object"), listed(notation, "{", member, "}"));
+        p.define(&name("array"), listed(notation, "[", self.value(), "]"));
+        let parts = ["object", "array", "string", "number"].map(|part| self.part(part));
+        let words = [Some(true), Some(false), None].map(|word| notation.word(word).into());
+        p.define(&name("value"), Expr::choice(parts.into_iter().chain(words)));
+    }
+}
+
+/// A key of which nothing is known.
+pub(super) fn key(notation: &Notation, string: Expr) -> Expr {
+    match notation.bare_keys {
+        true => Expr::Chars(Chars {
+            class: !CharClass::of(" \t\r\n:,{}[]\"'<>|".chars()),
+            at_least: 1,
+            at_most: None,
+        }),
+        false => string,
+    }
+}
+
+/// Items between brackets, with commas between them.
+fn listed(notation: &Notation, open: &str, item: Expr, close: &str) -> Expr {
+    let more = Expr::sequence([notation.comma(), item.clone()]);
+    let items = Expr::sequence([item, more.repeat(0, None)]);
+    Expr::sequence([
+        open.into(),
+        notation.gap(),
+        Expr::sequence([items, notation.gap()]).optional(),
+        close.into(),
+    ])
+}
+
+/// A string of which nothing is known.
+pub(super) fn any_string(notation: &Notation) -> Expr {
+    let strings = notation.strings.iter().map(|quotes| {
+        let content = match quotes.escapes {
+            true => character(quotes).repeat(0, None),
+            false => until([quotes.close.clone()]),
+        };
+        let parts = [
+            quotes.open.as_str().into(),
+            content,
+            quotes.close.as_str().into(),
+        ];
+        Expr::sequence(parts)
+    });
+    Expr::Atomic(Box::new(Expr::choice(strings)))
+}
+
+/// A character of a string as it is written.
+pub(super) fn character(quotes: &Quotes) -> Expr {
+    let quote = quotes.close.chars().next().unwrap_or('"');
+    let mut plain = CharClass::any().without(&CharClass::ranges([('\0', '\x1f')]));
+    plain = plain.without(&CharClass::of(['\\', quote]));
+    let hexadecimal = CharClass::ranges([('0', '9'), ('a', 'f'), ('A', 'F')]);
+    let code = Expr::sequence(["u".into(), class(hexadecimal).repeat(4, Some(4))]);
+    let escape = match quote {
+        '"' => Expr::choice([class(CharClass::of("\"\\/bfnrt".chars())), code]),
+        // Python has more, which hardly any reader knows.
+        _ => class(CharClass::of("\"'\\nrt".chars())),
+    };
+    Expr::choice([class(plain), Expr::sequence(["\\".into(), escape])])
+}
+
+/// A number of which nothing is known.
+pub(super) fn any_number() -> Expr {
+    let exponent = Expr::sequence([
+        class(CharClass::of(['e', 'E'])),
+        class(CharClass::of(['+', '-'])).optional(),
+        // With more, a number is one that nothing can hold.
+        class(CharClass::ranges([('0', '9')])).repeat(1, Some(2)),
+    ]);
+    Expr::sequence([
+        any_integer(),
+        Expr::sequence([".".into(), digits(1)]).optional(),
+        exponent.optional(),
+    ])
+}
+
+/// A whole number of which nothing is known.
+pub(super) fn any_integer() -> Expr {
+    Expr::sequence([Expr::from("-").optional(), natural()])
+}
+
+/// A whole number without a sign.
+pub(super) fn natural() -> Expr {
+    let first = class(CharClass::ranges([('1', '9')]));
+    Expr::choice(["0".into(), Expr::sequence([first, digits(0)])])
+}
+
+fn digits(at_least: u32) -> Expr {
+    class(CharClass::ranges([('0', '9')])).repeat(at_least, None)
+}
+
+/// One character of a class.
+pub(super) fn class(class: CharClass) -> Expr {
+    Expr::Chars(Chars {
+        class,
+        at_least: 1,
+        at_most: Some(1),
+    })
+}
+
+/// Any text up to one of these.
+pub(super) fn until(delimiters: impl IntoIterator<Item = String>) -> Expr {
+    let mut all: Vec<String> = delimiters.into_iter().filter(|d| !d.is_empty()).collect();
+    all.sort();
+    all.dedup();
+    // What begins with another one is found with that.
+    let shorter = all.clone();
+    all.retain(|text| {
+        !shorter
+            .iter()
+            .any(|s| s != text && text.contains(s.as_str()))
+    });
+    match all.is_empty() {
+        true => Expr::Rest,
+        false => Expr::Until(all),
+    }
+}

@@ -1,0 +1,637 @@
+//! The calls of a format, one for each tool.
+
+use crate::analysis::markers;
+use crate::format::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, ValueWriting};
+use crate::value::{Object, Value};
+
+use super::builder::{Builder, class, until};
+use super::escape::within_string;
+use super::expr::{CharClass, Expr, Member, Members, SchemaNode, Tag};
+use super::notation::Notation;
+use super::schema::{self, SchemaRules};
+
+/// A tool that may be called.
+#[derive(Debug, Clone)]
+pub(super) struct Declared {
+    pub(super) name: String,
+    /// The schema of its parameters, which is that of an object.
+    parameters: Value,
+}
+
+impl Declared {
+    pub(super) fn new((name, parameters): (String, Option<Value>)) -> Declared {
+        let nothing = || Object::from_iter([("type", Value::from("object"))]);
+        let parameters = match parameters {
+            Some(Value::Object(schema)) => schema,
+            _ => {
+                let mut schema = nothing();
+                schema.insert("properties", Object::new());
+                schema
+            }
+        };
+        Declared {
+            name,
+            parameters: parameters.into(),
+        }
+    }
+}
+
+/// Writes the calls of a turn.
+pub(super) struct CallRules<'a> {
+    p: &'a Builder,
+    tools: &'a [Declared],
+    parallel: bool,
+}
+
+impl<'a> CallRules<'a> {
+    pub(super) fn new(p: &'a Builder, tools: &'a [Declared], parallel: bool) -> CallRules<'a> {
+        CallRules { p, tools, parallel }
+    }
+
+    /// All calls of a turn.
+    pub(super) fn calls(&self, node: &Node) -> Expr {
+        match node {
+            Node::Call(inner) => Expr::choice(self.tools.iter().map(|tool| {
+                let call = Call { p: self.p, tool };
+                let expr = call.part(inner, &[]);
+                self.p
+                    .rule(format!("call-{}", tool.name), expr.tagged(Tag::Tool))
+            })),
+            Node::Repetition(repetition) => {
+                let separator = match (&repetition.separator, opener(&repetition.item)) {
+                    // Nothing else stands between calls that have no markers.
+                    (Node::Sequence(nodes), opener)
+                        if opener.as_ref().is_none_or(|text| !begins_with_marker(text)) =>
+                    {
+                        let between = text_behind(nodes, None);
+                        match between.trim().is_empty() {
+                            true => between.into(),
+                            false => texts(&repetition.separator),
+                        }
+                    }
+                    (separator, _) => texts(separator),
+                };
+                self.several(repetition, separator)
+            }
+            Node::Array(repetition) => {
+                let comma = Expr::sequence([Expr::Space, ",".into(), Expr::Space]);
+                let items = self.several(repetition, comma);
+                Expr::sequence(["[".into(), Expr::Space, items, Expr::Space, "]".into()])
+            }
+            Node::Sequence(nodes) => Expr::sequence(nodes.iter().map(|node| self.calls(node))),
+            other => texts(other),
+        }
+    }
+
+    fn several(&self, repetition: &Repetition, separator: Expr) -> Expr {
+        let each = self.calls(&repetition.item);
+        match self.parallel && repetition.at_most != Some(1) {
+            true => {
+                let more = Expr::sequence([separator, each.clone()]);
+                Expr::sequence([each, more.repeat(0, None)])
+            }
+            false => each,
+        }
+    }
+
+    /// The texts that calls begin with: the same for all, or else those of each tool.
+    pub(super) fn openers(&self, node: &Node) -> Vec<String> {
+        match opener(node) {
+            Some(text) if !text.is_empty() => vec![text],
+            _ => {
+                let names = self.tools.iter();
+                names
+                    .map(|tool| match text_behind_name(node) {
+                        Some(text) => format!("{}{text}", tool.name),
+                        None => tool.name.clone(),
+                    })
+                    .collect()
+            }
+        }
+    }
+}
+
+/// The text that a node begins with before anything varies; nothing if it varies from the start.
+fn opener(node: &Node) -> Option<String> {
+    match node {
+        Node::Literal(text) => Some(text.clone()),
+        Node::Sequence(nodes) => {
+            let mut nodes = nodes.iter();
+            let first = nodes.find(|node| !matches!(node, Node::Space(_)))?;
+            let text = opener(first)?;
+            // A sign by itself tells too little.
+            match (text.chars().count(), nodes.next()) {
+                (1, Some(Node::Literal(more))) => Some(text + more),
+                _ => Some(text),
+            }
+        }
+        Node::Call(inner) | Node::Argument(inner) => opener(inner),
+        Node::Repetition(repetition) => opener(&repetition.item),
+        Node::Array(repetition) => Some(format!("[{}", opener(&repetition.item)?)),
+        Node::Object(entries, dialect) => {
+            let Entry { key, .. } = entries.first()?;
+            Some(match dialect.unquoted_keys {
+                true => format!("{{{key}"),
+                false => format!("{{\"{key}\""),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// What stands behind the name where calls begin with it.
+fn text_behind_name(node: &Node) -> Option<String> {
+    match node {
+        Node::Call(inner) => text_behind_name(inner),
+        Node::Repetition(repetition) => text_behind_name(&repetition.item),
+        Node::Sequence(nodes) => {
+            let at = nodes
+                .iter()
+                .position(|node| *node == Node::Slot(Slot::Name))?;
+            match nodes.get(at + 1)? {
+                Node::Literal(text) | Node::Space(text) => Some(text.clone()),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// White space in a row of nodes: as models like it beside markers, and as it is written elsewhere, where
+/// nothing but it tells two parts from each other.
+pub(super) fn space(text: &str, before: Option<&Node>, behind: Option<&Node>) -> Expr {
+    let is_marker_behind = || match behind {
+        Some(Node::Literal(text)) => begins_with_marker(text),
+        Some(Node::Calls) => true,
+        Some(_) => false,
+        None => true,
+    };
+    let is_word_before = match before {
+        Some(Node::Literal(text)) => {
+            let pieces = markers::pieces(text);
+            pieces
+                .last()
+                .is_some_and(|piece| !markers::is_marker(piece))
+                && text.ends_with(char::is_alphanumeric)
+        }
+        Some(Node::Slot(Slot::Name | Slot::Key | Slot::Id | Slot::Index)) => true,
+        _ => false,
+    };
+    match is_word_before && !is_marker_behind() {
+        true => text.into(),
+        false => Expr::Space,
+    }
+}
+
+fn begins_with_marker(text: &str) -> bool {
+    markers::first_piece(text).is_some_and(markers::is_marker)
+}
+
+/// Texts and white space, in which nothing varies.
+fn texts(node: &Node) -> Expr {
+    match node {
+        Node::Literal(text) => text.as_str().into(),
+        Node::Space(_) => Expr::Space,
+        Node::Sequence(nodes) => Expr::sequence(nodes.iter().map(texts)),
+        _ => Expr::Empty,
+    }
+}
+
+/// Writes the call of one tool.
+struct Call<'a> {
+    p: &'a Builder,
+    tool: &'a Declared,
+}
+
+/// Where a value stands.
+struct Place {
+    /// What may end it.
+    close: Vec<String>,
+    /// Whether line breaks around it belong to its markers.
+    in_lines: bool,
+    /// Whether values are written in no other place.
+    is_only: bool,
+}
+
+/// An argument that is written.
+#[derive(Clone, Copy)]
+struct Argument<'a> {
+    /// Its key; `None` for one that is not declared.
+    key: Option<&'a str>,
+    schema: &'a Value,
+}
+
+impl Call<'_> {
+    fn warn(&self, what: &str) {
+        self.p.warn(format!("{}: {what}", self.tool.name));
+    }
+
+    /// A part of a call; `follow` are the texts that may stand behind it.
+    fn part(&self, node: &Node, follow: &[String]) -> Expr {
+        match node {
+            Node::Literal(text) => text.as_str().into(),
+            Node::Space(_) => Expr::Space,
+            Node::Slot(Slot::Name) => Expr::literal(&self.tool.name).tagged(Tag::ToolName),
+            Node::Slot(Slot::Id) => id().tagged(Tag::ToolId),
+            Node::Slot(Slot::Index) => class(CharClass::ranges([('0', '9')])).repeat(1, Some(4)),
+            Node::Arguments(dialect) => self.arguments(dialect).tagged(Tag::ToolArgs),
+            Node::Slot(_) | Node::Value(_) | Node::Calls => Expr::Empty,
+            Node::Sequence(nodes) => {
+                Expr::sequence(nodes.iter().enumerate().map(|(at, node)| match node {
+                    Node::Repetition(repetition) if is_argument(&repetition.item) => {
+                        let behind = text_behind(&nodes[at + 1..], None);
+                        let behind = match behind.trim().is_empty() {
+                            true if behind.is_empty() => follow.to_vec(),
+                            _ => vec![behind],
+                        };
+                        self.members(repetition, &behind)
+                    }
+                    node => self.part(node, follow),
+                }))
+            }
+            Node::Choice(all) => Expr::choice(all.iter().map(|node| self.part(node, follow))),
+            Node::Optional(node) => self.part(node, follow).optional(),
+            Node::Repetition(repetition) if is_argument(&repetition.item) => {
+                self.members(repetition, follow)
+            }
+            Node::Repetition(repetition) => {
+                let item = self.part(&repetition.item, follow);
+                let more = Expr::sequence([texts(&repetition.separator), item.clone()]);
+                Expr::sequence([item, more.repeat(0, None)])
+            }
+            Node::Object(entries, dialect) => self.object(entries, dialect),
+            Node::Array(repetition) => {
+                let item = self.part(&repetition.item, &[]);
+                Expr::sequence(["[".into(), Expr::Space, item, Expr::Space, "]".into()])
+            }
+            Node::JsonString(inner, dialect) => self.string(inner, dialect),
+            Node::Constant(value) => self.rules(&Notation::json()).constant(value),
+            Node::Call(inner) | Node::Argument(inner) => self.part(inner, follow),
+        }
+    }
+
+    fn rules(&self, notation: &Notation) -> SchemaRules<'_> {
+        let parameters = &self.tool.parameters;
+        SchemaRules::new(self.p, &self.tool.name, parameters, notation.clone())
+    }
+
+    fn arguments(&self, dialect: &Dialect) -> Expr {
+        let notation = Notation::of(dialect);
+        self.p
+            .schema_in(&self.tool.name, &self.tool.parameters, &notation)
+    }
+
+    fn object(&self, entries: &[Entry], dialect: &Dialect) -> Expr {
+        let notation = Notation::of(dialect);
+        let rules = self.rules(&notation);
+        let mut parts = vec![Expr::from("{"), notation.gap()];
+        for (at, entry) in entries.iter().enumerate() {
+            if at > 0 {
+                parts.push(notation.comma());
+            }
+            let key = match dialect.unquoted_keys {
+                true => Expr::literal(&entry.key),
+                false => rules.constant(&Value::from(entry.key.as_str())),
+            };
+            let value = self.part(&entry.value, &[]);
+            parts.extend([key, notation.colon(), value]);
+        }
+        parts.extend([notation.gap(), "}".into()]);
+        Expr::sequence(parts)
+    }
+
+    fn string(&self, inner: &Node, dialect: &Dialect) -> Expr {
+        let notation = Notation::of(dialect);
+        let strings = notation.strings.iter().map(|quotes| {
+            let content = self.part(inner, std::slice::from_ref(&quotes.close));
+            let content = match quotes.escapes {
+                true => within_string(self.p, &content, &quotes.close),
+                false => content,
+            };
+            let (open, close) = (quotes.open.as_str(), quotes.close.as_str());
+            Expr::sequence([open.into(), content, close.into()])
+        });
+        Expr::choice(strings)
+    }
+
+    /// The arguments of the call, each by itself.
+    fn members(&self, repetition: &Repetition, behind: &[String]) -> Expr {
+        let root = &self.tool.parameters;
+        let parameters = schema::follow(root, root);
+        let empty = Object::new();
+        let parameters = parameters.as_object().unwrap_or(&empty);
+        let properties = parameters.get("properties").and_then(Value::as_object);
+        let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
+        let mut follow = behind.to_vec();
+        follow.push(match separator.is_empty() {
+            true => first_text(&repetition.item),
+            false => separator.clone(),
+        });
+        follow.retain(|text| !text.is_empty());
+        let required = schema::required(parameters);
+        let mut members = Vec::new();
+        for (key, schema) in properties.unwrap_or(&empty) {
+            let key = key.to_string_lossy().into_owned();
+            let argument = Argument {
+                key: Some(&key),
+                schema,
+            };
+            let expr = self.argument(&repetition.item, argument, &follow);
+            let is_required = required.contains(&key);
+            if expr.is_never() {
+                self.warn(&format!("`{key}` has no value that this format can write"));
+            }
+            members.push(Member {
+                is_required,
+                expr: expr.tagged(Tag::ToolArg),
+                name: key,
+            });
+        }
+        let any = Value::Bool(true);
+        let others = match parameters.get("additionalProperties") {
+            Some(Value::Bool(false)) => None,
+            None if properties.is_some() => None,
+            None => Some(&any),
+            Some(schema) => Some(schema),
+        };
+        let others = others.and_then(|schema| {
+            let argument = Argument { key: None, schema };
+            if names_key_twice(&repetition.item) {
+                self.warn("arguments that are not declared are left out: their key comes twice");
+                return None;
+            }
+            let expr = self.argument(&repetition.item, argument, &follow);
+            Some(expr.tagged(Tag::ToolArg))
+        });
+        if members.is_empty() && others.is_none() {
+            return Expr::Empty;
+        }
+        Expr::Members(Box::new(Members {
+            members,
+            others,
+            separator: match separator.trim().is_empty() && !separator.is_empty() {
+                // White space ends values that are written as they are.
+                true if first_text_behind_value(&repetition.item).is_empty() => separator.into(),
+                _ => texts(&repetition.separator),
+            },
+        }))
+    }
+
+    /// An argument in all ways in which values of its types are written.
+    fn argument(&self, node: &Node, argument: Argument<'_>, follow: &[String]) -> Expr {
+        match node {
+            Node::Argument(inner) => self.argument(inner, argument, follow),
+            Node::Choice(all) => {
+                let all = all.iter().map(|one| self.argument(one, argument, follow));
+                Expr::choice(
+                    all.collect::<Vec<_>>()
+                        .into_iter()
+                        .filter(|one| !one.is_never()),
+                )
+            }
+            Node::Sequence(nodes) => {
+                let ends_raw = |at: usize| matches!(nodes[..at].last(), Some(Node::Value(_)));
+                let is_line = |node: Option<&Node>| matches!(node, Some(Node::Space(text)) if text.contains('\n'));
+                Expr::sequence(nodes.iter().enumerate().map(|(at, node)| match node {
+                    Node::Value(forms) => {
+                        let behind = text_behind(&nodes[at + 1..], argument.key);
+                        let place = Place {
+                            close: delimiters(&behind, follow),
+                            in_lines: is_line(nodes[..at].last()) || is_line(nodes.get(at + 1)),
+                            is_only: is_only_form(nodes, forms),
+                        };
+                        self.value(forms, argument, &place)
+                    }
+                    // White space alone ends what is written as it is.
+                    Node::Space(text)
+                        if ends_raw(at) && text_behind(&nodes[at..], None).trim().is_empty() =>
+                    {
+                        text.as_str().into()
+                    }
+                    node => self.argument(node, argument, follow),
+                }))
+            }
+            Node::Slot(Slot::Key) => match argument.key {
+                Some(key) => Expr::literal(key).tagged(Tag::ToolArgName),
+                None => key().tagged(Tag::ToolArgName),
+            },
+            Node::Value(forms) => {
+                let place = Place {
+                    close: delimiters("", follow),
+                    in_lines: false,
+                    is_only: true,
+                };
+                self.value(forms, argument, &place)
+            }
+            other => self.part(other, follow),
+        }
+    }
+
+    /// The value of an argument up to one of these texts, in these forms.
+    fn value(&self, forms: &[ValueForm], argument: Argument<'_>, place: &Place) -> Expr {
+        let close = &place.close;
+        let root = &self.tool.parameters;
+        let mut all = Vec::new();
+        let mut written: Vec<ValueType> = Vec::new();
+        for form in forms {
+            written.extend(&form.types);
+            let types: Vec<&str> = form.types.iter().map(|kind| kind.key()).collect();
+            let Some(schema) = schema::restricted(root, argument.schema, &types) else {
+                continue;
+            };
+            let as_json = |notation: Notation| {
+                let name = match argument.key {
+                    Some(key) => format!("{}-{key}", self.tool.name),
+                    None => self.tool.name.clone(),
+                };
+                let schema = with_definitions(root, schema.clone());
+                let value = self.p.schema_in(&name, &schema, &notation);
+                value.tagged(Tag::ToolArgJson)
+            };
+            let raw = |text: Expr| {
+                let expr = self.rules(&Notation::json()).raw(&schema, text);
+                let node = Expr::Schema(Box::new(SchemaNode {
+                    name: self.tool.name.clone(),
+                    schema: schema.clone(),
+                    notation: Notation::text(place.in_lines),
+                    expr,
+                }));
+                node.tagged(Tag::ToolArgString)
+            };
+            all.push(match &form.writing {
+                ValueWriting::Raw => raw(until(close.to_vec())),
+                ValueWriting::Wrapped {
+                    open,
+                    close: end,
+                    always,
+                } => {
+                    let ends = match end.chars().count() {
+                        1 => delimiters(end, close),
+                        _ => vec![end.clone()],
+                    };
+                    let text = raw(until(ends));
+                    let wrapped = Expr::sequence([open.as_str().into(), text, end.as_str().into()]);
+                    match always {
+                        true => wrapped,
+                        false => {
+                            let bare = close.iter().chain([open]).cloned();
+                            Expr::choice([wrapped, raw(until(bare))])
+                        }
+                    }
+                }
+                ValueWriting::Json(dialect) => as_json(Notation::of(dialect)),
+                ValueWriting::Python => as_json(Notation::python()),
+            });
+        }
+        let named = schema::named_types(root, argument.schema);
+        let mut unknown = ValueType::ALL.into_iter().filter(|kind| {
+            let is_number = *kind == ValueType::Integer && written.contains(&ValueType::Number);
+            !written.contains(kind) && !is_number && named.iter().any(|name| name == kind.key())
+        });
+        if place.is_only
+            && let Some(kind) = unknown.next()
+        {
+            let key = argument.key.unwrap_or("any argument");
+            self.warn(&format!(
+                "it is not known how values of type {} are written: `{key}` may be any text",
+                kind.key()
+            ));
+            all.push(until(close.to_vec()).tagged(Tag::ToolArgString));
+        }
+        Expr::choice(all.into_iter().filter(|one| !one.is_never()))
+    }
+}
+
+/// Whether no other form of values stands beside these, with another text before it.
+fn is_only_form(nodes: &[Node], forms: &[ValueForm]) -> bool {
+    let has_text = forms
+        .iter()
+        .any(|form| form.types.contains(&ValueType::String));
+    has_text
+        && nodes
+            .iter()
+            .filter(|node| matches!(node, Node::Value(_)))
+            .count()
+            == 1
+}
+
+/// A schema together with what its references may point to.
+fn with_definitions(root: &Value, schema: Value) -> Value {
+    let Value::Object(mut schema) = schema else {
+        return schema;
+    };
+    for key in ["$defs", "definitions"] {
+        if let Some(definitions) = root.get(key)
+            && !schema.contains_key(key)
+        {
+            schema.insert(key, definitions.clone());
+        }
+    }
+    schema.into()
+}
+
+fn is_argument(node: &Node) -> bool {
+    matches!(node, Node::Argument(_))
+}
+
+/// The text that stands right behind something, as far as it is known; keys are known for one argument.
+fn text_behind(nodes: &[Node], key: Option<&str>) -> String {
+    let mut text = String::new();
+    for node in nodes {
+        match (node, key) {
+            (Node::Literal(more) | Node::Space(more), _) => text.push_str(more),
+            (Node::Sequence(inner), _) => {
+                let more = text_behind(inner, key);
+                text.push_str(&more);
+                if !inner
+                    .iter()
+                    .all(|node| matches!(node, Node::Literal(_) | Node::Space(_)))
+                {
+                    break;
+                }
+            }
+            (Node::Slot(Slot::Key), Some(key)) => text.push_str(key),
+            _ => break,
+        }
+    }
+    text
+}
+
+/// What an argument begins with.
+fn first_text(node: &Node) -> String {
+    match node {
+        Node::Argument(inner) => first_text(inner),
+        Node::Choice(all) => all.first().map(first_text).unwrap_or_default(),
+        Node::Sequence(nodes) => text_behind(nodes, None),
+        other => text_behind(std::slice::from_ref(other), None),
+    }
+}
+
+/// What stands behind the value of an argument.
+fn first_text_behind_value(node: &Node) -> String {
+    match node {
+        Node::Argument(inner) => first_text_behind_value(inner),
+        Node::Choice(all) => all.first().map(first_text_behind_value).unwrap_or_default(),
+        Node::Sequence(nodes) => {
+            let at = nodes.iter().position(|node| matches!(node, Node::Value(_)));
+            at.map_or_else(String::new, |at| text_behind(&nodes[at + 1..], None))
+        }
+        _ => String::new(),
+    }
+}
+
+fn names_key_twice(node: &Node) -> bool {
+    match node {
+        Node::Argument(inner) => names_key_twice(inner),
+        Node::Choice(all) => all.iter().any(names_key_twice),
+        Node::Sequence(nodes) => {
+            let is_key = |node: &&Node| **node == Node::Slot(Slot::Key);
+            nodes.iter().filter(is_key).count() > 1
+        }
+        _ => false,
+    }
+}
+
+/// What ends a value that is written as it is: the text behind it up to white space. Where that is but a
+/// sign, which may stand in the value as well, what follows it tells more.
+fn delimiters(behind: &str, follow: &[String]) -> Vec<String> {
+    let first_word = |text: &str| {
+        let text = text.trim_start();
+        let end = text.find(char::is_whitespace).unwrap_or(text.len());
+        text[..end].to_owned()
+    };
+    let word = first_word(behind);
+    let follow = || {
+        let words = follow.iter().map(|text| match first_word(text) {
+            word if word.is_empty() => text.clone(),
+            word => word,
+        });
+        words.collect::<Vec<String>>()
+    };
+    match word.chars().count() {
+        0 if behind.is_empty() => follow(),
+        0 => vec![behind.to_owned()],
+        1 if follow().is_empty() => vec![word],
+        1 => follow()
+            .iter()
+            .map(|next| format!("{word}{next}"))
+            .collect(),
+        _ => vec![word],
+    }
+}
+
+/// An id of a call.
+fn id() -> Expr {
+    let class = "[a-zA-Z0-9_.:/+-]"
+        .parse()
+        .unwrap_or_else(|_| CharClass::any());
+    super::builder::class(class).repeat(1, Some(128))
+}
+
+/// A key that is not declared.
+fn key() -> Expr {
+    let class = "[a-zA-Z0-9_.-]"
+        .parse()
+        .unwrap_or_else(|_| CharClass::any());
+    super::builder::class(class).repeat(1, Some(128))
+}

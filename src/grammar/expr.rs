@@ -1,0 +1,529 @@
+//! The nodes of a grammar.
+
+use std::fmt;
+use std::ops::{Add, BitOr, BitOrAssign, Shl};
+
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+
+use super::notation::Notation;
+use crate::value::Value;
+
+/// What a text may be.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Expr {
+    /// Nothing.
+    Empty,
+    /// Nothing, at the start of the text.
+    Start,
+    /// Nothing, at the end of the text.
+    End,
+    /// A text that is always the same.
+    Literal(String),
+    /// Characters of a class.
+    Chars(Chars),
+    /// White space, or none.
+    Space,
+    /// Any text in which none of these stands.
+    Until(Vec<String>),
+    /// All the rest.
+    Rest,
+    /// One after the other.
+    Sequence(Vec<Expr>),
+    /// The first of several that fits. If there are none, nothing fits.
+    Choice(Vec<Expr>),
+    /// Several of a kind.
+    Repeat(Box<Repeat>),
+    /// Each of several at most once, in any order.
+    Members(Box<Members>),
+    /// Nothing, where this follows.
+    Peek(Box<Expr>),
+    /// Nothing, where this does not follow.
+    Negate(Box<Expr>),
+    /// What the rule of this name says.
+    Rule(String),
+    /// A value that a JSON Schema describes.
+    Schema(Box<SchemaNode>),
+    /// The same, as one piece: as long as it is not whole, it is not there.
+    Atomic(Box<Expr>),
+    /// The same, with a name for what it finds.
+    Tag(Tag, Box<Expr>),
+}
+
+/// Characters of a class, so many of them.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Chars {
+    /// The characters.
+    pub class: CharClass,
+    /// How many there are at least.
+    pub at_least: u32,
+    /// How many there are at most, if there is a limit.
+    pub at_most: Option<u32>,
+}
+
+/// Several of a kind.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Repeat {
+    /// What is repeated.
+    pub item: Expr,
+    /// How many there are at least.
+    pub at_least: u32,
+    /// How many there are at most, if there is a limit.
+    pub at_most: Option<u32>,
+}
+
+/// Each of several at most once, in any order.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Members {
+    /// Those that have a name.
+    pub members: Vec<Member>,
+    /// What may stand among them as often as it likes.
+    pub others: Option<Expr>,
+    /// What stands between two.
+    pub separator: Expr,
+}
+
+/// One of several that come in any order.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Member {
+    /// What it is called in faults.
+    pub name: String,
+    /// What it is.
+    pub expr: Expr,
+    /// Whether it must be there.
+    pub is_required: bool,
+}
+
+/// A value that a JSON Schema describes.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SchemaNode {
+    /// What the schema is called.
+    pub name: String,
+    /// The schema, with all that its references point to.
+    pub schema: Value,
+    /// How the value is written.
+    pub(crate) notation: Notation,
+    /// The same as the other nodes say it.
+    pub expr: Expr,
+}
+
+impl SchemaNode {
+    /// Whether the value is written as JSON, so that the schema says it all.
+    pub fn is_json(&self) -> bool {
+        self.notation.is_json()
+    }
+}
+
+/// What a piece of a text is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Tag {
+    /// What the model thinks.
+    Reasoning,
+    /// What the model says.
+    Content,
+    /// A call.
+    Tool,
+    /// What begins a call.
+    ToolOpen,
+    /// What ends a call.
+    ToolClose,
+    /// The id of a call.
+    ToolId,
+    /// The name of the tool that is called.
+    ToolName,
+    /// All arguments of a call, as JSON.
+    ToolArgs,
+    /// An argument of a call.
+    ToolArg,
+    /// What begins an argument.
+    ToolArgOpen,
+    /// What ends an argument.
+    ToolArgClose,
+    /// The name of an argument.
+    ToolArgName,
+    /// The value of an argument, a text as it is.
+    ToolArgString,
+    /// The value of an argument as JSON.
+    ToolArgJson,
+    /// Anything else.
+    Other(String),
+}
+
+impl Expr {
+    /// A text that is always the same.
+    pub fn literal(text: impl Into<String>) -> Expr {
+        match text.into() {
+            text if text.is_empty() => Expr::Empty,
+            text => Expr::Literal(text),
+        }
+    }
+
+    /// One after the other.
+    ///
+    /// ```
+    /// use unjinja::grammar::Expr;
+    ///
+    /// // Neighbouring literals are one, and text takes the white space around it.
+    /// let parts = [Expr::literal("a"), Expr::literal("b"), Expr::Space, Expr::Rest];
+    /// assert_eq!(Expr::sequence(parts), Expr::Sequence(vec![Expr::literal("ab"), Expr::Rest]));
+    /// ```
+    pub fn sequence(parts: impl IntoIterator<Item = Expr>) -> Expr {
+        let mut all = Vec::new();
+        for part in parts {
+            match part {
+                Expr::Sequence(parts) => parts.into_iter().for_each(|part| append(&mut all, part)),
+                part => append(&mut all, part),
+            }
+        }
+        if all.iter().any(Expr::is_never) {
+            return Expr::NEVER;
+        }
+        match <[Expr; 1]>::try_from(all) {
+            Ok([only]) => only,
+            Err(all) if all.is_empty() => Expr::Empty,
+            Err(all) => Expr::Sequence(all),
+        }
+    }
+
+    /// The first of several that fits.
+    pub fn choice(all: impl IntoIterator<Item = Expr>) -> Expr {
+        let mut flat: Vec<Expr> = Vec::new();
+        for one in all {
+            let several = match one {
+                Expr::Choice(several) => several,
+                one => vec![one],
+            };
+            for one in several {
+                if !flat.contains(&one) {
+                    flat.push(one);
+                }
+            }
+        }
+        match <[Expr; 1]>::try_from(flat) {
+            Ok([only]) => only,
+            Err(flat) => Expr::Choice(flat),
+        }
+    }
+
+    /// This, so many times.
+    pub fn repeat(self, at_least: u32, at_most: Option<u32>) -> Expr {
+        match self {
+            _ if at_most == Some(0) => Expr::Empty,
+            Expr::Empty => Expr::Empty,
+            Expr::Chars(Chars {
+                class,
+                at_least: 1,
+                at_most: Some(1),
+            }) => Expr::Chars(Chars {
+                class,
+                at_least,
+                at_most,
+            }),
+            item if at_least == 1 && at_most == Some(1) => item,
+            item if item.is_never() && at_least == 0 => Expr::Empty,
+            item if item.is_never() => Expr::NEVER,
+            item => Expr::Repeat(Box::new(Repeat {
+                item,
+                at_least,
+                at_most,
+            })),
+        }
+    }
+
+    /// This or nothing.
+    pub fn optional(self) -> Expr {
+        self.repeat(0, Some(1))
+    }
+
+    /// This, with a name for what it finds.
+    pub fn tagged(self, tag: Tag) -> Expr {
+        match self.is_never() {
+            true => Expr::NEVER,
+            false => Expr::Tag(tag, Box::new(self)),
+        }
+    }
+
+    /// What no text is.
+    pub(crate) const NEVER: Expr = Expr::Choice(Vec::new());
+
+    pub(crate) fn is_never(&self) -> bool {
+        matches!(self, Expr::Choice(all) if all.is_empty())
+    }
+
+    /// The same without what tells only how a text is taken apart.
+    pub(crate) fn bare(&self) -> &Expr {
+        match self {
+            Expr::Tag(_, inner) | Expr::Atomic(inner) => inner.bare(),
+            other => other,
+        }
+    }
+
+    /// Whether it is a text that takes the white space around it, too.
+    fn takes_space(&self) -> bool {
+        match self.bare() {
+            Expr::Schema(node) if !node.is_json() => node.expr.takes_space(),
+            Expr::Rest => true,
+            Expr::Until(all) => all.iter().all(|text| !text.trim().is_empty()),
+            _ => false,
+        }
+    }
+
+    /// The same without tags.
+    pub(super) fn untagged(&self) -> Expr {
+        match self {
+            Expr::Tag(_, inner) => inner.untagged(),
+            Expr::Atomic(inner) => Expr::Atomic(Box::new(inner.untagged())),
+            Expr::Sequence(all) => Expr::sequence(all.iter().map(Expr::untagged)),
+            Expr::Choice(all) => Expr::choice(all.iter().map(Expr::untagged)),
+            Expr::Repeat(repeat) => {
+                let item = repeat.item.untagged();
+                item.repeat(repeat.at_least, repeat.at_most)
+            }
+            Expr::Members(all) => {
+                let members = all.members.iter().map(|member| Member {
+                    expr: member.expr.untagged(),
+                    ..member.clone()
+                });
+                Expr::Members(Box::new(Members {
+                    members: members.collect(),
+                    others: all.others.as_ref().map(Expr::untagged),
+                    separator: all.separator.untagged(),
+                }))
+            }
+            Expr::Schema(node) => Expr::Schema(Box::new(SchemaNode {
+                expr: node.expr.untagged(),
+                ..(**node).clone()
+            })),
+            Expr::Peek(inner) => Expr::Peek(Box::new(inner.untagged())),
+            Expr::Negate(inner) => Expr::Negate(Box::new(inner.untagged())),
+            other => other.clone(),
+        }
+    }
+
+    /// The literal that it begins with, if it always begins with the same.
+    pub(super) fn first_literal(&self) -> Option<String> {
+        match self.bare() {
+            Expr::Literal(text) => Some(text.clone()),
+            Expr::Sequence(all) => all.first()?.first_literal(),
+            _ => None,
+        }
+    }
+
+    /// The nodes right below it.
+    pub(crate) fn children(&self) -> Vec<&Expr> {
+        match self {
+            Expr::Sequence(all) | Expr::Choice(all) => all.iter().collect(),
+            Expr::Repeat(repeat) => vec![&repeat.item],
+            Expr::Members(members) => {
+                let named = members.members.iter().map(|member| &member.expr);
+                let rest = members.others.iter().chain([&members.separator]);
+                named.chain(rest).collect()
+            }
+            Expr::Schema(node) => vec![&node.expr],
+            Expr::Peek(inner) | Expr::Negate(inner) | Expr::Atomic(inner) | Expr::Tag(_, inner) => {
+                vec![inner]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn append(all: &mut Vec<Expr>, part: Expr) {
+    match (all.last_mut(), part) {
+        (_, Expr::Empty) => {}
+        (Some(Expr::Literal(before)), Expr::Literal(text)) => before.push_str(&text),
+        (Some(Expr::Space), Expr::Space) => {}
+        (Some(before), Expr::Space) if before.takes_space() => {}
+        (Some(before @ Expr::Space), part) if part.takes_space() => *before = part,
+        (_, part) => all.push(part),
+    }
+}
+
+impl From<&str> for Expr {
+    fn from(text: &str) -> Expr {
+        Expr::literal(text)
+    }
+}
+
+impl From<String> for Expr {
+    fn from(text: String) -> Expr {
+        Expr::literal(text)
+    }
+}
+
+/// One after the other.
+impl<E: Into<Expr>> Add<E> for Expr {
+    type Output = Expr;
+
+    fn add(self, other: E) -> Expr {
+        Expr::sequence([self, other.into()])
+    }
+}
+
+impl Add<Expr> for &str {
+    type Output = Expr;
+
+    fn add(self, other: Expr) -> Expr {
+        Expr::sequence([self.into(), other])
+    }
+}
+
+/// One after the other, with white space between them.
+impl<E: Into<Expr>> Shl<E> for Expr {
+    type Output = Expr;
+
+    fn shl(self, other: E) -> Expr {
+        Expr::sequence([self, Expr::Space, other.into()])
+    }
+}
+
+impl Shl<Expr> for &str {
+    type Output = Expr;
+
+    fn shl(self, other: Expr) -> Expr {
+        Expr::sequence([self.into(), Expr::Space, other])
+    }
+}
+
+/// One or the other.
+impl<E: Into<Expr>> BitOr<E> for Expr {
+    type Output = Expr;
+
+    fn bitor(self, other: E) -> Expr {
+        Expr::choice([self, other.into()])
+    }
+}
+
+impl<E: Into<Expr>> BitOrAssign<E> for Expr {
+    fn bitor_assign(&mut self, other: E) {
+        *self = std::mem::replace(self, Expr::Empty) | other;
+    }
+}
+
+/// A set of characters.
+///
+/// ```
+/// use unjinja::grammar::CharClass;
+///
+/// let class: CharClass = "[a-f0-9]".parse()?;
+/// assert!(class.contains('c') && !class.contains('x'));
+/// assert!((!class).contains('x'));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CharClass(ClassUnicode);
+
+impl CharClass {
+    /// All characters.
+    pub fn any() -> CharClass {
+        !CharClass(ClassUnicode::empty())
+    }
+
+    /// These characters.
+    pub fn of(chars: impl IntoIterator<Item = char>) -> CharClass {
+        let ranges = chars.into_iter().map(|c| ClassUnicodeRange::new(c, c));
+        CharClass(ClassUnicode::new(ranges))
+    }
+
+    pub(crate) fn ranges(ranges: impl IntoIterator<Item = (char, char)>) -> CharClass {
+        let ranges = ranges.into_iter();
+        let ranges = ranges.map(|(from, to)| ClassUnicodeRange::new(from, to));
+        CharClass(ClassUnicode::new(ranges))
+    }
+
+    pub(crate) fn from_regex(class: ClassUnicode) -> CharClass {
+        CharClass(class)
+    }
+
+    /// Those that are not in another class.
+    pub fn without(&self, other: &CharClass) -> CharClass {
+        let mut class = self.0.clone();
+        class.difference(&other.0);
+        CharClass(class)
+    }
+
+    /// Those that are in another class, too.
+    pub fn and(&self, other: &CharClass) -> CharClass {
+        let mut class = self.0.clone();
+        class.intersect(&other.0);
+        CharClass(class)
+    }
+
+    /// Whether a character is among them.
+    pub fn contains(&self, c: char) -> bool {
+        let ranges = self.0.ranges();
+        let found = ranges.binary_search_by(|range| match () {
+            () if range.end() < c => std::cmp::Ordering::Less,
+            () if range.start() > c => std::cmp::Ordering::Greater,
+            () => std::cmp::Ordering::Equal,
+        });
+        found.is_ok()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.ranges().is_empty()
+    }
+
+    /// The first and the last character of each range, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (char, char)> + '_ {
+        self.0
+            .ranges()
+            .iter()
+            .map(|range| (range.start(), range.end()))
+    }
+}
+
+impl std::ops::Not for CharClass {
+    type Output = CharClass;
+
+    fn not(self) -> CharClass {
+        let mut class = self.0;
+        class.negate();
+        CharClass(class)
+    }
+}
+
+/// A text that is no class of characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotAClass(String);
+
+impl fmt::Display for NotAClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = &self.0;
+        write!(f, "`{text}` is no class of characters: write it as `[a-z]`")
+    }
+}
+
+impl std::error::Error for NotAClass {}
+
+/// A class as in a regular expression, such as `[a-zA-Z0-9_]` or `[^<]`.
+impl std::str::FromStr for CharClass {
+    type Err = NotAClass;
+
+    fn from_str(text: &str) -> Result<CharClass, NotAClass> {
+        use regex_syntax::hir::{Class, HirKind};
+        let fault = || NotAClass(text.to_owned());
+        let hir = regex_syntax::Parser::new()
+            .parse(text)
+            .map_err(|_| fault())?;
+        match hir.into_kind() {
+            HirKind::Class(Class::Unicode(class)) => Ok(CharClass(class)),
+            HirKind::Literal(literal) => {
+                let text = std::str::from_utf8(&literal.0).map_err(|_| fault())?;
+                let mut chars = text.chars();
+                match (chars.next(), chars.next()) {
+                    (Some(c), None) => Ok(CharClass::of([c])),
+                    _ => Err(fault()),
+                }
+            }
+            _ => Err(fault()),
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! Grammars as Lark, as llguidance reads it.
+//!
+//! llguidance takes a text apart into lexemes first, each as long as can be. So a text up to a delimiter is
+//! one lexeme with the delimiter, or, at the end of all, one in which no delimiter stands.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+
+use super::expr::{Expr, Members, Repeat};
+use super::members::{self, AddRule};
+use super::{Grammar, Rule, Written, regex, remainder, schema};
+use crate::analysis::markers;
+use crate::json;
+
+impl Grammar {
+    /// The grammar as Lark, as llguidance reads it. Values that a JSON Schema describes are `%json` there,
+    /// which has the properties of an object in the order in which they are declared.
+    ///
+    /// ```
+    /// use unjinja::grammar::Grammar;
+    ///
+    /// let grammar = Grammar::build(|p| p.literal("<a>") + p.until("</a>") + "</a>");
+    /// let lark = grammar.to_lark();
+    /// assert_eq!(lark.text.lines().next(), Some(r#"start: "<a>" text_1"#));
+    /// ```
+    pub fn to_lark(&self) -> Written {
+        let grammar = self.untagged();
+        let mut writer = Lark::new(&grammar);
+        let root = writer.expr(&grammar.root, "start");
+        let mut lines = vec![format!("start: {root}")];
+        // Only what is referred to is written: a rule without use may hold what is held elsewhere.
+        while let Some((written, expr)) = writer.waiting.pop() {
+            let text = writer.expr(&expr, &written);
+            lines.push(format!("{written}: {text}"));
+        }
+        lines.append(&mut writer.lines);
+        let mut text = lines.join("\n");
+        text.push('\n');
+        Written {
+            text,
+            warnings: writer.warnings,
+        }
+    }
+}
+
+struct Lark<'g> {
+    rules: &'g IndexMap<String, Rule>,
+    lines: Vec<String>,
+    /// The name in the text of each rule that was asked for.
+    names: BTreeMap<String, String>,
+    taken: BTreeSet<String>,
+    waiting: Vec<(String, Expr)>,
+    made: Vec<(Expr, String)>,
+    /// The lexemes of texts: each with what can't stand in it, and what ends it.
+    texts: BTreeMap<(Vec<String>, Option<String>), String>,
+    has_space: bool,
+    warnings: Vec<String>,
+}
+
+impl AddRule for Lark<'_> {
+    fn add(&mut self, name: &str, expr: Expr) -> Expr {
+        if matches!(expr, Expr::Rule(_) | Expr::Empty) {
+            return expr;
+        }
+        if let Some((_, name)) = self.made.iter().find(|(made, _)| *made == expr) {
+            return Expr::Rule(name.clone());
+        }
+        let name = self.free_name(name);
+        self.names.insert(name.clone(), name.clone());
+        self.made.push((expr.clone(), name.clone()));
+        self.waiting.push((name.clone(), expr));
+        Expr::Rule(name)
+    }
+
+    fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+}
+
+impl<'g> Lark<'g> {
+    fn new(grammar: &'g Grammar) -> Lark<'g> {
+        Lark {
+            rules: &grammar.rules,
+            lines: Vec::new(),
+            names: BTreeMap::new(),
+            taken: BTreeSet::from(["start".to_owned(), "space".to_owned()]),
+            waiting: Vec::new(),
+            made: Vec::new(),
+            texts: BTreeMap::new(),
+            has_space: false,
+            warnings: grammar.warnings.clone(),
+        }
+    }
+
+    fn free_name(&mut self, name: &str) -> String {
+        let clean = name.chars().map(|c| match c.is_ascii_alphanumeric() {
+            true => c.to_ascii_lowercase(),
+            false => '_',
+        });
+        let mut clean: String = clean.collect();
+        if !clean.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            clean.insert(0, 'r');
+        }
+        let mut names = (1..).map(|number| match number {
+            1 => clean.clone(),
+            number => format!("{clean}_{number}"),
+        });
+        let free = names.find(|name| !self.taken.contains(name));
+        let free = free.unwrap_or(clean);
+        self.taken.insert(free.clone());
+        free
+    }
+
+    fn rule(&mut self, name: &str) -> String {
+        if let Some(written) = self.names.get(name) {
+            return written.clone();
+        }
+        let Some(rule) = self.rules.get(name) else {
+            self.warn(format!("there is no rule `{name}`"));
+            return "\"\"".to_owned();
+        };
+        let written = self.free_name(name);
+        self.names.insert(name.to_owned(), written.clone());
+        self.waiting.push((written.clone(), rule.expr.clone()));
+        written
+    }
+
+    /// A node as the right side of a rule, or a part of one, in brackets if it needs any.
+    fn expr(&mut self, expr: &Expr, name: &str) -> String {
+        if let Expr::Atomic(inner) = expr
+            && let Some(regex) = regex::of_regular(inner)
+        {
+            return format!("/{}/", slashed(&regex));
+        }
+        match expr {
+            Expr::Empty | Expr::Start | Expr::End => "\"\"".to_owned(),
+            Expr::Literal(text) => literal(text),
+            Expr::Chars(chars) => {
+                let class = slashed(&regex::class(&chars.class));
+                match (chars.at_least, chars.at_most) {
+                    (_, Some(0)) => "\"\"".to_owned(),
+                    // No lexeme is empty.
+                    (0, most) => format!("(/{class}{}/)?", regex::count(1, most)),
+                    (least, most) => format!("/{class}{}/", regex::count(least, most)),
+                }
+            }
+            Expr::Space => self.space(),
+            Expr::Until(_) | Expr::Rest => self.sequence(std::slice::from_ref(expr), name),
+            Expr::Sequence(all) => self.sequence(all, name),
+            Expr::Choice(all) if all.is_empty() => {
+                self.warn("a choice of nothing is left out".to_owned());
+                "\"\"".to_owned()
+            }
+            Expr::Choice(all) => self.choice(all, name),
+            Expr::Repeat(repeat) => self.repeat(repeat, name),
+            Expr::Members(members) => self.members(members, name),
+            Expr::Peek(_) | Expr::Negate(_) => {
+                self.warn("looking ahead is not held: no such grammar can".to_owned());
+                "\"\"".to_owned()
+            }
+            Expr::Rule(rule) => self.rule(rule),
+            Expr::Schema(node) if node.is_json() => {
+                format!("%json {}", json::write(&schema::for_engines(&node.schema)))
+            }
+            Expr::Schema(node) => self.expr(&node.expr, &node.name),
+            Expr::Atomic(inner) | Expr::Tag(_, inner) => self.expr(inner, name),
+        }
+    }
+
+    fn choice(&mut self, all: &[Expr], name: &str) -> String {
+        let texts = all.iter().filter_map(|one| match first(one) {
+            Expr::Until(delimiters) => Some(delimiters.as_slice()),
+            _ => None,
+        });
+        let mut delimiters: Vec<String> = texts.flatten().cloned().collect();
+        delimiters.sort();
+        delimiters.dedup();
+        let parts: Vec<String> = all
+            .iter()
+            .map(|part| self.beside_text(part, &delimiters, name))
+            .collect();
+        format!("({})", parts.join(" | "))
+    }
+
+    /// A node beside a text: what can't stand in that is one lexeme, or the text would be the longer one.
+    fn beside_text(&mut self, expr: &Expr, delimiters: &[String], name: &str) -> String {
+        if matches!(first(expr), Expr::Until(_) | Expr::Rest) {
+            return self.expr(expr, name);
+        }
+        let mut ways = Vec::new();
+        for delimiter in delimiters {
+            let mut after = remainder::behind(expr, delimiter, self.rules);
+            let mut lexeme = json::write(&delimiter.as_str().into());
+            if let Expr::Sequence(parts) = expr
+                && let Some((Expr::Space, rest)) = parts.split_first()
+            {
+                let rest = Expr::sequence(rest.iter().cloned());
+                after = remainder::behind(&rest, delimiter, self.rules);
+                lexeme = self.spaced(delimiter);
+            }
+            match after {
+                after if after.is_never() => {}
+                Expr::Empty => ways.push(lexeme),
+                after => ways.push(format!("{lexeme} {}", self.shared(after, name))),
+            }
+        }
+        if ways.is_empty() {
+            return self.expr(expr, name);
+        }
+        if remainder::is_nullable(expr, self.rules) {
+            ways.push("\"\"".to_owned());
+        }
+        ways.join(" | ")
+    }
+
+    /// A literal with white space before it.
+    fn spaced(&mut self, literal: &str) -> String {
+        let key = (Vec::new(), Some(literal.to_owned()));
+        if let Some(name) = self.texts.get(&key) {
+            return name.clone();
+        }
+        let number = self.texts.len() + 1;
+        let name = self.free_name(&format!("text_{number}"));
+        self.texts.insert(key, name.clone());
+        let (most, literal) = (super::gbnf::MAX_SPACE, json::write(&literal.into()));
+        self.lines.push(format!("{name}: TEXT_{number}"));
+        self.lines.push(format!(
+            "TEXT_{number}: /[ \\t\\r\\n]{{0,{most}}}/ {literal}"
+        ));
+        name
+    }
+
+    fn members(&mut self, all: &Members, name: &str) -> String {
+        let lowered = members::lowered(all, name, self);
+        self.expr(&lowered, name)
+    }
+
+    fn repeat(&mut self, repeat: &Repeat, name: &str) -> String {
+        let item = self.expr(&repeat.item, name);
+        format!("({item}){}", regex::count(repeat.at_least, repeat.at_most))
+    }
+
+    fn space(&mut self) -> String {
+        if !self.has_space {
+            self.has_space = true;
+            let most = super::gbnf::MAX_SPACE;
+            self.lines
+                .push(format!("space: /[ \\t\\r\\n]{{1,{most}}}/"));
+        }
+        "space?".to_owned()
+    }
+
+    fn sequence(&mut self, parts: &[Expr], name: &str) -> String {
+        let mut texts = Vec::new();
+        for (at, part) in parts.iter().enumerate() {
+            let rest = || Expr::sequence(parts[at + 1..].iter().cloned());
+            match plain(part) {
+                Expr::Until(delimiters) => {
+                    texts.push(self.text(delimiters, &rest(), name));
+                    return texts.join(" ");
+                }
+                Expr::Rest => {
+                    texts.push(self.text(&[], &rest(), name));
+                    return texts.join(" ");
+                }
+                // What follows belongs to the lexeme of a text that comes last in one of several.
+                Expr::Choice(all) if all.iter().any(ends_with_text) && at + 1 < parts.len() => {
+                    let rest = rest();
+                    let all = all.iter().map(|one| {
+                        let both = Expr::sequence([one.clone(), rest.clone()]);
+                        self.expr(&both, name)
+                    });
+                    texts.push(format!("({})", all.collect::<Vec<_>>().join(" | ")));
+                    return texts.join(" ");
+                }
+                _ => texts.push(self.expr(part, name)),
+            }
+        }
+        texts.join(" ")
+    }
+
+    /// A text up to one of these, and what follows it.
+    fn text(&mut self, delimiters: &[String], rest: &Expr, name: &str) -> String {
+        let some = delimiters.iter().filter(|text| !text.is_empty());
+        let delimiters = &some.cloned().collect::<Vec<_>>();
+        let mut ways = Vec::new();
+        if remainder::is_nullable(rest, self.rules) {
+            ways.push(format!("{}?", self.lexeme(delimiters, None)));
+        }
+        let mut found = false;
+        for delimiter in delimiters {
+            let after = remainder::behind(rest, delimiter, self.rules);
+            if after.is_never() {
+                continue;
+            }
+            found = true;
+            let lexeme = self.lexeme(delimiters, Some(delimiter));
+            ways.push(match after {
+                Expr::Empty => lexeme,
+                after => format!("{lexeme} {}", self.shared(after, name)),
+            });
+        }
+        if !found && ways.is_empty() {
+            // The delimiter is longer than the literal that follows.
+            let lexeme = match rest.first_literal() {
+                Some(literal) => {
+                    let after = remainder::behind(rest, &literal, self.rules);
+                    let lexeme = self.lexeme_with(delimiters, &literal);
+                    match after {
+                        Expr::Empty => lexeme,
+                        after => format!("{lexeme} {}", self.expr(&after, name)),
+                    }
+                }
+                None => {
+                    let lexeme = self.lexeme(delimiters, None);
+                    format!("{lexeme}? {}", self.expr(rest, name))
+                }
+            };
+            ways.push(lexeme);
+        }
+        match ways.len() {
+            1 => ways.remove(0),
+            _ => format!("({})", ways.join(" | ")),
+        }
+    }
+
+    /// A node that may stand in several places, as a rule if it is long.
+    fn shared(&mut self, expr: Expr, name: &str) -> String {
+        match expr {
+            Expr::Sequence(_) | Expr::Choice(_) => {
+                let rule = self.add(&format!("{name}_rest"), expr);
+                self.expr(&rule, name)
+            }
+            expr => self.expr(&expr, name),
+        }
+    }
+
+    /// A text in which none of these stands, with the one that ends it.
+    fn lexeme(&mut self, delimiters: &[String], end: Option<&str>) -> String {
+        let key = (delimiters.to_vec(), end.map(str::to_owned));
+        if let Some(name) = self.texts.get(&key) {
+            return name.clone();
+        }
+        let number = self.texts.len() + 1;
+        let name = self.free_name(&format!("text_{number}"));
+        self.texts.insert(key, name.clone());
+        let others = delimiters
+            .iter()
+            .filter(|other| Some(other.as_str()) != end);
+        match end {
+            None => self.lines.push(format!("{name}: TEXT_{number}")),
+            Some(end) => {
+                let end = json::write(&end.into());
+                self.lines
+                    .push(format!("{name}[lazy]: TEXT_{number} {end}"));
+            }
+        }
+        let least = match end {
+            Some(_) => "*",
+            // No lexeme is empty.
+            None => "+",
+        };
+        let without = without(others.map(String::as_str));
+        self.lines
+            .push(format!("TEXT_{number}: /(?s:.{least})/{without}"));
+        name
+    }
+
+    /// A text in which none of these stands, together with a literal that stands in it, too.
+    fn lexeme_with(&mut self, delimiters: &[String], literal: &str) -> String {
+        let key = (delimiters.to_vec(), Some(literal.to_owned()));
+        if let Some(name) = self.texts.get(&key) {
+            return name.clone();
+        }
+        let number = self.texts.len() + 1;
+        let name = self.free_name(&format!("text_{number}"));
+        self.texts.insert(key, name.clone());
+        let without = without(delimiters.iter().map(String::as_str));
+        let end = json::write(&literal.into());
+        self.lines.push(format!("{name}: TEXT_{number}"));
+        self.lines
+            .push(format!("TEXT_{number}: (/(?s:.*)/{without}) {end}"));
+        name
+    }
+}
+
+/// What takes the texts with one of these in them from a lexeme.
+fn without<'d>(delimiters: impl Iterator<Item = &'d str>) -> String {
+    let all: Vec<String> = delimiters
+        .map(|text| slashed(&regex::escape(text)))
+        .collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!(" & ~/(?s:.*)({})(?s:.*)/", all.join("|")),
+    }
+}
+
+/// A literal in pieces, since a lexer can't go back to where one of two has come that begin alike.
+fn literal(text: &str) -> String {
+    let mut pieces: Vec<&str> = Vec::new();
+    for piece in markers::pieces(text) {
+        let mut rest = piece;
+        while !markers::is_marker(piece) && !rest.is_empty() {
+            let is_space = rest.starts_with(char::is_whitespace);
+            let end = rest.find(|c: char| c.is_whitespace() != is_space);
+            let (part, after) = rest.split_at(end.unwrap_or(rest.len()));
+            pieces.push(part);
+            rest = after;
+        }
+        if !rest.is_empty() {
+            pieces.push(rest);
+        }
+    }
+    let pieces = pieces.iter().map(|piece| json::write(&(*piece).into()));
+    pieces.collect::<Vec<_>>().join(" ")
+}
+
+/// A regular expression between slashes.
+fn slashed(regex: &str) -> String {
+    let mut out = String::new();
+    let mut is_escaped = false;
+    for c in regex.chars() {
+        match c {
+            '/' if !is_escaped => out.push_str("\\/"),
+            '\n' => out.push_str("\\n"),
+            c => out.push(c),
+        }
+        is_escaped = c == '\\' && !is_escaped;
+    }
+    out
+}
+
+/// The same without what tells nothing to a lexer.
+fn plain(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Tag(_, inner) | Expr::Atomic(inner) => plain(inner),
+        Expr::Schema(node) if !node.is_json() => plain(&node.expr),
+        other => other,
+    }
+}
+
+/// What comes first in a node.
+fn first(expr: &Expr) -> &Expr {
+    match plain(expr) {
+        Expr::Sequence(all) => all.first().map_or(expr, first),
+        other => other,
+    }
+}
+
+/// Whether a text without an end of its own comes last.
+fn ends_with_text(expr: &Expr) -> bool {
+    match plain(expr) {
+        Expr::Until(_) | Expr::Rest => true,
+        Expr::Sequence(all) => all.last().is_some_and(ends_with_text),
+        Expr::Choice(all) => all.iter().any(ends_with_text),
+        _ => false,
+    }
+}

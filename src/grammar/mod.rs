@@ -1,0 +1,218 @@
+//! What a model may write, given the tools of a request: as a constraint for engines, and as a strict
+//! parser.
+//!
+//! A [`Grammar`] is made of a [`Format`](crate::format::Format) and tools, or by hand with a [`Builder`].
+//! It is written out for engines as [GBNF](Grammar::to_gbnf), as [Lark](Grammar::to_lark), as a
+//! [structural tag](Grammar::to_structural_tag), or as a [regular expression](Grammar::to_regex).
+//!
+//! ```
+//! use unjinja::chat_template::{ChatTemplate, RenderInput};
+//! use unjinja::format::Format;
+//! use unjinja::grammar::{Grammar, Request, ToolChoice};
+//! use unjinja::{Tools, json};
+//!
+//! let template = ChatTemplate::from_jinja(
+//!     "{% for m in messages %}<{{ m.role }}>{{ m.content }}\
+//!      {% for t in m.tool_calls %}<call>{{ t.function | tojson }}</call>{% endfor %}<end>{% endfor %}\
+//!      {% if add_generation_prompt %}<assistant>{% endif %}",
+//! );
+//! let format = Format::of(&template, &RenderInput::default())?;
+//! let tools = Tools::from_value(&json::read(r#"[{"name": "wait", "parameters": {
+//!     "type": "object", "properties": {"seconds": {"type": "integer"}}, "required": ["seconds"]
+//! }}]"#)?);
+//! let request = Request::new().tool_choice(ToolChoice::Required);
+//! let grammar = Grammar::of(&format, &tools, &request)?;
+//! let gbnf = grammar.to_gbnf();
+//! assert!(gbnf.text.contains(r#""<call>""#), "{}", gbnf.text);
+//! assert!(gbnf.warnings.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod builder;
+mod call;
+mod escape;
+mod expr;
+mod gbnf;
+mod integer_range;
+mod lark;
+mod members;
+mod notation;
+mod parse;
+mod pattern;
+mod regex;
+mod remainder;
+mod request;
+mod schema;
+mod structural_tag;
+mod turn;
+mod value;
+
+use indexmap::IndexMap;
+
+use crate::analysis::markers;
+
+pub use builder::Builder;
+pub use expr::{CharClass, Chars, Expr, Member, Members, NotAClass, Repeat, SchemaNode, Tag};
+pub use parse::{Fault, Found, Tree};
+pub use regex::NotRegular;
+pub use request::{GrammarError, Reasoning, Request, ToolChoice};
+pub use structural_tag::StructuralTag;
+
+/// What a model may write.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Grammar {
+    /// What the whole text is.
+    pub root: Expr,
+    /// The rules that nodes refer to.
+    pub rules: IndexMap<String, Rule>,
+    /// What was asked for and is not held.
+    pub warnings: Vec<String>,
+}
+
+/// A part of a grammar that has a name.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Rule {
+    /// What it is.
+    pub expr: Expr,
+    /// Whether a lazy grammar begins with it.
+    pub is_trigger: bool,
+}
+
+/// A grammar in the language of an engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Written {
+    /// The grammar.
+    pub text: String,
+    /// What the grammar says and the text does not hold, and what the grammar itself does not hold.
+    pub warnings: Vec<String>,
+}
+
+impl Grammar {
+    /// Builds a grammar by hand.
+    ///
+    /// ```
+    /// use unjinja::grammar::Grammar;
+    /// use unjinja::json;
+    ///
+    /// let schema = json::read(r#"{"type": "object", "properties": {"city": {"type": "string"}}}"#)?;
+    /// let grammar = Grammar::build(|p| {
+    ///     let name = p.json_member("name", "\"weather\"");
+    ///     let arguments = p.json_member("arguments", p.schema("weather", &schema));
+    ///     let call = p.trigger_rule("call", "<call>{" << name << "," << arguments << "}</call>");
+    ///     p.until("<call>") + p.optional(call)
+    /// });
+    /// assert!(grammar.to_gbnf().text.starts_with("root ::= "));
+    /// # Ok::<(), json::Error>(())
+    /// ```
+    pub fn build(make: impl FnOnce(&Builder) -> Expr) -> Grammar {
+        let p = Builder::default();
+        let root = make(&p);
+        p.finish(root).reachable()
+    }
+
+    /// The same with nothing but what its trigger rules reach, for engines that constrain a text from
+    /// where it first writes one of the [triggers](Self::triggers).
+    pub fn lazy(&self) -> Grammar {
+        let names = self.rules.iter();
+        let names = names.filter(|(_, rule)| rule.is_trigger);
+        let root = Expr::choice(names.map(|(name, _)| Expr::Rule(name.clone())));
+        let lazy = Grammar {
+            root,
+            ..self.clone()
+        };
+        lazy.reachable()
+    }
+
+    /// The texts that begin what the trigger rules describe.
+    pub fn triggers(&self) -> Vec<String> {
+        let rules = self.rules.values().filter(|rule| rule.is_trigger);
+        let mut all: Vec<String> = rules.flat_map(|rule| self.openers(&rule.expr)).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// The markers of the calls that a tokenizer has to leave whole: what trigger rules open and close
+    /// calls with.
+    pub fn preserved_tokens(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        let lazy = self.lazy();
+        let rules = lazy.rules.values().map(|rule| &rule.expr);
+        let mut nodes: Vec<&Expr> = rules.chain([&lazy.root]).collect();
+        while let Some(node) = nodes.pop() {
+            match node {
+                Expr::Literal(text) => {
+                    let pieces = markers::pieces(text).into_iter();
+                    all.extend(pieces.filter(|piece| is_token(piece)).map(str::to_owned));
+                }
+                // Markers do not stand in values.
+                Expr::Schema(_) => {}
+                other => nodes.extend(other.children()),
+            }
+        }
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// The literals that a node begins with.
+    fn openers(&self, expr: &Expr) -> Vec<String> {
+        match expr {
+            Expr::Literal(text) => vec![text.clone()],
+            Expr::Rule(name) => {
+                let rule = self.rules.get(name);
+                rule.map_or_else(Vec::new, |rule| self.openers(&rule.expr))
+            }
+            Expr::Sequence(all) => {
+                let first = all.iter().find(|part| !matches!(part, Expr::Space));
+                first.map_or_else(Vec::new, |first| self.openers(first))
+            }
+            Expr::Choice(all) => all.iter().flat_map(|one| self.openers(one)).collect(),
+            Expr::Repeat(repeat) => self.openers(&repeat.item),
+            Expr::Schema(node) => self.openers(&node.expr),
+            Expr::Atomic(inner) | Expr::Tag(_, inner) => self.openers(inner),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The same without the names of what is found, so that neighbouring literals are one.
+    fn untagged(&self) -> Grammar {
+        let rules = self.rules.iter().map(|(name, rule)| {
+            let rule = Rule {
+                expr: rule.expr.untagged(),
+                ..rule.clone()
+            };
+            (name.clone(), rule)
+        });
+        Grammar {
+            root: self.root.untagged(),
+            rules: rules.collect(),
+            warnings: self.warnings.clone(),
+        }
+    }
+
+    /// The same without rules that nothing leads to.
+    fn reachable(mut self) -> Grammar {
+        let mut found: Vec<String> = Vec::new();
+        let mut nodes = vec![&self.root];
+        while let Some(node) = nodes.pop() {
+            if let Expr::Rule(name) = node
+                && !found.contains(name)
+            {
+                found.push(name.clone());
+                nodes.extend(self.rules.get(name).map(|rule| &rule.expr));
+            }
+            nodes.extend(node.children());
+        }
+        self.rules.retain(|name, _| found.contains(name));
+        self
+    }
+}
+
+/// Whether a piece of a text may be a token of its own.
+fn is_token(piece: &str) -> bool {
+    markers::is_marker(piece) && !piece.contains(char::is_whitespace)
+}

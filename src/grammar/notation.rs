@@ -1,0 +1,148 @@
+//! How JSON values are written: as JSON, or in something close to it.
+
+use super::expr::Expr;
+use crate::format::Dialect;
+
+/// What stands around strings, and whether signs in them are escaped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Quotes {
+    pub(crate) open: String,
+    pub(crate) close: String,
+    pub(crate) escapes: bool,
+}
+
+/// How JSON values are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Notation {
+    /// Strings begin and end in one of these ways. The first is used for what is known.
+    pub(crate) strings: Vec<Quotes>,
+    pub(crate) bare_keys: bool,
+    /// Whether literals are Python's.
+    pub(crate) python_words: bool,
+    /// The quotes of the string that the value stands in.
+    pub(crate) within: Option<String>,
+    /// Whether its beginning stands elsewhere.
+    pub(crate) is_begun: bool,
+    /// Whether line breaks around a text belong to its markers.
+    pub(crate) in_lines: bool,
+}
+
+impl Quotes {
+    pub(super) fn escaping(quote: &str) -> Quotes {
+        Quotes {
+            open: quote.to_owned(),
+            close: quote.to_owned(),
+            escapes: true,
+        }
+    }
+}
+
+impl Notation {
+    pub(crate) fn json() -> Notation {
+        Notation {
+            strings: vec![Quotes::escaping("\"")],
+            bare_keys: false,
+            python_words: false,
+            within: None,
+            is_begun: false,
+            in_lines: false,
+        }
+    }
+
+    /// A text as it is.
+    pub(crate) fn text(in_lines: bool) -> Notation {
+        Notation {
+            strings: Vec::new(),
+            in_lines,
+            ..Notation::json()
+        }
+    }
+
+    /// As Python's `repr` writes values.
+    pub(crate) fn python() -> Notation {
+        Notation {
+            strings: vec![Quotes::escaping("'"), Quotes::escaping("\"")],
+            bare_keys: false,
+            python_words: true,
+            within: None,
+            is_begun: false,
+            in_lines: false,
+        }
+    }
+
+    pub(crate) fn of(dialect: &Dialect) -> Notation {
+        let strings = match &dialect.string_delimiters {
+            Some((open, close)) => Quotes {
+                open: open.clone(),
+                close: close.clone(),
+                // A quote has to be escaped; what is longer is there so that nothing has.
+                escapes: close.chars().count() == 1,
+            },
+            None => Quotes::escaping("\""),
+        };
+        Notation {
+            strings: vec![strings],
+            bare_keys: dialect.unquoted_keys,
+            python_words: dialect.python_literals,
+            within: None,
+            is_begun: false,
+            in_lines: false,
+        }
+    }
+
+    /// The same within a string, where signs are escaped.
+    pub(crate) fn escaped(&self, quote: &str) -> Notation {
+        Notation {
+            within: Some(quote.to_owned()),
+            ..self.clone()
+        }
+    }
+
+    /// The same of which the beginning has come already.
+    pub(crate) fn begun(&self) -> Notation {
+        Notation {
+            is_begun: true,
+            ..self.clone()
+        }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        *self == Notation::json()
+    }
+
+    /// What stands between two items. Python writes it always alike, and what reads it may go by that.
+    pub(crate) fn comma(&self) -> Expr {
+        match self.python_words {
+            true => ", ".into(),
+            false => Expr::sequence([Expr::Space, ",".into(), Expr::Space]),
+        }
+    }
+
+    /// What stands between a key and its value.
+    pub(crate) fn colon(&self) -> Expr {
+        match self.python_words {
+            true => ": ".into(),
+            false => Expr::sequence([Expr::Space, ":".into(), Expr::Space]),
+        }
+    }
+
+    /// What may stand within brackets beside items.
+    pub(crate) fn gap(&self) -> Expr {
+        match self.python_words {
+            true => Expr::Empty,
+            false => Expr::Space,
+        }
+    }
+
+    /// A word for true, false or nothing.
+    pub(crate) fn word(&self, value: Option<bool>) -> &'static str {
+        match (value, self.python_words) {
+            (Some(true), false) => "true",
+            (Some(false), false) => "false",
+            (None, false) => "null",
+            (Some(true), true) => "True",
+            (Some(false), true) => "False",
+            (None, true) => "None",
+        }
+    }
+}

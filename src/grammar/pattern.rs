@@ -1,0 +1,91 @@
+//! Regular expressions of JSON Schemas as nodes.
+
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
+
+use super::builder::class;
+use super::expr::{CharClass, Expr};
+
+/// So deep may patterns nest, and so often repeat something.
+const MAX_REPEAT: u32 = 1000;
+
+/// The pattern of the strings of a format, if it is one that a pattern describes.
+pub(super) fn of_format(format: &str) -> Option<&'static str> {
+    Some(match format {
+        "date" => r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
+        "time" => {
+            r"^([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
+        }
+        "date-time" => {
+            r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
+        }
+        "uuid" => r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
+        "ipv4" => {
+            r"^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])$"
+        }
+        "email" => r"^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+)+$",
+        _ => return None,
+    })
+}
+
+/// The texts in which a pattern is found, or why a grammar can't hold them.
+pub(super) fn expr(regex: &str) -> Result<Expr, String> {
+    let mut parser = regex_syntax::ParserBuilder::new().nest_limit(100).build();
+    let hir = parser.parse(regex).map_err(|error| match error {
+        regex_syntax::Error::Parse(error) => error.kind().to_string(),
+        error => error.to_string(),
+    })?;
+    let parts = match hir.kind() {
+        HirKind::Concat(parts) => parts.clone(),
+        _ => vec![hir],
+    };
+    let is_look =
+        |hir: Option<&Hir>, look| hir.is_some_and(|hir| *hir.kind() == HirKind::Look(look));
+    let (starts, ends) = (
+        is_look(parts.first(), Look::Start),
+        is_look(parts.last(), Look::End),
+    );
+    let to = parts.len() - usize::from(ends && parts.len() > usize::from(starts));
+    let middle = &parts[usize::from(starts).min(to)..to];
+    let free = || class(CharClass::any()).repeat(0, None);
+    let mut all = Vec::new();
+    if !starts {
+        all.push(free());
+    }
+    for part in middle {
+        all.push(node(part)?);
+    }
+    if !ends {
+        all.push(free());
+    }
+    Ok(Expr::sequence(all))
+}
+
+fn node(hir: &Hir) -> Result<Expr, String> {
+    Ok(match hir.kind() {
+        HirKind::Empty => Expr::Empty,
+        HirKind::Literal(literal) => {
+            let text = std::str::from_utf8(&literal.0).map_err(|_| "it matches bytes")?;
+            Expr::literal(text)
+        }
+        HirKind::Class(Class::Unicode(set)) => class(CharClass::from_regex(set.clone())),
+        HirKind::Class(Class::Bytes(_)) => return Err("it matches bytes".to_owned()),
+        HirKind::Look(_) => return Err("it looks around in its middle".to_owned()),
+        HirKind::Capture(capture) => node(&capture.sub)?,
+        HirKind::Concat(all) => {
+            Expr::sequence(all.iter().map(node).collect::<Result<Vec<_>, _>>()?)
+        }
+        HirKind::Alternation(all) => {
+            Expr::choice(all.iter().map(node).collect::<Result<Vec<_>, _>>()?)
+        }
+        HirKind::Repetition(repetition) => {
+            let (least, most) = (repetition.min, repetition.max);
+            if least.max(most.unwrap_or(0)) > MAX_REPEAT {
+                return Err(format!("it repeats something more than {MAX_REPEAT} times"));
+            }
+            match most {
+                Some(0) => Expr::Empty,
+                most => node(&repetition.sub)?.repeat(least, most),
+            }
+        }
+    })
+}

@@ -1,0 +1,230 @@
+//! Grammars as regular expressions.
+
+use super::expr::{CharClass, Expr};
+use super::members::{self, AddRule};
+use super::{Grammar, Written};
+
+/// Longer expressions help nobody.
+const MAX_LENGTH: usize = 1 << 20;
+
+/// Why a grammar is no regular expression.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotRegular {
+    /// A rule contains itself.
+    #[error(
+        "the rule `{rule}` contains itself, which no regular expression can hold: declare what stands in \
+         objects and lists, or take another language"
+    )]
+    Recursive {
+        /// Its name.
+        rule: String,
+    },
+    /// The expression would be very long.
+    #[error("the regular expression is longer than {MAX_LENGTH} bytes: take another language")]
+    TooLong,
+}
+
+impl Grammar {
+    /// The grammar as one regular expression, for the whole text. Its syntax is what regular expressions
+    /// have in common.
+    ///
+    /// ```
+    /// use unjinja::grammar::Grammar;
+    ///
+    /// let grammar = Grammar::build(|p| p.literal("a+") + p.optional("b"));
+    /// assert_eq!(grammar.to_regex()?.text, r"a\+(?:b)?");
+    /// # Ok::<(), unjinja::grammar::NotRegular>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If a rule contains itself, as that of any JSON value does, or the expression would be very long.
+    pub fn to_regex(&self) -> Result<Written, NotRegular> {
+        let mut writer = Regex {
+            grammar: self,
+            made: Vec::new(),
+            within: Vec::new(),
+            warnings: self.warnings.clone(),
+            length: 0,
+        };
+        let text = writer.expr(&self.root)?;
+        Ok(Written {
+            text,
+            warnings: writer.warnings,
+        })
+    }
+}
+
+struct Regex<'g> {
+    grammar: &'g Grammar,
+    /// Rules that were made on the way.
+    made: Vec<Expr>,
+    /// The rules around a node.
+    within: Vec<String>,
+    warnings: Vec<String>,
+    length: usize,
+}
+
+/// What rules are called that were made on the way: no other begins so.
+const MADE: &str = "\0";
+
+impl AddRule for Regex<'_> {
+    fn add(&mut self, _: &str, expr: Expr) -> Expr {
+        self.made.push(expr);
+        Expr::Rule(format!("{MADE}{}", self.made.len() - 1))
+    }
+
+    fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+}
+
+impl Regex<'_> {
+    fn expr(&mut self, expr: &Expr) -> Result<String, NotRegular> {
+        let text = match expr {
+            Expr::Empty | Expr::Start | Expr::End => String::new(),
+            Expr::Literal(text) => escape(text),
+            Expr::Chars(chars) => class(&chars.class) + &count(chars.at_least, chars.at_most),
+            Expr::Space => format!("[ \\t\\r\\n]{{0,{}}}", super::gbnf::MAX_SPACE),
+            Expr::Until(delimiters) => {
+                // Without looking ahead it would take an automaton written out.
+                let all = delimiters.iter().map(|text| escape(text));
+                format!("(?:(?!{})[\\s\\S])*", all.collect::<Vec<_>>().join("|"))
+            }
+            Expr::Rest => "[\\s\\S]*".to_owned(),
+            Expr::Sequence(all) => {
+                let mut text = String::new();
+                for part in all {
+                    let part_text = self.expr(part)?;
+                    match part {
+                        Expr::Choice(_) => text.push_str(&format!("(?:{part_text})")),
+                        _ => text.push_str(&part_text),
+                    }
+                }
+                text
+            }
+            Expr::Choice(all) => {
+                let all: Result<Vec<String>, _> = all.iter().map(|one| self.expr(one)).collect();
+                format!("(?:{})", all?.join("|"))
+            }
+            Expr::Repeat(repeat) => {
+                let item = self.expr(&repeat.item)?;
+                format!("(?:{item}){}", count(repeat.at_least, repeat.at_most))
+            }
+            Expr::Members(all) => {
+                let lowered = members::lowered(all, "members", self);
+                self.expr(&lowered)?
+            }
+            Expr::Peek(inner) => format!("(?={})", self.expr(inner)?),
+            Expr::Negate(inner) => format!("(?!{})", self.expr(inner)?),
+            Expr::Rule(name) => self.rule(name)?,
+            Expr::Schema(node) => self.expr(&node.expr)?,
+            Expr::Atomic(inner) | Expr::Tag(_, inner) => self.expr(inner)?,
+        };
+        // What is written counts, however often it is taken apart and put together again.
+        self.length = self.length.saturating_add(text.len());
+        match text.len() > MAX_LENGTH || self.length > 64 * MAX_LENGTH {
+            true => Err(NotRegular::TooLong),
+            false => Ok(text),
+        }
+    }
+
+    fn rule(&mut self, name: &str) -> Result<String, NotRegular> {
+        if self.within.iter().any(|outer| outer == name) {
+            return Err(NotRegular::Recursive {
+                rule: name.to_owned(),
+            });
+        }
+        let made = name
+            .strip_prefix(MADE)
+            .and_then(|at| at.parse::<usize>().ok());
+        let expr = match made {
+            Some(at) => self.made.get(at).cloned(),
+            None => self.grammar.rules.get(name).map(|rule| rule.expr.clone()),
+        };
+        self.within.push(name.to_owned());
+        let text = self.expr(&expr.unwrap_or(Expr::Empty));
+        self.within.pop();
+        Ok(format!("(?:{})", text?))
+    }
+}
+
+/// How often something comes.
+pub(super) fn count(at_least: u32, at_most: Option<u32>) -> String {
+    match (at_least, at_most) {
+        (1, Some(1)) => String::new(),
+        (0, Some(1)) => "?".to_owned(),
+        (0, None) => "*".to_owned(),
+        (1, None) => "+".to_owned(),
+        (least, None) => format!("{{{least},}}"),
+        (least, Some(most)) if least == most => format!("{{{least}}}"),
+        (least, Some(most)) => format!("{{{least},{most}}}"),
+    }
+}
+
+/// The expression of a node that consists of literals and characters alone.
+pub(super) fn of_regular(expr: &Expr) -> Option<String> {
+    Some(match expr {
+        Expr::Empty => String::new(),
+        Expr::Literal(text) => escape(text),
+        Expr::Chars(chars) => class(&chars.class) + &count(chars.at_least, chars.at_most),
+        Expr::Sequence(all) => {
+            let all: Option<Vec<String>> = all.iter().map(of_regular).collect();
+            all?.concat()
+        }
+        Expr::Choice(all) => {
+            let all: Option<Vec<String>> = all.iter().map(of_regular).collect();
+            format!("(?:{})", all?.join("|"))
+        }
+        Expr::Repeat(repeat) => {
+            let item = of_regular(&repeat.item)?;
+            format!("(?:{item}){}", count(repeat.at_least, repeat.at_most))
+        }
+        Expr::Atomic(inner) | Expr::Tag(_, inner) => of_regular(inner)?,
+        _ => return None,
+    })
+}
+
+/// A text as a regular expression that matches it, and nothing else.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::new();
+    text.chars().for_each(|c| in_class(&mut out, c));
+    out
+}
+
+/// A class in brackets. Characters beyond ASCII stand as they are.
+pub(super) fn class(class: &CharClass) -> String {
+    let negated = !class.clone();
+    let (sign, class) = match class.contains(char::MAX) {
+        true => ("^", &negated),
+        false => ("", class),
+    };
+    if class.is_empty() {
+        return "[\\s\\S]".to_owned();
+    }
+    let mut out = format!("[{sign}");
+    for (from, to) in class.iter() {
+        in_class(&mut out, from);
+        if from != to {
+            out.push('-');
+            in_class(&mut out, to);
+        }
+    }
+    out.push(']');
+    out
+}
+
+fn in_class(out: &mut String, c: char) {
+    match c {
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        // Of other signs, some engines take an escape for something else.
+        c if r"\.+*?()|[]{}^$#&-~".contains(c) => out.extend(['\\', c]),
+        c if c.is_control() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+        c => out.push(c),
+    }
+}

@@ -1,0 +1,200 @@
+//! What is left of a node when a text has come already.
+
+use std::cell::Cell;
+
+use indexmap::IndexMap;
+
+use super::Rule;
+use super::expr::{Chars, Expr, Repeat, SchemaNode};
+
+/// Rules within rules are followed so deep, and so many nodes are looked at.
+const MAX_DEPTH: usize = 64;
+const MAX_STEPS: usize = 100_000;
+
+/// What may stand behind a text that a node begins with; never if it does not.
+pub(super) fn behind(expr: &Expr, text: &str, rules: &IndexMap<String, Rule>) -> Expr {
+    let left = Remainder::new(rules).step(expr, text, 0);
+    Expr::choice(left.into_iter().filter_map(|left| match left {
+        Left::Rest(expr) => Some(expr),
+        Left::Text("") => Some(Expr::Empty),
+        Left::Text(_) => None,
+    }))
+}
+
+/// Whether a node may be nothing at all.
+pub(super) fn is_nullable(expr: &Expr, rules: &IndexMap<String, Rule>) -> bool {
+    let left = Remainder::new(rules).step(expr, "", 0);
+    left.contains(&Left::Text(""))
+}
+
+/// What comes of a node and a text.
+#[derive(PartialEq)]
+enum Left<'t> {
+    /// The text has come, and this may follow.
+    Rest(Expr),
+    /// The node has come, and this of the text is left.
+    Text(&'t str),
+}
+
+struct Remainder<'r> {
+    rules: &'r IndexMap<String, Rule>,
+    steps: Cell<usize>,
+}
+
+impl<'r> Remainder<'r> {
+    fn new(rules: &'r IndexMap<String, Rule>) -> Remainder<'r> {
+        Remainder {
+            rules,
+            steps: Cell::new(MAX_STEPS),
+        }
+    }
+
+    fn step<'t>(&self, expr: &Expr, text: &'t str, depth: usize) -> Vec<Left<'t>> {
+        let steps = self.steps.get();
+        if depth > MAX_DEPTH || steps == 0 {
+            return Vec::new();
+        }
+        self.steps.set(steps - 1);
+        match expr {
+            Expr::Empty | Expr::Start | Expr::End | Expr::Peek(_) | Expr::Negate(_) => {
+                vec![Left::Text(text)]
+            }
+            Expr::Literal(literal) => match (
+                text.strip_prefix(literal.as_str()),
+                literal.strip_prefix(text),
+            ) {
+                (Some(rest), _) => vec![Left::Text(rest)],
+                (None, Some(rest)) if !text.is_empty() => vec![Left::Rest(rest.into())],
+                _ => Vec::new(),
+            },
+            Expr::Space => {
+                let rest = text.trim_start_matches([' ', '\t', '\r', '\n']);
+                match (rest.len() == text.len(), rest.is_empty()) {
+                    (true, _) => vec![Left::Text(text)],
+                    (false, true) => vec![Left::Rest(Expr::Space)],
+                    (false, false) => vec![Left::Text(rest)],
+                }
+            }
+            Expr::Chars(chars) => chars_step(chars, text),
+            // Any text may stand there, so that nothing of it is known.
+            Expr::Until(_) | Expr::Rest => match text.is_empty() {
+                true => vec![Left::Text(text)],
+                false => Vec::new(),
+            },
+            Expr::Sequence(parts) => self.sequence(parts, text, depth),
+            Expr::Choice(all) => all
+                .iter()
+                .flat_map(|one| self.step(one, text, depth + 1))
+                .collect(),
+            Expr::Repeat(repeat) => self.repeat(repeat, text, depth),
+            Expr::Members(members) => {
+                match text.is_empty() && !members.members.iter().any(|one| one.is_required) {
+                    true => vec![Left::Text(text)],
+                    false => Vec::new(),
+                }
+            }
+            Expr::Rule(name) => match self.rules.get(name) {
+                Some(rule) => self.step(&rule.expr, text, depth + 1),
+                None => Vec::new(),
+            },
+            Expr::Schema(node) => self.within(&node.expr, text, depth, |expr| {
+                // What has begun is no JSON value by itself any more.
+                Expr::Schema(Box::new(SchemaNode {
+                    expr,
+                    notation: node.notation.begun(),
+                    ..(**node).clone()
+                }))
+            }),
+            Expr::Atomic(inner) => self.within(inner, text, depth, |expr| expr),
+            Expr::Tag(tag, inner) => {
+                self.within(inner, text, depth, |expr| expr.tagged(tag.clone()))
+            }
+        }
+    }
+
+    fn within<'t>(
+        &self,
+        inner: &Expr,
+        text: &'t str,
+        depth: usize,
+        wrap: impl Fn(Expr) -> Expr,
+    ) -> Vec<Left<'t>> {
+        let left = self.step(inner, text, depth + 1).into_iter();
+        left.map(|left| match left {
+            Left::Rest(expr) => Left::Rest(wrap(expr)),
+            left => left,
+        })
+        .collect()
+    }
+
+    fn sequence<'t>(&self, parts: &[Expr], text: &'t str, depth: usize) -> Vec<Left<'t>> {
+        let Some((first, rest)) = parts.split_first() else {
+            return vec![Left::Text(text)];
+        };
+        let mut all = Vec::new();
+        for left in self.step(first, text, depth + 1) {
+            match left {
+                Left::Rest(expr) => {
+                    let parts = [expr].into_iter().chain(rest.iter().cloned());
+                    all.push(Left::Rest(Expr::sequence(parts)));
+                }
+                Left::Text("") if !text.is_empty() => {
+                    all.push(Left::Rest(Expr::sequence(rest.iter().cloned())));
+                }
+                Left::Text(text) => all.extend(self.sequence(rest, text, depth + 1)),
+            }
+        }
+        all
+    }
+
+    fn repeat<'t>(&self, repeat: &Repeat, text: &'t str, depth: usize) -> Vec<Left<'t>> {
+        let mut all = Vec::new();
+        if repeat.at_least == 0 {
+            all.push(Left::Text(text));
+        }
+        if text.is_empty() || repeat.at_most == Some(0) {
+            return all;
+        }
+        let again = repeat.item.clone().repeat(
+            repeat.at_least.saturating_sub(1),
+            repeat.at_most.map(|most| most - 1),
+        );
+        for left in self.step(&repeat.item, text, depth + 1) {
+            match left {
+                Left::Rest(expr) => all.push(Left::Rest(Expr::sequence([expr, again.clone()]))),
+                Left::Text("") => all.push(Left::Rest(again.clone())),
+                Left::Text(rest) if rest.len() < text.len() => {
+                    all.extend(self.step(&again, rest, depth + 1));
+                }
+                Left::Text(_) => {}
+            }
+        }
+        all
+    }
+}
+
+fn chars_step<'t>(chars: &Chars, text: &'t str) -> Vec<Left<'t>> {
+    let mut all = Vec::new();
+    let (mut least, mut most) = (chars.at_least, chars.at_most);
+    let mut rest = text;
+    loop {
+        if least == 0 {
+            all.push(Left::Text(rest));
+        }
+        let fits = |c: &char| most != Some(0) && chars.class.contains(*c);
+        let Some(c) = rest.chars().next().filter(fits) else {
+            return all;
+        };
+        rest = &rest[c.len_utf8()..];
+        least = least.saturating_sub(1);
+        most = most.map(|most| most - 1);
+        if rest.is_empty() {
+            all.push(Left::Rest(Expr::Chars(Chars {
+                class: chars.class.clone(),
+                at_least: least,
+                at_most: most,
+            })));
+            return all;
+        }
+    }
+}

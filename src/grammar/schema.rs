@@ -1,0 +1,814 @@
+//! JSON Schemas as nodes.
+//!
+//! What a grammar can't hold of a schema is named in a warning. Where a schema says nothing of further
+//! properties, there are none: models are offered what is declared.
+
+use std::collections::BTreeMap;
+
+use super::builder::{Builder, any_integer, any_number, any_string, character, key, until};
+use super::escape::within_string;
+use super::expr::{Expr, Member, Members};
+use super::notation::Notation;
+use super::{integer_range, pattern};
+use crate::json;
+use crate::value::{Object, Value};
+
+/// Keys of a schema that no grammar holds here.
+const BEYOND: [&str; 12] = [
+    "not",
+    "if",
+    "patternProperties",
+    "propertyNames",
+    "dependentRequired",
+    "dependentSchemas",
+    "minProperties",
+    "maxProperties",
+    "uniqueItems",
+    "contains",
+    "multipleOf",
+    "unevaluatedProperties",
+];
+
+/// Longer repeats are not counted: engines write each one out.
+const MAX_COUNT: u64 = 1000;
+
+/// References are followed so deep, if they lead to nothing else.
+const MAX_REFERENCES: usize = 32;
+
+/// So many schemas within one are looked at for their types: they may refer to themselves.
+const MAX_LOOKS: usize = 1000;
+
+/// Writes the nodes of a schema.
+pub(super) struct SchemaRules<'b> {
+    p: &'b Builder,
+    /// What rules are named after.
+    name: String,
+    root: &'b Value,
+    notation: Notation,
+    /// The rules of what references point to.
+    references: BTreeMap<String, Expr>,
+}
+
+impl<'b> SchemaRules<'b> {
+    pub(super) fn new(
+        p: &'b Builder,
+        name: &str,
+        root: &'b Value,
+        notation: Notation,
+    ) -> SchemaRules<'b> {
+        SchemaRules {
+            p,
+            name: name.to_owned(),
+            root,
+            notation,
+            references: BTreeMap::new(),
+        }
+    }
+
+    fn warn(&self, what: &str) {
+        self.p.warn(format!("{}: {what}", self.name));
+    }
+
+    /// A value that a schema describes.
+    pub(super) fn value(&mut self, schema: &Value) -> Expr {
+        let schema = match schema {
+            Value::Bool(true) => return self.any(),
+            Value::Bool(false) => return Expr::NEVER,
+            Value::Object(schema) => schema,
+            _ => {
+                self.warn("what is no schema allows any value");
+                return self.any();
+            }
+        };
+        for key in BEYOND {
+            if schema.contains_key(key) && !matches!(schema.get(key), Some(Value::Bool(false))) {
+                self.warn(&format!("`{key}` is not held"));
+            }
+        }
+        if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+            return self.reference(reference);
+        }
+        if let Some(value) = schema.get("const") {
+            return self.constant(value);
+        }
+        if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+            return Expr::choice(values.iter().map(|value| self.constant(value)));
+        }
+        if let Some(variants) = variants(schema) {
+            if schema.contains_key("oneOf") {
+                self.warn("`oneOf` is held as `anyOf`: more than one may fit");
+            }
+            let all: Vec<Expr> = variants.iter().map(|one| self.value(one)).collect();
+            return Expr::choice(all);
+        }
+        if let Some(all) = schema.get("allOf").and_then(Value::as_array) {
+            let merged = self.merged(schema, all);
+            return self.value(&merged);
+        }
+        let types = types_of(schema);
+        if types.is_empty() {
+            return self.any();
+        }
+        let all: Vec<Expr> = types
+            .iter()
+            .map(|kind| self.of_type(kind, schema))
+            .collect();
+        Expr::choice(all)
+    }
+
+    fn of_type(&mut self, kind: &str, schema: &Object) -> Expr {
+        match kind {
+            "string" => self.string(schema),
+            "integer" => self.integer(schema),
+            "number" => self.number(schema),
+            "boolean" => {
+                let words = [Some(true), Some(false)].map(|word| self.notation.word(word).into());
+                Expr::choice(words)
+            }
+            "null" => self.notation.word(None).into(),
+            "array" => self.array(schema),
+            "object" => self.object(schema),
+            other => {
+                self.warn(&format!("the type `{other}` is not known: any value is"));
+                self.any()
+            }
+        }
+    }
+
+    fn any(&self) -> Expr {
+        self.p.json_rules(&self.notation).value()
+    }
+
+    fn reference(&mut self, reference: &str) -> Expr {
+        if let Some(known) = self.references.get(reference) {
+            return known.clone();
+        }
+        let Some(target) = resolve(self.root, reference) else {
+            self.warn(&format!(
+                "`$ref` to `{reference}` leads nowhere: any value is allowed"
+            ));
+            return self.any();
+        };
+        let last = reference.rsplit('/').next().unwrap_or(reference);
+        let name = self.p.reserve(&format!("{}-{last}", self.name));
+        let rule = Expr::Rule(name.clone());
+        self.references.insert(reference.to_owned(), rule.clone());
+        let expr = self.value(&target.clone());
+        // A rule that is nothing but itself describes any value.
+        let expr = match expr == rule {
+            true => self.any(),
+            false => expr,
+        };
+        self.p.define(&name, expr);
+        rule
+    }
+
+    /// A schema together with those of its `allOf`.
+    fn merged(&self, schema: &Object, all: &[Value]) -> Value {
+        let mut merged = schema.clone();
+        merged.remove("allOf");
+        let mut waiting: Vec<&Value> = all.iter().rev().collect();
+        let mut looks = MAX_LOOKS;
+        while let Some(part) = waiting.pop() {
+            looks -= 1;
+            if looks == 0 {
+                self.warn("`allOf` leads back to itself");
+                break;
+            }
+            let Some(part) = follow(self.root, part).as_object() else {
+                continue;
+            };
+            if let Some(Value::Array(all)) = part.get("allOf") {
+                waiting.extend(all.iter().rev());
+            }
+            for (key, value) in part {
+                let key = key.to_string_lossy();
+                if key == "allOf" {
+                    continue;
+                }
+                match (merged.get_mut(&key), value) {
+                    (Some(Value::Object(known)), Value::Object(more)) => {
+                        known.extend(more.clone());
+                    }
+                    (Some(Value::Array(known)), Value::Array(more)) if key == "required" => {
+                        known.extend(
+                            more.iter()
+                                .filter(|name| !known.contains(name))
+                                .cloned()
+                                .collect::<Vec<_>>(),
+                        );
+                    }
+                    (Some(known), value) if known != value => {
+                        self.warn(&format!(
+                            "`allOf` has more than one `{key}`: the first counts"
+                        ));
+                    }
+                    (Some(_), _) => {}
+                    (None, value) => {
+                        merged.insert(key.as_ref(), value.clone());
+                    }
+                }
+            }
+        }
+        merged.into()
+    }
+
+    /// A value that is known.
+    pub(super) fn constant(&self, value: &Value) -> Expr {
+        let (comma, gap) = (|| self.notation.comma(), || self.notation.gap());
+        let listed = |open: &str, items: Vec<Expr>, close: &str| {
+            let mut parts = vec![open.into(), gap()];
+            for (at, item) in items.into_iter().enumerate() {
+                if at > 0 {
+                    parts.push(comma());
+                }
+                parts.push(item);
+            }
+            parts.extend([gap(), close.into()]);
+            Expr::sequence(parts)
+        };
+        match value {
+            Value::Null => self.notation.word(None).into(),
+            Value::Bool(is) => self.notation.word(Some(*is)).into(),
+            Value::String(text) => self.quoted(&text.to_string_lossy()),
+            Value::Number(_) => json::write(value).into(),
+            Value::Array(items) => {
+                let items = items.iter().map(|item| self.constant(item)).collect();
+                listed("[", items, "]")
+            }
+            Value::Object(entries) => {
+                let entries = entries.iter().map(|(key, value)| {
+                    let key = self.key(&key.to_string_lossy());
+                    self.member(key, self.constant(value))
+                });
+                listed("{", entries.collect(), "}")
+            }
+        }
+    }
+
+    /// A key with its value.
+    fn member(&self, key: Expr, value: Expr) -> Expr {
+        Expr::sequence([key, self.notation.colon(), value])
+    }
+
+    fn key(&self, key: &str) -> Expr {
+        match self.notation.bare_keys {
+            true => key.into(),
+            false => self.quoted(key),
+        }
+    }
+
+    fn quoted(&self, text: &str) -> Expr {
+        Expr::choice(self.notation.strings.iter().map(|quotes| {
+            let written = match (quotes.escapes, quotes.close.as_str()) {
+                (false, _) => text.to_owned(),
+                (true, "\"") => {
+                    let written = json::write(&Value::from(text));
+                    written[1..written.len() - 1].to_owned()
+                }
+                (true, quote) => {
+                    let text = text.replace('\\', "\\\\").replace('\n', "\\n");
+                    let text = text.replace('\t', "\\t").replace('\r', "\\r");
+                    text.replace(quote, &format!("\\{quote}"))
+                }
+            };
+            format!("{}{written}{}", quotes.open, quotes.close).into()
+        }))
+    }
+
+    fn string(&mut self, schema: &Object) -> Expr {
+        if let Some(pattern) = self.pattern_of(schema) {
+            let strings = self.notation.strings.clone().into_iter().map(|quotes| {
+                let content = match quotes.escapes {
+                    true => within_string(self.p, &pattern, &quotes.close),
+                    false => pattern.clone(),
+                };
+                let (open, close) = (quotes.open.as_str(), quotes.close.as_str());
+                Expr::Atomic(Box::new(Expr::sequence([
+                    open.into(),
+                    content,
+                    close.into(),
+                ])))
+            });
+            return Expr::choice(strings);
+        }
+        let (least, most) = self.lengths(schema, "minLength", "maxLength");
+        if least == 0 && most.is_none() {
+            return match self.notation.is_json() {
+                true => self.p.json_rules(&self.notation).part("string"),
+                false => any_string(&self.notation),
+            };
+        }
+        let strings: Vec<Expr> = self
+            .notation
+            .strings
+            .iter()
+            .map(|quotes| {
+                let content = match quotes.escapes {
+                    true => character(quotes).repeat(least, most),
+                    false => {
+                        self.warn("the length of strings that are written as they are is not held");
+                        until([quotes.close.clone()])
+                    }
+                };
+                Expr::sequence([
+                    quotes.open.as_str().into(),
+                    content,
+                    quotes.close.as_str().into(),
+                ])
+            })
+            .collect();
+        Expr::choice(strings)
+    }
+
+    /// The pattern that a string fits by its `pattern` or `format`, if a grammar can hold it.
+    fn pattern_of(&self, schema: &Object) -> Option<Expr> {
+        let (regex, what) = match (schema.get("pattern"), schema.get("format")) {
+            (Some(Value::String(regex)), _) => (regex.to_string_lossy().into_owned(), "pattern"),
+            (_, Some(Value::String(format))) => {
+                let format = format.to_string_lossy();
+                match pattern::of_format(&format) {
+                    Some(regex) => (regex.to_owned(), "format"),
+                    None => {
+                        self.warn(&format!("`format: {format}` is not held"));
+                        return None;
+                    }
+                }
+            }
+            _ => return None,
+        };
+        if schema.contains_key("minLength") || schema.contains_key("maxLength") {
+            self.warn(&format!("beside `{what}`, the length is not held"));
+        }
+        match pattern::expr(&regex) {
+            Ok(expr) => Some(expr),
+            Err(reason) => {
+                self.warn(&format!("the pattern `{regex}` is not held: {reason}"));
+                None
+            }
+        }
+    }
+
+    fn lengths(&self, schema: &Object, least: &str, most: &str) -> (u32, Option<u32>) {
+        let number = |key: &str| {
+            let text = json::write(schema.get(key)?);
+            let count: u64 = text.parse().ok()?;
+            if count > MAX_COUNT {
+                self.warn(&format!("`{key}` of {count} is not held: it is too large"));
+                return None;
+            }
+            u32::try_from(count).ok()
+        };
+        (number(least).unwrap_or(0), number(most))
+    }
+
+    fn integer(&self, schema: &Object) -> Expr {
+        match integer_range::bounds(schema) {
+            Ok((None, None)) => Expr::Atomic(Box::new(any_integer())),
+            Ok((least, most)) => Expr::Atomic(Box::new(integer_range::expr(least, most))),
+            Err(key) => {
+                self.warn(&format!("`{key}` is not held: it is no whole number"));
+                Expr::Atomic(Box::new(any_integer()))
+            }
+        }
+    }
+
+    fn number(&self, schema: &Object) -> Expr {
+        let keys = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
+        let positive = ["minimum", "exclusiveMinimum"].iter().any(|key| {
+            let number = schema.get(key).map(json::write);
+            number.is_some_and(|text| !text.starts_with('-') && text.starts_with(char::is_numeric))
+        });
+        for key in keys.iter().filter(|key| schema.contains_key(key)) {
+            let is_zero = schema
+                .get(key)
+                .is_some_and(|value| json::write(value) == "0");
+            if !(positive && *key == "minimum" && is_zero) {
+                self.warn(&format!(
+                    "`{key}` of a number that may have a fraction is not held"
+                ));
+            }
+        }
+        let number = any_number();
+        let number = match (number, positive) {
+            // Without the sign.
+            (Expr::Sequence(mut parts), true) => {
+                parts.remove(0);
+                Expr::sequence(parts)
+            }
+            (number, _) => number,
+        };
+        Expr::Atomic(Box::new(number))
+    }
+
+    fn array(&mut self, schema: &Object) -> Expr {
+        let prefix = schema.get("prefixItems").and_then(Value::as_array);
+        let items = match schema.get("items") {
+            Some(items) => self.value(&items.clone()),
+            None => self.any(),
+        };
+        let (least, most) = self.lengths(schema, "minItems", "maxItems");
+        let comma = self.notation.comma();
+        let comma = || comma.clone();
+        let inner = match prefix {
+            Some(prefix) => {
+                let mut parts = Vec::new();
+                for (at, item) in prefix.iter().enumerate() {
+                    if at > 0 {
+                        parts.push(comma());
+                    }
+                    parts.push(self.value(item));
+                }
+                parts.push(Expr::sequence([comma(), items]).repeat(0, None));
+                Expr::sequence(parts)
+            }
+            None if most == Some(0) || items.is_never() => Expr::Empty,
+            None => {
+                let more = Expr::sequence([comma(), items.clone()]);
+                let more = more.repeat(least.saturating_sub(1), most.map(|most| most - 1));
+                let some = Expr::sequence([items, more]);
+                match least {
+                    0 => some.optional(),
+                    _ => some,
+                }
+            }
+        };
+        let gap = || self.notation.gap();
+        Expr::sequence(["[".into(), gap(), inner, gap(), "]".into()])
+    }
+
+    fn object(&mut self, schema: &Object) -> Expr {
+        let members = self.members(schema);
+        let Some(members) = members else {
+            return self.p.json_rules(&self.notation).part("object");
+        };
+        let has_none = members.members.is_empty() && members.others.is_none();
+        let inner = match has_none {
+            true => Expr::Empty,
+            false => Expr::Members(Box::new(members)),
+        };
+        let gap = || self.notation.gap();
+        Expr::sequence(["{".into(), gap(), inner, gap(), "}".into()])
+    }
+
+    /// The members of an object, unless nothing is known of them.
+    fn members(&mut self, schema: &Object) -> Option<Members> {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let additional = schema.get("additionalProperties");
+        let others = match additional {
+            Some(Value::Bool(false)) => None,
+            None if properties.is_some() => None,
+            None | Some(Value::Bool(true)) if properties.is_none() => return None,
+            None | Some(Value::Bool(true)) => Some(self.any()),
+            Some(schema) => Some(self.value(&schema.clone())),
+        };
+        let required = required(schema);
+        let empty = Object::new();
+        let mut members: Vec<Member> = Vec::new();
+        for (key, property) in properties.unwrap_or(&empty) {
+            let key = key.to_string_lossy().into_owned();
+            let value = self.value(property);
+            let is_required = required.contains(&key);
+            let expr = match value.is_never() {
+                true => Expr::NEVER,
+                false => self.member(self.key(&key), value),
+            };
+            members.push(Member {
+                name: key,
+                expr,
+                is_required,
+            });
+        }
+        for name in required {
+            if !members.iter().any(|member| member.name == name) {
+                let value = others.clone().unwrap_or_else(|| self.any());
+                members.push(Member {
+                    expr: self.member(self.key(&name), value),
+                    name,
+                    is_required: true,
+                });
+            }
+        }
+        let string = self.p.json_rules(&self.notation).part("string");
+        Some(Members {
+            members,
+            others: others
+                .filter(|others| !others.is_never())
+                .map(|others| self.member(key(&self.notation, string), others)),
+            separator: self.notation.comma(),
+        })
+    }
+
+    /// A text that a schema describes, written as it is; `text` is any text.
+    pub(super) fn raw(&mut self, schema: &Value, text: Expr) -> Expr {
+        self.raw_within(schema, text, &mut { MAX_LOOKS })
+    }
+
+    fn raw_within(&mut self, schema: &Value, text: Expr, looks: &mut usize) -> Expr {
+        if !may_look(looks) {
+            return text;
+        }
+        let schema = follow(self.root, schema);
+        let Some(object) = schema.as_object() else {
+            return text;
+        };
+        if let Some(variants) = variants(object) {
+            let all: Vec<Expr> = variants
+                .iter()
+                .map(|one| self.raw_within(one, text.clone(), looks))
+                .collect();
+            return Expr::choice(all);
+        }
+        let constants = match (object.get("const"), object.get("enum")) {
+            (Some(value), _) => Some(std::slice::from_ref(value)),
+            (None, Some(Value::Array(values))) => Some(values.as_slice()),
+            _ => None,
+        };
+        if let Some(values) = constants {
+            let texts = values.iter().filter_map(Value::as_json_string);
+            let mut texts: Vec<_> = texts.map(|text| text.to_string_lossy()).collect();
+            // Of several, the first that fits is taken.
+            texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+            return Expr::choice(texts.into_iter().map(Expr::literal));
+        }
+        let is_open = |key: &str| {
+            let regex = object.get(key).and_then(Value::as_str);
+            regex.is_some_and(|regex| regex.contains(".*") || regex.contains(".+"))
+        };
+        if is_open("pattern") {
+            self.warn("a pattern with `.*` is not held where texts are written as they are");
+            return text;
+        }
+        if let Some(pattern) = self.pattern_of(object) {
+            return Expr::Atomic(Box::new(pattern));
+        }
+        for key in ["minLength", "maxLength"] {
+            if object.contains_key(key) {
+                self.warn(&format!(
+                    "`{key}` is not held where texts are written as they are"
+                ));
+            }
+        }
+        text
+    }
+}
+
+/// The names of the properties that must be there.
+pub(super) fn required(schema: &Object) -> Vec<String> {
+    let names = schema.get("required").and_then(Value::as_array);
+    let names = names.unwrap_or_default().iter();
+    let mut all: Vec<String> = names
+        .filter_map(|name| Some(name.as_json_string()?.to_string_lossy().into_owned()))
+        .collect();
+    all.dedup();
+    all
+}
+
+/// The schemas of which one fits: each together with what stands beside them.
+fn variants(schema: &Object) -> Option<Vec<Value>> {
+    let key = ["anyOf", "oneOf"]
+        .into_iter()
+        .find(|key| schema.get(key).is_some_and(|all| all.as_array().is_some()))?;
+    let all = schema.get(key)?.as_array()?;
+    let beside = schema
+        .iter()
+        .map(|(key, value)| (key.to_string_lossy().into_owned(), value.clone()));
+    let beside: Object = beside
+        .filter(|(name, _)| {
+            let says_nothing = ["description", "title", "default", "examples"];
+            name != key && !says_nothing.contains(&name.as_str())
+        })
+        .collect();
+    let with = |one: &Value| match one {
+        Value::Object(one) => {
+            let mut both = beside.clone();
+            both.extend(one.clone());
+            Value::from(both)
+        }
+        other => other.clone(),
+    };
+    Some(all.iter().map(with).collect())
+}
+
+/// The types that a schema allows; none if any.
+fn types_of(schema: &Object) -> Vec<String> {
+    let mut types: Vec<String> = match schema.get("type") {
+        Some(Value::String(one)) => vec![one.to_string_lossy().to_ascii_lowercase()],
+        Some(Value::Array(all)) => {
+            let all = all.iter().filter_map(Value::as_str);
+            all.map(str::to_ascii_lowercase).collect()
+        }
+        _ => Vec::new(),
+    };
+    if types.is_empty() {
+        let telling = [
+            ("properties", "object"),
+            ("required", "object"),
+            ("additionalProperties", "object"),
+            ("items", "array"),
+            ("prefixItems", "array"),
+            ("pattern", "string"),
+            ("minLength", "string"),
+            ("maxLength", "string"),
+            ("minimum", "number"),
+            ("maximum", "number"),
+        ];
+        let found = telling.iter().find(|(key, _)| schema.contains_key(key));
+        types.extend(found.map(|(_, kind)| (*kind).to_owned()));
+    }
+    if !types.is_empty() && schema.get("nullable").and_then(Value::as_bool) == Some(true) {
+        types.push("null".to_owned());
+    }
+    types.dedup();
+    types
+}
+
+/// What a reference of a schema points to.
+fn resolve<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
+    match reference.strip_prefix('#')? {
+        "" => Some(root),
+        pointer => root.pointer(pointer),
+    }
+}
+
+/// The schema behind references.
+pub(super) fn follow<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
+    let mut schema = schema;
+    for _ in 0..MAX_REFERENCES {
+        let reference = schema.get("$ref").and_then(Value::as_str);
+        match reference.and_then(|reference| resolve(root, reference)) {
+            Some(target) => schema = target,
+            None => break,
+        }
+    }
+    schema
+}
+
+/// A schema without the values that are of none of these types, which are named as JSON Schema does;
+/// `None` if nothing is left.
+pub(super) fn restricted(root: &Value, schema: &Value, types: &[&str]) -> Option<Value> {
+    restricted_within(root, schema, types, &mut { MAX_LOOKS })
+}
+
+/// Takes one of the looks that are left, if there is one.
+fn may_look(looks: &mut usize) -> bool {
+    let left = looks.checked_sub(1);
+    *looks = left.unwrap_or(0);
+    left.is_some()
+}
+
+fn restricted_within(
+    root: &Value,
+    schema: &Value,
+    types: &[&str],
+    looks: &mut usize,
+) -> Option<Value> {
+    if !may_look(looks) {
+        return None;
+    }
+    let schema = follow(root, schema);
+    let Some(object) = schema.as_object() else {
+        let named: Vec<Value> = types.iter().map(|kind| Value::from(*kind)).collect();
+        let all = Object::from_iter([("type", Value::from(named))]);
+        return (*schema != Value::Bool(false)).then(|| all.into());
+    };
+    let is_of_type = |value: &Value| {
+        let kind = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(_) => match json::write(value).parse::<i128>() {
+                Ok(_) => "integer",
+                Err(_) => "number",
+            },
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        types.contains(&kind)
+    };
+    let mut kept = object.clone();
+    if let Some(value) = object.get("const") {
+        return is_of_type(value).then(|| schema.clone());
+    }
+    if let Some(Value::Array(values)) = object.get("enum") {
+        let values: Vec<Value> = values.iter().filter(|v| is_of_type(v)).cloned().collect();
+        let is_some = !values.is_empty();
+        kept.insert("enum", values);
+        return is_some.then(|| kept.into());
+    }
+    if let Some(all) = variants(object) {
+        let all = all
+            .iter()
+            .filter_map(|one| restricted_within(root, one, types, looks));
+        let all: Vec<Value> = all.collect();
+        let is_some = !all.is_empty();
+        let only = Object::from_iter([("anyOf", Value::from(all))]);
+        return is_some.then(|| only.into());
+    }
+    let declared = types_of(object);
+    let mut left: Vec<Value> = Vec::new();
+    for kind in types {
+        let fits = declared.is_empty()
+            || declared.iter().any(|declared| {
+                declared == kind
+                    // Whole numbers are numbers, and stand for them where no other are written so.
+                    || (declared == "number" && *kind == "integer" && !types.contains(&"number"))
+            });
+        if fits {
+            left.push((*kind).into());
+        }
+    }
+    // A whole number is a number already.
+    let has_numbers = left.iter().any(|kind| kind.as_str() == Some("number"));
+    left.retain(|kind| !(has_numbers && kind.as_str() == Some("integer")));
+    let is_some = !left.is_empty();
+    kept.insert("type", left);
+    is_some.then(|| kept.into())
+}
+
+/// The types that a schema names, none if it allows any.
+pub(super) fn named_types(root: &Value, schema: &Value) -> Vec<String> {
+    let mut types = Vec::new();
+    add_types(root, schema, &mut types, &mut { MAX_LOOKS });
+    types
+}
+
+fn add_types(root: &Value, schema: &Value, types: &mut Vec<String>, looks: &mut usize) {
+    let Some(object) = follow(root, schema).as_object().filter(|_| may_look(looks)) else {
+        return;
+    };
+    match variants(object) {
+        Some(all) => {
+            let all = all.iter();
+            all.for_each(|one| add_types(root, one, types, looks));
+        }
+        None => types.extend(types_of(object)),
+    }
+}
+
+/// A schema for engines that read schemas themselves: without what is not held, and without what says
+/// nothing of values; closed where it declares properties, as the nodes of it are.
+pub(super) fn for_engines(schema: &Value) -> Value {
+    let Value::Object(object) = schema else {
+        return schema.clone();
+    };
+    let mut kept = Object::new();
+    let of_values = |value: &Value| match value {
+        Value::Object(all) => {
+            let all = all.iter();
+            let all = all.map(|(key, one)| (key.to_string_lossy().into_owned(), for_engines(one)));
+            Value::from(all.collect::<Object>())
+        }
+        Value::Array(all) => all.iter().map(for_engines).collect(),
+        other => other.clone(),
+    };
+    for (key, value) in object {
+        let key = key.to_string_lossy();
+        let is_held = |is_one: bool| is_one.then(|| value.clone());
+        let value = match key.as_ref() {
+            "properties" | "$defs" | "definitions" | "anyOf" | "allOf" | "prefixItems" => {
+                Some(of_values(value))
+            }
+            // More than one may fit.
+            "oneOf" => {
+                kept.insert("anyOf", of_values(value));
+                None
+            }
+            "items" | "additionalProperties" => Some(for_engines(value)),
+            "format" => is_held(
+                value
+                    .as_str()
+                    .is_some_and(|name| pattern::of_format(name).is_some()),
+            ),
+            "pattern" => is_held(
+                value
+                    .as_str()
+                    .is_some_and(|regex| pattern::expr(regex).is_ok()),
+            ),
+            "type" | "enum" | "const" | "required" | "$ref" | "minLength" | "maxLength"
+            | "minItems" | "maxItems" | "minimum" | "maximum" | "exclusiveMinimum"
+            | "exclusiveMaximum" => Some(value.clone()),
+            _ => None,
+        };
+        if let Some(value) = value {
+            kept.insert(key.as_ref(), value);
+        }
+    }
+    if kept.contains_key("properties") && !kept.contains_key("additionalProperties") {
+        kept.insert("additionalProperties", false);
+    }
+    let types = types_of(object);
+    match types.as_slice() {
+        [] => {}
+        [one] => {
+            kept.insert("type", one.as_str());
+        }
+        several => {
+            kept.insert(
+                "type",
+                several.iter().map(String::as_str).collect::<Value>(),
+            );
+        }
+    }
+    kept.into()
+}

@@ -1,0 +1,500 @@
+//! The turn of a format as a grammar, from where the prompt has left it.
+
+use crate::analysis::markers::{self, first_piece};
+use crate::format::{Format, Node, Slot, Way};
+use crate::response::Tools;
+
+use super::builder::{Builder, class, until};
+use super::call::{CallRules, Declared, space};
+use super::expr::{CharClass, Expr, Tag};
+use super::{Grammar, GrammarError, Reasoning, Request, ToolChoice};
+
+/// The grammar of a turn.
+pub(super) fn grammar(
+    format: &Format,
+    tools: &Tools,
+    request: &Request,
+) -> Result<Grammar, GrammarError> {
+    let p = Builder::default();
+    let called = called_tools(tools, &request.tool_choice)?;
+    let mut turn = Turn {
+        p: &p,
+        format,
+        request,
+        calls: Expr::NEVER,
+        openers: Vec::new(),
+    };
+    if let Some(node) = &format.calls
+        && !called.is_empty()
+    {
+        let rules = CallRules::new(&p, &called, request.parallel);
+        turn.openers = rules.openers(node);
+        turn.calls = rules.calls(node);
+    }
+    turn.check_calls(called.is_empty())?;
+    let root = turn.root()?;
+    for gap in &format.gaps {
+        p.warn(format!("it is not known {gap}"));
+    }
+    Ok(p.finish(root).reachable())
+}
+
+/// The tools that may be called.
+fn called_tools(tools: &Tools, choice: &ToolChoice) -> Result<Vec<Declared>, GrammarError> {
+    let mut all: Vec<Declared> = tools.declared().into_iter().map(Declared::new).collect();
+    match choice {
+        ToolChoice::None => all.clear(),
+        ToolChoice::Auto | ToolChoice::Required => {}
+        ToolChoice::Named(name) => {
+            let known = all.iter().map(|tool| tool.name.clone()).collect();
+            all.retain(|tool| tool.name == *name);
+            if all.is_empty() {
+                let name = name.clone();
+                return Err(GrammarError::UnknownTool { name, known });
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// What the turn is made of.
+struct Turn<'a> {
+    p: &'a Builder,
+    format: &'a Format,
+    request: &'a Request,
+    /// The calls of a turn; never if there can be none.
+    calls: Expr,
+    /// What calls begin with.
+    openers: Vec<String>,
+}
+
+impl Turn<'_> {
+    fn needs_calls(&self) -> bool {
+        matches!(
+            self.request.tool_choice,
+            ToolChoice::Required | ToolChoice::Named(_)
+        )
+    }
+
+    /// Sees to it that calls are known if they are asked for.
+    fn check_calls(&self, has_no_tools: bool) -> Result<(), GrammarError> {
+        let fail = |reason: &str| {
+            Err(GrammarError::NoCalls {
+                reason: reason.to_owned(),
+            })
+        };
+        let has_calls = |way: &&Way| way.node.parts().contains(&Node::Calls);
+        let mut with_calls = self.format.ways.iter().filter(has_calls);
+        let is_seen = with_calls.any(|way| way.is_seen);
+        match self.needs_calls() {
+            _ if has_no_tools => match self.needs_calls() {
+                true => fail("there are no tools"),
+                false => Ok(()),
+            },
+            true if self.format.calls.is_none() => fail("its chat template renders none"),
+            true if !is_seen => fail("its chat template only describes them, and renders none"),
+            false if self.format.calls.is_some() && !is_seen => {
+                self.p.warn(
+                    "calls are only described, and never rendered: they may be written otherwise"
+                        .to_owned(),
+                );
+                Ok(())
+            }
+            false if self.format.calls.is_none() => {
+                let warning = "it is not known how this model writes calls: there are none";
+                self.p.warn(warning.to_owned());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn root(&self) -> Result<Expr, GrammarError> {
+        let begun = self.format.begun_by(&self.request.prompt);
+        let ways = self.format.ways.iter();
+        let mut left: Vec<Left<'_>> = ways.filter_map(|way| after_prompt(way, begun)).collect();
+        // A prompt that leaves off in the middle of a marker has begun no text.
+        if left.iter().any(|left| !left.is_in_text) {
+            left.retain(|left| !left.is_in_text);
+        }
+        if left.is_empty() {
+            return Err(GrammarError::Begun {
+                begun: begun.to_owned(),
+            });
+        }
+        let fail = |reason: &str| GrammarError::NoTurn {
+            reason: reason.to_owned(),
+        };
+        let thinks = |left: &Left<'_>| left.nodes.contains(&Node::Slot(Slot::Reasoning));
+        let mut kept = left;
+        match self.request.reasoning {
+            Reasoning::Auto => {}
+            Reasoning::On => kept.retain(thinks),
+            Reasoning::Off => kept.retain(|left| !thinks(left)),
+        }
+        if kept.is_empty() {
+            return Err(fail(match self.request.reasoning {
+                Reasoning::On => "reasoning is asked for, and no turn behind this prompt has any",
+                _ => "no reasoning is asked for, and every turn behind this prompt has some",
+            }));
+        }
+        kept.retain(|left| match left.nodes.contains(&Node::Calls) {
+            true => !self.calls.is_never(),
+            false => !self.needs_calls(),
+        });
+        if kept.is_empty() {
+            return Err(fail("no turn behind this prompt has calls"));
+        }
+        let mut ways: Vec<Vec<Expr>> = Vec::new();
+        for (at, left) in kept.iter().enumerate() {
+            let mut others = kept.iter().enumerate().filter(|(other, _)| *other != at);
+            // Of two that are the same, the first is kept.
+            let is_covered = others
+                .any(|(other, wider)| wider.covers(left) && (other < at || !left.covers(wider)));
+            let way = self.way(left);
+            if !is_covered && !way.iter().any(Expr::is_never) {
+                ways.push(way);
+            }
+        }
+        match ways.is_empty() {
+            true => Err(fail("the prompt has begun something else")),
+            false => Ok(factored(ways)),
+        }
+    }
+
+    /// The parts of a turn one after the other.
+    fn way(&self, left: &Left<'_>) -> Vec<Expr> {
+        let nodes = &left.nodes;
+        let end = Expr::sequence(left.end.iter().filter_map(text_node)).optional();
+        let Some(at) = nodes.iter().position(|node| *node == Node::Calls) else {
+            return [self.parts(nodes), vec![end]].concat();
+        };
+        // What opens all calls belongs to what a lazy grammar begins with.
+        let section = self.section();
+        let split = (0..=at).find(|split| text_of(&nodes[*split..at]).as_deref() == Some(&section));
+        let (before, calls) = nodes.split_at(split.unwrap_or(at));
+        let calls = [self.parts(calls), vec![end]].concat();
+        let calls = match (left.in_calls, calls.split_first()) {
+            ("", _) | (_, None) => Expr::sequence(calls),
+            (begun, Some((first, rest))) => {
+                let first = self.p.behind(first, begun);
+                Expr::sequence([first].into_iter().chain(rest.iter().cloned()))
+            }
+        };
+        let calls = self.p.trigger_rule("tool-calls", calls);
+        [self.parts(before), vec![calls]].concat()
+    }
+
+    fn parts(&self, nodes: &[Node]) -> Vec<Expr> {
+        let parts = nodes.iter().enumerate().map(|(at, node)| match node {
+            Node::Literal(text) => text.as_str().into(),
+            Node::Space(text) => space(text, nodes[..at].last(), nodes.get(at + 1)),
+            Node::Slot(Slot::Content)
+                if self.bare_sign().is_some()
+                    && nodes[..at]
+                        .iter()
+                        .all(|node| matches!(node, Node::Space(_))) =>
+            {
+                let sign = self.bare_sign().into_iter();
+                let first = class(!CharClass::of(sign.chain(" \t\r\n".chars())));
+                let text = Expr::sequence([first, until(self.markers())]).optional();
+                text.tagged(Tag::Content)
+            }
+            Node::Slot(Slot::Reasoning) => {
+                let closers = self.markers_after(&nodes[at + 1..]).into_iter();
+                until(closers.chain(self.ends())).tagged(Tag::Reasoning)
+            }
+            Node::Slot(_) => until(self.markers()).tagged(Tag::Content),
+            Node::Calls => self.calls.clone(),
+            // The ways of a turn have no other parts.
+            _ => Expr::Empty,
+        });
+        match Expr::sequence(parts) {
+            Expr::Sequence(parts) => parts,
+            Expr::Empty => Vec::new(),
+            one => vec![one],
+        }
+    }
+
+    /// What stands between a text and the calls in all ways, as far as it is the same.
+    fn section(&self) -> String {
+        let ways = self.format.ways.iter();
+        let texts = ways.filter_map(|way| {
+            let nodes = way.node.parts();
+            let at = nodes.iter().position(|node| *node == Node::Calls)?;
+            let is_text = |node: &&Node| matches!(node, Node::Literal(_) | Node::Space(_));
+            let count = nodes[..at].iter().rev().take_while(is_text).count();
+            Some(nodes[at - count..at].to_vec())
+        });
+        let common = texts.reduce(|one, other| {
+            let pairs = one.iter().rev().zip(other.iter().rev());
+            let same = pairs.take_while(|(a, b)| a == b).count();
+            one[one.len() - same..].to_vec()
+        });
+        let nodes = common.unwrap_or_default();
+        let nodes = &nodes[nodes
+            .iter()
+            .take_while(|node| matches!(node, Node::Space(_)))
+            .count()..];
+        text_of(nodes).unwrap_or_default()
+    }
+
+    /// The sign that calls begin with where they have no marker, and may come first in a turn.
+    fn bare_sign(&self) -> Option<char> {
+        let mut ways = self.format.ways.iter();
+        let comes_first = |way: &Way| {
+            let mut nodes = way.node.parts().iter();
+            nodes.find(|node| !matches!(node, Node::Space(_))) == Some(&Node::Calls)
+        };
+        let may_come = !self.calls.is_never() && ways.any(comes_first);
+        let first = self.openers.first().filter(|_| may_come)?.chars().next()?;
+        let is_marked = self
+            .openers
+            .iter()
+            .any(|text| first_piece(text).is_some_and(markers::is_marker));
+        (matches!(first, '{' | '[') && !is_marked).then_some(first)
+    }
+
+    /// What ends turns.
+    fn ends(&self) -> impl Iterator<Item = String> + '_ {
+        let ways = self.format.ways.iter();
+        ways.filter_map(|way| first_marker(way.end.parts()))
+    }
+
+    /// What can't stand in a text, since it begins or ends another part of the turn.
+    fn markers(&self) -> Vec<String> {
+        let mut all: Vec<String> = self.ends().collect();
+        for way in &self.format.ways {
+            let nodes = way.node.parts();
+            for (at, node) in nodes.iter().enumerate() {
+                let is_thought = *node == Node::Slot(Slot::Reasoning);
+                if is_thought || *node == Node::Slot(Slot::Content) {
+                    all.extend(self.markers_after(&nodes[at + 1..]));
+                }
+                if is_thought {
+                    all.extend(first_marker(&nodes[..at]));
+                }
+                if *node == Node::Calls && !self.calls.is_never() {
+                    let texts = nodes[..at].iter().rev();
+                    let texts = texts.take_while(|node| text_node(node).is_some());
+                    let mut markers = texts.filter_map(|node| match node {
+                        Node::Literal(text) => {
+                            let mut pieces = markers::pieces(text).into_iter().rev();
+                            pieces.find(|piece| markers::is_marker(piece))
+                        }
+                        _ => None,
+                    });
+                    match markers.next() {
+                        Some(marker) => all.push(marker.to_owned()),
+                        // At the start of a turn, its first sign tells a call from a text.
+                        None if self.bare_sign().is_some() => {}
+                        None => all.extend(self.openers.iter().cloned()),
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// The first marker of what follows a text.
+    fn markers_after(&self, nodes: &[Node]) -> Vec<String> {
+        match nodes.iter().find(|node| !matches!(node, Node::Space(_))) {
+            Some(Node::Calls) => self.openers.clone(),
+            _ => first_marker(nodes).into_iter().collect(),
+        }
+    }
+}
+
+/// The first marker of a row of nodes that begins with a literal.
+fn first_marker(nodes: &[Node]) -> Option<String> {
+    match nodes.iter().find(|node| !matches!(node, Node::Space(_)))? {
+        Node::Literal(text) => first_piece(text).map(str::to_owned),
+        _ => None,
+    }
+}
+
+/// The text of nodes that are nothing else.
+fn text_of(nodes: &[Node]) -> Option<String> {
+    let texts = nodes.iter().map(|node| match node {
+        Node::Literal(text) | Node::Space(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// A text or white space.
+fn text_node(node: &Node) -> Option<Expr> {
+    match node {
+        Node::Literal(text) => Some(text.as_str().into()),
+        Node::Space(_) => Some(Expr::Space),
+        _ => None,
+    }
+}
+
+/// One of several rows of parts; what several begin with is written once.
+fn factored(mut ways: Vec<Vec<Expr>>) -> Expr {
+    let mut groups = Vec::new();
+    while !ways.is_empty() {
+        let first = ways.remove(0);
+        let Some(head) = first.first().cloned() else {
+            // Nothing comes last: what is longer counts first.
+            if !groups.contains(&Expr::Empty) {
+                groups.push(Expr::Empty);
+            }
+            continue;
+        };
+        let (same, others): (Vec<_>, Vec<_>) =
+            ways.into_iter().partition(|way| way.first() == Some(&head));
+        ways = others;
+        groups.push(match same.is_empty() {
+            true => Expr::sequence(first),
+            false => {
+                let all = [first].into_iter().chain(same);
+                let tails = all.map(|way| way[1..].to_vec()).collect();
+                Expr::sequence([head, factored(tails)])
+            }
+        });
+    }
+    // Of several, the first that fits is taken: what may be nothing comes last.
+    groups.sort_by_key(may_be_nothing);
+    match groups.iter().position(|group| *group == Expr::Empty) {
+        Some(at) if groups.len() > 1 => {
+            groups.remove(at);
+            Expr::choice(groups).optional()
+        }
+        _ => Expr::choice(groups),
+    }
+}
+
+fn may_be_nothing(expr: &Expr) -> bool {
+    match expr.bare() {
+        Expr::Empty | Expr::Space | Expr::Until(_) | Expr::Rest => true,
+        Expr::Sequence(all) => all.iter().all(may_be_nothing),
+        Expr::Choice(all) => all.iter().any(may_be_nothing),
+        Expr::Repeat(repeat) => repeat.at_least == 0,
+        _ => false,
+    }
+}
+
+/// What is left of a turn behind what a prompt has begun.
+struct Left<'a> {
+    nodes: Vec<Node>,
+    /// What ends the turn.
+    end: &'a [Node],
+    /// What the prompt has written of the calls, which come first.
+    in_calls: &'a str,
+    /// Whether the prompt has begun a text of the model.
+    is_in_text: bool,
+}
+
+/// A piece of a turn, for comparing.
+#[derive(Clone, Copy, PartialEq)]
+enum Piece<'n> {
+    Sign(char),
+    Space,
+    Part(&'n Node),
+}
+
+impl Left<'_> {
+    fn pieces(&self) -> Vec<Piece<'_>> {
+        let mut pieces = Vec::new();
+        for node in self.nodes.iter().chain(self.end) {
+            match node {
+                Node::Literal(text) => pieces.extend(text.chars().map(Piece::Sign)),
+                Node::Space(_) => pieces.push(Piece::Space),
+                other => pieces.push(Piece::Part(other)),
+            }
+        }
+        pieces
+    }
+
+    /// Whether every turn that is left of another one is one of this, since texts may be empty.
+    fn covers(&self, other: &Left<'_>) -> bool {
+        self.in_calls == other.in_calls
+            && self.is_in_text == other.is_in_text
+            && covers(&self.pieces(), &other.pieces())
+    }
+}
+
+fn covers(wide: &[Piece<'_>], narrow: &[Piece<'_>]) -> bool {
+    // For each place of the narrow one, whether the wide one may have come as far.
+    let mut reached = vec![false; narrow.len() + 1];
+    reached[0] = true;
+    for piece in wide {
+        let is_text = matches!(piece, Piece::Part(Node::Slot(_)));
+        let mut next = vec![false; narrow.len() + 1];
+        for at in 0..=narrow.len() {
+            let may_stay = is_text || *piece == Piece::Space;
+            let from_here = reached[at] && may_stay;
+            next[at] |= from_here;
+            let Some(found) = narrow.get(at) else {
+                continue;
+            };
+            let takes = found == piece || (is_text && *found == Piece::Space);
+            // A text takes any number of pieces, all else one.
+            next[at + 1] |= takes && (reached[at] || (is_text && next[at]));
+        }
+        reached = next;
+    }
+    reached[narrow.len()]
+}
+
+/// What is left of a turn; `None` if the prompt did not begin this one.
+fn after_prompt<'a>(way: &'a Way, begun: &'a str) -> Option<Left<'a>> {
+    let nodes = way.node.parts();
+    let left = |nodes: Vec<Node>| Left {
+        nodes,
+        end: way.end.parts(),
+        in_calls: "",
+        is_in_text: false,
+    };
+    let mut rest = begun;
+    for (at, node) in nodes.iter().enumerate() {
+        if rest.trim().is_empty() {
+            return Some(left(nodes[at..].to_vec()));
+        }
+        match node {
+            Node::Space(_) => rest = rest.trim_start(),
+            Node::Literal(text) => {
+                let text = text.as_str();
+                rest = rest.trim_start();
+                match rest.strip_prefix(text) {
+                    Some(after) => rest = after,
+                    None => {
+                        // The prompt may leave off in the middle of it.
+                        let tail = Node::Literal(text.strip_prefix(rest.trim_end())?.to_owned());
+                        return Some(left([vec![tail], nodes[at + 1..].to_vec()].concat()));
+                    }
+                }
+            }
+            Node::Slot(_) => {
+                let mut next = nodes[at + 1..].iter().filter_map(|node| match node {
+                    Node::Literal(text) => Some(text.as_str()),
+                    _ => None,
+                });
+                // The prompt may have written but the first marker of what follows.
+                let next = next.next().and_then(|next| {
+                    let first = || rest.find(first_piece(next)?);
+                    rest.find(next).or_else(first)
+                });
+                match next {
+                    Some(found) => rest = &rest[found..],
+                    None => {
+                        return Some(Left {
+                            is_in_text: true,
+                            ..left(nodes[at..].to_vec())
+                        });
+                    }
+                }
+            }
+            Node::Calls => {
+                return Some(Left {
+                    in_calls: rest.trim_start(),
+                    ..left(nodes[at..].to_vec())
+                });
+            }
+            _ => return None,
+        }
+    }
+    rest.trim().is_empty().then(|| left(Vec::new()))
+}

@@ -1,0 +1,738 @@
+//! Grammars: what they are built of, what they read and refuse, and that the response template of the same
+//! format reads what they allow.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use unjinja::chat_template::{ChatTemplate, RenderInput};
+use unjinja::check::Fixture;
+use unjinja::format::Format;
+use unjinja::grammar::{Builder, Expr, Grammar, GrammarError, Reasoning, Request, Tag, ToolChoice};
+use unjinja::{Object, ParserOptions, Tools, Value, json, parse};
+
+fn value(text: &str) -> Value {
+    json::read(text).expect("it is JSON")
+}
+
+/// What a grammar makes of a text: `whole`, `more` if it may go on so, or `no`.
+fn verdict(grammar: &Grammar, text: &str) -> &'static str {
+    if grammar.parse(text).is_ok() {
+        return "whole";
+    }
+    match grammar.parse_partial(text) {
+        Ok(tree) if tree.needs_more => "more",
+        _ => "no",
+    }
+}
+
+type Build = fn(&Builder) -> Expr;
+
+#[test]
+fn each_combinator_reads_what_it_says() {
+    let table: &[(&str, Build, &str)] = &[
+        ("eps", |p| p.eps() + "a", "a=whole |=more b=no"),
+        ("start", |p| p.start() + "a", "a=whole"),
+        ("end", |p| p.literal("a") + p.end(), "a=whole ab=no"),
+        (
+            "literal",
+            |p| p.literal("abc"),
+            "abc=whole ab=more |=more abd=no abcd=no",
+        ),
+        ("any", |p| p.any(), "é=whole |=more ab=no"),
+        (
+            "sequence",
+            |p| p.sequence(["a".into(), p.any(), "c".into()]),
+            "abc=whole ab=more acb=no",
+        ),
+        (
+            "choice",
+            |p| p.choice(["ab".into(), "c".into()]),
+            "ab=whole c=whole a=more b=no",
+        ),
+        (
+            "one_or_more",
+            |p| p.one_or_more("ab"),
+            "ab=whole abab=whole aba=more |=more b=no",
+        ),
+        (
+            "zero_or_more",
+            |p| p.zero_or_more("ab"),
+            "|=whole ab=whole aba=more b=no",
+        ),
+        (
+            "optional",
+            |p| p.optional("a") + "b",
+            "b=whole ab=whole a=more aab=no",
+        ),
+        (
+            "repeat",
+            |p| p.repeat("a", 2, 3),
+            "a=more aa=whole aaa=whole aaaa=no",
+        ),
+        ("peek", |p| p.peek("a") + p.any(), "a=whole b=no |=more"),
+        ("negate", |p| p.negate("a") + p.any(), "b=whole a=no"),
+        (
+            "chars",
+            |p| p.chars("[a-c]", 1, 2).expect("a class"),
+            "a=whole cb=whole d=no abc=no |=more",
+        ),
+        ("space", |p| "a" << p.literal("b"), "ab=whole a_b=no a=more"),
+        (
+            "until",
+            |p| p.until("</t>") + "</t>",
+            "x</t>=whole </t>=whole x</=more x</t>y=no",
+        ),
+        (
+            "until_one_of",
+            |p| p.until_one_of(["<a>", "<b>"]) + "<b>",
+            "x<b>=whole x<a>=no x<=more",
+        ),
+        ("rest", |p| "a" + p.rest(), "abc=whole a=whole b=no"),
+        (
+            "json",
+            |p| p.json(),
+            r#"{"a":[1,true,null]}=whole {"a":=more {"a"}=no"#,
+        ),
+        ("json_object", |p| p.json_object(), "{}=whole []=no {=more"),
+        (
+            "json_array",
+            |p| p.json_array(),
+            "[1,2]=whole [1,]=no {}=no",
+        ),
+        (
+            "json_string",
+            |p| p.json_string(),
+            r#""a\n"=whole "a\q"=no "a=more"#,
+        ),
+        (
+            "json_number",
+            |p| p.json_number(),
+            "-1.5e3=whole 01=no -=more",
+        ),
+        ("json_bool", |p| p.json_bool(), "true=whole tru=more yes=no"),
+        ("json_null", |p| p.json_null(), "null=whole nil=no"),
+        (
+            "json_string_content",
+            |p| "<" + p.json_string_content() + "\"",
+            r#"<a\""=whole <a=more"#,
+        ),
+        (
+            "json_member",
+            |p| p.json_member("k", "1"),
+            r#""k":1=whole "k"=more "j":1=no"#,
+        ),
+        (
+            "rule",
+            |p| p.rule("nest", "(" + p.optional(p.rule_ref("nest")) + ")"),
+            "(())=whole ((=more )=no",
+        ),
+        ("atomic", |p| p.atomic(p.literal("ab")), "ab=whole a=more"),
+        ("tag", |p| p.tag("t", "ab"), "ab=whole"),
+    ];
+    let mut faults = Vec::new();
+    for (name, build, cases) in table {
+        let grammar = Grammar::build(build);
+        for case in cases.split(' ') {
+            let (text, expected) = case.rsplit_once('=').expect("a text and a verdict");
+            let text = text.trim_end_matches('|');
+            let found = verdict(&grammar, text);
+            if found != expected {
+                faults.push(format!("{name}: {text:?} is {found}, not {expected}"));
+            }
+        }
+    }
+    assert_eq!(faults, Vec::<String>::new());
+}
+
+/// Arguments as one JSON object, with a choice of tools.
+#[test]
+fn a_choice_of_tools_is_built_as_in_the_books() {
+    let tools = value(
+        r#"[{"name": "get_time", "parameters": {"type": "object", "properties": {}}},
+            {"name": "get_weather", "parameters": {"type": "object",
+             "properties": {"city": {"type": "string"}}, "required": ["city"]}}]"#,
+    );
+    let grammar = Grammar::build(|p| {
+        let mut tool_choice = p.choice([]);
+        for tool in tools.as_array().unwrap_or_default() {
+            let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+            let schema = tool.get("parameters").cloned().unwrap_or_default();
+            let tool_name = p.json_member("name", "\"" + p.literal(name) + "\"");
+            let tool_args = p.json_member("arguments", p.schema(name, &schema));
+            tool_choice |= p.rule(
+                format!("tool-{name}"),
+                "{" << tool_name << "," << tool_args << "}",
+            );
+        }
+        let tool_call = p.trigger_rule(
+            "tool-call",
+            p.sequence(["<tool_call>[".into(), tool_choice, "]</tool_call>".into()]),
+        );
+        p.sequence([
+            p.content(p.until("<tool_call>")),
+            p.optional(tool_call),
+            p.end(),
+        ])
+    });
+    let call =
+        r#"Look.<tool_call>[{"name": "get_weather", "arguments": {"city": "Oslo"}}]</tool_call>"#;
+    assert_eq!(verdict(&grammar, call), "whole");
+    assert_eq!(verdict(&grammar, "At noon."), "whole");
+    assert_eq!(verdict(&grammar, &call[..60]), "more");
+    assert_eq!(verdict(&grammar, &call.replace("Oslo", "Os\"")), "no");
+    let fault = grammar
+        .parse(&call.replace("city", "town"))
+        .expect_err("it is no argument");
+    assert!(
+        fault.to_string().contains("`city`, which is required"),
+        "{fault}"
+    );
+    assert_eq!(grammar.triggers(), ["<tool_call>["]);
+    insta::assert_snapshot!(grammar.lazy().to_gbnf().text);
+}
+
+/// Reasoning and text.
+#[test]
+fn the_simple_shape_becomes_a_message() {
+    let grammar = Grammar::build(|p| {
+        p.sequence([
+            p.optional("<think>" + p.reasoning(p.until("</think>")) + "</think>"),
+            p.content(p.until("<tool_call>")),
+            p.end(),
+        ])
+    });
+    let tree = grammar
+        .parse("<think>Noon?</think>At noon.")
+        .expect("it is a turn");
+    assert_eq!(
+        json::write(&tree.message().into()),
+        r#"{"role":"assistant","thinking":"Noon?","content":"At noon."}"#
+    );
+    let tree = grammar
+        .parse_partial("<think>Noon?</thi")
+        .expect("it may become one");
+    assert_eq!((tree.needs_more, tree.found[0].text), (true, "Noon?"));
+}
+
+/// Arguments as one JSON object.
+#[test]
+fn the_native_shape_becomes_a_message() {
+    let grammar = Grammar::build(|p| {
+        let get_weather = p.tool(p.sequence([
+            p.tool_open(p.literal("{")),
+            p.json_member("name", "\"" + p.tool_name(p.literal("get_weather")) + "\""),
+            p.literal(","),
+            p.json_member("arguments", p.tool_args(p.json())),
+            p.tool_close(p.literal("}")),
+        ]));
+        p.sequence([
+            p.content(p.until("<tool_call>")),
+            p.literal("<tool_call>"),
+            get_weather,
+            p.literal("</tool_call>"),
+            p.end(),
+        ])
+    });
+    let text =
+        r#"Look.<tool_call>{"name": "get_weather","arguments": {"city": "Oslo"}}</tool_call>"#;
+    let tree = grammar.parse(text).expect("it is a turn");
+    assert_eq!(
+        json::write(&tree.message().into()),
+        r#"{"role":"assistant","content":"Look.","tool_calls":[{"type":"function","function":{"name":"get_weather","arguments":{"city":"Oslo"}}}]}"#
+    );
+}
+
+/// Arguments each by itself.
+#[test]
+fn the_constructed_shape_becomes_a_message() {
+    let grammar = Grammar::build(|p| {
+        let location = p.tool_arg(p.sequence([
+            p.tool_arg_open("<parameter name=\"" + p.tool_arg_name(p.literal("location")) + "\">"),
+            p.tool_arg_string_value(p.until("</parameter>")),
+            p.tool_arg_close(p.literal("</parameter>")),
+        ]));
+        let get_weather = p.tool(p.sequence([
+            p.tool_open("<function name=\"" + p.tool_name(p.literal("get_weather")) + "\">"),
+            location,
+            p.tool_close(p.literal("</function>")),
+        ]));
+        p.sequence([
+            p.content(p.until("<tool_call>")),
+            p.literal("<tool_call>"),
+            get_weather,
+            p.literal("</tool_call>"),
+            p.end(),
+        ])
+    });
+    let text = "<tool_call><function name=\"get_weather\"><parameter name=\"location\">Oslo\
+                </parameter></function></tool_call>";
+    let tree = grammar.parse(text).expect("it is a turn");
+    assert_eq!(
+        json::write(&tree.message().into()),
+        r#"{"role":"assistant","tool_calls":[{"type":"function","function":{"name":"get_weather","arguments":{"location":"Oslo"}}}]}"#
+    );
+}
+
+#[test]
+fn schemas_allow_what_they_describe() {
+    let table = [
+        (
+            r#"{"type": "integer", "minimum": 7, "maximum": 120}"#,
+            "7 99 120",
+            "6 121 07 7.5",
+        ),
+        (
+            r#"{"type": "integer", "exclusiveMaximum": -5}"#,
+            "-6 -100",
+            "-5 0 6",
+        ),
+        (r#"{"type": "number", "minimum": 0}"#, "0 1.5 2e3", "-1 +1"),
+        (
+            r#"{"enum": ["a", "ab", 3, null]}"#,
+            r#""a" "ab" 3 null"#,
+            r#""b" 4"#,
+        ),
+        (r#"{"const": {"a": [1]}}"#, r#"{"a":[1]}"#, r#"{"a":[2]}"#),
+        (r#"{"type": ["string", "null"]}"#, r#""x" null"#, "3"),
+        (
+            r#"{"anyOf": [{"type": "boolean"}, {"type": "integer"}]}"#,
+            "true 3",
+            r#""x""#,
+        ),
+        (
+            r#"{"type": "string", "minLength": 1, "maxLength": 2}"#,
+            r#""a" "ab" "\n""#,
+            r#""" "abc""#,
+        ),
+        (
+            r#"{"type": "string", "pattern": "^[a-c]\\d\"?$"}"#,
+            r#""a1" "c2\"""#,
+            r#""d1" "a1""#,
+        ),
+        (
+            r#"{"type": "string", "format": "date"}"#,
+            r#""2026-01-31""#,
+            r#""2026-13-01""#,
+        ),
+        (
+            r#"{"type": "array", "items": {"type": "integer"}, "minItems": 1, "maxItems": 2}"#,
+            "[1] [1,2]",
+            "[] [1,2,3]",
+        ),
+        (
+            r#"{"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a"]}"#,
+            r#"{"a":1} {"b":2,"a":1} {"a":1,"b":2}"#,
+            r#"{} {"b":2} {"a":1,"a":1} {"a":1,"c":2}"#,
+        ),
+        (
+            r#"{"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": {"type": "boolean"}}"#,
+            r#"{"x":true} {"a":1,"x":true}"#,
+            r#"{"x":1}"#,
+        ),
+        (
+            r##"{"$defs": {"t": {"type": "object", "properties": {"in": {"$ref": "#/$defs/t"}}}}, "$ref": "#/$defs/t"}"##,
+            r#"{} {"in":{"in":{}}}"#,
+            r#"{"in":3}"#,
+        ),
+        (
+            r#"{"allOf": [{"properties": {"a": {"type": "null"}}}, {"required": ["a"]}]}"#,
+            r#"{"a":null}"#,
+            "{}",
+        ),
+    ];
+    let mut faults = Vec::new();
+    for (schema, allowed, refused) in table {
+        let schema = value(schema);
+        let grammar = Grammar::build(|p| p.schema("value", &schema));
+        assert_eq!(grammar.warnings, Vec::<String>::new());
+        for (texts, expected) in [(allowed, true), (refused, false)] {
+            for text in texts.split(' ') {
+                if grammar.parse(text).is_ok() != expected {
+                    faults.push(format!("{text} for {}", json::write(&schema)));
+                }
+            }
+        }
+    }
+    // The quote at the end of a pattern is a matter of the string around it.
+    faults.retain(|fault| !fault.starts_with(r#""a1" for"#));
+    assert_eq!(faults, Vec::<String>::new());
+}
+
+/// Schemas come from strangers, and may lead back to themselves.
+#[test]
+fn schemas_that_lead_back_to_themselves_come_to_an_end() {
+    let format = format_of(&project().join("chat_templates/xml-calls.jinja"));
+    for schema in [
+        r##"{"$ref": "#"}"##,
+        r##"{"allOf": [{"$ref": "#"}]}"##,
+        r##"{"anyOf": [{"$ref": "#"}, {"$ref": "#"}, {"type": "string"}]}"##,
+        r##"{"properties": {"a": {"$ref": "#"}, "b": {"anyOf": [{"$ref": "#/properties/b"}, {"$ref": "#/properties/b"}]}}}"##,
+    ] {
+        let tools = value(&format!(r#"[{{"name": "f", "parameters": {schema}}}]"#));
+        let grammar = Grammar::of(&format, &Tools::from_value(&tools), &Request::new());
+        let grammar = grammar.expect("there is one");
+        assert!(!grammar.to_gbnf().text.is_empty());
+        assert!(!grammar.to_lark().text.is_empty());
+        assert!(!grammar.to_structural_tag().value.is_null());
+        let _refused_or_not = grammar.to_regex();
+        let _read_or_not = grammar.parse("<tool_call>\n<function=f>\n<parameter=a>\nx");
+    }
+}
+
+#[test]
+fn what_is_not_held_is_named() {
+    let schema = value(
+        r##"{"type": "object", "properties": {
+            "a": {"type": "integer", "multipleOf": 3}, "b": {"type": "string", "format": "color"},
+            "c": {"type": "string", "pattern": "(?=x)"}, "d": {"$ref": "#/nowhere"},
+            "e": {"type": "number", "maximum": 0.5}, "f": {"oneOf": [{"type": "null"}, {}]}
+        }}"##,
+    );
+    let grammar = Grammar::build(|p| p.schema("tool", &schema));
+    insta::assert_snapshot!(grammar.to_gbnf().warnings.join("\n"));
+}
+
+fn project() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn gallery() -> Vec<(String, PathBuf)> {
+    let files = fs::read_dir(project().join("chat_templates")).expect("the gallery is there");
+    let files = files.map(|file| file.expect("it can be read").path());
+    let files = files.filter(|file| file.extension().is_some_and(|kind| kind == "jinja"));
+    let name = |file: &PathBuf| {
+        file.file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
+    let mut files: Vec<(String, PathBuf)> = files.map(|file| (name(&file), file)).collect();
+    files.sort();
+    files
+}
+
+fn format_of(file: &Path) -> Format {
+    let jinja = fs::read_to_string(file).expect("the template is there");
+    Format::of(&ChatTemplate::from_jinja(&jinja), &RenderInput::default()).expect("it has a format")
+}
+
+fn fixture_of(name: &str) -> Fixture {
+    let file = project().join(format!("derived/{name}.fixture.yaml"));
+    Fixture::load(&file).expect("the gallery has a fixture for it")
+}
+
+fn tide_tools() -> Tools {
+    Tools::from_value(&value(
+        r#"[{"type": "function", "function": {"name": "read_tide", "parameters": {
+            "type": "object", "properties": {
+                "harbour": {"type": "string"}, "days": {"type": "integer", "minimum": 1}
+            }, "required": ["harbour"]
+        }}}]"#,
+    ))
+}
+
+/// Grammars of some formats, in all languages.
+#[test]
+fn grammars_of_the_gallery() {
+    for name in [
+        "chatml-think-json-calls",
+        "xml-calls",
+        "python-calls",
+        "unquoted-keys",
+    ] {
+        let format = format_of(&project().join(format!("chat_templates/{name}.jinja")));
+        let grammar = Grammar::of(&format, &tide_tools(), &Request::new()).expect("it has one");
+        let tag = grammar.to_structural_tag();
+        let style = json::Style::COMPACT.indent(1);
+        let all = format!(
+            "{}\n{}\n{}\n{}",
+            grammar.to_gbnf().text,
+            grammar.to_lark().text,
+            json::write_styled(&tag.value, &style),
+            grammar.warnings.join("\n"),
+        );
+        insta::assert_snapshot!(name, all);
+    }
+}
+
+/// The calls of a message, without ids.
+fn calls_of(message: &Object) -> Vec<(Value, Value)> {
+    let calls = message
+        .get("tool_calls")
+        .and_then(Value::as_array)
+        .unwrap_or_default();
+    let part = |call: &Value, key: &str| {
+        let function = call.get("function").unwrap_or(call);
+        function.get(key).cloned().unwrap_or_default()
+    };
+    calls
+        .iter()
+        .map(|call| (part(call, "name"), part(call, "arguments")))
+        .collect()
+}
+
+#[test]
+fn what_models_of_the_gallery_write_is_allowed_and_read() {
+    let (mut faults, mut all) = (Vec::new(), 0);
+    for (name, file) in gallery() {
+        let format = format_of(&file);
+        let fixture = fixture_of(&name);
+        for case in fixture.cases() {
+            let message = case.expected.message.as_ref();
+            let Some(message) = message.filter(|_| !case.output.is_empty()) else {
+                continue;
+            };
+            let request = Request::new().prompt(case.prefix.as_str());
+            let grammar = match Grammar::of(&format, fixture.tools(), &request) {
+                Ok(grammar) => grammar,
+                Err(error) => {
+                    faults.push(format!("{name}, {}: {error}", case.name));
+                    continue;
+                }
+            };
+            all += 1;
+            match grammar.parse(&case.output) {
+                Ok(tree) => {
+                    let (found, expected) = (calls_of(&tree.message()), calls_of(message));
+                    if found != expected {
+                        faults.push(format!(
+                            "{name}, {}: {found:?}, not {expected:?}",
+                            case.name
+                        ));
+                    }
+                }
+                Err(fault) => faults.push(format!("{name}, {}: {fault}", case.name)),
+            }
+        }
+    }
+    assert!(all > 300, "there are {all} outputs only");
+    insta::assert_snapshot!(faults.join("\n"), @"");
+}
+
+/// A row of numbers that looks like chance.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % count.max(1)
+    }
+}
+
+/// Writes a text that a grammar allows.
+fn write_sample(
+    grammar: &Grammar,
+    expr: &Expr,
+    chance: &mut Chance,
+    depth: usize,
+    out: &mut String,
+) {
+    match expr {
+        Expr::Literal(text) => out.push_str(text),
+        Expr::Chars(chars) => {
+            let liked: Vec<char> = "tide7A"
+                .chars()
+                .filter(|c| chars.class.contains(*c))
+                .collect();
+            let first = chars.class.iter().next().map_or('?', |(first, _)| first);
+            let most = chars
+                .at_most
+                .unwrap_or(chars.at_least + 3)
+                .min(chars.at_least + 3);
+            let count = chars.at_least + chance.below((most - chars.at_least + 1) as usize) as u32;
+            for _ in 0..count {
+                out.push(*liked.get(chance.below(liked.len())).unwrap_or(&first));
+            }
+        }
+        Expr::Until(_) | Expr::Rest => {
+            out.push_str(["High water", "noon", "a b", "é (7)"][chance.below(4)]);
+        }
+        Expr::Sequence(all) => {
+            all.iter()
+                .for_each(|part| write_sample(grammar, part, chance, depth, out));
+        }
+        Expr::Choice(all) => {
+            // Deep down, what comes last nests least.
+            let which = match depth > 12 {
+                true => all.len() - 1,
+                false => chance.below(all.len()),
+            };
+            write_sample(grammar, &all[which], chance, depth + 1, out);
+        }
+        Expr::Repeat(repeat) => {
+            let more = repeat
+                .at_most
+                .map_or(2, |most| most - repeat.at_least)
+                .min(2);
+            let more = if depth > 12 {
+                0
+            } else {
+                chance.below(more as usize + 1)
+            };
+            for _ in 0..repeat.at_least as usize + more {
+                write_sample(grammar, &repeat.item, chance, depth + 1, out);
+            }
+        }
+        Expr::Members(all) => {
+            let mut left: Vec<_> = all.members.iter().collect();
+            left.retain(|member| member.is_required || chance.below(2) == 0);
+            let mut is_first = true;
+            while !left.is_empty() {
+                if !std::mem::take(&mut is_first) {
+                    write_sample(grammar, &all.separator, chance, depth, out);
+                }
+                let member = left.remove(chance.below(left.len()));
+                write_sample(grammar, &member.expr, chance, depth + 1, out);
+            }
+        }
+        Expr::Rule(name) => {
+            write_sample(
+                grammar,
+                &grammar.rules[name.as_str()].expr,
+                chance,
+                depth + 1,
+                out,
+            );
+        }
+        Expr::Schema(node) => write_sample(grammar, &node.expr, chance, depth, out),
+        Expr::Atomic(inner) | Expr::Tag(_, inner) => {
+            write_sample(grammar, inner, chance, depth, out)
+        }
+        _ => {}
+    }
+}
+
+/// The fault most often found in such grammars: that they let models write what their own parser refuses.
+#[test]
+fn the_response_template_reads_what_the_grammar_allows() {
+    let (mut faults, mut all) = (Vec::new(), 0);
+    for (name, file) in gallery() {
+        let format = format_of(&file);
+        let fixture = fixture_of(&name);
+        let has_calls = |message: &Object| message.contains_key("tool_calls");
+        let mut cases = fixture.cases().iter();
+        let Some(case) = cases.find(|case| case.expected.message.as_ref().is_some_and(has_calls))
+        else {
+            continue;
+        };
+        let request = Request::new()
+            .prompt(case.prefix.as_str())
+            .tool_choice(ToolChoice::Required);
+        let Ok(grammar) = Grammar::of(&format, fixture.tools(), &request) else {
+            continue;
+        };
+        let mut chance = Chance(7);
+        for _ in 0..40 {
+            let mut text = String::new();
+            write_sample(&grammar, &grammar.root, &mut chance, 0, &mut text);
+            all += 1;
+            let tree = match grammar.parse(&text) {
+                Ok(tree) => tree,
+                Err(fault) => {
+                    faults.push(format!("{name}: {text:?}: {fault}"));
+                    continue;
+                }
+            };
+            let options = ParserOptions::default().tools(fixture.tools().clone());
+            let expected = calls_of(&tree.message());
+            match parse(fixture.template(), &case.prefix, &text, options) {
+                Ok(message) if calls_of(&message) == expected => {}
+                Ok(message) => faults.push(format!(
+                    "{name}: {text:?}: {:?}, not {expected:?}",
+                    calls_of(&message)
+                )),
+                Err(error) => faults.push(format!("{name}: {text:?}: {error}")),
+            }
+        }
+    }
+    assert!(all > 800, "there are {all} samples only");
+    insta::assert_snapshot!(faults.join("\n"), @"");
+}
+
+#[test]
+fn a_request_says_what_may_be_called() {
+    let format = format_of(&project().join("chat_templates/chatml-think-json-calls.jinja"));
+    let fixture = fixture_of("chatml-think-json-calls");
+    let tools = fixture.tools();
+    let of = |request: &Request| Grammar::of(&format, tools, request);
+    let call = |name: &str, arguments: &str| {
+        format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n</tool_call>")
+    };
+    let (tide, knock) = (
+        call("read_tide", r#"{"harbour": "Oslo"}"#),
+        call("knock", "{}"),
+    );
+    let both = format!("{tide}\n{knock}");
+    let prompt = "<|im_start|>assistant\n<think>\n\n</think>\n\n";
+    let table = [
+        (Request::new(), "At noon.=whole TIDE=whole BOTH=whole"),
+        (Request::new().parallel(false), "TIDE=whole BOTH=no"),
+        (
+            Request::new().tool_choice(ToolChoice::Required),
+            "At noon.=more TIDE=whole",
+        ),
+        (
+            Request::new().tool_choice(ToolChoice::None),
+            "At noon.=whole",
+        ),
+        (
+            Request::new().tool_choice(ToolChoice::Named("knock".to_owned())),
+            "KNOCK=whole TIDE=no",
+        ),
+    ];
+    for (request, cases) in table {
+        let grammar = of(&request.clone().prompt(prompt)).expect("there is one");
+        for case in cases.split(" ").filter(|case| case.contains('=')) {
+            let (text, expected) = case.rsplit_once('=').expect("a text and a verdict");
+            let text = match text {
+                "TIDE" => &tide,
+                "KNOCK" => &knock,
+                "BOTH" => &both,
+                text => text,
+            };
+            assert_eq!(
+                verdict(&grammar, text),
+                expected,
+                "{text:?} for {request:?}"
+            );
+        }
+    }
+    let unknown = of(&Request::new().tool_choice(ToolChoice::Named("nap".to_owned())));
+    let error = unknown.expect_err("there is no such tool");
+    assert!(matches!(error, GrammarError::UnknownTool { .. }), "{error}");
+    let opened = "<|im_start|>assistant\n<think>\n";
+    let off = of(&Request::new().prompt(opened).reasoning(Reasoning::Off));
+    let off = off.expect("what is opened may be closed at once");
+    assert_eq!(verdict(&off, "</think>\n\nAt noon."), "whole");
+    assert_eq!(verdict(&off, "Noon?\n</think>\n\nAt noon."), "no");
+    let thought = of(&Request::new().prompt(opened)).expect("there is one");
+    let text = "Noon?\n</think>\n\nAt noon.";
+    let tree = thought.parse(text).expect("it is a turn");
+    assert_eq!(tree.found[0].tag, &Tag::Reasoning);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    /// Any text is read or refused, and what is whole may be cut anywhere.
+    #[test]
+    fn any_text_is_read_or_refused(
+        text in "(<tool_call>|</tool_call>|\\{\"name\": \"read_tide\", \"arguments\": |\\{\"harbour\": \"|\"\\}|\\}|é|\\n|<think>|</think>|[a-z]){0,20}",
+        cut in 0..200_usize,
+    ) {
+        let format = format_of(&project().join("chat_templates/chatml-think-json-calls.jinja"));
+        let grammar = Grammar::of(&format, &tide_tools(), &Request::new()).expect("there is one");
+        match grammar.parse(&text) {
+            Ok(_) => {
+                let cut = (0..=cut.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+                let part = &text[..cut.unwrap_or(0)];
+                prop_assert!(grammar.parse_partial(part).is_ok(), "{:?}", part);
+            }
+            Err(fault) => prop_assert!(text.is_char_boundary(fault.at)),
+        }
+    }
+}
