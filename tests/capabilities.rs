@@ -220,7 +220,7 @@ fn whether_texts_are_kept_is_told_with_the_smallest_conversation_in_which_they_a
                 Follower::Tool,
                 departs(
                     "user assistant tool",
-                    "<think>Thought1</think><call>lookup {\"key\""
+                    "<think>Thought1</think><call>lookup {\"ke"
                 )
             ),
         ]
