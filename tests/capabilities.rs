@@ -1,7 +1,7 @@
 //! What chat templates are found to do.
 #![cfg(feature = "chat-template")]
 
-use unjinja::analysis::{Capabilities, Outcome, Thinking, Topic};
+use unjinja::analysis::{Capabilities, Follower, Outcome, Thinking, Topic};
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::json;
 
@@ -191,6 +191,48 @@ fn the_tag_for_training_is_told() {
 }
 
 #[test]
+fn whether_texts_are_kept_is_told_with_the_smallest_conversation_in_which_they_are_not() {
+    let roles = |template: &str| -> Vec<(Follower, Option<(String, String)>)> {
+        let kept = ask(template).prefix_kept.into_iter();
+        let kept = kept.map(|kept| {
+            let departure = kept.counterexample.map(|departure| {
+                let messages = departure.messages.as_array().unwrap_or_default().to_vec();
+                let roles = messages
+                    .iter()
+                    .filter_map(|message| message.get("role")?.as_str());
+                let roles: Vec<&str> = roles.collect();
+                (roles.join(" "), departure.before)
+            });
+            (kept.follower, departure)
+        });
+        kept.collect()
+    };
+    let departs = |roles: &str, before: &str| Some((roles.to_owned(), before.to_owned()));
+    // Only the last turn has its thoughts.
+    assert_eq!(
+        roles(MARKED),
+        [
+            (
+                Follower::User,
+                departs("user assistant user", "<think>Thought1</think>Answer1<end>")
+            ),
+            (
+                Follower::Tool,
+                departs(
+                    "user assistant tool",
+                    "<think>Thought1</think><call>lookup {\"ke"
+                )
+            ),
+        ]
+    );
+    assert_eq!(roles(STRICT), [(Follower::User, None)]);
+    assert_eq!(
+        roles(MERGED),
+        [(Follower::User, None), (Follower::Tool, None)]
+    );
+}
+
+#[test]
 fn programs_get_all_of_it() {
     let answer = ask(STRICT).to_value();
     for (pointer, expected) in [
@@ -203,6 +245,7 @@ fn programs_get_all_of_it() {
         ("/marks_generation", "false"),
         ("/generation_prompt/text", r#""""#),
         ("/variables", "{}"),
+        ("/prefix_kept/user/kept", "true"),
     ] {
         let found = answer.pointer(pointer).map(json::write);
         assert_eq!(found.as_deref(), Some(expected), "{pointer}");

@@ -1205,6 +1205,8 @@ mod capabilities {
         {% generation %}            no
         generation prompt           "<|assistant|>\n<think>\n"
         thinking in the prompt      opened
+        text kept before a user     no         user, assistant with reasoning, user: "<think>\nThought1\n</think>\n\nAnswer1<|end|" becomes "Answer1<|end|>\n<|user|>\nQuestion2<|end|>"
+        text kept before a result   yes
         variable enable_thinking    switches   true: "<|end|>\n<|assistant|>\n<think>\n", false: "<|end|>\n<|assistant|>\n<think>\n\n</think>\n\n"
         exit 0
         "#);
@@ -1226,6 +1228,8 @@ mod capabilities {
         {% generation %}            yes
         generation prompt           "<~model~>"
         thinking in the prompt      left to the model
+        text kept before a user     no         user, assistant with reasoning, user: "<muse>Thought1</muse>Answer1<~done~>\n" becomes "Answer1<~done~>\n<~user~>Question2<~done~"
+        text kept before a result   no         user, assistant with reasoning and a call, tool: "<muse>Thought1</muse><use>\n{\"name\": \"loo" becomes "<use>\n{\"name\": \"lookup\", \"arguments\": {\""
         exit 0
         "#);
     }
@@ -1294,6 +1298,34 @@ mod capabilities {
           "generation_prompt": {
             "text": "<|assistant|>\n<think>\n",
             "thinking": "opened"
+          },
+          "prefix_kept": {
+            "user": {
+              "kept": false,
+              "counterexample": {
+                "messages": [
+                  {
+                    "role": "user",
+                    "content": "Question0"
+                  },
+                  {
+                    "role": "assistant",
+                    "content": "Answer1",
+                    "reasoning_content": "Thought1"
+                  },
+                  {
+                    "role": "user",
+                    "content": "Question2"
+                  }
+                ],
+                "before": "<think>\nThought1\n</think>\n\nAnswer1<|end|",
+                "after": "Answer1<|end|>\n<|user|>\nQuestion2<|end|>"
+              }
+            },
+            "tool": {
+              "kept": true,
+              "counterexample": null
+            }
           }
         }
         exit 0
@@ -1354,6 +1386,66 @@ mod capabilities {
           "generation_prompt": {
             "text": "<~model~>",
             "thinking": "left to the model"
+          },
+          "prefix_kept": {
+            "user": {
+              "kept": false,
+              "counterexample": {
+                "messages": [
+                  {
+                    "role": "user",
+                    "content": "Question0"
+                  },
+                  {
+                    "role": "assistant",
+                    "content": "Answer1",
+                    "reasoning_content": "Thought1"
+                  },
+                  {
+                    "role": "user",
+                    "content": "Question2"
+                  }
+                ],
+                "before": "<muse>Thought1</muse>Answer1<~done~>\n",
+                "after": "Answer1<~done~>\n<~user~>Question2<~done~"
+              }
+            },
+            "tool": {
+              "kept": false,
+              "counterexample": {
+                "messages": [
+                  {
+                    "role": "user",
+                    "content": "Question0"
+                  },
+                  {
+                    "role": "assistant",
+                    "content": "",
+                    "reasoning_content": "Thought1",
+                    "tool_calls": [
+                      {
+                        "id": "call_1",
+                        "type": "function",
+                        "function": {
+                          "name": "lookup",
+                          "arguments": {
+                            "key": "Value1"
+                          }
+                        }
+                      }
+                    ]
+                  },
+                  {
+                    "role": "tool",
+                    "content": "Result2",
+                    "tool_call_id": "call_1",
+                    "name": "lookup"
+                  }
+                ],
+                "before": "<muse>Thought1</muse><use>\n{\"name\": \"loo",
+                "after": "<use>\n{\"name\": \"lookup\", \"arguments\": {\""
+              }
+            }
           }
         }
         exit 0

@@ -71,8 +71,8 @@ fn begins_but_for_blanks(beginning: &str, text: &str) -> Option<usize> {
         end = at + c.len_utf8();
     }
     let blank = &beginning[beginning.trim_end().len()..];
-    let shared = common_prefix(blank, &text[end..]);
-    Some(end + shared)
+    // What stands at the end tells whether a marker ends there.
+    text[end..].starts_with(blank).then_some(end + blank.len())
 }
 
 impl Borders<'_> {

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use crate::analysis::analyze;
 use crate::analysis::conversations::{ProbeConversation, conversations, in_parts};
@@ -118,6 +119,22 @@ impl fmt::Display for Unmasked {
     }
 }
 
+/// How long all that is rendered for a marking may take. Ordinary templates take a tenth of a second.
+const MAX_TIME: Duration = Duration::from_secs(20);
+
+/// When a marking is given up.
+#[derive(Clone, Copy)]
+struct Patience(Instant);
+
+impl Patience {
+    fn check(self) -> Result<(), String> {
+        match self.0.elapsed() > MAX_TIME {
+            true => Err("to render conversations takes too long".to_owned()),
+            false => Ok(()),
+        }
+    }
+}
+
 /// Among so many loops around what is written for all roles, the one over the messages is looked for.
 const MAX_LOOPS: usize = 3;
 
@@ -158,8 +175,11 @@ impl Marking {
         }
         let analysis = analyze(template, &prepared, base, &[])?;
         let renderer = prepared.renderer()?;
-        let probes = probes(&renderer, conversations(&analysis.prober));
-        let (outline, traces) = traced(&template.jinja, &probes).map_err(MaskError::Untaggable)?;
+        let patience = Patience(Instant::now());
+        let probes = probes(&renderer, conversations(&analysis.prober), patience);
+        let probes = probes.map_err(MaskError::Untaggable)?;
+        let traced = traced(&template.jinja, &probes, patience);
+        let (outline, traces) = traced.map_err(MaskError::Untaggable)?;
         let questions = probes
             .iter()
             .map(|probe| probe.conversation.before(1, false));
@@ -178,9 +198,11 @@ impl Marking {
         };
         let look = |kinds: &[Kind]| -> Vec<Option<Vec<Turn>>> {
             let looked_at = probes.iter().zip(&traces);
-            let turns = looked_at.map(|(probe, trace)| match kinds.contains(&probe.kind) {
-                true => borders.turns(&probe.conversation, trace),
-                false => None,
+            let turns = looked_at.map(|(probe, trace)| {
+                match kinds.contains(&probe.kind) && patience.check().is_ok() {
+                    true => borders.turns(&probe.conversation, trace),
+                    false => None,
+                }
             });
             turns.collect()
         };
@@ -203,7 +225,7 @@ impl Marking {
         for never_empty in [false, true] {
             for which in 0..MAX_LOOPS {
                 let tried = tagged(&outline, &labels, which, never_empty)
-                    .and_then(|tagged| Ok((proof(&tagged, &probes, &known)?, tagged)));
+                    .and_then(|tagged| Ok((proof(&tagged, &probes, &known, patience)?, tagged)));
                 match tried {
                     // Around nothing, there need be no tags.
                     Ok(((_, true), _)) if !never_empty => break,
@@ -282,9 +304,14 @@ struct Probed {
 }
 
 /// Renders conversations; also with content as parts, where that makes the same text.
-fn probes(renderer: &Renderer<'_>, conversations: Vec<ProbeConversation>) -> Vec<Probed> {
+fn probes(
+    renderer: &Renderer<'_>,
+    conversations: Vec<ProbeConversation>,
+    patience: Patience,
+) -> Result<Vec<Probed>, String> {
     let mut probes = Vec::new();
     for conversation in conversations {
+        patience.check()?;
         let Ok(Rendering { text, .. }) = renderer.render(&conversation.input) else {
             continue;
         };
@@ -308,11 +335,15 @@ fn probes(renderer: &Renderer<'_>, conversations: Vec<ProbeConversation>) -> Vec
             text,
         });
     }
-    probes
+    Ok(probes)
 }
 
 /// Finds out what wrote each of the texts. Expressions are cut at their operators if that makes no difference.
-fn traced(jinja: &str, probes: &[Probed]) -> Result<(Outline, Vec<Trace>), String> {
+fn traced(
+    jinja: &str,
+    probes: &[Probed],
+    patience: Patience,
+) -> Result<(Outline, Vec<Trace>), String> {
     for joins in [true, false] {
         let outline = Outline::of(jinja, joins)?;
         let noting = prepare(&outline);
@@ -320,6 +351,7 @@ fn traced(jinja: &str, probes: &[Probed]) -> Result<(Outline, Vec<Trace>), Strin
             continue;
         };
         let traces = probes.iter().map_while(|probe| {
+            patience.check().ok()?;
             let trace = trace(&renderer, &probe.conversation.input).ok()?;
             (trace.text == probe.text).then_some(trace)
         });
@@ -328,6 +360,7 @@ fn traced(jinja: &str, probes: &[Probed]) -> Result<(Outline, Vec<Trace>), Strin
             return Ok((outline, traces));
         }
     }
+    patience.check()?;
     Err("it can't be followed what of the template writes what".to_owned())
 }
 
@@ -336,6 +369,7 @@ fn proof(
     tagged: &str,
     probes: &[Probed],
     known: &[Option<Vec<Turn>>],
+    patience: Patience,
 ) -> Result<(MarkingProof, bool), String> {
     let prepared = ChatTemplate::from_jinja(tagged).prepare();
     let renderer = prepared.renderer().map_err(|error| error.to_string())?;
@@ -343,6 +377,7 @@ fn proof(
     let mut differs = None;
     let mut encloses_nothing = false;
     for (probe, turns) in probes.iter().zip(known) {
+        patience.check()?;
         let rendering = renderer.render(&probe.conversation.input);
         let rendering = rendering.map_err(|error| error.to_string())?;
         if rendering.text != probe.text {

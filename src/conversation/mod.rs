@@ -33,7 +33,7 @@
 //!
 //! # Masks
 //!
-//! A [`Marking`] knows it of one chat template. It [masks](Marking::mask) conversations, and has the template
+//! A [`Marking`] knows where one chat template writes that. It [masks](Marking::mask) conversations, and has the template
 //! [with tags](Marking::tagged) that tell others.
 //!
 //! ```
