@@ -1,8 +1,9 @@
 //! What is derived from small chat templates that have one trait each, and what it makes of texts.
 #![cfg(feature = "chat-template")]
 
+use unjinja::analysis::Certainty;
 use unjinja::chat_template::ChatTemplate;
-use unjinja::derive::{DeriveOptions, derive};
+use unjinja::derive::{Derivation, DeriveOptions, ModelOutput, derive};
 use unjinja::{ParserOptions, ResponseTemplate, Value, json, parse};
 
 /// Each turn has a header and an end; what the assistant's consists of is given.
@@ -65,5 +66,138 @@ fn a_name_may_be_a_part_of_a_string() {
         );
         let message = message(&assistant, &format!("{output}<turn:end>"));
         assert_eq!(message, json::read(expected).unwrap(), "{output}");
+    }
+}
+
+/// What is derived for a chat template that knows nothing but texts, given outputs of its model.
+fn derived_with(outputs: &[&str]) -> Derivation {
+    let outputs = outputs.iter().map(|line| {
+        let value = json::read(line).expect("the line is JSON");
+        ModelOutput::from_value(&value).expect("the line is an output")
+    });
+    let options = DeriveOptions::default().outputs(outputs.collect());
+    derive(&chat_template("{{- m.content }}"), &options).expect("a template is derived")
+}
+
+#[test]
+fn what_is_never_rendered_is_found_in_outputs() {
+    let call = |content: &str, arguments: &str| {
+        format!(
+            r#"{{"role": "assistant"{content}, "tool_calls": [{{"type": "function",
+                "function": {{"name": "see", "arguments": {arguments}}}}}]}}"#
+        )
+    };
+    let word = r#"{"word": "ebb"}"#;
+    for (outputs, text, expected) in [
+        // An array behind a marker, without the message it means.
+        (
+            &[
+                r#"{"output": "<|do|>[{\"name\": \"look\", \"arguments\": {\"n\": 1}}]<|/do|><turn:end>\n"}"#,
+            ][..],
+            r#"So.<|do|>[{"name": "see", "arguments": {"word": "ebb"}}]<|/do|><turn:end>"#,
+            call(r#", "content": "So.""#, word),
+        ),
+        // A name before the arguments.
+        (
+            &[r#"{"output": "I look.[DO]look[WITH]{\"n\": 1}<turn:end>\n"}"#],
+            r#"[DO]see[WITH]{"word": "ebb"}<turn:end>"#,
+            call("", word),
+        ),
+        // What does not look like a call is known by its message.
+        (
+            &[
+                r#"{"output": "<do:look><k>place</k><v>here</v></do:look><turn:end>\n", "message": {"tool_calls":
+                [{"function": {"name": "look", "arguments": {"place": "here"}}}]}}"#,
+            ],
+            "<do:see><k>word</k><v>ebb</v></do:see><turn:end>",
+            call("", word),
+        ),
+        (
+            &[r#"{"output": "<think>Hm.</think>Yes.<turn:end>\n"}"#],
+            "<think>So.</think>No.<turn:end>",
+            r#"{"role": "assistant", "thinking": "So.", "content": "No."}"#.to_owned(),
+        ),
+        // Markers without a name that says so, and a thought that is known.
+        (
+            &[
+                r#"{"output": "<|a|>Hm.<|b|>Yes.<turn:end>\n", "message": {"reasoning": "Hm.", "content": "Yes."}}"#,
+            ],
+            "<|a|>So.<|b|>No.<turn:end>",
+            r#"{"role": "assistant", "thinking": "So.", "content": "No."}"#.to_owned(),
+        ),
+    ] {
+        let derivation = derived_with(outputs);
+        let rows = derivation.outputs.iter();
+        let differences: Vec<&str> = rows.filter_map(|row| row.difference.as_deref()).collect();
+        assert!(differences.is_empty(), "{outputs:?}: {differences:?}");
+        let message = parse(
+            &derivation.template,
+            "<turn:bot>",
+            text,
+            ParserOptions::default(),
+        );
+        let message = Value::from(message.expect("it is read"));
+        assert_eq!(
+            message,
+            json::read(&expected).expect("a message"),
+            "{outputs:?}"
+        );
+        let statements = derivation.findings.statements();
+        let mut certainties = statements.iter().map(|statement| statement.certainty);
+        assert!(
+            certainties.any(|certainty| certainty == Certainty::Observed),
+            "{outputs:?}"
+        );
+    }
+}
+
+#[test]
+fn an_example_of_a_call_in_an_answer_is_no_evidence_of_calls() {
+    let output = r#"{"output": "Write {\"name\": \"look\", \"arguments\": {}} so.<turn:end>\n"}"#;
+    let derivation = derived_with(&[output]);
+    assert!(derivation.findings.calls.is_none());
+    assert!(derivation.is_whole());
+}
+
+#[test]
+fn outputs_that_are_misread_leave_nothing_whole() {
+    let otherwise = r#"{"output": "Yes.<turn:end>\n", "message": {"content": "No."}}"#;
+    let derivation = derived_with(&[otherwise]);
+    assert!(!derivation.is_whole());
+    let difference = derivation.outputs[0].difference.as_deref();
+    assert_eq!(difference, Some(r#"content is "Yes.", not "No.""#));
+    // Where no message is given, what is known of the format must not be left in one.
+    let known = r#"{"output": "<|a|>Hm.<|b|>Yes.<turn:end>\n", "message": {"thinking": "Hm.", "content": "Yes."}}"#;
+    let twice = r#"{"output": "<|a|>Hm. <|a|>So.<|b|>Yes.<turn:end>\n"}"#;
+    let difference = &derived_with(&[known, twice]).outputs[1].difference;
+    assert_eq!(
+        difference.as_deref(),
+        Some(r#""<|a|>" is left in thinking"#)
+    );
+}
+
+#[test]
+fn lines_that_are_no_outputs_are_refused_with_the_reason() {
+    for (line, expected) in [
+        (
+            "{}",
+            "there is no `output`: write the text of the model under it",
+        ),
+        (r#"{"output": 1}"#, "`output` is a number, not a text"),
+        (
+            r#"{"text": "", "message": []}"#,
+            "`message` is an array, not an object",
+        ),
+        (
+            r#"{"text": "", "prefix": {}}"#,
+            "`prefix` is an object, not a text",
+        ),
+    ] {
+        let value = json::read(line).expect("the line is JSON");
+        assert_eq!(
+            ModelOutput::from_value(&value),
+            Err(expected.to_owned()),
+            "{line}"
+        );
     }
 }

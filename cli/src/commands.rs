@@ -13,9 +13,11 @@ mod input;
 mod jsonl;
 mod lint;
 mod man;
+mod mask;
 mod new;
 mod output;
 mod parse;
+mod read;
 mod render;
 mod report;
 mod schema;
@@ -67,6 +69,8 @@ enum Command {
     Grammar(grammar::Args),
     Tui(tui::Args),
     Render(render::Args),
+    Read(read::Args),
+    Mask(mask::Args),
     Caps(caps::Args),
     Schema(schema::Args),
     Completions(completions::Args),
@@ -150,6 +154,8 @@ pub fn main() -> ExitCode {
         Command::Grammar(args) => grammar::run(&args),
         Command::Tui(args) => tui::run(&args),
         Command::Render(args) => render::run(&args),
+        Command::Read(args) => read::run(&args),
+        Command::Mask(args) => mask::run(&args),
         Command::Caps(args) => caps::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),

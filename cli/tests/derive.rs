@@ -106,7 +106,7 @@ fn the_template_is_printed_and_the_report_beside_it() {
       calls      each a JSON object: name under `name`, arguments under `arguments`
                  a call is `<call>{…}</call>`
                  several calls a turn
-      proof      18 of 18 renderings recovered, 18 drafts tried
+      proof      18 of 18 renderings recovered, 9 drafts tried
       damaged    64 of 64 damaged texts recovered
     exit 0
     "#);
@@ -234,7 +234,7 @@ fn what_can_not_be_recovered_is_reported() {
       calls      each a JSON object: name under `name`, arguments under `arguments`
                  a call is `<call>{…}</call>`
                  several calls a turn
-      proof      15 of 18 renderings recovered, 18 drafts tried
+      proof      15 of 18 renderings recovered, 9 drafts tried
                  not expressible: a text and a call: thinking is "One moment, I look it up.", not ""
                    the prompt ends  "<user>zq011question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\"harbour\": \"Brest\", \"scale\": \"metres\"}}</call><end>"
@@ -242,6 +242,7 @@ fn what_can_not_be_recovered_is_reported() {
                  not recovered: a thought, a text and a call: thinking is "One moment, I look it up.", not "They ask about the tide.\n\nA table would tell, so I look there."
                    the prompt ends  "<user>zq011question<end><assistant>"
                    the output is    "<think>They ask about the tide.\n\nA table would tell, so I look there.</think><think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\""…
+                   no other message was found that the chat template writes so
                  not expressible: a text and two calls: thinking is "One moment, I look it up.", not ""
                    the prompt ends  "<user>zq011question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"find_pages\", \"arguments\": {\"words\": \"spring tide\", \"most\": 3}}</call><call>{\"name\": \"read_tide\", \"argume"…
@@ -252,6 +253,57 @@ fn what_can_not_be_recovered_is_reported() {
                  1 of 2: a call within reasoning
                  2 of 3: a call's end missing before the next
     "#);
+}
+
+#[test]
+fn outputs_of_the_model_show_what_the_chat_template_does_not_write() {
+    let plain = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+        {% if add_generation_prompt %}<assistant>{% endif %}";
+    let folder = with_template("outputs", plain);
+    let lines = [
+        r#"{"output": "<call>{\"name\": \"look\", \"arguments\": {}}</call><end>"}"#,
+        "",
+        r#"{"output": "Yes.<end>", "message": {"content": "No."}}"#,
+    ];
+    fs::write(folder.join("outputs.jsonl"), lines.join("\n")).unwrap();
+    let outcome = unjinja(
+        &folder,
+        &["derive", "chat.jinja", "--outputs", "outputs.jsonl"],
+    );
+    assert_eq!(outcome.code, 1);
+    let lines = outcome.stderr.lines();
+    let about: Vec<&str> = lines
+        .filter(|line| {
+            ["calls  ", "outputs", "misread", "output is"]
+                .iter()
+                .any(|word| line.contains(word))
+        })
+        .collect();
+    assert_snapshot!(about.join("\n"), @r#"
+      calls      each a JSON object: name under `name`, arguments under `arguments`  (observed)
+      outputs    1 of 2 outputs of the model read
+                 misread: content is "Yes.", not "No."
+                   the output is    "Yes.<end>"
+    "#);
+
+    fs::write(folder.join("outputs.jsonl"), "{}").unwrap();
+    let refused = unjinja(
+        &folder,
+        &["derive", "chat.jinja", "--outputs", "outputs.jsonl"],
+    );
+    assert_eq!(refused.code, 2);
+    assert_snapshot!(refused.stderr, @"error: outputs.jsonl: line 1: there is no `output`: write the text of the model under it");
+
+    let several = [
+        "derive",
+        "chat.jinja",
+        "./chat.jinja",
+        "--outputs",
+        "outputs.jsonl",
+    ];
+    let refused = unjinja(&folder, &several);
+    assert_eq!(refused.code, 2);
+    assert_snapshot!(refused.stderr, @"error: `--outputs` holds what one model has written: derive for one source at a time");
 }
 
 /// A turn that ends with a token of the model.
@@ -488,7 +540,7 @@ fn the_report_is_json_for_programs() {
         .keys()
         .map(ToString::to_string)
         .collect();
-    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole missing_tokens findings proof refused damage drafts response_schema");
+    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole missing_tokens findings proof refused damage outputs drafts renderings trials response_schema");
     assert_eq!(
         report.pointer("/missing_tokens/0"),
         Some(&"eos_token".into())

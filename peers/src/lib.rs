@@ -1,1 +1,1 @@
-//! Benchmarks beside other parsers of what models write; see `benches/peers.rs`.
+//! Holds `cargo bench --bench peers` together; there is nothing to use.

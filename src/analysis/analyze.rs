@@ -3,6 +3,7 @@
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput};
 
 use super::call_probe::{CallProbe, probe_tools};
+use super::call_renderings::CallRenderings;
 use super::call_shape::CallShape;
 use super::calls::{self, CallSurroundings};
 use super::certainty::Certainty;
@@ -13,6 +14,7 @@ use super::findings_value::{calls_value, reasoning_value};
 use super::hints;
 use super::markers;
 use super::missing_tokens;
+use super::outputs::{self, ModelOutput};
 use super::reasoning::{self, ObservedReasoning};
 use super::sample_turns::SampleTurns;
 use super::turn::{self, TurnShape};
@@ -43,7 +45,7 @@ impl Findings {
     /// If the template is not valid, or does not even render a question of the user.
     pub fn of(template: &ChatTemplate, base: &RenderInput) -> Result<Findings, RenderError> {
         let prepared = template.prepare();
-        Ok(analyze(template, &prepared, base)?.findings)
+        Ok(analyze(template, &prepared, base, &[])?.findings)
     }
 
     /// The findings, and the renderings that show them.
@@ -56,7 +58,7 @@ impl Findings {
         base: &RenderInput,
     ) -> Result<(Findings, Vec<Evidence>), RenderError> {
         let prepared = template.prepare();
-        let analysis = analyze(template, &prepared, base)?;
+        let analysis = analyze(template, &prepared, base, &[])?;
         let evidence = evidence::collect(&analysis.prober, &analysis.findings);
         Ok((analysis.findings, evidence))
     }
@@ -71,11 +73,12 @@ pub(crate) struct Analysis<'t> {
     pub(crate) marked: Findings,
 }
 
-/// Finds out how a model writes its turn.
+/// Finds out how a model writes its turn. What is never rendered may be found in its outputs.
 pub(crate) fn analyze<'t>(
     template: &ChatTemplate,
     prepared: &'t PreparedTemplate,
     base: &RenderInput,
+    outputs: &[ModelOutput],
 ) -> Result<Analysis<'t>, RenderError> {
     let mut prober = TurnProber::new(template, prepared, base)?;
     let mut turns = SampleTurns::new(&prober);
@@ -88,7 +91,7 @@ pub(crate) fn analyze<'t>(
     prober.learn_markers(&turns.with_mixtures());
     let mut headers = TurnHeaders::of(&prober, &turns.all(), &turns.word);
     let observed = ObservedReasoning::of(&prober, &headers, &turns, renders_reasoning);
-    let reasoning = reasoning::find(&prober, template, &mut headers, &observed, &turns);
+    let reasoning = reasoning::find(&prober, template, &mut headers, &observed, &turns, outputs);
     // What holds a word of a probe has been misunderstood.
     let reasoning = reasoning.filter(|shape| !prober.leaks(&reasoning_value(shape)));
     let (mut content, after_content) =
@@ -111,7 +114,7 @@ pub(crate) fn analyze<'t>(
         reasoning_close: reasoning.as_ref().and_then(|shape| shape.close.as_deref()),
     };
     let call = turns.call.take();
-    let (calls, not_understood) = call_shape(&mut prober, template, call, &surroundings);
+    let (calls, not_understood) = call_shape(&mut prober, template, call, &surroundings, outputs);
     let calls = calls.map(|(shape, beside_calls)| {
         content.beside_calls = beside_calls;
         shape
@@ -148,14 +151,27 @@ fn call_shape(
     template: &ChatTemplate,
     call: Option<CallProbe>,
     surroundings: &CallSurroundings<'_>,
+    outputs: &[ModelOutput],
 ) -> (Option<(CallShape, Vec<String>)>, Option<String>) {
+    let understood = |prober: &TurnProber<'_>, renderings: Option<CallRenderings>| {
+        let found = calls::find(&renderings?, surroundings);
+        found.filter(|(shape, _)| !prober.leaks(&calls_value(shape)))
+    };
     let Some(call) = call else {
+        if let Some((shape, beside)) = understood(prober, outputs::calls(prober, outputs)) {
+            let observed = CallShape {
+                certainty: Certainty::Observed,
+                several: true,
+                ..shape
+            };
+            return (Some((observed, beside)), None);
+        }
         let tools = probe_tools(prober);
         let hinted = hints::calls(prober, tools, &template.jinja, &template.special_tokens);
         return (hinted.map(|shape| (shape, Vec::new())), None);
     };
-    let found = calls::find(prober, call, surroundings);
-    match found.filter(|(shape, _)| !prober.leaks(&calls_value(shape))) {
+    let renderings = CallRenderings::render(prober, surroundings.headers, call);
+    match understood(prober, renderings) {
         Some(found) => (Some(found), None),
         None => (
             None,

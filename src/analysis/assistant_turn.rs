@@ -1,5 +1,6 @@
 //! What the assistant says in a turn, as a message has it.
 
+use crate::json;
 use crate::value::{Object, Value};
 
 use super::probe::object;
@@ -44,6 +45,25 @@ impl AssistantTurn {
         self
     }
 
+    /// What a message says, with reasoning in the first of some fields that holds any. What is empty is
+    /// not said.
+    pub(crate) fn from_message(message: &Object, reasoning_fields: &[&str]) -> AssistantTurn {
+        let text = |key: &str| {
+            let text = message.get(key).and_then(Value::as_str).unwrap_or_default();
+            Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+        };
+        let calls = message.get("tool_calls").and_then(Value::as_array);
+        AssistantTurn {
+            reasoning: reasoning_fields.iter().find_map(|field| text(field)),
+            content: text("content"),
+            calls: calls
+                .unwrap_or_default()
+                .iter()
+                .map(ToolCall::from_value)
+                .collect(),
+        }
+    }
+
     /// The turn as a message, with the reasoning in a field of this name.
     pub(crate) fn to_message(&self, reasoning_field: &str) -> Object {
         let mut message = Object::new();
@@ -72,6 +92,27 @@ impl ToolCall {
         ToolCall {
             name: name.to_owned(),
             arguments: arguments.into_iter().collect(),
+        }
+    }
+
+    /// A call as it stands in a message.
+    fn from_value(call: &Value) -> ToolCall {
+        let function = call.get("function");
+        let name = function.and_then(|function| function.get("name")?.as_str());
+        let arguments = match function.and_then(|function| function.get("arguments")) {
+            Some(Value::Object(arguments)) => arguments.clone(),
+            // Some formats carry arguments as text.
+            Some(Value::String(text)) => {
+                let value = json::read(&text.to_string_lossy()).ok();
+                value
+                    .and_then(|value| value.as_object().cloned())
+                    .unwrap_or_default()
+            }
+            _ => Object::new(),
+        };
+        ToolCall {
+            name: name.unwrap_or_default().to_owned(),
+            arguments,
         }
     }
 

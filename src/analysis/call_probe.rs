@@ -1,7 +1,7 @@
 //! The calls that a template is asked to write, the words in them, and the tools that they call.
 
 use crate::chat_template::RenderError;
-use crate::value::Value;
+use crate::value::{Object, Value};
 
 use super::assistant_turn::{AssistantTurn, ToolCall};
 use super::probe::{object, tool};
@@ -47,6 +47,52 @@ impl CallWords {
         tools.collect()
     }
 
+    /// Tools that are written otherwise than those of the probes wherever that can be.
+    pub(super) fn other_tools(&self) -> [Vec<Value>; 3] {
+        let described = |name: &str, parameters: Object| {
+            let function = object([
+                ("name", name.into()),
+                ("description", "Does something else".into()),
+                ("parameters", parameters.into()),
+            ]);
+            object([("type", "function".into()), ("function", function)])
+        };
+        let kind = |name: &str| object([("type", name.into()), ("description", "As it is".into())]);
+        let parameters = |properties: Value, required: Option<Vec<Value>>| {
+            let mut all = Object::from_iter([("type", Value::from("object"))]);
+            all.insert("properties", properties);
+            if let Some(required) = required {
+                all.insert("required", required);
+            }
+            all
+        };
+        let none = parameters(Object::new().into(), Some(Vec::new()));
+        let some = parameters(
+            object([
+                ("number", kind("integer")),
+                ("whether", object([("type", "boolean".into())])),
+            ]),
+            None,
+        );
+        let strict = parameters(
+            object([(
+                "some",
+                object([("type", "array".into()), ("items", kind("string"))]),
+            )]),
+            Some(vec!["some".into()]),
+        );
+        let mut own = self.tools();
+        own.push(described("nothing", none));
+        [
+            own,
+            vec![
+                described("something", some.clone()),
+                described("number", some),
+            ],
+            vec![described("all", strict)],
+        ]
+    }
+
     /// A call of one of the tools; each argument is the number of a key, and a value.
     pub(super) fn call(&self, which: usize, arguments: &[(usize, Value)]) -> ToolCall {
         let arguments = arguments.iter();
@@ -57,6 +103,16 @@ impl CallWords {
     /// A string that has signs in it that markers have.
     pub(super) fn awkward(&self) -> String {
         format!("{}\n<a & b>\n{}", self.values[0], self.values[1])
+    }
+
+    /// The arguments of one of the calls as JSON.
+    pub(super) fn json_argument(&self, which: usize, value: &str) -> String {
+        format!("{{\"{}\": {value}}}", self.keys[which])
+    }
+
+    /// The same with a string.
+    pub(super) fn string_argument(&self, which: usize) -> String {
+        self.json_argument(which, &format!("\"{}\"", self.values[which]))
     }
 
     pub(super) fn string(&self, which: usize) -> Value {

@@ -88,6 +88,37 @@ impl CallRenderings {
         })
     }
 
+    /// Turns with one call of one string, and with two, that the template has not rendered.
+    pub(super) fn of_texts(
+        prober: &TurnProber<'_>,
+        words: CallWords,
+        one_call: String,
+        two_calls: Option<String>,
+    ) -> CallRenderings {
+        let in_slots = |text: &str| with_slots(text, &words, prober.id_shape());
+        // Of JSON it is known how other values are written.
+        let string = words.string_argument(0);
+        let with = |arguments: &str| {
+            one_call
+                .contains(&string)
+                .then(|| in_slots(&one_call.replace(&string, arguments)))
+        };
+        let second = words.string_argument(1);
+        let two = string.replace('}', ", ") + second.trim_start_matches('{');
+        CallRenderings {
+            number: with(&words.json_argument(0, &words.number.to_string())),
+            boolean: with(&words.json_argument(0, "true")),
+            no_arguments: with("{}"),
+            two_arguments: with(&two),
+            one_call: in_slots(&one_call),
+            two_calls: two_calls.as_deref().map(in_slots),
+            awkward: None,
+            with_text: None,
+            text: prober.word("text"),
+            words,
+        }
+    }
+
     /// What stands before a text beside the call, and what stands behind it.
     pub(super) fn around_text(&self) -> Option<(&str, &str)> {
         self.with_text.as_deref()?.split_once(self.text.as_str())

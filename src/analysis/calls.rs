@@ -1,14 +1,12 @@
 //! How calls of tools are written: their bodies, and the texts around them.
 
 use super::call_body::LocatedBody;
-use super::call_probe::CallProbe;
 use super::call_renderings::CallRenderings;
 use super::call_shape::{CallBody, CallShape, Slot, slots_in};
 use super::certainty::Certainty;
 use super::delimiters::Delimiters;
 use super::markers::{INDEX_SLOT, common_prefix, common_suffix, markers, shared_end};
 use super::turn_headers::TurnHeaders;
-use super::turn_prober::TurnProber;
 
 /// What is known of the turn around the calls.
 pub(super) struct CallSurroundings<'a> {
@@ -26,18 +24,16 @@ pub(super) struct CallSurroundings<'a> {
 
 /// How calls are written, and the markers that stand around a text only beside calls.
 pub(super) fn find(
-    prober: &TurnProber<'_>,
-    probe: CallProbe,
+    renderings: &CallRenderings,
     surroundings: &CallSurroundings<'_>,
 ) -> Option<(CallShape, Vec<String>)> {
-    let renderings = CallRenderings::render(prober, surroundings.headers, probe)?;
-    let located = LocatedBody::find(&renderings)?;
-    let alone = before_call(&renderings, &located, surroundings.reasoning_close);
+    let located = LocatedBody::find(renderings)?;
+    let alone = before_call(renderings, &located, surroundings.reasoning_close);
     let BesideText {
         before_call,
         around,
-    } = BesideText::of(&renderings, &located, alone, surroundings);
-    let shape = with_surroundings(&renderings, located, before_call, surroundings);
+    } = BesideText::of(renderings, &located, alone, surroundings);
+    let shape = with_surroundings(renderings, located, before_call, surroundings);
     // A name that stands elsewhere than before the arguments can't be captured.
     let needs_name = !matches!(shape.body, CallBody::Object(..) | CallBody::Array(..));
     let is_found = shape.open.contains(&Slot::Name) || !needs_name;

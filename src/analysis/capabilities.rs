@@ -2,6 +2,7 @@
 
 mod answer;
 mod generation_prompt;
+mod prefix;
 mod questions;
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
@@ -13,6 +14,7 @@ use questions::Questions;
 
 pub use answer::{Answer, Outcome, Topic};
 pub use generation_prompt::{GenerationPrompt, Thinking};
+pub use prefix::{Departure, Follower, PrefixKept};
 
 /// What a chat template can do, found by rendering probes.
 ///
@@ -32,7 +34,7 @@ pub use generation_prompt::{GenerationPrompt, Thinking};
 /// assert_eq!(can.generation_prompt.map(|prompt| prompt.text).as_deref(), Some("assistant:"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Capabilities {
     /// The answers, in the order of [`Topic`].
@@ -43,6 +45,8 @@ pub struct Capabilities {
     pub marks_generation: bool,
     /// What a prompt writes of the assistant's turn; `None` if no prompt can be rendered.
     pub generation_prompt: Option<GenerationPrompt>,
+    /// Whether what was rendered stays as it is when a conversation goes on behind a turn of the assistant.
+    pub prefix_kept: Vec<PrefixKept>,
 }
 
 impl Capabilities {
@@ -61,6 +65,7 @@ impl Capabilities {
             variables: variables::find(&prober, prepared.variables()),
             marks_generation: prepared.marks_generation(),
             generation_prompt: generation_prompt::find(&prober),
+            prefix_kept: prefix::find(&prober),
         })
     }
 
@@ -102,11 +107,27 @@ impl Capabilities {
                 ("thinking", thinking),
             ])
         });
+        let mut kept = Object::new();
+        for prefix in &self.prefix_kept {
+            let departure = prefix.counterexample.as_ref().map(|departure| {
+                object([
+                    ("messages", departure.messages.clone()),
+                    ("before", departure.before.as_str().into()),
+                    ("after", departure.after.as_str().into()),
+                ])
+            });
+            let outcome = object([
+                ("kept", departure.is_none().into()),
+                ("counterexample", departure.unwrap_or_default()),
+            ]);
+            kept.insert(prefix.follower.key(), outcome);
+        }
         object([
             ("capabilities", answers.into()),
             ("variables", variables.into()),
             ("marks_generation", self.marks_generation.into()),
             ("generation_prompt", prompt.unwrap_or_default()),
+            ("prefix_kept", kept.into()),
         ])
     }
 }

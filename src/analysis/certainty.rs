@@ -11,6 +11,8 @@ pub enum Certainty {
     /// It is never rendered, but prompts begin it, or the template takes it out of what it
     /// is given.
     Inferred,
+    /// It was seen in outputs of the model, and is never rendered.
+    Observed,
     /// It was seen in renderings.
     Seen,
 }
@@ -21,6 +23,7 @@ impl Certainty {
         match self {
             Certainty::Guessed => "guessed",
             Certainty::Inferred => "inferred",
+            Certainty::Observed => "observed",
             Certainty::Seen => "seen",
         }
     }

@@ -4,6 +4,7 @@ use super::assumed::AssumedVariable;
 use super::call_shape::{CallBody, CallShape, Slot};
 use super::content::ContentShape;
 use super::lexicon::unmarked;
+use super::markers;
 use super::missing_tokens::MissingToken;
 use super::reasoning::ReasoningShape;
 use super::turn::TurnShape;
@@ -40,6 +41,16 @@ impl Findings {
             *text = unmarked(text);
         }
         findings
+    }
+
+    /// The markers of the format: none of them belongs into a message.
+    pub(crate) fn markers(&self) -> Vec<String> {
+        let mut findings = self.clone();
+        let texts = findings.texts();
+        let found = texts.iter().flat_map(|text| markers::markers(text));
+        let mut found: Vec<String> = found.map(str::to_owned).collect();
+        markers::dedup(&mut found);
+        found
     }
 
     /// All texts in which markers stand.

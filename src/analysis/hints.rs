@@ -26,12 +26,6 @@ pub(crate) fn reasoning(prober: &TurnProber<'_>) -> Option<DescribedReasoning> {
     let on = text(ThinkingMode::On)?;
     let off = text(ThinkingMode::Off).map_or_else(String::new, |turn| turn.text().to_owned());
     let instructions = on.text().strip_suffix(on.tail()).unwrap_or_default();
-    let thinks = |marker: &str| {
-        let name = core(marker);
-        ["think", "thought", "reason"]
-            .iter()
-            .any(|word| name.contains(word))
-    };
     let pairs = pairs(instructions);
     let is_new = |marker: &str| !off.contains(marker);
     let (open, close) = pairs
@@ -48,6 +42,14 @@ pub(crate) fn reasoning(prober: &TurnProber<'_>) -> Option<DescribedReasoning> {
             .map(str::to_owned)
             .collect(),
     })
+}
+
+/// Whether a marker's name says that reasoning is in it.
+pub(super) fn thinks(marker: &str) -> bool {
+    let name = core(marker);
+    ["think", "thought", "reason"]
+        .iter()
+        .any(|word| name.contains(word))
 }
 
 /// How many different markers of a text are looked at.

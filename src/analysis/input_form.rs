@@ -1,5 +1,6 @@
 //! The forms in which a template may want to be given a message of the assistant.
 
+use crate::chat_template::REASONING_KEYS;
 use crate::json;
 use crate::value::{Object, Value};
 
@@ -8,7 +9,7 @@ use super::probe::{call, object, with};
 
 /// How a message without content says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EmptyContent {
+pub(crate) enum EmptyContent {
     EmptyText,
     Null,
     Absent,
@@ -16,7 +17,7 @@ pub(super) enum EmptyContent {
 
 /// How reasoning is given to a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ReasoningForm {
+pub(crate) enum ReasoningForm {
     /// Beside the content, under all the names that templates read.
     Field,
     /// As a part of the content, with its text under `thinking`.
@@ -25,7 +26,7 @@ pub(super) enum ReasoningForm {
 
 /// The shape of the ids of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IdShape {
+pub(crate) enum IdShape {
     /// Nine letters and digits.
     Nine,
     /// With a prefix, as most services have them.
@@ -35,7 +36,7 @@ pub(super) enum IdShape {
 }
 
 impl IdShape {
-    pub(super) fn id(self, name: &str, index: usize) -> String {
+    pub(crate) fn id(self, name: &str, index: usize) -> String {
         match self {
             IdShape::Nine => format!("zqid{:05}", 70_001 + index),
             IdShape::Prefixed => format!("call_zqid{:05}", 70_001 + index),
@@ -46,13 +47,13 @@ impl IdShape {
 
 /// The form in which a template takes messages of the assistant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct InputForm {
-    pub(super) empty_content: EmptyContent,
-    pub(super) arguments_as_text: bool,
-    pub(super) id_shape: IdShape,
+pub(crate) struct InputForm {
+    pub(crate) empty_content: EmptyContent,
+    pub(crate) arguments_as_text: bool,
+    pub(crate) id_shape: IdShape,
     /// Whether calls come out only when they have been answered.
-    pub(super) needs_answers: bool,
-    pub(super) reasoning: ReasoningForm,
+    pub(crate) needs_answers: bool,
+    pub(crate) reasoning: ReasoningForm,
 }
 
 impl Default for InputForm {
@@ -70,7 +71,7 @@ impl Default for InputForm {
 impl InputForm {
     /// The forms to be tried for a turn, the most common first. What the turn has no use for stays
     /// as it is.
-    pub(super) fn alternatives(self, turn: &AssistantTurn) -> Vec<InputForm> {
+    pub(crate) fn alternatives(self, turn: &AssistantTurn) -> Vec<InputForm> {
         let reasoning = match turn.reasoning {
             Some(_) => vec![ReasoningForm::Field, ReasoningForm::Part],
             None => vec![self.reasoning],
@@ -116,7 +117,7 @@ impl InputForm {
 
     /// The turn as a message in this form. The note goes along with reasoning that is a part of the
     /// content: a template that knows nothing of parts prints it with all the rest.
-    pub(super) fn message(&self, turn: &AssistantTurn, note: &str) -> Value {
+    pub(crate) fn message(&self, turn: &AssistantTurn, note: &str) -> Value {
         let mut message = Object::new();
         message.insert("role", "assistant");
         match (&turn.content, self.empty_content) {
@@ -149,6 +150,23 @@ impl InputForm {
                 .map(|(index, tool_call)| self.call(tool_call, index))
                 .collect();
             message = with(message, "tool_calls", calls);
+        }
+        message
+    }
+
+    /// The turn as a message that is read back from a text.
+    pub(crate) fn message_for_reading(&self, turn: &AssistantTurn) -> Value {
+        let mut message = self.message(turn, "");
+        if let Value::Object(object) = &mut message {
+            if let Some(reasoning) = object.remove("reasoning") {
+                object.insert(REASONING_KEYS[0], reasoning);
+            }
+            let parts = object.get_mut("content").and_then(Value::as_array_mut);
+            for part in parts.into_iter().flatten() {
+                if let Value::Object(part) = part {
+                    part.remove("note");
+                }
+            }
         }
         message
     }

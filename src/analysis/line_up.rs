@@ -5,13 +5,14 @@
 //! word is left; a call that it does not read is told, and never guessed at.
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
-use crate::format::{Format, FoundSlot, Node, Slot, Way};
+use crate::format::{Format, FoundSlot, Node, NodeReader, Slot, Way};
 
 use super::analyze::{Analysis, analyze};
 use super::assistant_turn::AssistantTurn;
 use super::call_probe::CallWords;
 use super::call_shape::CallShape;
 use super::call_tree::{self, WrittenValues};
+use super::evidence::{self, Evidence};
 use super::findings::Findings;
 use super::markers;
 use super::reasoning::ReasoningShape;
@@ -20,6 +21,25 @@ use super::turn_prober::{Situation, ThinkingMode, TurnProber};
 
 /// What stands before the first word of a call and belongs to it is not longer than this many bytes.
 const MAX_OPENER: usize = 512;
+
+impl Findings {
+    /// The findings, the format that renderings show when they are lined up, and the renderings that show
+    /// the findings: all from asking once.
+    ///
+    /// # Errors
+    ///
+    /// As [`of`](Self::of).
+    pub fn with_format(
+        template: &ChatTemplate,
+        base: &RenderInput,
+    ) -> Result<(Findings, Format, Vec<Evidence>), RenderError> {
+        let prepared = template.prepare();
+        let mut analysis = analyze(template, &prepared, base, &[])?;
+        let evidence = evidence::collect(&analysis.prober, &analysis.findings);
+        let format = line_up(&mut analysis);
+        Ok((analysis.findings, format, evidence))
+    }
+}
 
 impl Format {
     /// Finds out how the model of a chat template writes its turn. `base` holds what all renderings have
@@ -30,7 +50,7 @@ impl Format {
     /// If the template is not valid, or does not even render a question of the user.
     pub fn of(template: &ChatTemplate, base: &RenderInput) -> Result<Format, RenderError> {
         let prepared = template.prepare();
-        Ok(line_up(&mut analyze(template, &prepared, base)?))
+        Ok(line_up(&mut analyze(template, &prepared, base, &[])?))
     }
 }
 
@@ -214,18 +234,9 @@ impl Rows<'_, '_> {
     /// Adds the calls of a text and what stands before them; gives where they end.
     fn calls_in(&self, text: &str, nodes: &mut Vec<Node>) -> Option<usize> {
         let calls = self.calls.as_ref()?;
-        let is_rest = |rest: &str| !self.prober.holds_words(rest);
+        let is_end = |end: usize| !self.prober.holds_words(&text[end..]);
         let word = self.prober.first_word(text)?;
-        let starts = text.char_indices().map(|(at, _)| at);
-        let starts = starts.skip_while(|at| at + MAX_OPENER < word);
-        let mut starts = starts.take_while(|at| *at <= word);
-        let (start, end) = starts.find_map(|start| {
-            let (end, slots) = calls.read_at(text, start, is_rest)?;
-            // What stands before a name must not be taken for a part of it.
-            let mut names = slots.iter().filter(|found| found.slot == Slot::Name);
-            let is_name = |name: &FoundSlot<'_>| self.prober.begins_with_word(name.text);
-            names.all(is_name).then_some((start, end))
-        })?;
+        let (start, end, _) = calls_at(calls, self.prober, text, word, is_end)?;
         nodes.extend(Node::texts(&text[..start]));
         nodes.push(Node::Calls);
         Some(end)
@@ -327,4 +338,25 @@ impl Rows<'_, '_> {
         all.extend_from_slice(&nodes[skipped..]);
         Some(Node::Sequence(all))
     }
+}
+
+/// Where calls begin in a text of which a word stands at a place, where they end, and what stands in their slots.
+pub(super) fn calls_at<'t>(
+    calls: &Node,
+    prober: &TurnProber<'_>,
+    text: &'t str,
+    word: usize,
+    is_end: impl Fn(usize) -> bool,
+) -> Option<(usize, usize, Vec<FoundSlot<'t>>)> {
+    let starts = text.char_indices().map(|(at, _)| at);
+    let starts = starts.skip_while(|at| at + MAX_OPENER < word);
+    let mut starts = starts.take_while(|at| *at <= word);
+    let calls = NodeReader::new(calls);
+    starts.find_map(|start| {
+        let (end, slots) = calls.read_at(text, start, |rest| is_end(text.len() - rest.len()))?;
+        // What stands before a name must not be taken for a part of it.
+        let mut names = slots.iter().filter(|found| found.slot == Slot::Name);
+        let is_name = |name: &FoundSlot<'_>| prober.begins_with_word(name.text);
+        names.all(is_name).then_some((start, end, slots))
+    })
 }

@@ -38,15 +38,16 @@ pub(crate) mod markers;
 
 pub(crate) mod lexicon;
 
-mod probe;
+pub(crate) mod probe;
 mod variables;
 
 mod capabilities;
 
 pub(crate) mod assistant_turn;
-mod input_form;
+pub(crate) mod input_form;
 pub(crate) mod turn_prober;
 
+pub(crate) mod conversations;
 mod turn;
 mod turn_headers;
 
@@ -63,12 +64,14 @@ mod hints;
 
 mod content;
 mod missing_tokens;
+mod outputs;
 mod reasoning;
 mod reasoning_inference;
 mod sample_turns;
 
 mod analyze;
 mod call_tree;
+mod conversation;
 mod evidence;
 mod findings;
 mod findings_value;
@@ -77,12 +80,16 @@ mod statement;
 
 pub use assumed::{AssumedVariable, PlainValue};
 pub use call_shape::{CallBody, CallKeys, CallShape, Slot, Tagged};
-pub use capabilities::{Answer, Capabilities, GenerationPrompt, Outcome, Thinking, Topic};
+pub use capabilities::{
+    Answer, Capabilities, Departure, Follower, GenerationPrompt, Outcome, PrefixKept, Thinking,
+    Topic,
+};
 pub use certainty::Certainty;
 pub use content::ContentShape;
 pub use evidence::{Evidence, EvidenceRendering};
 pub use findings::Findings;
 pub use missing_tokens::MissingToken;
+pub use outputs::ModelOutput;
 pub use reasoning::ReasoningShape;
 pub use statement::{Statement, Subject};
 pub use turn::TurnShape;
@@ -91,4 +98,5 @@ pub use variables::{Switch, Variable};
 pub(crate) use analyze::{Analysis, analyze};
 pub(crate) use call_probe::probe_tools;
 pub(crate) use call_shape::text_with_slots;
+pub(crate) use conversation::ConversationShape;
 pub(crate) use turn_headers::TurnHeaders;

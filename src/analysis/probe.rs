@@ -39,6 +39,12 @@ impl Tools {
         let text = json::write(&list);
         Tools(Some(Rc::new(OfferedTools { list, text })))
     }
+
+    /// The tools one by one.
+    pub(super) fn as_list(&self) -> &[Value] {
+        let list = self.0.as_ref().and_then(|tools| tools.list.as_array());
+        list.unwrap_or_default()
+    }
 }
 
 /// An object out of pairs.
@@ -47,12 +53,12 @@ pub(super) fn object<const N: usize>(pairs: [(&str, Value); N]) -> Value {
 }
 
 /// A message with a text.
-pub(super) fn message(role: &str, content: &str) -> Value {
+pub(crate) fn message(role: &str, content: &str) -> Value {
     object([("role", role.into()), ("content", content.into())])
 }
 
 /// The message with another key.
-pub(super) fn with(message: Value, key: &str, value: impl Into<Value>) -> Value {
+pub(crate) fn with(message: Value, key: &str, value: impl Into<Value>) -> Value {
     match message {
         Value::Object(mut object) => {
             object.insert(key, value);
@@ -63,7 +69,7 @@ pub(super) fn with(message: Value, key: &str, value: impl Into<Value>) -> Value 
 }
 
 /// The message with a text as a list of parts, of which there is one.
-fn in_parts(message: &Value) -> Value {
+pub(crate) fn in_parts(message: &Value) -> Value {
     let Some(text) = message.get("content").and_then(Value::as_str) else {
         return message.clone();
     };
@@ -72,7 +78,7 @@ fn in_parts(message: &Value) -> Value {
 }
 
 /// A call of a tool.
-pub(super) fn call(id: &str, name: &str, arguments: Value) -> Value {
+pub(crate) fn call(id: &str, name: &str, arguments: Value) -> Value {
     let function = object([("name", name.into()), ("arguments", arguments)]);
     object([
         ("id", id.into()),
@@ -82,7 +88,7 @@ pub(super) fn call(id: &str, name: &str, arguments: Value) -> Value {
 }
 
 /// What a tool answered to a call.
-pub(super) fn result(id: &str, name: &str, content: &str) -> Value {
+pub(crate) fn result(id: &str, name: &str, content: &str) -> Value {
     let answer = with(message("tool", content), "tool_call_id", id);
     with(answer, "name", name)
 }
@@ -243,8 +249,14 @@ impl<'t> Prober<'t> {
         let tool_call = call("zqid70001", &name, Object::new().into());
         let calling = with(message("assistant", ""), "tool_calls", vec![tool_call]);
         let answered = result("zqid70001", &name, &done);
+        let told = word("system");
         let conversations = [
             ("user", vec![asked.clone()], question),
+            (
+                "system",
+                vec![message("system", &told), asked.clone()],
+                told,
+            ),
             (
                 "assistant",
                 vec![asked.clone(), message("assistant", &answer)],
@@ -301,6 +313,21 @@ impl<'t> Prober<'t> {
     /// The token that ends a turn, if the template or the input names one.
     pub(super) fn eos_token(&self) -> Option<&str> {
         self.base.eos_token.as_deref()
+    }
+
+    /// What all renderings have in common.
+    pub(super) fn base(&self) -> &RenderInput {
+        &self.base
+    }
+
+    /// The roles in whose messages content is given as a list of parts.
+    pub(super) fn in_parts(&self) -> &[&'static str] {
+        &self.in_parts
+    }
+
+    /// What is given for tools where a probe has none.
+    pub(super) fn no_tools(&self) -> &Value {
+        &self.no_tools
     }
 
     /// What all words begin with.
@@ -362,7 +389,7 @@ impl<'t> Prober<'t> {
     }
 
     /// What the template is given for a probe.
-    fn input(&self, probe: &Probe) -> RenderInput {
+    pub(super) fn input(&self, probe: &Probe) -> RenderInput {
         let mut variables = self.base.variables.clone();
         variables.extend(probe.variables.clone());
         if let Some(Value::Array(messages)) = variables.get("messages") {

@@ -6,6 +6,7 @@ use super::assistant_turn::AssistantTurn;
 use super::certainty::Certainty;
 use super::hints;
 use super::markers::{self, is_pair, pieces, shared_start};
+use super::outputs::{self, ModelOutput};
 use super::reasoning_inference::{ReasoningMarkers, cuts_off, infer};
 use super::sample_turns::SampleTurns;
 use super::turn_headers::TurnHeaders;
@@ -174,10 +175,14 @@ pub(super) fn find(
     headers: &mut TurnHeaders,
     observed: &ObservedReasoning,
     turns: &SampleTurns,
+    outputs: &[ModelOutput],
 ) -> Option<ReasoningShape> {
     let (ReasoningMarkers { open, close }, certainty) = match observed.any() {
         Some(context) => (observed.markers(headers, context)?, Certainty::Seen),
-        None => unseen_markers(prober, template, headers)?,
+        None => match outputs::reasoning(prober, outputs) {
+            Some(markers) => (markers, Certainty::Observed),
+            None => unseen_markers(prober, template, headers)?,
+        },
     };
     if let Some(open) = open.as_deref() {
         headers.shorten(open.trim());

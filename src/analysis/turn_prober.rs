@@ -204,6 +204,51 @@ impl<'t> TurnProber<'t> {
         self.prober.knows(name)
     }
 
+    /// The variables that switch thinking.
+    pub(super) fn switches(&self) -> &[String] {
+        &self.switches
+    }
+
+    /// The form in which the template takes messages of the assistant.
+    pub(super) fn input_form(&self) -> InputForm {
+        self.input_form
+    }
+
+    /// The roles in whose messages content is given as a list of parts.
+    pub(super) fn in_parts(&self) -> &[&'static str] {
+        self.prober.in_parts()
+    }
+
+    /// What all renderings have in common.
+    pub(super) fn base(&self) -> &RenderInput {
+        self.prober.base()
+    }
+
+    /// What is given for tools where there are none.
+    pub(super) fn no_tools(&self) -> &Value {
+        self.prober.no_tools()
+    }
+
+    /// The tools that are offered.
+    pub(super) fn tools(&self) -> &[Value] {
+        self.tools.as_list()
+    }
+
+    /// Renders a whole conversation.
+    pub(super) fn conversation(
+        &self,
+        messages: Vec<Value>,
+        mode: ThinkingMode,
+        is_prompt: bool,
+    ) -> Result<String, RenderError> {
+        let probe = self.probe(messages, mode);
+        let probe = match is_prompt {
+            true => probe.prompt(),
+            false => probe,
+        };
+        self.prober.render(&probe)
+    }
+
     /// What is found out while the template is given a variable that it is not given otherwise.
     pub(super) fn given<T>(
         &mut self,
@@ -404,15 +449,36 @@ impl<'t> TurnProber<'t> {
 
     fn probe(&self, messages: Vec<Value>, mode: ThinkingMode) -> Probe {
         let mut probe = Probe::of(messages).tools(self.tools.clone());
+        for (name, value) in self.switched(mode) {
+            probe = probe.variable(&name, value);
+        }
+        probe
+    }
+
+    /// The variables that switch thinking, set as a mode has them.
+    pub(super) fn switched(&self, mode: ThinkingMode) -> Vec<(String, bool)> {
         let value = match mode {
-            ThinkingMode::Unset => return probe,
+            ThinkingMode::Unset => return Vec::new(),
             ThinkingMode::On => true,
             ThinkingMode::Off => false,
         };
-        for name in &self.switches {
-            probe = probe.variable(name, value);
-        }
-        probe
+        let names = self.switches.iter();
+        names.map(|name| (name.clone(), value)).collect()
+    }
+
+    /// Whether there are variables that switch thinking.
+    pub(super) fn has_switches(&self) -> bool {
+        !self.switches.is_empty()
+    }
+
+    /// What a probe is rendered with.
+    pub(super) fn input(&self, probe: &Probe) -> RenderInput {
+        self.prober.input(probe)
+    }
+
+    /// The id of a call, in the shape that the template takes.
+    pub(super) fn call_id(&self, name: &str, index: usize) -> String {
+        self.id_shape().id(name, index)
     }
 
     /// The messages before the turn.
@@ -440,7 +506,7 @@ impl<'t> TurnProber<'t> {
     }
 
     /// The message in the form in which this template takes it.
-    fn message(&self, assistant: &AssistantTurn) -> Value {
+    pub(super) fn message(&self, assistant: &AssistantTurn) -> Value {
         self.input_form.message(assistant, &self.words.note)
     }
 }

@@ -58,6 +58,9 @@ pub(super) fn find(prober: &Prober<'_>, names: &[(String, bool)]) -> Vec<Variabl
         |(name, _): &&(String, bool)| !GIVEN.contains(&name.as_str()) && !name.starts_with("__");
     let mut names: Vec<&(String, bool)> = names.iter().filter(is_own).collect();
     names.sort();
+    if names.is_empty() {
+        return Vec::new();
+    }
     let word = prober.word("asked");
     let variables = names.into_iter().filter_map(|(name, is_set)| {
         let switch = switch(prober, name, &word);

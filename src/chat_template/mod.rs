@@ -45,7 +45,7 @@
 //! where there is one, the remedy.
 
 // Each may use only those before it: model_id, error, source, text_file, settings, progress, options,
-// render, template, token, variant, config, tokenizer, extras, folder and gguf, cache, hub, load.
+// render, outline, template, token, variant, config, tokenizer, extras, folder and gguf, cache, hub, load.
 #[cfg(feature = "hub")]
 mod cache;
 mod config;
@@ -58,6 +58,7 @@ mod hub;
 mod load;
 mod model_id;
 mod options;
+pub(crate) mod outline;
 mod progress;
 mod render;
 mod settings;

@@ -23,7 +23,8 @@ pub struct Candidate {
     /// What it does otherwise than the one that was chosen, a short statement for each difference:
     /// `a call does not close a text`. The one that was chosen has none.
     pub differences: Vec<&'static str>,
-    /// What it recovers of what the chat template renders.
+    /// What it recovers of what the chat template renders, and of the model's outputs whose message is
+    /// known.
     pub rendered: Tally,
     /// What it recovers of renderings whose beginning the prompt has taken from within a marker,
     /// and of synthetic texts, which the chat template never writes.

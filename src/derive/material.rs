@@ -1,9 +1,11 @@
 //! What drafts are written from, and what they are tried on.
 
 use crate::analysis::{Analysis, Findings, analyze};
-use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput};
+use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError};
 
 use super::damage::{self, Damaged};
+use super::options::DeriveOptions;
+use super::output::{self, OutputCase};
 use super::sample::{Samples, Sampling};
 use super::synthetic;
 
@@ -14,6 +16,8 @@ pub(super) struct Material {
     pub(super) marked: Findings,
     pub(super) samples: Samples,
     pub(super) damaged: Vec<Damaged>,
+    /// Outputs of the model.
+    pub(super) outputs: Vec<OutputCase>,
 }
 
 impl Material {
@@ -21,20 +25,22 @@ impl Material {
     pub(super) fn gather<'t>(
         template: &ChatTemplate,
         prepared: &'t PreparedTemplate,
-        base: &RenderInput,
+        options: &DeriveOptions,
     ) -> Result<(Material, Sampling<'t>), RenderError> {
         let Analysis {
             prober,
             headers,
             findings,
             marked,
-        } = analyze(template, prepared, base)?;
+        } = analyze(template, prepared, &options.base, &options.outputs)?;
         let mut sampling = Sampling::new(prober, headers);
         let mut samples = sampling.render(&findings);
         let synthetic = synthetic::samples(&findings, &samples.all);
         samples.all.extend(synthetic);
         let damaged = damage::all(&findings, &samples.all);
+        let outputs = output::cases(&findings, &samples, options);
         let material = Material {
+            outputs,
             findings,
             marked,
             samples,

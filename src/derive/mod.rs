@@ -40,6 +40,8 @@ mod synthetic;
 mod damage;
 mod trial;
 
+mod output;
+
 mod draft;
 mod material;
 mod proof;
@@ -60,8 +62,10 @@ use material::Material;
 use sample::Sampling;
 use search::{Chosen, Search};
 
+pub use crate::analysis::ModelOutput;
 pub use candidate::Candidate;
 pub use options::DeriveOptions;
+pub use output::OutputRow;
 pub use proof::{DamageRow, DamagedText, Recovery, Row};
 pub use sample::RefusedConversation;
 pub use score::Tally;
@@ -83,7 +87,9 @@ pub struct Derivation {
     pub refused: Vec<RefusedConversation>,
     /// What it makes of damaged renderings.
     pub damaged: Vec<DamagedText>,
-    /// The tools that the calls in all of these are calls of.
+    /// What it makes of the outputs of the model that were [given](DeriveOptions::outputs).
+    pub outputs: Vec<OutputRow>,
+    /// The tools that the calls in renderings are calls of.
     pub tools: Tools,
     /// How many drafts were tried, each of which is another template.
     pub drafts: usize,
@@ -151,9 +157,14 @@ impl Derivation {
     ) -> Derivation {
         let field = options.reasoning_field.as_str();
         let proof = proof::rows(&chosen.template, field, &material, &mut sampling);
+        let outputs = material.outputs.iter();
+        let outputs = outputs
+            .map(|case| case.row(&chosen.template, field))
+            .collect();
         let samples = material.samples;
         Derivation {
             proof,
+            outputs,
             reasoning_field: field.to_owned(),
             damaged: proof::damaged_texts(&chosen.template, field, &samples, &material.damaged),
             missing_tokens: missing_tokens(&material.findings, &samples.refused),
@@ -170,7 +181,8 @@ impl Derivation {
     /// For programs: an object of the `template`; whether it [is whole](Self::is_whole); the names of the
     /// `missing_tokens`; the `findings`, as [`Findings::to_value`] gives
     /// them; the `proof`, row by row, as [`Row::to_value`] gives them; the conversations that are
-    /// `refused`; the `damage`, a [`DamageRow`] for each kind; and how many `drafts`, `renderings` and
+    /// `refused`; the `damage`, a [`DamageRow`] for each kind; the `outputs` that were given, as
+    /// [`OutputRow::to_value`] gives them; and how many `drafts`, `renderings` and
     /// `trials` it took.
     ///
     /// ```
@@ -204,6 +216,10 @@ impl Derivation {
             ("proof", self.proof.iter().map(Row::to_value).collect()),
             ("refused", refused.collect()),
             ("damage", damage.iter().map(DamageRow::to_value).collect()),
+            (
+                "outputs",
+                self.outputs.iter().map(OutputRow::to_value).collect(),
+            ),
             ("drafts", self.drafts.into()),
             ("renderings", self.renderings.into()),
             ("trials", self.trials.into()),
@@ -211,8 +227,8 @@ impl Derivation {
         .into()
     }
 
-    /// Whether all that the chat template writes is recovered, and no token is missing that is part of
-    /// what the model writes.
+    /// Whether all that the chat template writes is recovered, and all outputs that were given, and no token is
+    /// missing that is part of what the model writes.
     ///
     /// ```
     /// use unjinja::chat_template::ChatTemplate;
@@ -231,7 +247,10 @@ impl Derivation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn is_whole(&self) -> bool {
-        self.missing_tokens.is_empty() && self.recovered() == self.proof.len()
+        let mut outputs = self.outputs.iter();
+        self.missing_tokens.is_empty()
+            && self.recovered() == self.proof.len()
+            && outputs.all(|row| row.difference.is_none())
     }
 
     /// Which of the renderings of another chat template this response template misreads, though the
@@ -322,7 +341,7 @@ fn gather<'t>(
     options: &DeriveOptions,
 ) -> Result<(Material, Sampling<'t>), DeriveError> {
     check_field(&options.reasoning_field)?;
-    let (material, sampling) = Material::gather(template, prepared, &options.base)?;
+    let (material, sampling) = Material::gather(template, prepared, options)?;
     let samples = &material.samples;
     match samples.have_written_turn() {
         true => Ok((material, sampling)),

@@ -1,5 +1,6 @@
 //! How a response template is to be derived.
 
+use crate::analysis::ModelOutput;
 use crate::chat_template::RenderInput;
 
 /// How a response template is to be derived.
@@ -24,6 +25,9 @@ pub struct DeriveOptions {
     pub ids: bool,
     /// Whether values that the format writes raw are read as JSON where they are JSON.
     pub guess_types: bool,
+    /// Outputs of the model. What the chat template never renders is looked for in them, and drafts are tried
+    /// on them.
+    pub outputs: Vec<ModelOutput>,
 }
 
 impl Default for DeriveOptions {
@@ -33,6 +37,7 @@ impl Default for DeriveOptions {
             reasoning_field: "thinking".into(),
             ids: false,
             guess_types: false,
+            outputs: Vec::new(),
         }
     }
 }
@@ -53,6 +58,30 @@ impl DeriveOptions {
     /// Sets whether calls keep their ids.
     pub fn ids(mut self, ids: bool) -> DeriveOptions {
         self.ids = ids;
+        self
+    }
+
+    /// Sets the outputs of the model that are evidence of its format.
+    ///
+    /// ```
+    /// use unjinja::chat_template::ChatTemplate;
+    /// use unjinja::derive::{DeriveOptions, ModelOutput, derive};
+    ///
+    /// // Nothing here says how this model calls tools.
+    /// let template = ChatTemplate::from_jinja(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let output = ModelOutput::new("I look.<do>look_up[with]{\"word\": \"tide\"}</do><end>");
+    /// let options = DeriveOptions::default().outputs(vec![output]);
+    /// let derived = derive(&template, &options)?;
+    /// let calls = derived.template.field("tool_calls").expect("calls are found");
+    /// assert!(calls.open().is_some());
+    /// assert!(derived.outputs[0].difference.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn outputs(mut self, outputs: Vec<ModelOutput>) -> DeriveOptions {
+        self.outputs = outputs;
         self
     }
 

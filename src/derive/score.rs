@@ -4,17 +4,16 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::analysis::assistant_turn::AssistantTurn;
 use crate::json;
-use crate::response::{Delimiter, ResponseTemplate};
+use crate::response::{Delimiter, ResponseTemplate, Tools};
 use crate::value::{Object, Value};
 
 use super::material::Material;
 use super::sample::Origin;
-use super::trial::{self, TrialReader};
+use super::trial::{self, Expected, TrialReader};
 
-/// How many kinds of texts there are: those that the chat template wrote, synthetic ones, and damaged
-/// ones. A text of one kind counts more than all of the next.
+/// How many kinds of texts there are: those that the chat template wrote, or the model a message that is
+/// known; synthetic ones, and outputs that mean nobody knows what; and damaged ones. A text of one kind counts more than all of the next.
 pub(super) const KINDS: usize = 3;
 
 /// How many texts are recovered, of how many.
@@ -57,13 +56,15 @@ struct Trial<'a> {
     kind: usize,
     prefilled: &'a str,
     output: &'a str,
-    expected: &'a AssistantTurn,
+    expected: Expected<'a>,
+    tools: &'a Tools,
 }
 
 impl<'a> Trial<'a> {
     /// All texts, those that stand there more than once, too.
     fn all(material: &'a Material) -> impl Iterator<Item = Trial<'a>> {
         let samples = material.samples.all.iter();
+        let tools = &material.samples.tools;
         let whole = samples.map(|sample| Trial {
             kind: match sample.origin {
                 Origin::Rendered => 0,
@@ -71,15 +72,25 @@ impl<'a> Trial<'a> {
             },
             prefilled: &sample.prefilled,
             output: &sample.output,
-            expected: &sample.written,
+            expected: Expected::Turn(&sample.written),
+            tools,
+        });
+        let outputs = material.outputs.iter().map(|output| Trial {
+            // Where it is not known what was said, a draft may find nothing and leave nothing.
+            kind: usize::from(output.said.is_none()),
+            prefilled: &output.prefix,
+            output: &output.text,
+            expected: output.expected(),
+            tools: &output.tools,
         });
         let damaged = material.damaged.iter().map(|damaged| Trial {
             kind: 2,
             prefilled: &damaged.prefilled,
             output: &damaged.output,
-            expected: &damaged.expected,
+            expected: Expected::Turn(&damaged.expected),
+            tools,
         });
-        whole.chain(damaged)
+        whole.chain(outputs).chain(damaged)
     }
 }
 
@@ -137,7 +148,8 @@ impl<'a> Trials<'a> {
             streams: -patterns(template).count().cast_signed(),
             simple: -length.cast_signed(),
         };
-        let reader = self.reader(template);
+        let reader =
+            |trial: &Trial<'a>| TrialReader::new(template, self.reasoning_field, trial.tools);
         let mut recovered = Vec::new();
         let mut order = self.order.borrow_mut();
         for at in 0..order.len() {
@@ -146,7 +158,7 @@ impl<'a> Trials<'a> {
             }
             let trial = &self.distinct[order[at]];
             self.read.set(self.read.get() + 1);
-            match reader.whole_difference(trial.prefilled, trial.output, trial.expected) {
+            match reader(trial).whole_difference(trial.prefilled, trial.output, trial.expected) {
                 None => recovered.push(order[at]),
                 Some(_) => {
                     score.recovered[trial.kind] -= 1;
@@ -155,14 +167,14 @@ impl<'a> Trials<'a> {
             }
         }
         score.streams = streams(template);
-        if reader.depends_on_pieces() {
+        if trial::delimiters(template).any(trial::may_depend_on_pieces) {
             for at in recovered {
                 if !wins(&score) || !goes_on() {
                     return None;
                 }
                 let trial = &self.distinct[at];
                 let difference =
-                    reader.pieces_difference(trial.prefilled, trial.output, trial.expected);
+                    reader(trial).pieces_difference(trial.prefilled, trial.output, trial.expected);
                 score.recovered[trial.kind] -= usize::from(difference.is_some());
             }
         }
@@ -176,25 +188,21 @@ impl<'a> Trials<'a> {
         template: &ResponseTemplate,
         goes_on: impl Fn() -> bool,
     ) -> Option<[Tally; KINDS]> {
-        let reader = self.reader(template);
         let mut tallies = [Tally::default(); KINDS];
         for trial in Trial::all(self.material) {
             if !goes_on() {
                 return None;
             }
             let tally = &mut tallies[trial.kind];
-            tally.recovered += usize::from(self.is_recovered(&trial, &reader));
+            tally.recovered += usize::from(self.is_recovered(&trial, template));
             tally.total += 1;
         }
         Some(tallies)
     }
 
-    fn reader<'r>(&'r self, template: &'r ResponseTemplate) -> TrialReader<'r> {
-        TrialReader::new(template, self.reasoning_field, &self.material.samples.tools)
-    }
-
-    fn is_recovered(&self, trial: &Trial<'_>, reader: &TrialReader<'_>) -> bool {
+    fn is_recovered(&self, trial: &Trial<'_>, template: &ResponseTemplate) -> bool {
         self.read.set(self.read.get() + 1);
+        let reader = TrialReader::new(template, self.reasoning_field, trial.tools);
         let difference = reader.difference(trial.prefilled, trial.output, trial.expected);
         difference.is_none()
     }

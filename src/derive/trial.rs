@@ -1,14 +1,29 @@
 //! Trying a response template on texts whose message is known.
 
-use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
+use crate::analysis::assistant_turn::AssistantTurn;
 use crate::json;
 use crate::response::{
     Delimiter, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools, parse,
 };
-use crate::value::{Object, Value};
+use crate::value::Object;
 
 /// How many characters are fed at a time where texts are read in pieces: fewer than most tokens have.
 const PIECE: usize = 3;
+
+/// What is to come of a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Expected<'a> {
+    /// What was said.
+    Turn(&'a AssistantTurn),
+    /// Nothing is known but that none of these markers is left in the message.
+    NoMarkers(&'a [String]),
+}
+
+impl<'a> From<&'a AssistantTurn> for Expected<'a> {
+    fn from(turn: &'a AssistantTurn) -> Expected<'a> {
+        Expected::Turn(turn)
+    }
+}
 
 /// Reads texts with a response template, and compares what comes of them with what was meant.
 pub(super) struct TrialReader<'a> {
@@ -32,12 +47,13 @@ impl<'a> TrialReader<'a> {
 
     /// What is wrong with what comes of a text, if anything is: when it comes as a whole, and when it
     /// comes in pieces.
-    pub(super) fn difference(
+    pub(super) fn difference<'e>(
         &self,
         prefix: &str,
         output: &str,
-        expected: &AssistantTurn,
+        expected: impl Into<Expected<'e>>,
     ) -> Option<String> {
+        let expected = expected.into();
         let whole = self.whole_difference(prefix, output, expected);
         whole.or_else(|| match self.depends_on_pieces() {
             true => self.pieces_difference(prefix, output, expected),
@@ -46,39 +62,41 @@ impl<'a> TrialReader<'a> {
     }
 
     /// The same where the text comes as a whole.
-    pub(super) fn whole_difference(
+    pub(super) fn whole_difference<'e>(
         &self,
         prefix: &str,
         output: &str,
-        expected: &AssistantTurn,
+        expected: impl Into<Expected<'e>>,
     ) -> Option<String> {
-        self.difference_in(self.read(prefix, output), expected)
+        self.difference_in(self.read(prefix, output), expected.into())
     }
 
     /// The same where it comes in pieces.
-    pub(super) fn pieces_difference(
+    pub(super) fn pieces_difference<'e>(
         &self,
         prefix: &str,
         output: &str,
-        expected: &AssistantTurn,
+        expected: impl Into<Expected<'e>>,
     ) -> Option<String> {
-        let difference = self.difference_in(self.read_pieces(prefix, output), expected)?;
+        let read = self.read_pieces(prefix, output);
+        let difference = self.difference_in(read, expected.into())?;
         Some(format!("read piece by piece, {difference}"))
     }
 
     /// Whether what comes of a text may depend on where it is cut into pieces.
-    pub(super) fn depends_on_pieces(&self) -> bool {
+    fn depends_on_pieces(&self) -> bool {
         delimiters(self.template).any(may_depend_on_pieces)
     }
 
     fn difference_in(
         &self,
         read: Result<AssistantTurn, ParseError>,
-        expected: &AssistantTurn,
+        expected: Expected<'_>,
     ) -> Option<String> {
-        match read {
-            Ok(read) => self.difference_to(&read, expected),
-            Err(error) => Some(error.to_string()),
+        match (read, expected) {
+            (Ok(read), Expected::Turn(turn)) => self.difference_to(&read, turn),
+            (Ok(read), Expected::NoMarkers(markers)) => self.marker_left_in(&read, markers),
+            (Err(error), _) => Some(error.to_string()),
         }
     }
 
@@ -108,16 +126,23 @@ impl<'a> TrialReader<'a> {
 
     /// What a message says.
     pub(super) fn turn(&self, message: &Object) -> AssistantTurn {
-        let text = |key: &str| {
-            let text = message.get(key).and_then(Value::as_str).unwrap_or_default();
-            Some(text.trim().to_owned()).filter(|text| !text.is_empty())
-        };
-        let calls = message.get("tool_calls").and_then(Value::as_array);
-        AssistantTurn {
-            reasoning: text(self.reasoning_field),
-            content: text("content"),
-            calls: calls.unwrap_or_default().iter().map(tool_call).collect(),
-        }
+        AssistantTurn::from_message(message, &[self.reasoning_field])
+    }
+
+    /// Which marker is left in what was read.
+    fn marker_left_in(&self, read: &AssistantTurn, markers: &[String]) -> Option<String> {
+        let texts = [
+            (self.reasoning_field, &read.reasoning),
+            ("content", &read.content),
+        ];
+        let texts = texts
+            .into_iter()
+            .filter_map(|(field, text)| Some((field, text.as_deref()?)));
+        let names = read.calls.iter().map(|call| ("a call", call.name.as_str()));
+        texts.chain(names).find_map(|(place, text)| {
+            let marker = markers.iter().find(|marker| text.contains(*marker))?;
+            Some(format!("{marker:?} is left in {place}"))
+        })
     }
 
     /// How what was read differs from what was expected.
@@ -159,25 +184,4 @@ pub(super) fn delimiters(template: &ResponseTemplate) -> impl Iterator<Item = &D
 /// Whether where a delimiter is found may depend on where the text is cut into pieces.
 pub(super) fn may_depend_on_pieces(delimiter: &Delimiter) -> bool {
     delimiter.is_chunk_dependent() != Some(false)
-}
-
-/// A call as it stands in a message.
-fn tool_call(call: &Value) -> ToolCall {
-    let function = call.get("function");
-    let name = function.and_then(|function| function.get("name")?.as_str());
-    let arguments = match function.and_then(|function| function.get("arguments")) {
-        Some(Value::Object(arguments)) => arguments.clone(),
-        // Some formats carry arguments as text.
-        Some(Value::String(text)) => {
-            let value = json::read(&text.to_string_lossy()).ok();
-            value
-                .and_then(|value| value.as_object().cloned())
-                .unwrap_or_default()
-        }
-        _ => Object::new(),
-    };
-    ToolCall {
-        name: name.unwrap_or_default().to_owned(),
-        arguments,
-    }
 }

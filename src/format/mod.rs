@@ -27,14 +27,19 @@
 //! # Ok::<(), unjinja::chat_template::RenderError>(())
 //! ```
 
+mod conversation;
+mod dialect;
 mod node;
 mod reading;
 mod value;
 mod words;
 
+pub use conversation::{ConversationFormat, ConversationSlot, Definitions, Passage, Piece};
 pub use node::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, ValueWriting};
 pub use reading::{FoundSlot, NotATurn, Reading};
 
+pub(crate) use dialect::unescaped;
+pub(crate) use reading::NodeReader;
 pub(crate) use words::shown;
 
 /// How a model writes its turn.

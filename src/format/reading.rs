@@ -99,19 +99,37 @@ impl Format {
     }
 }
 
-impl Node {
-    /// Where texts begin and end that this node could be, at a place of a text: of all ends, the one that
-    /// lets the rest be a text that `is_rest` accepts, and what was found in slots up to there.
+/// A node made ready to be looked for at many places.
+#[derive(Debug)]
+pub(crate) struct NodeReader(Program<'static>);
+
+impl NodeReader {
+    pub(crate) fn new(node: &Node) -> NodeReader {
+        let mut program = Program::default();
+        program.node(node);
+        program.push(Step::Accept);
+        NodeReader(program)
+    }
+
+    /// Where a text ends that begins at a place and that the node could be: of all ends, the one that lets
+    /// the rest be a text that `is_rest` accepts, and what was found in slots up to there.
     pub(crate) fn read_at<'t>(
         &self,
         text: &'t str,
         from: usize,
         is_rest: impl Fn(&str) -> bool,
     ) -> Option<(usize, Vec<FoundSlot<'t>>)> {
-        let mut program = Program::default();
-        program.node(self);
-        program.push(Step::Accept);
-        let mut run = Run::new(&program, text).ok()?;
+        let first = self
+            .0
+            .steps
+            .iter()
+            .find(|step| !matches!(step, Step::OpenCall));
+        if let Some(Step::Text(first)) = first
+            && !text[from..].starts_with(first.as_str())
+        {
+            return None;
+        }
+        let mut run = Run::new(&self.0, text).ok()?;
         let last = run.search(from, |end| is_rest(&text[end..]))?;
         Some((last.at, run.reading(last).slots))
     }

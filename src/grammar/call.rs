@@ -506,6 +506,7 @@ impl Call<'_> {
             !written.contains(kind) && !is_number && named.iter().any(|name| name == kind.key())
         });
         if place.is_only
+            && argument.is_only_way
             && let Some(kind) = unknown.next()
         {
             let key = argument.key.unwrap_or("any argument");

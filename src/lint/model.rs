@@ -42,7 +42,7 @@ impl Model {
             mut prober,
             findings,
             ..
-        } = analyze(template, &prepared, base)?;
+        } = analyze(template, &prepared, base, &[])?;
         let mut prompts = Vec::new();
         prober.offer(Vec::new());
         take_prompts(&prober, "", &mut prompts);

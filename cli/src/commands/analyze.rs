@@ -49,24 +49,17 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let template = args.source.load()?;
     let base = args.source.options.base();
-    let found = match args.evidence {
-        true => Findings::with_evidence(&template, &base),
-        false => Findings::of(&template, &base).map(|findings| (findings, Vec::new())),
-    };
-    let (findings, evidence) = found.map_err(|error| {
-        Failure::Wrong(format!(
-            "{}: {}: {error}",
-            template.name,
-            error.of_question()
-        ))
-    })?;
-    let format = Format::of(&template, &base).map_err(|error| {
-        Failure::Wrong(format!(
-            "{}: {}: {error}",
-            template.name,
-            error.of_question()
-        ))
-    })?;
+    let (findings, format, mut evidence) =
+        Findings::with_format(&template, &base).map_err(|error| {
+            Failure::Wrong(format!(
+                "{}: {}: {error}",
+                template.name,
+                error.of_question()
+            ))
+        })?;
+    if !args.evidence {
+        evidence.clear();
+    }
     let text = match args.format {
         report::Format::Human => for_people(&template.name, &findings, &format, &evidence),
         report::Format::Json => for_programs(&template.name, &findings, &format, &evidence),

@@ -1,6 +1,7 @@
 //! `unjinja caps`: what a chat template can do.
 
-use unjinja::analysis::{Capabilities, Outcome, Topic};
+use unjinja::Value;
+use unjinja::analysis::{Capabilities, Follower, Outcome, PrefixKept, Topic};
 use unjinja::json;
 
 use super::report::Format;
@@ -76,6 +77,18 @@ fn table(capabilities: &Capabilities) -> String {
             row(&mut out, "thinking in the prompt", thinking, "");
         }
     }
+    for prefix in &capabilities.prefix_kept {
+        let label = match prefix.follower {
+            Follower::Tool => "text kept before a result",
+            Follower::User => "text kept before a user",
+            _ => prefix.follower.key(),
+        };
+        let outcome = match prefix.counterexample {
+            None => "yes",
+            Some(_) => "no",
+        };
+        row(&mut out, label, outcome, &departure(prefix));
+    }
     for variable in &capabilities.variables {
         let Some(switch) = &variable.switch else {
             row(&mut out, &format!("variable {}", variable.name), "read", "");
@@ -91,6 +104,29 @@ fn table(capabilities: &Capabilities) -> String {
         );
     }
     out
+}
+
+/// What is not kept in which conversation, in words.
+fn departure(prefix: &PrefixKept) -> String {
+    let Some(departure) = &prefix.counterexample else {
+        return String::new();
+    };
+    let messages = departure.messages.as_array().into_iter().flatten();
+    let said = messages.map(|message| {
+        let role = message.get("role").and_then(Value::as_str);
+        let has = |key: &str| message.get(key).is_some();
+        let with = match (has("reasoning_content"), has("tool_calls")) {
+            (true, true) => " with reasoning and a call",
+            (true, false) => " with reasoning",
+            (false, true) => " with a call",
+            (false, false) => "",
+        };
+        format!("{}{with}", role.unwrap_or_default())
+    });
+    let said: Vec<String> = said.collect();
+    let [before, after] =
+        [&departure.before, &departure.after].map(|text| json::write(&text.as_str().into()));
+    format!("{}: {before} becomes {after}", said.join(", "))
 }
 
 fn row(out: &mut String, label: &str, outcome: &str, note: &str) {

@@ -14,7 +14,7 @@ use clap::ValueEnum;
 
 use crate::options::option_name;
 use unjinja::chat_template::{ChatTemplate, Source};
-use unjinja::derive::{Derivation, DeriveOptions, derive};
+use unjinja::derive::{Derivation, DeriveOptions, ModelOutput, derive};
 use unjinja::{Value, json};
 
 use self::present::Standing;
@@ -43,6 +43,10 @@ use super::{Failure, input, output, report};
   The report for programs, with the response template in it:
     unjinja derive chat_template.jinja --format json-report
 
+  With outputs of the model, one JSON object a line: what the chat template never writes is looked for
+  in them, and the response template has to read them:
+    unjinja derive model/ --outputs outputs.jsonl
+
   For one of several chat templates of a model, whatever the others write:
     unjinja derive model/ --variant tool_use
 
@@ -59,7 +63,7 @@ the configuration) all are derived for, and what is printed is a response templa
 renderings of all, if there is one. If not, the report says which are misread.
 
 Exit codes:
-  0  all that the chat template writes is recovered
+  0  all that the chat template writes is recovered, and so are the outputs that were given
   1  some of it isn't, a token is missing that the chat template writes, or another chat template of
      the model is misread: the report says what, and the template is printed all the same.
      With `--check` and `--diff`: the response template that is there reads anything otherwise
@@ -109,6 +113,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOW", default_value = "text")]
     untyped: Untyped,
 
+    /// Outputs of the model (`-` is standard input): on each line a JSON object with the `output`, and where
+    /// they are known the `prefix`, the `message` that it means, and the `tools`
+    #[arg(long, value_name = "FILE")]
+    outputs: Option<PathBuf>,
+
     /// How to print the response template
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
@@ -147,6 +156,7 @@ struct Outcome<'a> {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let sources = distinct(&args.sources)?;
+    let outputs = outputs(args, &sources)?;
     let places = match args.file() {
         Some(path) => Some(places(path, &sources)?),
         None => None,
@@ -155,7 +165,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for place in places.iter().flatten().filter(|_| !args.compares()) {
         output.check(place)?;
     }
-    let outcomes = derive_all(args, &sources);
+    let outcomes = derive_all(args, &outputs, &sources);
     let mut result = Ok(());
     for (index, outcome) in outcomes.iter().enumerate() {
         let place = places.as_ref().map(|places| places[index].as_path());
@@ -253,6 +263,34 @@ fn output_of(args: &Args, sources: &[&str]) -> Output {
     }
 }
 
+/// The outputs of the model that are to be evidence of its format.
+fn outputs(args: &Args, sources: &[&str]) -> Result<Vec<ModelOutput>, Failure> {
+    let Some(path) = &args.outputs else {
+        return Ok(Vec::new());
+    };
+    if sources.len() > 1 {
+        return Err(Failure::Input(
+            "`--outputs` holds what one model has written: derive for one source at a time".into(),
+        ));
+    }
+    if sources == ["-"] && path == Path::new("-") {
+        return Err(Failure::Input(
+            "-: the chat template and the outputs can't both come from standard input".into(),
+        ));
+    }
+    let text = input::read_text(path)?;
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+    let outputs = lines.map(|(at, line)| {
+        let read = json::read(line).map_err(|error| error.to_string());
+        read.and_then(|value| ModelOutput::from_value(&value))
+            .map_err(|error| {
+                Failure::Input(format!("{}: line {}: {error}", path.display(), at + 1))
+            })
+    });
+    outputs.collect()
+}
+
 /// The sources, each once. Standard input can be read only once.
 fn distinct(sources: &[String]) -> Result<Vec<&str>, Failure> {
     let mut distinct: Vec<&str> = Vec::new();
@@ -311,7 +349,7 @@ fn worse(one: Result<(), Failure>, other: Result<(), Failure>) -> Result<(), Fai
 }
 
 /// Derives from all sources on all cores.
-fn derive_all<'s>(args: &Args, sources: &[&'s str]) -> Vec<Outcome<'s>> {
+fn derive_all<'s>(args: &Args, given: &[ModelOutput], sources: &[&'s str]) -> Vec<Outcome<'s>> {
     let count = sources.len();
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -326,7 +364,7 @@ fn derive_all<'s>(args: &Args, sources: &[&'s str]) -> Vec<Outcome<'s>> {
                         break;
                     };
                     // Whatever is wrong with one template, the others are not lost.
-                    let attempt = || derive_one(args, source);
+                    let attempt = || derive_one(args, given, source);
                     let result = catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|_| {
                         Err(Failure::Input(format!(
                             "{source}: this template makes unjinja fail: please report it"
@@ -367,18 +405,22 @@ fn warnings(derivation: &Derivation, siblings: &[Sibling]) -> Vec<String> {
 }
 
 /// Derives for all chat templates of a model, unless one of them was asked for, and chooses.
-fn derive_one(args: &Args, source: &str) -> Result<(Derived, Vec<Sibling>), Failure> {
+fn derive_one(
+    args: &Args,
+    given: &[ModelOutput],
+    source: &str,
+) -> Result<(Derived, Vec<Sibling>), Failure> {
     let mut templates = args.options.load_all(source)?.into_iter();
     let Some(first) = templates.next() else {
         return Err(Failure::Input(format!(
             "{source}: there is no chat template"
         )));
     };
-    let derivation = derive_for(args, &first)
+    let derivation = derive_for(args, given, &first)
         .map_err(|error| Failure::Input(format!("{}: {error}", first.name)))?;
     let (mut others, mut failed) = (Vec::new(), Vec::new());
     for template in templates {
-        match derive_for(args, &template) {
+        match derive_for(args, given, &template) {
             Ok(derivation) => others.push((template, derivation)),
             Err(error) => failed.push((template, error)),
         }
@@ -386,11 +428,16 @@ fn derive_one(args: &Args, source: &str) -> Result<(Derived, Vec<Sibling>), Fail
     Ok(siblings::choose((first, derivation), others, failed))
 }
 
-fn derive_for(args: &Args, template: &ChatTemplate) -> Result<Derivation, String> {
+fn derive_for(
+    args: &Args,
+    given: &[ModelOutput],
+    template: &ChatTemplate,
+) -> Result<Derivation, String> {
     let mut options = DeriveOptions::default();
     options.base = args.options.base();
     options.reasoning_field.clone_from(&args.reasoning_field);
     options.ids = args.ids;
+    options.outputs = given.to_vec();
     options.guess_types = args.untyped == Untyped::Guess;
     derive(template, &options).map_err(|error| error.explain(option_name))
 }

@@ -51,10 +51,44 @@ impl fmt::Display for LineFault {
     }
 }
 
+/// The members of an object, as they are written.
+#[derive(Default)]
+pub(crate) struct Members {
+    json: String,
+}
+
+impl Members {
+    /// Adds a member, of which there is none yet.
+    pub(crate) fn insert(&mut self, key: &str, value: impl Into<Value>) {
+        json::write_into(self.begin(key), &value.into(), &json::Style::COMPACT);
+    }
+
+    /// The same with a value that is written already.
+    pub(crate) fn insert_written(&mut self, key: &str, value: &str) {
+        self.begin(key).push_str(value);
+    }
+
+    /// Adds the members of an object.
+    pub(crate) fn extend(&mut self, object: Object) {
+        for (key, value) in object {
+            self.insert(&key.to_string_lossy(), value);
+        }
+    }
+
+    fn begin(&mut self, key: &str) -> &mut String {
+        if !self.json.is_empty() {
+            self.json.push(',');
+        }
+        json::write_str(&mut self.json, key, false);
+        self.json.push(':');
+        &mut self.json
+    }
+}
+
 /// What comes of a line.
 #[derive(Default)]
 pub(crate) struct Reply {
-    pub(crate) answer: Object,
+    pub(crate) answer: Members,
     /// What the command would warn of, were the line all that it is given.
     pub(crate) warnings: Vec<String>,
 }
@@ -240,16 +274,16 @@ fn answer(name: &str, batch: &Batch, work: &impl Fn(&Object) -> Reply) -> Answer
                 continue;
             }
         };
-        let mut answer = Object::new();
-        answer.insert("id", object.get("id").cloned().unwrap_or_default());
+        let mut id = Members::default();
+        id.insert("id", object.get("id").cloned().unwrap_or_default());
         let reply = work(&object);
-        answer.extend(reply.answer);
         let warnings = reply.warnings.into_iter();
         answers
             .warnings
             .extend(warnings.map(|warning| (place, warning)));
-        json::write_into(&mut answers.text, &answer.into(), &json::Style::COMPACT);
-        answers.text.push('\n');
+        for part in ["{", &id.json, ",", &reply.answer.json, "}\n"] {
+            answers.text.push_str(part);
+        }
     }
     answers
 }

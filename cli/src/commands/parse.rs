@@ -12,8 +12,8 @@ use clap::ValueEnum;
 use unjinja::check::Reader;
 use unjinja::response_schema::ResponseSchema;
 use unjinja::{
-    Event, Object, OnMalformed, OwnedEvent, ParseError, ParserOptions, ResponseParser,
-    ResponseTemplate, Tools, Value, json,
+    Event, Object, OnMalformed, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools,
+    Value, json,
 };
 
 use super::input::Ended;
@@ -555,34 +555,73 @@ fn replay(
     let fail = |error: ParseError| (error.to_string(), "prefix".into());
     warnings.extend(missing_anchor(template, prefix).map_err(fail)?);
     let mut losses = Losses::new(template);
-    let mut noted = |events: &[OwnedEvent]| {
-        events
-            .iter()
-            .for_each(|event| losses.note(&event.as_event()));
-        values(events)
-    };
     let mut parser = ResponseParser::new(template, prefix, args.options(tools)).map_err(fail)?;
-    answer.insert("initial_events", noted(parser.initial_events()));
-    answer.insert("events", Vec::new());
+    let mut initial = List::default();
+    for event in parser.initial_events() {
+        initial.event(&event.as_event(), &mut losses);
+    }
+    answer.insert_written("initial_events", &initial.ended());
+    let mut of_chunks = List::default();
+    let fed = feed_chunks(&mut parser, case, warnings, |parser, chunk| {
+        let mut of_chunk = List::default();
+        parser.feed_with(chunk, |event| of_chunk.event(&event, &mut losses))?;
+        of_chunks.item(|out| out.push_str(&of_chunk.ended()));
+        Ok(())
+    });
+    answer.insert_written("events", &of_chunks.ended());
+    fed?;
+    let mut last = List::default();
+    let message = parser
+        .finalize_with(|event| last.event(&event, &mut losses))
+        .map_err(|error| (error.to_string(), "finalize".into()))?;
+    answer.insert_written("final_events", &last.ended());
+    answer.insert("message", message);
+    warnings.extend(losses.warnings());
+    Ok(())
+}
+
+/// Feeds the chunks of a case one by one, up to a failure.
+fn feed_chunks(
+    parser: &mut ResponseParser,
+    case: &Object,
+    warnings: &mut Vec<String>,
+    mut feed: impl FnMut(&mut ResponseParser, &str) -> Result<(), ParseError>,
+) -> Result<(), (String, Value)> {
     let chunks = chunks(case)?;
     if chunks.iter().all(|chunk| chunk.is_empty()) {
         warnings.push(EMPTY.into());
     }
-    for (index, chunk) in chunks.into_iter().enumerate() {
-        let events = parser
-            .feed(&chunk)
-            .map_err(|error| (error.to_string(), Value::from(index)))?;
-        if let Some(Value::Array(all)) = answer.get_mut("events") {
-            all.push(noted(&events));
-        }
+    for (index, chunk) in chunks.iter().enumerate() {
+        feed(parser, chunk).map_err(|error| (error.to_string(), Value::from(index)))?;
     }
-    let (message, events) = parser
-        .finalize()
-        .map_err(|error| (error.to_string(), "finalize".into()))?;
-    answer.insert("final_events", noted(&events));
-    answer.insert("message", message);
-    warnings.extend(losses.warnings());
     Ok(())
+}
+
+/// A list in JSON, written item by item.
+#[derive(Default)]
+struct List {
+    items: String,
+}
+
+impl List {
+    fn item(&mut self, write: impl FnOnce(&mut String)) {
+        self.items
+            .push(if self.items.is_empty() { '[' } else { ',' });
+        write(&mut self.items);
+    }
+
+    fn event(&mut self, event: &Event<'_>, losses: &mut Losses<'_>) {
+        losses.note(event);
+        self.item(|out| event.write_json(out));
+    }
+
+    fn ended(mut self) -> String {
+        if self.items.is_empty() {
+            self.items.push('[');
+        }
+        self.items.push(']');
+        self.items
+    }
 }
 
 fn chunks(case: &Object) -> Result<Vec<String>, (String, Value)> {
@@ -634,11 +673,6 @@ fn surrogate(bytes: &[u8]) -> Option<u16> {
         }
         _ => None,
     }
-}
-
-fn values(events: &[OwnedEvent]) -> Value {
-    let values: Vec<Value> = events.iter().map(OwnedEvent::to_value).collect();
-    values.into()
 }
 
 #[cfg(test)]

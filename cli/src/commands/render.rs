@@ -127,46 +127,56 @@ fn answer(options: &SourceOptions, case: &Object) -> Reply {
     reply
 }
 
-/// Renders one conversation of a batch. What the options say holds where it says nothing.
+/// Renders one conversation of a batch.
 fn render(options: &SourceOptions, case: &Object) -> Result<String, String> {
-    let given = |key: &str| case.get(key).filter(|value| !value.is_null());
-    let wrong = |key: &str, what: &str, value: &Value| {
-        format!("`{key}`: expected {what}, found {}", value.type_name())
-    };
-    let text = |key: &str| {
-        let as_text = |value: &Value| {
-            let text = value.as_str().map(str::to_owned);
-            text.ok_or_else(|| wrong(key, "a string", value))
-        };
-        given(key).map(as_text).transpose()
-    };
-    let list = |key: &str| match given(key) {
+    let jinja = text_of(case, "chat_template")?.ok_or("there is no `chat_template`")?;
+    let template = options.with_tokens(ChatTemplate::from_jinja(jinja));
+    let rendering = template.render(&conversation(options, case)?);
+    rendering
+        .map(|rendering| rendering.text)
+        .map_err(|error| error.to_string())
+}
+
+/// One conversation of a batch. What the options say holds where it says nothing.
+pub(super) fn conversation(options: &SourceOptions, case: &Object) -> Result<RenderInput, String> {
+    let list = |key: &str| match given(case, key) {
         Some(value) if value.as_array().is_none() => Err(wrong(key, "a list", value)),
         value => Ok(value.cloned()),
     };
-    let jinja = text("chat_template")?.ok_or("there is no `chat_template`")?;
-    let template = options.with_tokens(ChatTemplate::from_jinja(jinja));
     let mut input = options.base();
-    if let Some(now) = text("now")? {
+    if let Some(now) = text_of(case, "now")? {
         input.now = Some(time(&now).map_err(|error| format!("`now`: {error}"))?);
     }
     input.messages = list("messages")?.ok_or("there is no list of `messages`")?;
     input.tools = list("tools")?.unwrap_or_default();
-    input.add_generation_prompt = match given("add_generation_prompt") {
+    input.add_generation_prompt = match given(case, "add_generation_prompt") {
         Some(value) => value
             .as_bool()
             .ok_or_else(|| wrong("add_generation_prompt", "true or false", value))?,
         None => false,
     };
-    match given("kwargs") {
+    match given(case, "kwargs") {
         Some(Value::Object(variables)) => input.variables.extend(variables.clone()),
         Some(other) => return Err(wrong("kwargs", "an object", other)),
         None => {}
     }
-    input.bos_token = text("bos_token")?;
-    input.eos_token = text("eos_token")?;
-    let rendering = template.render(&input);
-    rendering
-        .map(|rendering| rendering.text)
-        .map_err(|error| error.to_string())
+    input.bos_token = text_of(case, "bos_token")?;
+    input.eos_token = text_of(case, "eos_token")?;
+    Ok(input)
+}
+
+fn given<'c>(case: &'c Object, key: &str) -> Option<&'c Value> {
+    case.get(key).filter(|value| !value.is_null())
+}
+
+fn wrong(key: &str, what: &str, value: &Value) -> String {
+    format!("`{key}`: expected {what}, found {}", value.type_name())
+}
+
+fn text_of(case: &Object, key: &str) -> Result<Option<String>, String> {
+    let as_text = |value: &Value| {
+        let text = value.as_str().map(str::to_owned);
+        text.ok_or_else(|| wrong(key, "a string", value))
+    };
+    given(case, key).map(as_text).transpose()
 }

@@ -115,9 +115,16 @@ pub(crate) fn derivation(
                     "",
                     &format!("  it also stands for {}", shortened(&other, false, true)),
                 );
+            } else {
+                line(
+                    &mut out,
+                    "",
+                    "  no other message was found that the chat template writes so",
+                );
             }
         }
     }
+    out.push_str(&outputs(derivation));
     let (recovered, damaged) = damage(derivation);
     line(
         &mut out,
@@ -172,6 +179,32 @@ pub(crate) fn derivation_value(
         testimony.as_ref().map(testimony::to_value),
     );
     report.into()
+}
+
+/// What becomes of the outputs of the model that were given.
+fn outputs(derivation: &Derivation) -> String {
+    let mut out = String::new();
+    let rows = &derivation.outputs;
+    let misread = rows.iter().filter(|row| row.difference.is_some()).count();
+    if !rows.is_empty() {
+        let read = rows.len() - misread;
+        line(
+            &mut out,
+            "outputs",
+            &format!("{read} of {} outputs of the model read", rows.len()),
+        );
+    }
+    for row in rows {
+        if let Some(difference) = &row.difference {
+            line(&mut out, "", &format!("misread: {difference}"));
+            line(
+                &mut out,
+                "",
+                &format!("  the output is    {}", start_of(&row.output)),
+            );
+        }
+    }
+    out
 }
 
 fn line(out: &mut String, label: &str, text: &str) {

@@ -40,6 +40,8 @@ fn a_template_that_is_not_valid_is_called_so() {
         "derive X",
         "analyze X",
         "caps X",
+        "read X",
+        "mask X --tag",
         "lint template.json --chat-template X",
     ] {
         for (file, meaning) in [

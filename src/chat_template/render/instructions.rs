@@ -210,10 +210,10 @@ fn macro_starts(all: &Instructions<'_>) -> HashSet<u32> {
     starts.collect()
 }
 
-/// Before which instructions the names are to be enclosed that a macro sets attributes of.
+/// Before which instructions the names are to be enclosed that a macro sets attributes of, or slices.
 ///
 /// minijinja sees to it that a macro knows the names that it reads, but not the namespaces that it
-/// only writes to.
+/// only writes to, and not the values that it only reads slices of.
 fn assigned_in_macros<'s>(all: &Instructions<'s>) -> HashMap<u32, Vec<Instruction<'s>>> {
     let mut assigned = HashMap::new();
     for (index, instruction) in (0..).zip(instructions(all)) {
@@ -224,13 +224,22 @@ fn assigned_in_macros<'s>(all: &Instructions<'s>) -> HashMap<u32, Vec<Instructio
         let closure = (0..index)
             .rev()
             .find(|&at| matches!(all.get(at), Some(Instruction::GetClosure)));
-        let body = (*start..index).filter_map(|at| match (all.get(at), all.get(at + 1)) {
-            (Some(Instruction::Lookup(name)), Some(Instruction::SetAttr(_))) => {
-                Some(Instruction::Enclose(name))
+        let mut names: Vec<Instruction<'s>> = Vec::new();
+        let body = || (*start..index).filter_map(|at| all.get(at).zip(Some(all.get(at + 1))));
+        let slices = body().any(|(instruction, _)| matches!(instruction, Instruction::Slice));
+        for (instruction, next) in body() {
+            match (instruction, next) {
+                (Instruction::Lookup(name), Some(Instruction::SetAttr(_))) => {
+                    names.push(Instruction::Enclose(name));
+                }
+                // Nor does it look at what is sliced.
+                (Instruction::Lookup(name), _) if slices => {
+                    names.push(Instruction::Enclose(name));
+                }
+                _ => {}
             }
-            _ => None,
-        });
-        assigned.extend(closure.map(|closure| (closure, body.collect())));
+        }
+        assigned.extend(closure.map(|closure| (closure, names)));
     }
     assigned
 }

@@ -172,7 +172,7 @@ impl std::fmt::Debug for Renderer<'_> {
 const NAME: &str = "chat template";
 
 /// White space around tags goes as the transformers library has it.
-fn syntax() -> SyntaxConfig {
+pub(super) fn syntax() -> SyntaxConfig {
     let mut builder = SyntaxConfig::builder();
     builder.trim_blocks(true).lstrip_blocks(true);
     // Only delimiters can be refused, and these are the ordinary ones.

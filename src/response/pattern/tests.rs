@@ -506,6 +506,48 @@ fn both_engines_agree_while_a_text_grows() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn long_runs_are_read_as_they_are_character_by_character() {
+    let runs = ["a", "b", "é", "ab", "\n", "x", "x日"].map(|run| run.repeat(150));
+    let ends = ["", "ab", "b\n", "é\nba", "日"];
+    let texts = |run: &String| ends.map(|end| [format!("a{run}{end}"), format!("{run}{end}{run}")]);
+    let texts: Vec<String> = runs.iter().flat_map(texts).flatten().collect();
+    let loops = [
+        "a.*?b",
+        "a[^b]*",
+        "(?P<x>a.*)(?=é)",
+        "a(?:\\n|[^é])*é",
+        "(?<=b.*?)a[^x]*x",
+    ];
+    for &spelled in EITHER.iter().chain(&loops) {
+        let pattern = compiled(spelled);
+        for text in &texts {
+            let read = |ends: Vec<usize>| {
+                let (mut search, mut meter) = (pattern.search(), Meter::new(0));
+                let window = Window::whole(text);
+                search.start(&window, 0);
+                for end in ends {
+                    let read = search.advance(&pattern, &window, end, &mut meter);
+                    read.expect("texts are short");
+                }
+                let verdict = search.verdict(&pattern, &window, true, &mut meter);
+                match verdict.expect("texts are short") {
+                    Verdict::Found { start, end } => {
+                        written(&pattern, start, end, search.groups(&pattern))
+                    }
+                    other => format!("{other:?}"),
+                }
+            };
+            let each = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+            assert_eq!(
+                read(vec![text.len()]),
+                read(each.collect()),
+                "{spelled} in {text}"
+            );
+        }
+    }
+}
+
 /// Patterns of any kind, with looks around them or without.
 fn any_pattern(around: bool) -> impl Strategy<Value = String> {
     let pieces = [

@@ -13,6 +13,10 @@ pub(in crate::response::pattern) type StateId = u32;
 
 /// What distinguishes a state from the others.
 #[derive(Debug, Clone, Eq, Hash)]
+#[expect(
+    clippy::derived_hash_with_manual_eq,
+    reason = "both go by all fields, so equal keys have equal hashes"
+)]
 pub(in crate::response::pattern) struct Key {
     /// Threads that have taken at least one character, best first.
     pub(in crate::response::pattern) threads: Box<[Pc]>,

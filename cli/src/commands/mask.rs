@@ -1,0 +1,348 @@
+//! `unjinja mask`: what of a conversation the model writes.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use unjinja::chat_template::{ChatTemplate, RenderInput, Source};
+use unjinja::conversation::{Marking, MaskError, MaskPolicy, Masked, Unmasked};
+use unjinja::{Object, Value, json};
+
+use super::jsonl::Reply;
+use super::output::Output;
+use super::report::Format;
+use super::source::SourceOptions;
+use super::{Failure, input, jsonl, output, render};
+
+/// Tell what of a conversation the model writes, or mark it in the chat template
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  What the model writes of a conversation, between ⟦ and ⟧:
+    unjinja mask chat_template.jinja --messages messages.json
+
+  The text, and the spans in characters, for programs:
+    unjinja mask model/ --messages messages.json --format json
+
+  Many at once, one JSON object a line, each with `id` and `messages`:
+    unjinja mask model/ --jsonl conversations.jsonl > masks.jsonl
+
+  The chat template with {% generation %} around what the model writes, for trainers that ask the
+  tokenizer for the mask:
+    unjinja mask chat_template.jinja --tag > training_template.jinja
+
+  The same, into the file that the chat template came from:
+    unjinja mask model/ --tag --write
+
+  Without the token that ends the turn:
+    unjinja mask model/ --messages messages.json --ending out
+
+The model writes what follows the prompt, up to the token that ends its turn. Where that is in the chat
+template is found out by rendering conversations; tags are only printed if all of these are rendered to
+the same text with them, and if they enclose what the model writes, and nothing else.
+
+Exit codes:
+  0  the mask or the chat template is printed, or every line of the batch has its answer
+  1  the mask is empty, the chat template refuses the messages, or no tags can be written into it
+  2  the input can't be read")]
+pub(crate) struct Args {
+    /// The chat template: a .jinja file, a tokenizer_config.json, a model's folder, a GGUF file,
+    /// a model id such as org/name[@revision], or `-` for standard input
+    #[arg(value_name = "SOURCE")]
+    source: String,
+
+    #[command(flatten)]
+    options: SourceOptions,
+
+    /// The conversation: a JSON list of messages, or a request with `messages` and `tools`
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        required_unless_present_any = ["jsonl", "tag"],
+        conflicts_with_all = ["jsonl", "tag"]
+    )]
+    messages: Option<PathBuf>,
+
+    /// The tools that are offered: a JSON list
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["jsonl", "tag"])]
+    tools: Option<PathBuf>,
+
+    /// End with the beginning of the assistant's turn
+    #[arg(long, conflicts_with_all = ["jsonl", "tag"])]
+    add_generation_prompt: bool,
+
+    /// Mask a batch: one JSON object a line (`-` is standard input)
+    #[arg(long, value_name = "FILE", conflicts_with = "tag")]
+    jsonl: Option<PathBuf>,
+
+    /// Print the chat template with tags around what the model writes
+    #[arg(long)]
+    tag: bool,
+
+    /// With `--tag`: write it to a file (`-` is standard output)
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        requires = "tag",
+        conflicts_with = "write"
+    )]
+    output: Option<PathBuf>,
+
+    /// With `--tag`: write it into the file that the chat template came from
+    #[arg(long, requires = "tag")]
+    write: bool,
+
+    /// Replace the file of `-o`
+    #[arg(long, requires = "output")]
+    force: bool,
+
+    /// Whether the token that ends the turn is in the mask
+    #[arg(long, value_name = "SIDE", default_value = "in")]
+    ending: Side,
+
+    /// Whether white space behind it is
+    #[arg(long, value_name = "SIDE", default_value = "out")]
+    white_space: Side,
+
+    /// Whether what a prompt writes of the turn is, such as an opened <think>
+    #[arg(long, value_name = "SIDE", default_value = "out")]
+    prefilled: Side,
+
+    /// Whether the header is that the turn begins with
+    #[arg(long, value_name = "SIDE", default_value = "out")]
+    header: Side,
+
+    /// How to print the mask
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+}
+
+/// On which side of a border something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Side {
+    /// The model writes it
+    In,
+    /// It is not the model's
+    Out,
+}
+
+impl Args {
+    fn policy(&self) -> MaskPolicy {
+        let mut policy = MaskPolicy::default();
+        policy.ending = self.ending == Side::In;
+        policy.white_space = self.white_space == Side::In;
+        policy.prefilled = self.prefilled == Side::In;
+        policy.header = self.header == Side::In;
+        policy
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let template = args.options.load(&args.source)?;
+    if let Some(path) = &args.jsonl {
+        let markings = Markings {
+            template: &template,
+            policy: args.policy(),
+            known: Mutex::default(),
+        };
+        return jsonl::run(path, false, |case| answer(&args.options, &markings, case));
+    }
+    let failed = |error: MaskError| Failure::Wrong(format!("{}: {error}", template.name));
+    let marking = Marking::of(&template, &args.options.base(), args.policy());
+    let marking = marking.map_err(|error| match error {
+        MaskError::Render(error) => Failure::Wrong(format!(
+            "{}: {}: {error}",
+            template.name,
+            error.of_question()
+        )),
+        error => failed(error),
+    })?;
+    if args.tag {
+        return tag(args, &template, &marking);
+    }
+    let Some(messages) = &args.messages else {
+        return Err(Failure::Input(
+            "give a conversation with `--messages`".into(),
+        ));
+    };
+    let given = input::read_json(messages)?;
+    let input = RenderInput {
+        messages: input::list(&given, messages, "messages")?,
+        tools: match &args.tools {
+            Some(path) => input::list(&input::read_json(path)?, path, "tools")?,
+            // A whole request has its tools beside its messages.
+            None => given.get("tools").cloned().unwrap_or_default(),
+        },
+        add_generation_prompt: args.add_generation_prompt,
+        ..args.options.base()
+    };
+    let masked = marking.mask(&input).map_err(failed)?;
+    for lack in &masked.unmasked {
+        super::print_error(format_args!("warning: {}: {lack}\n", messages.display()));
+    }
+    output::print(match args.format {
+        Format::Human => shown(&masked),
+        Format::Json => output::pretty(&value(&masked).into()),
+    })?;
+    match masked.spans.is_empty() {
+        true => Err(Failure::Reported(1)),
+        false => Ok(()),
+    }
+}
+
+/// The text with its spans between brackets.
+fn shown(masked: &Masked) -> String {
+    let mut out = String::new();
+    let mut spans = masked.spans.ranges().iter().peekable();
+    for (at, c) in masked.text.chars().enumerate() {
+        if spans.next_if(|span| span.end == at).is_some() {
+            out.push('⟧');
+        }
+        if spans.peek().is_some_and(|span| span.start == at) {
+            out.push('⟦');
+        }
+        out.push(c);
+    }
+    if spans.next().is_some() {
+        out.push('⟧');
+    }
+    if !out.ends_with('\n') {
+        out.push('\n');
+    }
+    out
+}
+
+/// The mask for programs.
+fn value(masked: &Masked) -> Object {
+    let mut value = Object::new();
+    value.insert("text", masked.text.as_str());
+    value.insert("spans", masked.spans.to_value());
+    let warnings = masked.unmasked.iter().map(Unmasked::to_string);
+    let warnings: Vec<Value> = warnings.map(|warning| warning.as_str().into()).collect();
+    if !warnings.is_empty() {
+        value.insert("warnings", warnings);
+    }
+    value
+}
+
+/// The tokens that begin and end texts.
+type Tokens = (Option<String>, Option<String>);
+
+/// The markings of one template, for each pair of tokens that it is used with.
+struct Markings<'t> {
+    template: &'t ChatTemplate,
+    policy: MaskPolicy,
+    known: Mutex<HashMap<Tokens, Arc<Result<Marking, String>>>>,
+}
+
+impl Markings<'_> {
+    fn find(&self, options: &SourceOptions, input: &RenderInput) -> Arc<Result<Marking, String>> {
+        let tokens = (input.bos_token.clone(), input.eos_token.clone());
+        // Nobody has to find out what another thread is finding out.
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(marking) = known.get(&tokens) {
+            return marking.clone();
+        }
+        let base = RenderInput {
+            bos_token: input.bos_token.clone(),
+            eos_token: input.eos_token.clone(),
+            now: input.now,
+            ..options.base()
+        };
+        let marking = Marking::of(self.template, &base, self.policy);
+        let marking = Arc::new(marking.map_err(|error| error.to_string()));
+        known.insert(tokens, marking.clone());
+        marking
+    }
+}
+
+/// Answers one conversation of a batch.
+fn answer(options: &SourceOptions, markings: &Markings<'_>, case: &Object) -> Reply {
+    let mut reply = Reply::default();
+    let masked = render::conversation(options, case).and_then(|input| {
+        let marking = markings.find(options, &input);
+        let marking = marking.as_ref().as_ref().map_err(String::clone)?;
+        marking.mask(&input).map_err(|error| error.to_string())
+    });
+    match masked {
+        Ok(masked) => {
+            reply.warnings = masked.unmasked.iter().map(Unmasked::to_string).collect();
+            reply.answer.extend(value(&masked));
+        }
+        Err(error) => {
+            reply.answer.insert("error", error);
+        }
+    }
+    reply
+}
+
+/// Prints or writes the template with tags.
+fn tag(args: &Args, template: &ChatTemplate, marking: &Marking) -> Result<(), Failure> {
+    if args.write {
+        write_into_source(&args.source, template, marking.tagged())?;
+    } else {
+        let source = Source::parse(&args.source).ok();
+        let output = Output {
+            sources: source
+                .into_iter()
+                .flat_map(|source| source.files())
+                .collect(),
+            force: args.force,
+        };
+        let path = args.output.as_deref().unwrap_or(Path::new("-"));
+        output.write(path, marking.tagged())?;
+    }
+    let proof = marking.proof();
+    match marking.was_tagged() {
+        true => super::print_error(format_args!("{}: it has tags already\n", template.name)),
+        false => super::print_error(format_args!(
+            "{}: {} conversations render to the same text with tags; in {} of {} the tags enclose \
+             just what the model writes{}\n",
+            template.name,
+            proof.same_text,
+            proof.same_spans,
+            proof.known,
+            match proof.with_more {
+                0 => String::new(),
+                count => format!(", and in {count} more of the same messages"),
+            }
+        )),
+    }
+    Ok(())
+}
+
+/// Puts the template with tags in the place of the one that was read.
+fn write_into_source(source: &str, template: &ChatTemplate, tagged: &str) -> Result<(), Failure> {
+    let nowhere = || {
+        Failure::Input(format!(
+            "{source}: `--write` needs a file or a folder to write into: use `-o FILE`"
+        ))
+    };
+    let Ok(Source::Path(path)) = Source::parse(source) else {
+        return Err(nowhere());
+    };
+    let origin = template.origins.template.as_deref().ok_or_else(nowhere)?;
+    let path = match path.is_dir() {
+        true => path.join(origin),
+        false => path,
+    };
+    if path.extension().is_none_or(|extension| extension != "json") {
+        // In a file of Jinja, the template is all there is.
+        return match input::read_text(&path)? == template.jinja {
+            true => output::change(&path, tagged),
+            false => Err(nowhere()),
+        };
+    }
+    let text = input::read_text(&path)?;
+    let wrong = |error: json::EditError| Failure::Input(format!("{}: {error}", path.display()));
+    let present = json::get_key(&text, "chat_template").map_err(wrong)?;
+    if present.as_ref().and_then(Value::as_str) != Some(template.jinja.as_str()) {
+        return Err(Failure::Input(format!(
+            "{}: `chat_template` is not this template alone: use `-o FILE`",
+            path.display()
+        )));
+    }
+    let edited = json::set_key(&text, "chat_template", &tagged.into()).map_err(wrong)?;
+    output::change(&path, &edited)
+}

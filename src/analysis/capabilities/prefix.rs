@@ -1,0 +1,176 @@
+//! Whether what was rendered stays as it is when a conversation goes on.
+
+use crate::analysis::markers::{boundary, common_prefix};
+use crate::analysis::probe::{Probe, Prober, Tools, call, message, object, result, tool, with};
+use crate::chat_template::REASONING_KEYS;
+use crate::json;
+use crate::value::Value;
+
+/// Who speaks after the assistant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Follower {
+    /// The user asks again.
+    User,
+    /// A tool answers a call.
+    Tool,
+}
+
+impl Follower {
+    /// A name for programs.
+    pub fn key(self) -> &'static str {
+        match self {
+            Follower::User => "user",
+            Follower::Tool => "tool",
+        }
+    }
+}
+
+/// Whether the text of a conversation that ends with the assistant's turn begins the text of the
+/// conversation that goes on. Those who train on what a model said step by step need that.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct PrefixKept {
+    /// Who speaks next.
+    pub follower: Follower,
+    /// The smallest conversation in which it is not so; `None` if it is so in all.
+    pub counterexample: Option<Departure>,
+}
+
+/// A conversation whose text does not begin with that of its beginning.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Departure {
+    /// The messages, of which the last is what the conversation goes on with.
+    pub messages: Value,
+    /// What stood there without the last message.
+    pub before: String,
+    /// What stands there with it.
+    pub after: String,
+}
+
+/// Who speaks, and how: `t` text, `r` reasoning and text, `c` a call, `q` reasoning and a call, and `b` all of it;
+/// `u` a user, and `o` a tool.
+const CONVERSATIONS: [(Follower, &str); 10] = [
+    (Follower::User, "utu"),
+    (Follower::User, "uru"),
+    (Follower::User, "ututu"),
+    (Follower::User, "ururu"),
+    (Follower::User, "ucotu"),
+    (Follower::User, "uqoru"),
+    (Follower::Tool, "uco"),
+    (Follower::Tool, "uqo"),
+    (Follower::Tool, "ubo"),
+    (Follower::Tool, "uruqo"),
+];
+
+/// How many characters are shown of what differs.
+const SHOWN: usize = 40;
+
+/// Ids of calls as various models have them, and whether arguments are given as text.
+const FORMS: [(&str, bool); 4] = [
+    ("call_1", false),
+    ("callabcd1", false),
+    ("call_1", true),
+    ("callabcd1", true),
+];
+
+/// Finds out whether texts are kept; of those that speak next, only those that the template knows.
+pub(super) fn find(prober: &Prober<'_>) -> Vec<PrefixKept> {
+    let mut found: Vec<PrefixKept> = Vec::new();
+    for (follower, shape) in CONVERSATIONS {
+        let Some((messages, before, after)) = rendered(prober, shape) else {
+            continue;
+        };
+        let known = found.iter_mut().find(|kept| kept.follower == follower);
+        if known
+            .as_ref()
+            .is_some_and(|kept| kept.counterexample.is_some())
+        {
+            continue;
+        }
+        let departure = departure(messages, &before, &after);
+        match known {
+            Some(kept) => kept.counterexample = departure,
+            None => found.push(PrefixKept {
+                follower,
+                counterexample: departure,
+            }),
+        }
+    }
+    found
+}
+
+fn departure(messages: Vec<Value>, before: &str, after: &str) -> Option<Departure> {
+    let shared = common_prefix(before, after);
+    if shared == before.len() {
+        return None;
+    }
+    let shared = boundary(before, shared);
+    let shown = |text: &str| text[shared..].chars().take(SHOWN).collect();
+    Some(Departure {
+        messages: messages.into(),
+        before: shown(before),
+        after: shown(after),
+    })
+}
+
+/// A conversation, its text without the last message, and with it; in the first form that the template
+/// takes, and if all that was said last comes out.
+fn rendered(prober: &Prober<'_>, shape: &str) -> Option<(Vec<Value>, String, String)> {
+    FORMS.into_iter().find_map(|form| {
+        let (messages, last) = messages(shape, form);
+        let offered = match shape.contains('o') {
+            true => Tools::of([tool("lookup", "Looks it up", "key")]),
+            false => Tools::default(),
+        };
+        let probe = |messages: &[Value]| Probe::of(messages.iter().cloned()).tools(offered.clone());
+        let before = prober
+            .render(&probe(&messages[..messages.len() - 1]))
+            .ok()?;
+        let after = prober.render(&probe(&messages)).ok()?;
+        let comes_out = last.iter().all(|word| after.contains(word.as_str()));
+        comes_out.then_some((messages, before, after))
+    })
+}
+
+/// The messages of a conversation, and the words that have to come out: those of the last message, and the
+/// arguments of calls.
+fn messages(shape: &str, (id, as_text): (&str, bool)) -> (Vec<Value>, Vec<String>) {
+    let mut messages = Vec::new();
+    let mut words = Vec::new();
+    for (index, letter) in shape.chars().enumerate() {
+        let word = |meaning: &str| format!("{meaning}{index}");
+        match letter {
+            'u' => messages.push(message("user", &word("Question"))),
+            'o' => messages.push(result(id, "lookup", &word("Result"))),
+            _ => {
+                let content = match letter {
+                    'c' | 'q' => String::new(),
+                    _ => word("Answer"),
+                };
+                let mut turn = message("assistant", &content);
+                if matches!(letter, 'r' | 'q' | 'b') {
+                    turn = with(turn, REASONING_KEYS[0], word("Thought").as_str());
+                }
+                if matches!(letter, 'c' | 'q' | 'b') {
+                    let given = object([("key", word("Value").as_str().into())]);
+                    words.push(word("Value"));
+                    let given = match as_text {
+                        true => json::write(&given).into(),
+                        false => given,
+                    };
+                    turn = with(turn, "tool_calls", vec![call(id, "lookup", given)]);
+                }
+                messages.push(turn);
+            }
+        }
+        if index + 1 == shape.len() {
+            words.push(word(match letter {
+                'o' => "Result",
+                _ => "Question",
+            }));
+        }
+    }
+    (messages, words)
+}

@@ -1,0 +1,328 @@
+//! What outputs of the model show that its chat template never renders.
+//!
+//! An output whose message is known is a rendering of other words: where these stand is where a probe's
+//! words would stand. Where no message is given, what stands in JSON behind a marker is taken for a call
+//! if it looks like one.
+
+use std::ops::Range;
+
+use crate::chat_template::REASONING_KEYS;
+use crate::json;
+use crate::value::{Object, Value};
+
+use super::assistant_turn::{AssistantTurn, ToolCall};
+use super::call_probe::CallWords;
+use super::call_renderings::CallRenderings;
+use super::hints::thinks;
+use super::markers::{self, is_marker, is_pair, pieces};
+use super::reasoning::closing_marker;
+use super::reasoning_inference::ReasoningMarkers;
+use super::turn_prober::TurnProber;
+
+/// An output of a model, as evidence of how it writes its turns.
+///
+/// ```
+/// use unjinja::derive::ModelOutput;
+///
+/// let line = r#"{"output": "<think>Hm.</think>Yes.", "message": {"thinking": "Hm.", "content": "Yes."}}"#;
+/// let output = ModelOutput::from_value(&line.parse()?)?;
+/// assert_eq!(output, {
+///     let mut same = ModelOutput::new("<think>Hm.</think>Yes.");
+///     same.message = output.message.clone();
+///     same
+/// });
+/// assert!(output.message.is_some() && output.prefix.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ModelOutput {
+    /// What the model has written.
+    pub text: String,
+    /// The prompt, if it is known.
+    pub prefix: Option<String>,
+    /// The message that the output means, if it is known.
+    pub message: Option<Object>,
+    /// The tools that were offered, a list as chat templates take it.
+    pub tools: Option<Value>,
+}
+
+impl ModelOutput {
+    /// An output of which nothing else is known.
+    pub fn new(text: impl Into<String>) -> ModelOutput {
+        ModelOutput {
+            text: text.into(),
+            prefix: None,
+            message: None,
+            tools: None,
+        }
+    }
+
+    /// Reads an object with the `output` (or `text`), and where they are known the `prefix`, the `message`
+    /// and the `tools`. Other keys do not matter.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, in words.
+    pub fn from_value(value: &Value) -> Result<ModelOutput, String> {
+        let text = |key: &str| match value.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(text) => match text.as_str() {
+                Some(text) => Ok(Some(text.to_owned())),
+                None => Err(format!("`{key}` is {}, not a text", text.type_name())),
+            },
+        };
+        let Some(output) = text("output")?.map_or_else(|| text("text"), |text| Ok(Some(text)))?
+        else {
+            return Err("there is no `output`: write the text of the model under it".to_owned());
+        };
+        let message = match value.get("message") {
+            None | Some(Value::Null) => None,
+            Some(Value::Object(message)) => Some(message.clone()),
+            Some(other) => {
+                return Err(format!("`message` is {}, not an object", other.type_name()));
+            }
+        };
+        Ok(ModelOutput {
+            text: output,
+            prefix: text("prefix")?,
+            message,
+            tools: value.get("tools").filter(|tools| !tools.is_null()).cloned(),
+        })
+    }
+
+    /// What was said, if that is known. Reasoning stands in a field of this name, or of one that chat
+    /// templates read.
+    pub(crate) fn said(&self, reasoning_field: &str) -> Option<AssistantTurn> {
+        let message = self.message.as_ref()?;
+        let mut fields = vec![reasoning_field];
+        fields.extend(REASONING_KEYS);
+        Some(AssistantTurn::from_message(message, &fields))
+    }
+}
+
+/// The markers of reasoning in outputs: what stands around a thought that is known; or a pair of markers
+/// with such a name, of which the first begins the output or ends the prompt.
+pub(super) fn reasoning(
+    prober: &TurnProber<'_>,
+    outputs: &[ModelOutput],
+) -> Option<ReasoningMarkers> {
+    outputs.iter().find_map(|output| {
+        let text = prober.marked(&output.text);
+        let prefix = prober.marked(output.prefix.as_deref().unwrap_or_default());
+        let said = output.said("thinking");
+        if let Some(thought) = said.as_ref().and_then(|said| said.reasoning.as_deref()) {
+            let (before, after) = text.split_once(thought.trim())?;
+            let open = last_marker(before).or_else(|| match before.trim().is_empty() {
+                true => last_marker(&prefix).filter(|marker| thinks(marker)),
+                false => None,
+            });
+            return Some(ReasoningMarkers {
+                open: open.map(str::to_owned),
+                close: Some(closing_marker(after)?),
+            });
+        }
+        // A thought that is known to be none is none.
+        let first = pieces(text.trim_start()).into_iter().next()?;
+        let open = [Some(first), last_marker(&prefix)];
+        let mut opens = open.into_iter().flatten();
+        let open = opens.find(|open| said.is_none() && is_marker(open) && thinks(open))?;
+        let close = markers::markers(&text).find(|close| is_pair(open, close))?;
+        Some(ReasoningMarkers {
+            open: Some(open.to_owned()),
+            close: Some(close.to_owned()),
+        })
+    })
+}
+
+/// The marker that a text ends with.
+fn last_marker(text: &str) -> Option<&str> {
+    let last = pieces(text.trim_end()).into_iter().next_back()?;
+    is_marker(last).then_some(last)
+}
+
+/// The calls in outputs, with the words of probes in place of their own.
+pub(super) fn calls(prober: &TurnProber<'_>, outputs: &[ModelOutput]) -> Option<CallRenderings> {
+    let words = CallWords::new(prober);
+    let turns = outputs.iter().filter_map(|output| {
+        let text = prober.marked(&output.text);
+        match output.said("thinking") {
+            Some(said) => {
+                let said_before = [&said.reasoning, &said.content];
+                let ends = said_before.into_iter().flatten().filter_map(|said| {
+                    let said = said.trim();
+                    Some(text.find(said)? + said.len())
+                });
+                let start = ends.max().unwrap_or(0);
+                in_words(&text[start..], &said.calls, &words)
+            }
+            None => {
+                let (start, calls) = calls_that_show(&text)?;
+                in_words(&text[start..], &calls, &words)
+            }
+        }
+    });
+    let (mut one, mut two) = (None, None);
+    for (count, text) in turns {
+        match count {
+            1 => one.get_or_insert(text),
+            _ => two.get_or_insert(text),
+        };
+    }
+    Some(CallRenderings::of_texts(prober, words, one?, two))
+}
+
+/// A text with the words of probes in place of those of its calls, of which there are one or two; and how
+/// many there are.
+fn in_words(text: &str, calls: &[ToolCall], words: &CallWords) -> Option<(usize, String)> {
+    if !matches!(calls.len(), 1 | 2) {
+        return None;
+    }
+    let mut out = String::new();
+    let mut rest = text;
+    for (index, call) in calls.iter().enumerate() {
+        let (name, key, value) = (
+            &words.names[index],
+            &words.keys[index],
+            &words.values[index],
+        );
+        let (arguments, written) = match arguments_range(rest, call) {
+            Some(range) => (range, words.string_argument(index)),
+            None => raw_argument(rest, call, key, value)?,
+        };
+        let before = &rest[..arguments.start];
+        match before.rfind(&call.name) {
+            Some(at) => {
+                let after = &before[at + call.name.len()..];
+                out.push_str(&format!("{}{name}{after}{written}", &before[..at]));
+                rest = &rest[arguments.end..];
+            }
+            None => {
+                let after = &rest[arguments.end..];
+                let at = after.find(&call.name)?;
+                out.push_str(&format!("{before}{written}{}{name}", &after[..at]));
+                rest = &after[at + call.name.len()..];
+            }
+        }
+    }
+    // What closes a call may name it once more.
+    let mut rest = rest.to_owned();
+    for (call, name) in calls.iter().zip(&words.names) {
+        rest = rest.replace(&call.name, name);
+    }
+    Some((calls.len(), out + &rest))
+}
+
+/// Where the arguments of a call stand as a JSON object.
+fn arguments_range(text: &str, call: &ToolCall) -> Option<Range<usize>> {
+    let starts = text.match_indices('{').take(MAX_STARTS);
+    let arguments = Value::from(call.arguments.clone());
+    starts
+        .filter_map(|(start, _)| Some(start..json_end(text, start)?))
+        .find(|range| json::read(&text[range.clone()]).is_ok_and(|value| value == arguments))
+}
+
+/// Where the one argument of a call stands, from its key to its value, and how it is written with other
+/// words.
+fn raw_argument(
+    text: &str,
+    call: &ToolCall,
+    key: &str,
+    value: &str,
+) -> Option<(Range<usize>, String)> {
+    let mut arguments = call.arguments.iter();
+    let (Some((own_key, own_value)), None) = (arguments.next(), arguments.next()) else {
+        return None;
+    };
+    let (own_key, own_value) = (own_key.to_string_lossy(), own_value.as_str()?);
+    let from = text.find(&call.name)? + call.name.len();
+    let start = from + text[from..].find(&*own_key)?;
+    let behind_key = start + own_key.len();
+    let at = behind_key + text[behind_key..].find(own_value)?;
+    let written = format!("{key}{}{value}", &text[behind_key..at]);
+    Some((start..at + own_value.len(), written))
+}
+
+/// So many places in an output are looked at where something in JSON may begin.
+const MAX_STARTS: usize = 64;
+
+/// Calls that stand in JSON behind markers, and where the markers begin.
+fn calls_that_show(text: &str) -> Option<(usize, Vec<ToolCall>)> {
+    let starts = text.match_indices(['{', '[']).take(MAX_STARTS);
+    starts
+        .filter_map(|(start, _)| {
+            let value = json::read(&text[start..json_end(text, start)?]).ok()?;
+            let before = without_markers(&text[..start]);
+            let whole = match &value {
+                Value::Array(calls) => calls.iter().map(whole_call).collect(),
+                call => whole_call(call).map(|call| vec![call]),
+            };
+            if let Some(calls) = whole.filter(|calls: &Vec<ToolCall>| !calls.is_empty()) {
+                let has_marker = !text[before.len()..start].trim().is_empty();
+                return has_marker.then_some((before.len(), calls));
+            }
+            // The name may stand before the arguments, with a marker before it.
+            let is_of_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+            let behind_marker = before.trim_end_matches(is_of_name);
+            let name = &before[behind_marker.len()..];
+            let lead = without_markers(behind_marker);
+            let has_marker = !behind_marker[lead.len()..].trim().is_empty();
+            let arguments = value
+                .as_object()
+                .filter(|_| has_marker && !name.is_empty())?;
+            let call = ToolCall::new(name, pairs(arguments));
+            Some((lead.len(), vec![call]))
+        })
+        .next()
+}
+
+/// A text without the markers at its end, and the white space around them.
+fn without_markers(text: &str) -> &str {
+    let belongs = |piece: &&&str| is_marker(piece) || piece.trim().is_empty();
+    let pieces = pieces(text);
+    let markers = pieces.iter().rev().take_while(belongs);
+    let length: usize = markers.map(|piece| piece.len()).sum();
+    &text[..text.len() - length]
+}
+
+fn pairs(arguments: &Object) -> impl Iterator<Item = (String, Value)> {
+    let arguments = arguments.iter();
+    arguments.map(|(key, value)| (key.to_string_lossy().into_owned(), value.clone()))
+}
+
+/// A call that is an object with a name and arguments.
+fn whole_call(value: &Value) -> Option<ToolCall> {
+    let object = value.as_object()?;
+    let under = |words: &[&str]| {
+        let mut pairs = object.iter();
+        let found = pairs.find(|(key, _)| {
+            let key = key.to_string_lossy();
+            words.iter().any(|word| key.contains(word))
+        });
+        found.map(|(_, value)| value)
+    };
+    let name = under(&["name"])?.as_str()?;
+    let arguments = under(&["arg", "param", "input"])?.as_object()?;
+    Some(ToolCall::new(name, pairs(arguments)))
+}
+
+/// Where an object or a list ends that begins at a place.
+fn json_end(text: &str, start: usize) -> Option<usize> {
+    let (mut depth, mut in_string, mut is_escaped) = (0usize, false, false);
+    for (at, c) in text[start..].char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' if in_string => is_escaped = true,
+            '"' => in_string = !in_string,
+            '{' | '[' if !in_string => depth += 1,
+            '}' | ']' if !in_string => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(start + at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}

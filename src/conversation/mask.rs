@@ -1,0 +1,547 @@
+//! The marking of a template, its proof, and the masks that it makes.
+
+use std::cell::Cell;
+use std::fmt;
+use std::ops::Range;
+
+use crate::analysis::analyze;
+use crate::analysis::conversations::{ProbeConversation, conversations, in_parts};
+use crate::chat_template::{
+    ChatTemplate, PreparedTemplate, RenderError, RenderInput, Renderer, Rendering,
+};
+use crate::value::{Object, Value};
+
+use super::borders::{Borders, Turn};
+use super::labels::Sightings;
+use super::spans::{MaskPolicy, Spans};
+use super::tag::tagged;
+use super::trace::{Outline, Trace, prepare, trace};
+
+/// Why there is no mask.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum MaskError {
+    /// The template is not valid, or does not take the conversation.
+    Render(RenderError),
+    /// It can't be told where in the template the model's text begins and ends, or no tags can be written there.
+    Untaggable(String),
+}
+
+impl fmt::Display for MaskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MaskError::Render(error) => error.fmt(f),
+            MaskError::Untaggable(why) => write!(f, "tags can't be written: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for MaskError {}
+
+impl From<RenderError> for MaskError {
+    fn from(error: RenderError) -> Self {
+        MaskError::Render(error)
+    }
+}
+
+/// What of a chat template's conversations the model writes.
+#[derive(Debug, Clone)]
+pub struct Marking {
+    jinja: String,
+    tagged: String,
+    plain: PreparedTemplate,
+    marked: PreparedTemplate,
+    bos_token: Option<String>,
+    eos_token: Option<String>,
+    proof: MarkingProof,
+}
+
+/// On how many conversations a marking was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct MarkingProof {
+    /// Those that render to the same text with tags and without.
+    pub same_text: usize,
+    /// Those of which it is known what the model writes.
+    pub known: usize,
+    /// Those of them in which the tags enclose just that, white space aside.
+    pub same_spans: usize,
+    /// Those in which they also enclose more of what is written for the same messages, such as a header that
+    /// the template writes again amid a turn: one can't be told from the other.
+    pub with_more: usize,
+}
+
+/// A conversation with what of it the model writes.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Masked {
+    /// The text of the conversation.
+    pub text: String,
+    /// What of it the model writes.
+    pub spans: Spans,
+    /// What a training on these spans would miss.
+    pub unmasked: Vec<Unmasked>,
+}
+
+/// What a mask lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unmasked {
+    /// Nothing is the model's.
+    Everything,
+    /// The template does not write the text of an assistant's message: the number of the message, from 0.
+    ContentDropped(usize),
+    /// The template does not write the calls of an assistant's message.
+    CallsDropped(usize),
+    /// The template writes an assistant's message where it is not taken for the model's.
+    Outside(usize),
+    /// The template writes the message of another role within what is taken for the model's.
+    Inside(usize),
+}
+
+impl fmt::Display for Unmasked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unmasked::Everything => f.write_str("nothing of the conversation is the model's"),
+            Unmasked::ContentDropped(index) => {
+                write!(f, "the template drops the text of messages[{index}]")
+            }
+            Unmasked::CallsDropped(index) => {
+                write!(f, "the template drops the calls of messages[{index}]")
+            }
+            Unmasked::Outside(index) => write!(f, "messages[{index}] is not in the mask"),
+            Unmasked::Inside(index) => write!(
+                f,
+                "messages[{index}] is in the mask, though it is not the assistant's"
+            ),
+        }
+    }
+}
+
+/// Among so many loops around what is written for all roles, the one over the messages is looked for.
+const MAX_LOOPS: usize = 3;
+
+impl Marking {
+    /// Finds out where a template writes what its model would write. `base` holds what all conversations have in
+    /// common: the tokens, and the time.
+    ///
+    /// A template that has tags already is taken by its word.
+    ///
+    /// # Errors
+    ///
+    /// If the template is not valid or can't be asked a question, or if there is a place where no tags can be
+    /// written.
+    pub fn of(
+        template: &ChatTemplate,
+        base: &RenderInput,
+        policy: MaskPolicy,
+    ) -> Result<Marking, MaskError> {
+        let prepared = template.prepare();
+        prepared.renderer()?;
+        let marking = |tagged: String, proof: MarkingProof| Marking {
+            marked: ChatTemplate::from_jinja(tagged.as_str()).prepare(),
+            tagged,
+            jinja: template.jinja.clone(),
+            plain: prepared.clone(),
+            bos_token: base
+                .bos_token
+                .clone()
+                .or_else(|| template.bos_token.clone()),
+            eos_token: base
+                .eos_token
+                .clone()
+                .or_else(|| template.eos_token.clone()),
+            proof,
+        };
+        if prepared.marks_generation() {
+            return Ok(marking(template.jinja.clone(), MarkingProof::default()));
+        }
+        let analysis = analyze(template, &prepared, base, &[])?;
+        let renderer = prepared.renderer()?;
+        let probes = probes(&renderer, conversations(&analysis.prober));
+        let (outline, traces) = traced(&template.jinja, &probes).map_err(MaskError::Untaggable)?;
+        let questions = probes
+            .iter()
+            .map(|probe| probe.conversation.before(1, false));
+        let question = questions
+            .filter_map(|input| renderer.render(&input).ok())
+            .next();
+        let turn = &analysis.findings.turn;
+        let borders = Borders {
+            outline: &outline,
+            renderer: &renderer,
+            policy,
+            headers: &turn.headers,
+            ends: &turn.ends,
+            question: question.map_or(String::new(), |rendering| rendering.text),
+            prefills_in_part: Cell::new(false),
+        };
+        let look = |kinds: &[Kind]| -> Vec<Option<Vec<Turn>>> {
+            let looked_at = probes.iter().zip(&traces);
+            let turns = looked_at.map(|(probe, trace)| match kinds.contains(&probe.kind) {
+                true => borders.turns(&probe.conversation, trace),
+                false => None,
+            });
+            turns.collect()
+        };
+        // What one turn shows of prompts counts for all.
+        look(&[Kind::Plain]);
+        let known = look(&[Kind::Plain, Kind::Parts, Kind::Switched]);
+        let labels = {
+            let mut sightings = Sightings::new(&outline);
+            for kind in [Kind::Plain, Kind::Parts, Kind::Switched] {
+                for ((probe, trace), turns) in probes.iter().zip(&traces).zip(&known) {
+                    if let (Some(turns), true) = (turns, probe.kind == kind) {
+                        sightings.add(trace, turns);
+                    }
+                }
+                sightings.close();
+            }
+            sightings.labels(&outline)
+        };
+        let mut refusal = None;
+        for never_empty in [false, true] {
+            for which in 0..MAX_LOOPS {
+                let tried = tagged(&outline, &labels, which, never_empty)
+                    .and_then(|tagged| Ok((proof(&tagged, &probes, &known)?, tagged)));
+                match tried {
+                    // Around nothing, there need be no tags.
+                    Ok(((_, true), _)) if !never_empty => break,
+                    Ok(((proof, _), tagged)) => return Ok(marking(tagged, proof)),
+                    Err(why) => {
+                        refusal.get_or_insert(why);
+                    }
+                }
+            }
+        }
+        Err(MaskError::Untaggable(refusal.unwrap_or_default()))
+    }
+
+    /// The template with `{% generation %}` before what the model writes, and `{% endgeneration %}` behind it. Where
+    /// the model's text begins or ends within an expression, that is cut in two; all else is as it was.
+    pub fn tagged(&self) -> &str {
+        &self.tagged
+    }
+
+    /// Whether the template had tags already.
+    pub fn was_tagged(&self) -> bool {
+        self.tagged == self.jinja
+    }
+
+    /// On what the tags were tried.
+    pub fn proof(&self) -> MarkingProof {
+        self.proof
+    }
+
+    /// Renders a conversation, and tells what of it the model writes.
+    ///
+    /// # Errors
+    ///
+    /// If the template does not take the conversation.
+    pub fn mask(&self, input: &RenderInput) -> Result<Masked, MaskError> {
+        let input = RenderInput {
+            bos_token: input.bos_token.clone().or_else(|| self.bos_token.clone()),
+            eos_token: input.eos_token.clone().or_else(|| self.eos_token.clone()),
+            ..input.clone()
+        };
+        let plain = self.plain.renderer()?.render(&input)?;
+        let marked = self.marked.renderer()?;
+        let rendering = marked.render(&input)?;
+        if plain.text != rendering.text {
+            return Err(MaskError::Untaggable(
+                "with tags, this conversation is written otherwise".to_owned(),
+            ));
+        }
+        let spans = Spans::of(rendering.generated);
+        let mut unmasked = lacking(&marked, &input);
+        if spans.is_empty() {
+            unmasked.insert(0, Unmasked::Everything);
+        }
+        Ok(Masked {
+            text: rendering.text,
+            spans,
+            unmasked,
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    /// Content is given as a list of parts.
+    Parts,
+    /// Thinking is switched.
+    Switched,
+}
+
+/// A conversation that was rendered.
+struct Probed {
+    conversation: ProbeConversation,
+    kind: Kind,
+    text: String,
+}
+
+/// Renders conversations; also with content as parts, where that makes the same text.
+fn probes(renderer: &Renderer<'_>, conversations: Vec<ProbeConversation>) -> Vec<Probed> {
+    let mut probes = Vec::new();
+    for conversation in conversations {
+        let Ok(Rendering { text, .. }) = renderer.render(&conversation.input) else {
+            continue;
+        };
+        if conversation.is_plain {
+            let parts = in_parts(&conversation);
+            let rendering = renderer.render(&parts.input);
+            if rendering.is_ok_and(|rendering| rendering.text == text) {
+                probes.push(Probed {
+                    conversation: parts,
+                    kind: Kind::Parts,
+                    text: text.clone(),
+                });
+            }
+        }
+        probes.push(Probed {
+            kind: match conversation.is_plain {
+                true => Kind::Plain,
+                false => Kind::Switched,
+            },
+            conversation,
+            text,
+        });
+    }
+    probes
+}
+
+/// Finds out what wrote each of the texts. Expressions are cut at their operators if that makes no difference.
+fn traced(jinja: &str, probes: &[Probed]) -> Result<(Outline, Vec<Trace>), String> {
+    for joins in [true, false] {
+        let outline = Outline::of(jinja, joins)?;
+        let noting = prepare(&outline);
+        let Ok(renderer) = noting.renderer() else {
+            continue;
+        };
+        let traces = probes.iter().map_while(|probe| {
+            let trace = trace(&renderer, &probe.conversation.input).ok()?;
+            (trace.text == probe.text).then_some(trace)
+        });
+        let traces: Vec<Trace> = traces.collect();
+        if traces.len() == probes.len() {
+            return Ok((outline, traces));
+        }
+    }
+    Err("it can't be followed what of the template writes what".to_owned())
+}
+
+/// Tries tags on all conversations; and says whether they enclose nothing where others speak.
+fn proof(
+    tagged: &str,
+    probes: &[Probed],
+    known: &[Option<Vec<Turn>>],
+) -> Result<(MarkingProof, bool), String> {
+    let prepared = ChatTemplate::from_jinja(tagged).prepare();
+    let renderer = prepared.renderer().map_err(|error| error.to_string())?;
+    let mut proof = MarkingProof::default();
+    let mut differs = None;
+    let mut encloses_nothing = false;
+    for (probe, turns) in probes.iter().zip(known) {
+        let rendering = renderer.render(&probe.conversation.input);
+        let rendering = rendering.map_err(|error| error.to_string())?;
+        if rendering.text != probe.text {
+            return Err("with tags, conversations are written otherwise".to_owned());
+        }
+        proof.same_text += 1;
+        let covered = Covered::of(&rendering);
+        for message in &probe.conversation.messages {
+            for word in &message.words {
+                let Some(at) = rendering.text.find(word.as_str()) else {
+                    continue;
+                };
+                let range = at..at + word.len();
+                let is_right = match message.is_assistant {
+                    true => covered.holds(&range),
+                    false => !covered.touches(&range),
+                };
+                if !is_right {
+                    return Err(wrong_side(
+                        &rendering.text,
+                        range.start,
+                        message.is_assistant,
+                    ));
+                }
+            }
+        }
+        if let (Some(turns), Kind::Plain) = (turns, probe.kind) {
+            proof.known += 1;
+            let spans = turns.iter().map(|turn| turn.span.clone()).collect();
+            let spans = Covered(spans);
+            let regions = turns.iter().map(|turn| turn.region.clone());
+            let regions = Covered(regions.collect());
+            let mut empty = rendering.generated.iter().filter(|range| range.is_empty());
+            encloses_nothing |= empty.any(|range| {
+                let mut places = rendering.text.char_indices().map(|(at, _)| at);
+                let at = places.nth(range.start).unwrap_or(rendering.text.len());
+                !regions.touches(&(at.saturating_sub(1)..at + 1))
+            });
+            let found = covered.places(&rendering.text);
+            let expected = spans.places(&rendering.text);
+            if found == expected {
+                proof.same_spans += 1;
+                continue;
+            }
+            let missing = expected
+                .iter()
+                .find(|place| found.binary_search(place).is_err());
+            let beyond = found.iter().find(|place| {
+                let place = **place..**place + 1;
+                !spans.touches(&place) && !regions.touches(&place)
+            });
+            match missing.or(beyond) {
+                None => proof.with_more += 1,
+                Some(at) => {
+                    let is_missing = missing.is_some();
+                    differs.get_or_insert_with(|| wrong_side(&rendering.text, *at, is_missing));
+                }
+            }
+        }
+    }
+    let agree = proof.same_spans + proof.with_more;
+    match differs {
+        // Whoever reads the reason sees where.
+        Some(why) if MOST_DIFFERING * (proof.known - agree) > proof.known => Err(why),
+        _ => Ok((proof, encloses_nothing)),
+    }
+}
+
+/// One in so many conversations may be marked otherwise.
+const MOST_DIFFERING: usize = 10;
+
+fn wrong_side(text: &str, at: usize, is_missing: bool) -> String {
+    let before: Vec<char> = text[..at].chars().rev().take(40).collect();
+    let before: String = before.into_iter().rev().collect();
+    match is_missing {
+        true => format!("what the model writes behind {before:?} would not be enclosed"),
+        false => format!("what others write behind {before:?} would be enclosed"),
+    }
+}
+
+/// What tags enclose, in bytes.
+struct Covered(Vec<Range<usize>>);
+
+impl Covered {
+    fn of(rendering: &Rendering) -> Covered {
+        let spans = Spans::of(rendering.generated.clone());
+        let text = &rendering.text;
+        let mut places = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+        let mut next = 0;
+        let mut place = |number: usize| {
+            if number >= next {
+                let at = places.nth(number - next);
+                next = number + 1;
+                return at.unwrap_or(text.len());
+            }
+            0
+        };
+        let ranges = spans.ranges().iter();
+        Covered(
+            ranges
+                .map(|span| place(span.start)..place(span.end))
+                .collect(),
+        )
+    }
+
+    fn holds(&self, range: &Range<usize>) -> bool {
+        let mut spans = self.0.iter();
+        spans.any(|span| span.start <= range.start && range.end <= span.end)
+    }
+
+    fn touches(&self, range: &Range<usize>) -> bool {
+        let mut spans = self.0.iter();
+        spans.any(|span| span.start < range.end && range.start < span.end)
+    }
+
+    /// Where all that is covered begins, character by character, but for white space.
+    fn places(&self, text: &str) -> Vec<usize> {
+        let spans = self.0.iter();
+        let spans = spans.filter_map(|span| Some((span.start, text.get(span.clone())?)));
+        let places = spans.flat_map(|(start, text)| {
+            let places = text.char_indices().filter(|(_, c)| !c.is_whitespace());
+            places.map(move |(at, _)| start + at)
+        });
+        places.collect()
+    }
+}
+
+/// What of a conversation is not where it should be: all texts are words that occur nowhere else.
+fn lacking(renderer: &Renderer<'_>, input: &RenderInput) -> Vec<Unmasked> {
+    let Some(messages) = input.messages.as_array() else {
+        return Vec::new();
+    };
+    let mut replaced = Vec::new();
+    let mut words = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        let mut message = message.clone();
+        let is_assistant = message.get("role").and_then(Value::as_str) == Some("assistant");
+        if let Some(object) = message.as_object_mut() {
+            let content = object.get("content").and_then(Value::as_str);
+            if content.is_some_and(|content| !content.trim().is_empty()) {
+                let word = format!("zqx{index:05}content");
+                object.insert("content", word.as_str());
+                words.push((index, is_assistant, false, word));
+            }
+            if let Some(Value::Array(calls)) = object.get_mut("tool_calls") {
+                let word = format!("zqx{index:05}call");
+                let given = calls.iter_mut().map(|call| give(call, &word));
+                let given = given.filter(|given| *given).count();
+                if given > 0 {
+                    words.push((index, is_assistant, true, word));
+                }
+            }
+        }
+        replaced.push(message);
+    }
+    let input = RenderInput {
+        messages: replaced.into(),
+        ..input.clone()
+    };
+    // What does not take such words can't be looked at so.
+    let Ok(rendering) = renderer.render(&input) else {
+        return Vec::new();
+    };
+    let covered = Covered::of(&rendering);
+    let found = words
+        .into_iter()
+        .filter_map(|(index, is_assistant, is_call, word)| {
+            let Some(at) = rendering.text.find(&word) else {
+                return match (is_assistant, is_call) {
+                    (true, true) => Some(Unmasked::CallsDropped(index)),
+                    (true, false) => Some(Unmasked::ContentDropped(index)),
+                    (false, _) => None,
+                };
+            };
+            let range = at..at + word.len();
+            match is_assistant {
+                true => (!covered.holds(&range)).then_some(Unmasked::Outside(index)),
+                false => covered.touches(&range).then_some(Unmasked::Inside(index)),
+            }
+        });
+    found.collect()
+}
+
+/// Gives a call a word for its arguments.
+fn give(call: &mut Value, word: &str) -> bool {
+    let Some(call) = call.as_object_mut() else {
+        return false;
+    };
+    let arguments = match call.get_mut("function") {
+        Some(Value::Object(function)) => function.get_mut("arguments"),
+        _ => call.get_mut("arguments"),
+    };
+    let Some(arguments) = arguments else {
+        return false;
+    };
+    let given: Value = [("value", word)].into_iter().collect::<Object>().into();
+    *arguments = match arguments {
+        Value::String(_) => crate::json::write(&given).into(),
+        _ => given,
+    };
+    true
+}

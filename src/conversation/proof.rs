@@ -1,0 +1,170 @@
+//! The proof of a reading: what was read renders to the same text again.
+
+use crate::analysis::ConversationShape;
+use crate::analysis::input_form::EmptyContent;
+use crate::chat_template::{RenderError, RenderInput, Renderer};
+use crate::value::{Object, Value};
+
+use super::messages::{self, Made, Variation};
+use super::path::Path;
+
+/// Whether what was read renders to the same text again.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Proof {
+    /// It does. A text that ends before its conversation does is the beginning of what comes out.
+    Same,
+    /// It renders to another text.
+    Differs {
+        /// The byte at which the texts part.
+        at: usize,
+        /// What comes out from there on, or the beginning of it.
+        rendered: String,
+    },
+    /// The template refuses what was read.
+    Refused(RenderError),
+    /// It was not rendered.
+    NotTried,
+}
+
+/// The reading of a path, with what the text leaves open settled by rendering.
+pub(super) struct Settled {
+    pub(super) made: Made,
+    pub(super) variables: Object,
+    pub(super) proof: Proof,
+}
+
+/// Settles what a text leaves open: of all variations, the first that renders to the text is taken.
+pub(super) fn settle(
+    shape: &ConversationShape,
+    renderer: Option<&Renderer<'_>>,
+    path: &Path<'_>,
+    text: &str,
+    is_open: bool,
+) -> Option<Settled> {
+    let mut first: Option<Settled> = None;
+    for variation in variations(shape) {
+        let made = messages::make(shape, path, text, variation)?;
+        let Some(renderer) = renderer else {
+            return Some(Settled {
+                made,
+                variables: Object::new(),
+                proof: Proof::NotTried,
+            });
+        };
+        for variables in switched(&shape.switches) {
+            let proof = prove(
+                shape,
+                renderer,
+                &made,
+                &variables,
+                (text, path.is_prompt, is_open),
+            );
+            let is_better = match (&proof, first.as_ref().map(|first| &first.proof)) {
+                (Proof::Same, _) => {
+                    return Some(Settled {
+                        made,
+                        variables,
+                        proof,
+                    });
+                }
+                (_, None) => true,
+                (Proof::Differs { at, .. }, Some(Proof::Differs { at: known, .. })) => at > known,
+                (Proof::Differs { .. }, Some(_)) => true,
+                _ => false,
+            };
+            // Other variations would take as long.
+            let is_too_long = matches!(&proof, Proof::Refused(error) if error.is_exhausted());
+            if is_better {
+                first = Some(Settled {
+                    made: made.clone(),
+                    variables,
+                    proof,
+                });
+            }
+            if is_too_long {
+                return first;
+            }
+        }
+    }
+    first
+}
+
+/// What a conversation may have been made of, the most common first.
+fn variations(shape: &ConversationShape) -> Vec<Variation> {
+    let usual = Variation {
+        form: shape.form,
+        system_first: true,
+        wraps_tools: true,
+    };
+    let mut all = vec![usual];
+    for empty_content in [
+        EmptyContent::EmptyText,
+        EmptyContent::Null,
+        EmptyContent::Absent,
+    ] {
+        if empty_content != shape.form.empty_content {
+            let mut other = usual;
+            other.form.empty_content = empty_content;
+            all.push(other);
+        }
+    }
+    all.push(Variation {
+        system_first: false,
+        ..usual
+    });
+    all.push(Variation {
+        wraps_tools: false,
+        ..usual
+    });
+    all
+}
+
+/// The switches in every way: not given, on, off.
+fn switched(switches: &[String]) -> Vec<Object> {
+    let mut all = vec![Object::new()];
+    if !switches.is_empty() {
+        for value in [true, false] {
+            let names = switches
+                .iter()
+                .map(|name| (name.as_str(), Value::from(value)));
+            all.push(names.collect());
+        }
+    }
+    all
+}
+
+fn prove(
+    shape: &ConversationShape,
+    renderer: &Renderer<'_>,
+    made: &Made,
+    variables: &Object,
+    (text, is_prompt, is_open): (&str, bool, bool),
+) -> Proof {
+    let mut all_variables = shape.base.variables.clone();
+    all_variables.extend(variables.clone());
+    let input = RenderInput {
+        messages: made.messages.clone().into(),
+        tools: match made.tools.is_empty() {
+            true => shape.no_tools.clone(),
+            false => made.tools.clone().into(),
+        },
+        add_generation_prompt: is_prompt,
+        variables: all_variables,
+        ..shape.base.clone()
+    };
+    let rendered = match renderer.render(&input) {
+        Ok(rendering) => rendering.text,
+        Err(error) => return Proof::Refused(error),
+    };
+    if rendered == text || (is_open && rendered.starts_with(text)) {
+        return Proof::Same;
+    }
+    let pairs = rendered.char_indices().zip(text.chars());
+    let same = pairs.take_while(|((_, a), b)| a == b).last();
+    let at = same.map_or(0, |((at, c), _)| at + c.len_utf8());
+    Proof::Differs {
+        at,
+        rendered: rendered[at..].chars().take(80).collect(),
+    }
+}

@@ -1,0 +1,299 @@
+//! Reading texts with what is known of a template.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::analysis::ConversationShape;
+use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput};
+use crate::format::{ConversationFormat, ConversationSlot};
+use crate::value::{Object, Value};
+
+use super::path::{Outcome, Path, Search};
+use super::proof::{Proof, settle};
+
+/// Reads the conversations that a chat template has written.
+#[derive(Debug)]
+pub struct ConversationReader {
+    prepared: PreparedTemplate,
+    shape: ConversationShape,
+    proves: bool,
+}
+
+/// A conversation that was read.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Conversation {
+    /// The list of messages, as the template takes them.
+    pub messages: Value,
+    /// The list of tools; null if the text shows none.
+    pub tools: Value,
+    /// The variables that the text shows to have been switched.
+    pub variables: Object,
+    /// How the text ends.
+    pub ending: Ending,
+    /// What stands where in the text.
+    pub parts: Vec<ConversationPart>,
+    /// Whether what was read renders to the same text again.
+    pub proof: Proof,
+    /// What else is to be said of the reading.
+    pub remarks: Vec<String>,
+}
+
+/// A part of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConversationPart {
+    /// What it is.
+    pub slot: ConversationSlot,
+    /// The number of its message; `None` for definitions of tools.
+    pub message: Option<usize>,
+    /// Where it stands in the text, in bytes.
+    pub range: Range<usize>,
+}
+
+/// How the text of a conversation ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ending {
+    /// With a message that is complete.
+    Message,
+    /// With the beginning of the assistant's turn, as a prompt does.
+    Prompt,
+    /// Amid a slot, which may go on.
+    Within(ConversationSlot),
+    /// Before anything was said.
+    BeforeMessages,
+}
+
+impl Ending {
+    /// Whether the conversation is to go on.
+    pub fn is_open(self) -> bool {
+        self != Ending::Message
+    }
+}
+
+/// Why a text is no conversation that a template has written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotAConversation {
+    /// The byte at which the text departs from all that the template writes.
+    pub at: usize,
+    /// The same in characters.
+    pub character: usize,
+    /// What could have stood there, in words.
+    pub expected: Vec<String>,
+    /// What stands there, or the beginning of it.
+    pub found: String,
+}
+
+impl fmt::Display for NotAConversation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let expected = match self.expected.as_slice() {
+            [] => "nothing that is known".to_owned(),
+            [one] => one.clone(),
+            [one, other] => format!("{one} or {other}"),
+            [one, ..] => format!("{one} or others"),
+        };
+        match self.found.is_empty() {
+            true => write!(f, "the text ends where {expected} were expected"),
+            false => write!(
+                f,
+                "character {}: the template does not write {:?} here; expected {expected}",
+                self.character, self.found
+            ),
+        }
+    }
+}
+
+impl std::error::Error for NotAConversation {}
+
+impl ConversationReader {
+    /// Finds out how a template writes conversations. `base` holds what all of them have in common: tokens,
+    /// the time, and variables; its messages and tools are not used.
+    ///
+    /// # Errors
+    ///
+    /// If the template is not valid, or does not even render a question of the user.
+    pub fn new(
+        template: &ChatTemplate,
+        base: &RenderInput,
+    ) -> Result<ConversationReader, RenderError> {
+        Ok(ConversationReader {
+            prepared: template.prepare(),
+            shape: ConversationShape::of(template, base)?,
+            proves: true,
+        })
+    }
+
+    /// Without the proof, which takes longer than reading. What the text leaves open is then what is most
+    /// common.
+    #[must_use]
+    pub fn without_proof(mut self) -> ConversationReader {
+        self.proves = false;
+        self
+    }
+
+    /// How the template writes conversations.
+    pub fn format(&self) -> &ConversationFormat {
+        &self.shape.format
+    }
+
+    /// Reads a text.
+    ///
+    /// # Errors
+    ///
+    /// If the template would not write such a text for any conversation.
+    pub fn read(&self, text: &str) -> Result<Conversation, NotAConversation> {
+        let mut remarks = Vec::new();
+        let (path, is_open) = self.path(text, false, &mut remarks)?;
+        let mut read = self.settled(text, &path, is_open, remarks)?;
+        if self.proves && self.has_ties() {
+            let (other, is_open) = self.path(text, true, &mut Vec::new())?;
+            let slots = |path: &Path<'_>| -> Vec<_> {
+                path.stops
+                    .iter()
+                    .map(|stop| (stop.slot, stop.range.clone()))
+                    .collect()
+            };
+            if slots(&other) != slots(&path) {
+                self.compare(text, &mut read, (&other, is_open))?;
+            }
+        }
+        Ok(read)
+    }
+
+    /// Says that there is another reading, or takes it if it is proved and the first is not.
+    fn compare(
+        &self,
+        text: &str,
+        read: &mut Conversation,
+        (path, is_open): (&Path<'_>, bool),
+    ) -> Result<(), NotAConversation> {
+        let other = self.settled(text, path, is_open, Vec::new())?;
+        match (&read.proof, &other.proof) {
+            (Proof::Same, Proof::Same) => {
+                let differs = read.parts.iter().zip(&other.parts).find(|(a, b)| a != b);
+                let at = differs.map_or(0, |(part, _)| part.range.start);
+                let slot =
+                    |part: Option<&ConversationPart>| part.map_or("", |part| part.slot.key());
+                let (here, there) = (
+                    slot(differs.map(|(part, _)| part)),
+                    slot(differs.map(|(_, part)| part)),
+                );
+                read.remarks.push(format!(
+                    "character {}: there are two readings: the text is taken for {here}, and could as well be \
+                     {there}",
+                    characters(text, at),
+                ));
+            }
+            (Proof::Same, _) => {}
+            (_, Proof::Same) => *read = other,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether the same passage leads to texts of several roles.
+    fn has_ties(&self) -> bool {
+        let passages = &self.shape.format.passages;
+        let to_user = passages
+            .iter()
+            .filter(|passage| passage.to == Some(ConversationSlot::User));
+        let mut to_user = to_user;
+        to_user.any(|user| {
+            passages.iter().any(|other| {
+                let roles = [ConversationSlot::System, ConversationSlot::Result];
+                other.to.is_some_and(|to| roles.contains(&to))
+                    && (other.from, &other.pieces) == (user.from, &user.pieces)
+            })
+        })
+    }
+
+    /// The slots of a text, and whether the last of them is open.
+    fn path<'t>(
+        &self,
+        text: &'t str,
+        is_plain: bool,
+        remarks: &mut Vec<String>,
+    ) -> Result<(Path<'t>, bool), NotAConversation> {
+        let search = Search::new(&self.shape.format, text, is_plain);
+        let strict = search.run(true);
+        if let Outcome::Whole(path) = strict {
+            return Ok((path, false));
+        }
+        match (search.run(false), strict) {
+            (Outcome::Whole(path), Outcome::Departs(departure)) => {
+                remarks.push(format!(
+                    "character {}: a text has in it what ends messages; if that was not meant, expected {}",
+                    characters(text, departure.at),
+                    departure.expected.join(" or "),
+                ));
+                Ok((path, false))
+            }
+            (_, Outcome::Open(path)) => Ok((path, true)),
+            (_, Outcome::Departs(departure)) => {
+                Err(not_a_conversation(text, departure.at, departure.expected))
+            }
+            (_, Outcome::Whole(path)) => Ok((path, false)),
+        }
+    }
+
+    fn settled(
+        &self,
+        text: &str,
+        path: &Path<'_>,
+        is_open: bool,
+        remarks: Vec<String>,
+    ) -> Result<Conversation, NotAConversation> {
+        let renderer = match self.proves {
+            true => self.prepared.renderer().ok(),
+            false => None,
+        };
+        let settled = settle(&self.shape, renderer.as_ref(), path, text, is_open);
+        let Some(settled) = settled else {
+            let calls = path
+                .stops
+                .iter()
+                .find(|stop| stop.slot == ConversationSlot::Calls);
+            let at = calls.map_or(0, |stop| stop.range.start);
+            return Err(not_a_conversation(text, at, vec!["calls".to_owned()]));
+        };
+        let parts = path.stops.iter().zip(&settled.made.numbers);
+        let parts = parts.map(|(stop, message)| ConversationPart {
+            slot: stop.slot,
+            message: *message,
+            range: stop.range.clone(),
+        });
+        Ok(Conversation {
+            messages: settled.made.messages.into(),
+            tools: match settled.made.tools.is_empty() {
+                true => Value::Null,
+                false => settled.made.tools.into(),
+            },
+            variables: settled.variables,
+            ending: match (is_open, path.is_prompt, path.stops.last()) {
+                (true, _, Some(stop)) => Ending::Within(stop.slot),
+                (true, _, None) => Ending::BeforeMessages,
+                (false, true, _) => Ending::Prompt,
+                (false, false, _) => Ending::Message,
+            },
+            parts: parts.collect(),
+            proof: settled.proof,
+            remarks,
+        })
+    }
+}
+
+fn not_a_conversation(text: &str, at: usize, expected: Vec<String>) -> NotAConversation {
+    NotAConversation {
+        at,
+        character: characters(text, at),
+        expected,
+        found: text[at..].chars().take(30).collect(),
+    }
+}
+
+/// How many characters stand before a byte.
+fn characters(text: &str, at: usize) -> usize {
+    text[..at].chars().count()
+}

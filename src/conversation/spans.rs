@@ -1,0 +1,93 @@
+//! Stretches of a text that the model writes.
+
+use std::ops::Range;
+
+use crate::value::Value;
+
+/// The stretches of a text that the model writes, in characters (Unicode scalar values), in order and apart.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Spans(Vec<Range<usize>>);
+
+impl Spans {
+    /// The same stretches, those that touch put together, without the empty ones.
+    pub(super) fn of(mut ranges: Vec<Range<usize>>) -> Spans {
+        ranges.retain(|range| !range.is_empty());
+        ranges.sort_by_key(|range| range.start);
+        let mut spans: Vec<Range<usize>> = Vec::new();
+        for range in ranges {
+            match spans.last_mut() {
+                Some(last) if last.end >= range.start => last.end = last.end.max(range.end),
+                _ => spans.push(range),
+            }
+        }
+        Spans(spans)
+    }
+
+    /// The stretches.
+    pub fn ranges(&self) -> &[Range<usize>] {
+        &self.0
+    }
+
+    /// Whether the model writes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What stands in them.
+    pub fn texts<'t>(&'t self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        let mut places = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+        let mut next = 0;
+        let mut place = move |number: usize| {
+            let at = places.nth(number.checked_sub(next)?);
+            next = number + 1;
+            at
+        };
+        let mut known = (0, 0);
+        self.0.iter().map(move |span| {
+            let mut at = |number: usize| {
+                if known.0 != number || number == 0 {
+                    known = (number, place(number).unwrap_or(known.1));
+                }
+                known.1
+            };
+            let start = at(span.start);
+            &text[start..at(span.end).max(start)]
+        })
+    }
+
+    /// As JSON: a list of pairs.
+    pub fn to_value(&self) -> Value {
+        let number = |at: usize| Value::from(i64::try_from(at).unwrap_or(i64::MAX));
+        let pairs = self.0.iter();
+        let pairs = pairs.map(|span| Value::from(vec![number(span.start), number(span.end)]));
+        pairs.collect::<Vec<Value>>().into()
+    }
+}
+
+/// What counts as written by the model where people differ.
+///
+/// By default, it is what the model is asked to write when it is prompted: from where the prompt ends up to the
+/// token that ends the turn, and this token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct MaskPolicy {
+    /// The token that ends the turn.
+    pub ending: bool,
+    /// White space behind it.
+    pub white_space: bool,
+    /// What a prompt writes of the turn behind its header, such as an opened `<think>`.
+    pub prefilled: bool,
+    /// What the turn begins with, and every prompt ends with.
+    pub header: bool,
+}
+
+impl Default for MaskPolicy {
+    fn default() -> Self {
+        MaskPolicy {
+            ending: true,
+            white_space: false,
+            prefilled: false,
+            header: false,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Reading values that are written in JSON, or nearly so.
+
+use crate::json::{self, MAX_DEPTH};
+use crate::value::{Object, Value};
+
+use super::Dialect;
+
+impl Dialect {
+    /// As Python prints its values.
+    pub(crate) fn python() -> Dialect {
+        Dialect {
+            string_delimiters: Some(("'".to_owned(), "'".to_owned())),
+            python_literals: true,
+            unquoted_keys: false,
+        }
+    }
+
+    /// The value that a text begins with, and its length.
+    pub(crate) fn read_start(&self, text: &str) -> Option<(Value, usize)> {
+        let mut reader = Reader {
+            text,
+            at: 0,
+            dialect: self,
+        };
+        let value = reader.value(0)?;
+        Some((value, reader.at))
+    }
+
+    /// The value that a text is, but for white space around it.
+    pub(crate) fn read(&self, text: &str) -> Option<Value> {
+        let text = text.trim();
+        let (value, length) = self.read_start(text)?;
+        (length == text.len()).then_some(value)
+    }
+}
+
+struct Reader<'t, 'd> {
+    text: &'t str,
+    at: usize,
+    dialect: &'d Dialect,
+}
+
+impl<'t> Reader<'t, '_> {
+    fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    fn space(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    fn takes(&mut self, text: &str) -> bool {
+        let is_there = self.rest().starts_with(text);
+        if is_there {
+            self.at += text.len();
+        }
+        is_there
+    }
+
+    fn value(&mut self, depth: usize) -> Option<Value> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        if self.takes("{") {
+            return self.object(depth);
+        }
+        if self.takes("[") {
+            return self.array(depth);
+        }
+        if let Some(text) = self.string() {
+            return Some(text.into());
+        }
+        let rest = self.rest();
+        let is_scalar = |c: char| c.is_ascii_alphanumeric() || "+-._".contains(c);
+        let length = rest.find(|c| !is_scalar(c)).unwrap_or(rest.len());
+        let scalar = &rest[..length];
+        let value = match scalar {
+            "True" if self.dialect.python_literals => true.into(),
+            "False" if self.dialect.python_literals => false.into(),
+            "None" if self.dialect.python_literals => Value::Null,
+            scalar => json::read(scalar).ok()?,
+        };
+        self.at += length;
+        Some(value)
+    }
+
+    fn object(&mut self, depth: usize) -> Option<Value> {
+        let mut object = Object::new();
+        self.space();
+        if self.takes("}") {
+            return Some(object.into());
+        }
+        loop {
+            self.space();
+            let key = match self.string() {
+                Some(key) => key,
+                None if self.dialect.unquoted_keys => self.bare_key()?,
+                None => return None,
+            };
+            self.space();
+            if !self.takes(":") {
+                return None;
+            }
+            self.space();
+            let value = self.value(depth + 1)?;
+            object.insert(key, value);
+            self.space();
+            if self.takes("}") {
+                return Some(object.into());
+            }
+            if !self.takes(",") {
+                return None;
+            }
+        }
+    }
+
+    fn array(&mut self, depth: usize) -> Option<Value> {
+        let mut items = Vec::new();
+        self.space();
+        if self.takes("]") {
+            return Some(items.into());
+        }
+        loop {
+            self.space();
+            items.push(self.value(depth + 1)?);
+            self.space();
+            if self.takes("]") {
+                return Some(items.into());
+            }
+            if !self.takes(",") {
+                return None;
+            }
+        }
+    }
+
+    fn bare_key(&mut self) -> Option<String> {
+        let rest = self.rest();
+        let length = rest.find(|c: char| c == ':' || c == '\n' || "{}[]\"'".contains(c))?;
+        self.at += length;
+        (length > 0).then(|| rest[..length].trim().to_owned())
+    }
+
+    fn string(&mut self) -> Option<String> {
+        let own = self.dialect.string_delimiters.as_ref();
+        let own = own.map(|(open, close)| (open.as_str(), close.as_str()));
+        let mut delimiters = own.into_iter().chain([("\"", "\"")]);
+        let rest = self.rest();
+        let (open, close) = delimiters.find(|(open, _)| rest.starts_with(open))?;
+        let inside = &rest[open.len()..];
+        if close.chars().count() > 1 {
+            // Between marks of their own, texts stand as they are.
+            let end = inside.find(close)?;
+            self.at += open.len() + end + close.len();
+            return Some(inside[..end].to_owned());
+        }
+        let mut end = 0;
+        loop {
+            let c = inside[end..].chars().next()?;
+            if inside[end..].starts_with(close) {
+                break;
+            }
+            end += c.len_utf8();
+            if c == '\\' {
+                end += inside[end..].chars().next()?.len_utf8();
+            }
+        }
+        self.at += open.len() + end + close.len();
+        unescaped(&inside[..end])
+    }
+}
+
+/// A text without the escapes of JSON and of Python.
+pub(crate) fn unescaped(text: &str) -> Option<String> {
+    if !text.contains('\\') {
+        return Some(text.to_owned());
+    }
+    let mut as_json = String::with_capacity(text.len() + 2);
+    as_json.push('"');
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next()? {
+                '\'' => as_json.push('\''),
+                'x' => as_json.push_str("\\u00"),
+                c => as_json.extend(['\\', c]),
+            },
+            '"' => as_json.push_str("\\\""),
+            '\n' => as_json.push_str("\\n"),
+            '\t' => as_json.push_str("\\t"),
+            '\r' => as_json.push_str("\\r"),
+            c => as_json.push(c),
+        }
+    }
+    as_json.push('"');
+    let value = json::read(&as_json).ok()?;
+    value.as_str().map(str::to_owned)
+}
