@@ -97,6 +97,11 @@ impl<'a> CallRules<'a> {
     /// The texts that calls begin with: the same for all, or else those of each tool.
     pub(super) fn openers(&self, node: &Node) -> Vec<String> {
         match opener(node) {
+            // Of a marker with a text behind it, the marker is enough.
+            Some(text) if begins_with_marker(&text) => markers::first_piece(&text)
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
             Some(text) if !text.is_empty() => vec![text],
             _ => {
                 let names = self.tools.iter();
