@@ -146,7 +146,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     match written {
         Value::String(text) => output::print(&*text.to_string_lossy()),
-        value => output::print(&output::pretty(&value)),
+        value => output::print(output::pretty(&value)),
     }
 }
 
