@@ -40,10 +40,9 @@
 //! | `chat_template` | loading chat templates from wherever models keep them, and rendering them | `chat-template` |
 //! | `analysis` | what a chat template can do, and how its model writes a turn | `chat-template` |
 //! | `format` | how a model writes its turn, as a typed tree | `chat-template` |
+//! | `conversation` | reading whole conversations back from their text, and what of them the model writes | `chat-template` |
 //! | `grammar` | what a model may write, given tools: for engines, and as a strict parser | `grammar` |
-//! | `conversation` | reading whole conversations back from their text | `chat-template` |
 //! | `derive` | working out the response template of a chat template, with its proof | `chat-template` |
-//! | `conversation` | what of a conversation the model writes | `chat-template` |
 //! | `lint` | what will hurt about a response template | `chat-template` |
 //! | `files` | reading texts up to a limit | `chat-template` |
 //! | `check` | fixtures, and comparing two response templates | `check` |
