@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
+use tempfile::TempDir;
 
 /// Calls as JSON in tags.
 const CHAT: &str = "{%- for m in messages %}{{ '<' + m.role + '>' + (m.content or '') }}\
@@ -15,20 +15,21 @@ const CHAT: &str = "{%- for m in messages %}{{ '<' + m.role + '>' + (m.content o
 const TOOLS: &str = r#"[{"name": "wait", "parameters": {"type": "object", "properties":
     {"seconds": {"type": "integer", "multipleOf": 5}}, "required": ["seconds"]}}]"#;
 
-fn folder() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("grammar");
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("chat.jinja"), CHAT).unwrap();
-    fs::write(folder.join("tools.json"), TOOLS).unwrap();
+/// A folder of its own for each run, since tests run side by side.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("chat.jinja"), CHAT).unwrap();
+    fs::write(folder.path().join("tools.json"), TOOLS).unwrap();
     folder
 }
 
 /// What comes of the command: its output, what it reports, and its exit code.
 fn run(arguments: &str, stdin: &str) -> String {
+    let folder = folder();
     let mut child = Command::new(env!("CARGO_BIN_EXE_unjinja"))
         .args(["grammar", "chat.jinja"])
         .args(arguments.split_whitespace())
-        .current_dir(folder())
+        .current_dir(folder.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -97,6 +97,11 @@ impl<'a> CallRules<'a> {
     /// The texts that calls begin with: the same for all, or else those of each tool.
     pub(super) fn openers(&self, node: &Node) -> Vec<String> {
         match opener(node) {
+            // Of a marker with a text behind it, the marker is enough.
+            Some(text) if begins_with_marker(&text) => markers::first_piece(&text)
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
             Some(text) if !text.is_empty() => vec![text],
             _ => {
                 let names = self.tools.iter();
@@ -162,7 +167,6 @@ fn text_behind_name(node: &Node) -> Option<String> {
 pub(super) fn space(text: &str, before: Option<&Node>, behind: Option<&Node>) -> Expr {
     let is_marker_behind = || match behind {
         Some(Node::Literal(text)) => begins_with_marker(text),
-        Some(Node::Calls) => true,
         Some(_) => false,
         None => true,
     };
@@ -192,7 +196,14 @@ fn texts(node: &Node) -> Expr {
     match node {
         Node::Literal(text) => text.as_str().into(),
         Node::Space(_) => Expr::Space,
-        Node::Sequence(nodes) => Expr::sequence(nodes.iter().map(texts)),
+        // A call or an argument follows.
+        Node::Sequence(nodes) => Expr::sequence(nodes.iter().enumerate().map(|(at, node)| {
+            let behind = nodes.get(at + 1).unwrap_or(&Node::Calls);
+            match node {
+                Node::Space(text) => space(text, nodes[..at].last(), Some(behind)),
+                node => texts(node),
+            }
+        })),
         _ => Expr::Empty,
     }
 }
@@ -219,6 +230,8 @@ struct Argument<'a> {
     /// Its key; `None` for one that is not declared.
     key: Option<&'a str>,
     schema: &'a Value,
+    /// Whether arguments with values of other types are written alike.
+    is_only_way: bool,
 }
 
 impl Call<'_> {
@@ -335,6 +348,7 @@ impl Call<'_> {
             let argument = Argument {
                 key: Some(&key),
                 schema,
+                is_only_way: true,
             };
             let expr = self.argument(&repetition.item, argument, &follow);
             let is_required = required.contains(&key);
@@ -355,7 +369,11 @@ impl Call<'_> {
             Some(schema) => Some(schema),
         };
         let others = others.and_then(|schema| {
-            let argument = Argument { key: None, schema };
+            let argument = Argument {
+                key: None,
+                schema,
+                is_only_way: true,
+            };
             if names_key_twice(&repetition.item) {
                 self.warn("arguments that are not declared are left out: their key comes twice");
                 return None;
@@ -382,6 +400,10 @@ impl Call<'_> {
         match node {
             Node::Argument(inner) => self.argument(inner, argument, follow),
             Node::Choice(all) => {
+                let argument = Argument {
+                    is_only_way: argument.is_only_way && all.len() == 1,
+                    ..argument
+                };
                 let all = all.iter().map(|one| self.argument(one, argument, follow));
                 Expr::choice(
                     all.collect::<Vec<_>>()
@@ -489,6 +511,7 @@ impl Call<'_> {
             !written.contains(kind) && !is_number && named.iter().any(|name| name == kind.key())
         });
         if place.is_only
+            && argument.is_only_way
             && let Some(kind) = unknown.next()
         {
             let key = argument.key.unwrap_or("any argument");
