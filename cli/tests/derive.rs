@@ -236,15 +236,15 @@ fn what_can_not_be_recovered_is_reported() {
                  several calls a turn
       proof      15 of 18 renderings recovered, 9 drafts tried
                  not expressible: a text and a call: thinking is "One moment, I look it up.", not ""
-                   the prompt ends  "<user>zq011question<end><assistant>"
+                   the prompt ends  "<user>zq012question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\"harbour\": \"Brest\", \"scale\": \"metres\"}}</call><end>"
                    it also stands for {"thinking":"One moment, I look it up.","tool_calls":[{"type":"function","function":{"name":"read_tide","arguments":{"harbour":"Brest","scale":"metres"}}}]}
                  not recovered: a thought, a text and a call: thinking is "One moment, I look it up.", not "They ask about the tide.\n\nA table would tell, so I look there."
-                   the prompt ends  "<user>zq011question<end><assistant>"
+                   the prompt ends  "<user>zq012question<end><assistant>"
                    the output is    "<think>They ask about the tide.\n\nA table would tell, so I look there.</think><think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\""…
                    no other message was found that the chat template writes so
                  not expressible: a text and two calls: thinking is "One moment, I look it up.", not ""
-                   the prompt ends  "<user>zq011question<end><assistant>"
+                   the prompt ends  "<user>zq012question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"find_pages\", \"arguments\": {\"words\": \"spring tide\", \"most\": 3}}</call><call>{\"name\": \"read_tide\", \"argume"…
                    it also stands for {"thinking":"One moment, I look it up.","tool_calls":[{"type":"function","function":{"name":"find_pages","arguments":{"words":"spring tide","most":3}}},{"type":…
       damaged    57 of 64 damaged texts recovered
@@ -899,23 +899,23 @@ fn findings_come_with_their_evidence_on_demand() {
 
       turn
           a question / the same as a prompt
-            <user>zq011question<end>{+<assistant>+}
+            <user>zq012question<end>{+<assistant>+}
           a question / the same and an answer
-            <user>zq011question<end>{+<assistant>An answer.<end>+}
+            <user>zq012question<end>{+<assistant>An answer.<end>+}
 
       reasoning
           an answer / the same after a thought
-            <user>zq011question<end><assistant>{+<think>A thought.</think>+}An answer.<end>
+            <user>zq012question<end><assistant>{+<think>A thought.</think>+}An answer.<end>
 
       content
           an answer / another answer
-            <user>zq011question<end><assistant>[-An-]{+Something+} [-answer-]{+else+}.<end>
+            <user>zq012question<end><assistant>[-An-]{+Something+} [-answer-]{+else+}.<end>
 
       calls
           a call / a call of another tool
-            <user>zq011question<end><assistant><call>{"name": "[-first-]{+other+}_tool", "arguments": {"key": "value"}}</call><end>
+            <user>zq012question<end><assistant><call>{"name": "[-first-]{+other+}_tool", "arguments": {"key": "value"}}</call><end>
           a call / two calls
-            <user>zq011question<end><assistant><call>{"name": "first_tool", "arguments": {"key": "value"}}</call>{+<call>{"name": "other_tool", "arguments": {"key": "value"}}</call>+}<end>
+            <user>zq012question<end><assistant><call>{"name": "first_tool", "arguments": {"key": "value"}}</call>{+<call>{"name": "other_tool", "arguments": {"key": "value"}}</call>+}<end>
     "#);
 }
 

@@ -23,7 +23,7 @@
 //! let request = Request::new().tool_choice(ToolChoice::Required);
 //! let grammar = Grammar::of(&format, &tools, &request)?;
 //! let gbnf = grammar.to_gbnf();
-//! assert!(gbnf.text.contains(r#""<call>""#), "{}", gbnf.text);
+//! assert!(gbnf.text.contains(r#"call-wait ::= "<call>{""#), "{}", gbnf.text);
 //! assert!(gbnf.warnings.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
