@@ -24,7 +24,7 @@ use std::path::Path;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
-use unjinja::conversation::{Marking, MaskError, MaskPolicy, Masked, Unmasked};
+use unjinja::conversation::{ConversationReader, Marking, MaskError, MaskPolicy, Masked, Unmasked};
 use unjinja::{Object, Value, json};
 
 fn marking(template: &ChatTemplate) -> Result<Marking, MaskError> {
@@ -117,6 +117,58 @@ fn of_each_template_of_the_gallery_it_is_known_what_the_model_writes() {
         };
     }
     assert_snapshot!("gallery", out);
+}
+
+#[test]
+fn a_text_has_the_mask_of_its_conversation() {
+    let mut cut_short = 0;
+    for (name, template) in gallery() {
+        let Ok(marking) = marking(&template) else {
+            continue;
+        };
+        let reader = ConversationReader::new(&template, &RenderInput::default());
+        let reader = reader.expect("it renders a question");
+        let masked = marking.mask(&conversation(TALK)).expect(&name);
+        let read = marking.mask_text(&reader, &masked.text).expect(&name);
+        assert_eq!(read.text, masked.text, "{name}");
+        assert_eq!(read.spans, masked.spans, "{name}");
+        // While the last answer is being written, what is there of it is the model's.
+        let Some(at) = masked.text.rfind("w, too.") else {
+            continue;
+        };
+        let cut = &masked.text[..at];
+        let read = marking.mask_text(&reader, cut).expect(&name);
+        let texts: Vec<&str> = read.spans.texts(cut).collect();
+        assert!(
+            texts.last().is_some_and(|text| text.ends_with("No")),
+            "{name}: {texts:?}"
+        );
+        cut_short += 1;
+    }
+    assert!(cut_short > 30, "{cut_short}");
+}
+
+#[test]
+fn a_text_that_the_template_did_not_write_has_no_mask() {
+    let template = ChatTemplate::from_jinja(
+        "{% for m in messages %}{{ '<' + m.role + '>' + m.content|trim + '<end>' }}{% endfor %}",
+    );
+    let marking = marking(&template).expect("it can be tagged");
+    let reader = ConversationReader::new(&template, &RenderInput::default());
+    let reader = reader.expect("it renders a question");
+    for (text, why) in [
+        (
+            "no conversation",
+            "character 0: the template does not write \"no conversation\" here; expected `<system>` or `<user>`",
+        ),
+        (
+            "<user>Hi<end><assistant> Ho <end>",
+            "character 24: from here on, the template writes what was read otherwise",
+        ),
+    ] {
+        let error = marking.mask_text(&reader, text).expect_err(text);
+        assert_eq!(error.to_string(), why);
+    }
 }
 
 #[test]

@@ -68,6 +68,20 @@ fn people_see_the_spans_in_the_text() {
 }
 
 #[test]
+fn a_text_is_read_first() {
+    let folder = scratch("text");
+    let text = unjinja(&folder, "render chat.jinja -m talk.json");
+    let text = text.trim_end_matches("exit 0");
+    let masked = unjinja_with(&folder, "mask chat.jinja --text -", text);
+    assert_eq!(masked, unjinja(&folder, "mask chat.jinja -m talk.json"));
+    assert_snapshot!(unjinja_with(
+        &folder,
+        "mask chat.jinja --text -",
+        "no conversation"
+    ));
+}
+
+#[test]
 fn programs_get_them_in_characters() {
     let folder = scratch("programs");
     assert_snapshot!(unjinja(

@@ -816,5 +816,14 @@ fn ends(passages: &[Passage], ways: &[crate::format::Way]) -> Vec<(ConversationS
             ends.extend(end.filter(|end| !ends.contains(end)));
         }
     }
+    // A thought does not end a turn, and stands before what does.
+    let of_content = ends
+        .iter()
+        .filter(|(slot, _)| *slot == ConversationSlot::Content);
+    let of_reasoning: Vec<(ConversationSlot, String)> = of_content
+        .map(|(_, end)| (ConversationSlot::Reasoning, end.clone()))
+        .filter(|end| !ends.contains(end))
+        .collect();
+    ends.extend(of_reasoning);
     ends
 }

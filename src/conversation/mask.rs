@@ -14,6 +14,7 @@ use crate::value::{Object, Value};
 
 use super::borders::{Borders, Turn};
 use super::labels::Sightings;
+use super::reader::{ConversationReader, NotAConversation};
 use super::spans::{MaskPolicy, Spans};
 use super::tag::tagged;
 use super::trace::{Outline, Trace, prepare, trace};
@@ -26,6 +27,10 @@ pub enum MaskError {
     Render(RenderError),
     /// It can't be told where in the template the model's text begins and ends, or no tags can be written there.
     Untaggable(String),
+    /// A text is not one that the template has written.
+    NotAConversation(NotAConversation),
+    /// What was read of a text is written otherwise from this character on, counted from 0.
+    WrittenOtherwise(usize),
 }
 
 impl fmt::Display for MaskError {
@@ -33,6 +38,11 @@ impl fmt::Display for MaskError {
         match self {
             MaskError::Render(error) => error.fmt(f),
             MaskError::Untaggable(why) => write!(f, "tags can't be written: {why}"),
+            MaskError::NotAConversation(error) => error.fmt(f),
+            MaskError::WrittenOtherwise(at) => write!(
+                f,
+                "character {at}: from here on, the template writes what was read otherwise"
+            ),
         }
     }
 }
@@ -281,6 +291,57 @@ impl Marking {
         }
         Ok(Masked {
             text: rendering.text,
+            spans,
+            unmasked,
+        })
+    }
+
+    /// Reads a text, and tells what of it the model has written. A text that ends before its conversation does has
+    /// a mask up to there.
+    ///
+    /// ```
+    /// use unjinja::chat_template::{ChatTemplate, RenderInput};
+    /// use unjinja::conversation::{ConversationReader, Marking, MaskPolicy};
+    ///
+    /// let template = ChatTemplate::from_jinja(
+    ///     "{% for m in messages %}{{ '<' + m.role + '>' + m.content + '<end>' }}{% endfor %}\
+    ///      {% if add_generation_prompt %}{{ '<assistant>' }}{% endif %}",
+    /// );
+    /// let base = RenderInput::default();
+    /// let marking = Marking::of(&template, &base, MaskPolicy::default())?;
+    /// let reader = ConversationReader::new(&template, &base)?;
+    /// for (text, written) in [
+    ///     ("<user>Hi<end><assistant>Hello!<end>", "Hello!<end>"),
+    ///     ("<user>Hi<end><assistant>Hel", "Hel"),
+    /// ] {
+    ///     let masked = marking.mask_text(&reader, text)?;
+    ///     assert_eq!(masked.spans.texts(text).collect::<Vec<_>>(), [written]);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the template would not write such a text, or writes what was read in another way.
+    pub fn mask_text(&self, reader: &ConversationReader, text: &str) -> Result<Masked, MaskError> {
+        let read = reader.read(text).map_err(MaskError::NotAConversation)?;
+        let masked = self.mask(&reader.input(&read))?;
+        let is_same = match read.ending.is_open() {
+            true => masked.text.starts_with(text),
+            false => masked.text == text,
+        };
+        if !is_same {
+            let pairs = masked.text.chars().zip(text.chars());
+            let at = pairs.take_while(|(written, read)| written == read).count();
+            return Err(MaskError::WrittenOtherwise(at));
+        }
+        let spans = masked.spans.up_to(text.chars().count());
+        let mut unmasked = masked.unmasked;
+        if spans.is_empty() && !unmasked.contains(&Unmasked::Everything) {
+            unmasked.insert(0, Unmasked::Everything);
+        }
+        Ok(Masked {
+            text: text.to_owned(),
             spans,
             unmasked,
         })

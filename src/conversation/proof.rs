@@ -141,18 +141,13 @@ fn prove(
     variables: &Object,
     (text, is_prompt, is_open): (&str, bool, bool),
 ) -> Proof {
-    let mut all_variables = shape.base.variables.clone();
-    all_variables.extend(variables.clone());
-    let input = RenderInput {
-        messages: made.messages.clone().into(),
-        tools: match made.tools.is_empty() {
-            true => shape.no_tools.clone(),
-            false => made.tools.clone().into(),
-        },
-        add_generation_prompt: is_prompt,
-        variables: all_variables,
-        ..shape.base.clone()
-    };
+    let tools = made.tools.clone().into();
+    let input = input(
+        shape,
+        (made.messages.clone().into(), tools),
+        variables,
+        is_prompt,
+    );
     let rendered = match renderer.render(&input) {
         Ok(rendering) => rendering.text,
         Err(error) => return Proof::Refused(error),
@@ -166,5 +161,27 @@ fn prove(
     Proof::Differs {
         at,
         rendered: rendered[at..].chars().take(80).collect(),
+    }
+}
+
+/// What the template is given to write a conversation.
+pub(super) fn input(
+    shape: &ConversationShape,
+    (messages, tools): (Value, Value),
+    variables: &Object,
+    is_prompt: bool,
+) -> RenderInput {
+    let mut all_variables = shape.base.variables.clone();
+    all_variables.extend(variables.clone());
+    let offers_tools = tools.as_array().is_some_and(|tools| !tools.is_empty());
+    RenderInput {
+        messages,
+        tools: match offers_tools {
+            true => tools,
+            false => shape.no_tools.clone(),
+        },
+        add_generation_prompt: is_prompt,
+        variables: all_variables,
+        ..shape.base.clone()
     }
 }

@@ -9,7 +9,7 @@ use crate::format::{ConversationFormat, ConversationSlot};
 use crate::value::{Object, Value};
 
 use super::path::{Outcome, Path, Search};
-use super::proof::{Proof, settle};
+use super::proof::{self, Proof, settle};
 
 /// Reads the conversations that a chat template has written.
 #[derive(Debug)]
@@ -154,6 +154,27 @@ impl ConversationReader {
     /// ```
     pub fn format(&self) -> &ConversationFormat {
         &self.shape.format
+    }
+
+    /// What the template is given to write a conversation that was read.
+    ///
+    /// ```
+    /// use unjinja::chat_template::{ChatTemplate, RenderInput};
+    /// use unjinja::conversation::ConversationReader;
+    ///
+    /// let template = ChatTemplate::from_jinja(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let reader = ConversationReader::new(&template, &RenderInput::default())?;
+    /// let read = reader.read("<user>Hi<end><assistant>")?;
+    /// assert_eq!(template.render(&reader.input(&read))?.text, "<user>Hi<end><assistant>");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn input(&self, read: &Conversation) -> RenderInput {
+        let given = (read.messages.clone(), read.tools.clone());
+        let is_prompt = read.ending == Ending::Prompt;
+        proof::input(&self.shape, given, &read.variables, is_prompt)
     }
 
     /// Reads a text.

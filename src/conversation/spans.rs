@@ -23,6 +23,12 @@ impl Spans {
         Spans(spans)
     }
 
+    /// The stretches up to a character.
+    pub(super) fn up_to(self, end: usize) -> Spans {
+        let cut = self.0.into_iter().map(|span| span.start..span.end.min(end));
+        Spans(cut.filter(|span| !span.is_empty()).collect())
+    }
+
     /// The stretches.
     pub fn ranges(&self) -> &[Range<usize>] {
         &self.0

@@ -25,6 +25,14 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     read.map_err(Failure::Input)
 }
 
+/// What a file is called in messages.
+pub(crate) fn name(path: &Path) -> String {
+    match path == Path::new("-") {
+        true => "standard input".to_owned(),
+        false => path.display().to_string(),
+    }
+}
+
 /// Reads a file of JSON, which must not be empty.
 fn read_json_text(path: &Path) -> Result<String, Failure> {
     let text = read_text(path)?;

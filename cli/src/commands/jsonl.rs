@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use unjinja::{Object, Value, json};
 
-use super::Failure;
+use super::{Failure, input};
 
 /// How many lines a thread takes at a time, unless they are long.
 const BATCH_LINES: usize = 32;
@@ -112,11 +112,7 @@ pub(crate) fn run(
             .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
         Box::new(file)
     };
-    let name = if path == Path::new("-") {
-        "standard input".to_owned()
-    } else {
-        path.display().to_string()
-    };
+    let name = input::name(path);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let window = threads * BATCHES_PER_THREAD;
     let (batch_sender, batches) = sync_channel::<Batch>(window);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use unjinja::chat_template::{ChatTemplate, RenderInput, Source};
-use unjinja::conversation::{Marking, MaskError, MaskPolicy, Masked, Unmasked};
+use unjinja::conversation::{ConversationReader, Marking, MaskError, MaskPolicy, Masked, Unmasked};
 use unjinja::{Object, Value, json};
 
 use super::jsonl::Reply;
@@ -19,6 +19,9 @@ use super::{Failure, input, jsonl, output, render};
 #[command(after_help = "Examples:
   What the model writes of a conversation, between ⟦ and ⟧:
     unjinja mask chat_template.jinja --messages messages.json
+
+  The same of a text that was logged, which is read first:
+    unjinja mask model/ --text conversation.txt
 
   The text, and the spans in characters, for programs:
     unjinja mask model/ --messages messages.json --format json
@@ -42,7 +45,8 @@ the same text with them, and if they enclose what the model writes, and nothing 
 
 Exit codes:
   0  the mask or the chat template is printed, or every line of the batch has its answer
-  1  the mask is empty, the chat template refuses the messages, or no tags can be written into it
+  1  the mask is empty, the chat template refuses the messages or would not write the text, or no
+     tags can be written into it
   2  the input can't be read")]
 pub(crate) struct Args {
     /// The chat template: a .jinja file, a tokenizer_config.json, a model's folder, a GGUF file,
@@ -58,17 +62,21 @@ pub(crate) struct Args {
         short,
         long,
         value_name = "FILE",
-        required_unless_present_any = ["jsonl", "tag"],
-        conflicts_with_all = ["jsonl", "tag"]
+        required_unless_present_any = ["text", "jsonl", "tag"],
+        conflicts_with_all = ["text", "jsonl", "tag"]
     )]
     messages: Option<PathBuf>,
 
-    /// The tools that are offered: a JSON list
+    /// In place of messages: the text that the chat template has made of them (`-` is standard input)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["jsonl", "tag"])]
+    text: Option<PathBuf>,
+
+    /// The tools that are offered: a JSON list
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "jsonl", "tag"])]
     tools: Option<PathBuf>,
 
     /// End with the beginning of the assistant's turn
-    #[arg(long, conflicts_with_all = ["jsonl", "tag"])]
+    #[arg(long, conflicts_with_all = ["text", "jsonl", "tag"])]
     add_generation_prompt: bool,
 
     /// Mask a batch: one JSON object a line (`-` is standard input)
@@ -161,25 +169,19 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.tag {
         return tag(args, &template, &marking);
     }
-    let Some(messages) = &args.messages else {
-        return Err(Failure::Input(
-            "give a conversation with `--messages`".into(),
-        ));
+    let (path, masked) = match (&args.text, &args.messages) {
+        (Some(path), _) => (path, of_text(args, &template, &marking, path)?),
+        (None, Some(path)) => {
+            let masked = marking.mask(&conversation(args, path)?).map_err(failed)?;
+            (path, masked)
+        }
+        (None, None) => {
+            let usage = "give a conversation with `--messages`, or its text with `--text`";
+            return Err(Failure::Input(usage.to_owned()));
+        }
     };
-    let given = input::read_json(messages)?;
-    let input = RenderInput {
-        messages: input::list(&given, messages, "messages")?,
-        tools: match &args.tools {
-            Some(path) => input::list(&input::read_json(path)?, path, "tools")?,
-            // A whole request has its tools beside its messages.
-            None => given.get("tools").cloned().unwrap_or_default(),
-        },
-        add_generation_prompt: args.add_generation_prompt,
-        ..args.options.base()
-    };
-    let masked = marking.mask(&input).map_err(failed)?;
     for lack in &masked.unmasked {
-        super::print_error(format_args!("warning: {}: {lack}\n", messages.display()));
+        super::print_error(format_args!("warning: {}: {lack}\n", input::name(path)));
     }
     output::print(match args.format {
         Format::Human => shown(&masked),
@@ -189,6 +191,42 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         true => Err(Failure::Reported(1)),
         false => Ok(()),
     }
+}
+
+/// The conversation of a file.
+fn conversation(args: &Args, path: &Path) -> Result<RenderInput, Failure> {
+    let given = input::read_json(path)?;
+    Ok(RenderInput {
+        messages: input::list(&given, path, "messages")?,
+        tools: match &args.tools {
+            Some(path) => input::list(&input::read_json(path)?, path, "tools")?,
+            // A whole request has its tools beside its messages.
+            None => given.get("tools").cloned().unwrap_or_default(),
+        },
+        add_generation_prompt: args.add_generation_prompt,
+        ..args.options.base()
+    })
+}
+
+/// The mask of a text that the template has written.
+fn of_text(
+    args: &Args,
+    template: &ChatTemplate,
+    marking: &Marking,
+    path: &Path,
+) -> Result<Masked, Failure> {
+    let text = input::read_text(path)?;
+    let reader = ConversationReader::new(template, &args.options.base());
+    let reader = reader.map_err(|error| {
+        Failure::Wrong(format!(
+            "{}: {}: {error}",
+            template.name,
+            error.of_question()
+        ))
+    })?;
+    marking
+        .mask_text(&reader, &text)
+        .map_err(|error| Failure::Wrong(format!("{}: {error}", input::name(path))))
 }
 
 /// The text with its spans between brackets.

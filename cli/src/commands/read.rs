@@ -1,7 +1,7 @@
 //! `unjinja read`: the text of a conversation back into messages and tools.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use unjinja::chat_template::{ChatTemplate, RenderInput};
@@ -70,10 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let path = args.text.as_ref().unwrap_or(&stdin);
     let text = input::read_text(path)?;
     let reader = reader(args, &template, &args.template.options.base()).map_err(Failure::Wrong)?;
-    let place = match path == Path::new("-") {
-        true => "standard input".to_owned(),
-        false => path.display().to_string(),
-    };
+    let place = input::name(path);
     let read = reader.read(&text);
     let read = read.map_err(|error| Failure::Wrong(format!("{place}: {error}")))?;
     output::print(output::pretty(&shown(&read, &text, args.parts).into()))?;
