@@ -1,8 +1,10 @@
 //! Response schemas on the command line: bringing them over, and what the other commands make of them.
 
+#[path = "support/program.rs"]
+mod program;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use insta::assert_snapshot;
 use unjinja::{Value, json};
@@ -44,14 +46,7 @@ fn scratch(test: &str) -> PathBuf {
 
 /// What the program prints and says, and how it ends.
 fn unjinja(folder: &Path, arguments: &str) -> String {
-    let out = Command::new(env!("CARGO_BIN_EXE_unjinja"))
-        .args(arguments.split_whitespace())
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    let [stdout, stderr] = [out.stdout, out.stderr].map(|text| String::from_utf8(text).unwrap());
-    let said: String = stderr.lines().map(|line| format!("! {line}\n")).collect();
-    format!("{stdout}{said}exit {}", out.status.code().unwrap())
+    program::unjinja(folder, arguments, "")
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Grammars on the command line: what is printed, and how it ends.
 
+#[path = "support/program.rs"]
+mod program;
+
 use std::fs;
-use std::io::Write;
-use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
 use tempfile::TempDir;
@@ -25,29 +26,8 @@ fn folder() -> TempDir {
 
 /// What comes of the command: its output, what it reports, and its exit code.
 fn run(arguments: &str, stdin: &str) -> String {
-    let folder = folder();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_unjinja"))
-        .args(["grammar", "chat.jinja"])
-        .args(arguments.split_whitespace())
-        .current_dir(folder.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(stdin.as_bytes())
-        .unwrap();
-    let out = child.wait_with_output().unwrap();
-    format!(
-        "{}---\n{}exit {}",
-        String::from_utf8(out.stdout).unwrap(),
-        String::from_utf8(out.stderr).unwrap(),
-        out.status.code().unwrap()
-    )
+    let arguments = format!("grammar chat.jinja {arguments}");
+    program::unjinja(folder().path(), &arguments, stdin)
 }
 
 #[test]

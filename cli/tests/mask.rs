@@ -1,11 +1,13 @@
 //! `unjinja mask` as people and programs see it.
 
+#[path = "support/program.rs"]
+mod program;
+
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
+use program::unjinja as unjinja_with;
 use unjinja::json;
 
 const CHAT_TEMPLATE: &str =
@@ -33,28 +35,6 @@ fn scratch(test: &str) -> PathBuf {
     );
     fs::write(folder.join("model/tokenizer_config.json"), config).unwrap();
     folder
-}
-
-/// What the program prints and says, and how it ends.
-fn unjinja_with(folder: &Path, arguments: &str, stdin: &str) -> String {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_unjinja"))
-        .args(arguments.split_whitespace())
-        .current_dir(folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(stdin.as_bytes())
-        .unwrap();
-    let out = child.wait_with_output().unwrap();
-    let [stdout, stderr] = [out.stdout, out.stderr].map(|text| String::from_utf8(text).unwrap());
-    let said: String = stderr.lines().map(|line| format!("! {line}\n")).collect();
-    format!("{stdout}{said}exit {}", out.status.code().unwrap())
 }
 
 fn unjinja(folder: &Path, arguments: &str) -> String {

@@ -1,9 +1,10 @@
 //! Conversations read back on the command line.
 
+#[path = "support/program.rs"]
+mod program;
+
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
 
@@ -25,26 +26,8 @@ fn scratch(test: &str) -> PathBuf {
     folder
 }
 
-/// What the program prints and says, and how it ends.
 fn unjinja(test: &str, arguments: &str, input: &str) -> String {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_unjinja"))
-        .args(arguments.split_whitespace())
-        .current_dir(scratch(test))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(input.as_bytes())
-        .unwrap();
-    let out = child.wait_with_output().unwrap();
-    let [stdout, stderr] = [out.stdout, out.stderr].map(|text| String::from_utf8(text).unwrap());
-    let said: String = stderr.lines().map(|line| format!("! {line}\n")).collect();
-    format!("{stdout}{said}exit {}", out.status.code().unwrap())
+    program::unjinja(&scratch(test), arguments, input)
 }
 
 #[test]
