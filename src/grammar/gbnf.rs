@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::expr::{CharClass, Chars, Expr, Members, Repeat};
-use super::members::{self, AddRule};
+use super::members::{self, AddRule as _};
+use super::new_rules::NewRules;
 use super::{Grammar, Written};
 
 /// So much white space may stand where some may: without a limit, models may write it for ever.
@@ -25,11 +26,11 @@ impl Grammar {
         let root = writer.expr(&grammar.root, "root", Place::Alone);
         writer.lines.insert(0, format!("root ::= {root}"));
         for (name, rule) in &grammar.rules {
-            let written = writer.name_of(name);
+            let written = writer.rules.named(name).unwrap_or_default();
             let text = writer.expr(&rule.expr, name, Place::Alone);
             writer.lines.push(format!("{written} ::= {text}"));
         }
-        while let Some((name, expr)) = writer.waiting.pop() {
+        while let Some((name, expr)) = writer.rules.next_waiting() {
             let text = writer.expr(&expr, &name, Place::Alone);
             writer.lines.push(format!("{name} ::= {text}"));
         }
@@ -37,7 +38,7 @@ impl Grammar {
         text.push('\n');
         Written {
             text,
-            warnings: writer.warnings,
+            warnings: writer.rules.warnings,
         }
     }
 }
@@ -52,82 +53,24 @@ enum Place {
 
 struct Gbnf {
     lines: Vec<String>,
-    /// The name in the text of each rule of the grammar.
-    names: BTreeMap<String, String>,
-    taken: BTreeSet<String>,
-    /// Rules that were made on the way, and not written yet.
-    waiting: Vec<(String, Expr)>,
-    /// Those that were made, to be found again.
-    made: Vec<(Expr, String)>,
+    rules: NewRules,
     /// The rules of texts up to delimiters.
     untils: BTreeMap<Vec<String>, String>,
     has_space: bool,
-    warnings: Vec<String>,
-}
-
-impl AddRule for Gbnf {
-    fn add(&mut self, name: &str, expr: Expr) -> Expr {
-        match &expr {
-            Expr::Rule(_) | Expr::Empty => return expr,
-            _ => {}
-        }
-        if let Some((_, name)) = self.made.iter().find(|(made, _)| *made == expr) {
-            return Expr::Rule(name.clone());
-        }
-        let name = self.free_name(name);
-        self.names.insert(name.clone(), name.clone());
-        self.made.push((expr.clone(), name.clone()));
-        self.waiting.push((name.clone(), expr));
-        Expr::Rule(name)
-    }
-
-    fn warn(&mut self, warning: String) {
-        if !self.warnings.contains(&warning) {
-            self.warnings.push(warning);
-        }
-    }
 }
 
 impl Gbnf {
     fn new(grammar: &Grammar) -> Gbnf {
-        let mut writer = Gbnf {
+        let mut rules = NewRules::new(&["root", "space"], '-', &grammar.warnings);
+        for name in grammar.rules.keys() {
+            rules.name(name);
+        }
+        Gbnf {
             lines: Vec::new(),
-            names: BTreeMap::new(),
-            taken: BTreeSet::from(["root".to_owned(), "space".to_owned()]),
-            waiting: Vec::new(),
-            made: Vec::new(),
+            rules,
             untils: BTreeMap::new(),
             has_space: false,
-            warnings: grammar.warnings.clone(),
-        };
-        for name in grammar.rules.keys() {
-            let written = writer.free_name(name);
-            writer.names.insert(name.clone(), written);
         }
-        writer
-    }
-
-    /// A name of letters, digits and hyphens that no other rule has.
-    fn free_name(&mut self, name: &str) -> String {
-        let mut clean: String = name
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-            .collect();
-        if !clean.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            clean.insert(0, 'r');
-        }
-        let mut names = (1..).map(|number| match number {
-            1 => clean.clone(),
-            number => format!("{clean}-{number}"),
-        });
-        let free = names.find(|name| !self.taken.contains(name));
-        let free = free.unwrap_or(clean);
-        self.taken.insert(free.clone());
-        free
-    }
-
-    fn name_of(&self, name: &str) -> String {
-        self.names.get(name).cloned().unwrap_or_default()
     }
 
     /// A node as the right side of a rule, or a part of one; `name` is that of the rule.
@@ -147,7 +90,8 @@ impl Gbnf {
                 within(text, place == Place::Repeated)
             }
             Expr::Choice(all) if all.is_empty() => {
-                self.warn("a choice of nothing is left out".to_owned());
+                self.rules
+                    .warn("a choice of nothing is left out".to_owned());
                 "\"\"".to_owned()
             }
             Expr::Choice(all) => {
@@ -158,13 +102,14 @@ impl Gbnf {
             Expr::Repeat(repeat) => self.repeat(repeat, name),
             Expr::Members(members) => self.members(members, name, place),
             Expr::Peek(_) | Expr::Negate(_) => {
-                self.warn("looking ahead is not held: no such grammar can".to_owned());
+                self.rules
+                    .warn("looking ahead is not held: no such grammar can".to_owned());
                 "\"\"".to_owned()
             }
-            Expr::Rule(rule) => match self.names.get(rule) {
-                Some(name) => name.clone(),
+            Expr::Rule(rule) => match self.rules.named(rule) {
+                Some(name) => name,
                 None => {
-                    self.warn(format!("there is no rule `{rule}`"));
+                    self.rules.warn(format!("there is no rule `{rule}`"));
                     "\"\"".to_owned()
                 }
             },
@@ -174,7 +119,7 @@ impl Gbnf {
     }
 
     fn members(&mut self, all: &Members, name: &str, place: Place) -> String {
-        let lowered = members::lowered(all, name, self);
+        let lowered = members::lowered(all, name, &mut self.rules);
         self.expr(&lowered, name, place)
     }
 
@@ -215,7 +160,10 @@ impl Gbnf {
         }
         states.sort();
         states.dedup();
-        let names: Vec<String> = states.iter().map(|_| self.free_name("until")).collect();
+        let names: Vec<String> = states
+            .iter()
+            .map(|_| self.rules.free_name("until"))
+            .collect();
         self.untils.insert(delimiters.to_vec(), names[0].clone());
         let alphabet: BTreeSet<char> = delimiters.iter().flat_map(|text| text.chars()).collect();
         for (at, state) in states.iter().enumerate() {

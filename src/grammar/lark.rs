@@ -3,12 +3,13 @@
 //! llguidance takes a text apart into lexemes first, each as long as can be. So a text up to a delimiter is
 //! one lexeme with the delimiter, or, at the end of all, one in which no delimiter stands.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
 use super::expr::{Expr, Members, Repeat};
-use super::members::{self, AddRule};
+use super::members::{self, AddRule as _};
+use super::new_rules::NewRules;
 use super::{Grammar, Rule, Written, regex, remainder, schema};
 use crate::analysis::markers;
 use crate::json;
@@ -30,7 +31,7 @@ impl Grammar {
         let root = writer.expr(&grammar.root, "start");
         let mut lines = vec![format!("start: {root}")];
         // Only what is referred to is written: a rule without use may hold what is held elsewhere.
-        while let Some((written, expr)) = writer.waiting.pop() {
+        while let Some((written, expr)) = writer.written.next_waiting() {
             let text = writer.expr(&expr, &written);
             lines.push(format!("{written}: {text}"));
         }
@@ -39,7 +40,7 @@ impl Grammar {
         text.push('\n');
         Written {
             text,
-            warnings: writer.warnings,
+            warnings: writer.written.warnings,
         }
     }
 }
@@ -47,37 +48,11 @@ impl Grammar {
 struct Lark<'g> {
     rules: &'g IndexMap<String, Rule>,
     lines: Vec<String>,
-    /// The name in the text of each rule that was asked for.
-    names: BTreeMap<String, String>,
-    taken: BTreeSet<String>,
-    waiting: Vec<(String, Expr)>,
-    made: Vec<(Expr, String)>,
+    /// The rules that were asked for.
+    written: NewRules,
     /// The lexemes of texts: each with what can't stand in it, and what ends it.
     texts: BTreeMap<(Vec<String>, Option<String>), String>,
     has_space: bool,
-    warnings: Vec<String>,
-}
-
-impl AddRule for Lark<'_> {
-    fn add(&mut self, name: &str, expr: Expr) -> Expr {
-        if matches!(expr, Expr::Rule(_) | Expr::Empty) {
-            return expr;
-        }
-        if let Some((_, name)) = self.made.iter().find(|(made, _)| *made == expr) {
-            return Expr::Rule(name.clone());
-        }
-        let name = self.free_name(name);
-        self.names.insert(name.clone(), name.clone());
-        self.made.push((expr.clone(), name.clone()));
-        self.waiting.push((name.clone(), expr));
-        Expr::Rule(name)
-    }
-
-    fn warn(&mut self, warning: String) {
-        if !self.warnings.contains(&warning) {
-            self.warnings.push(warning);
-        }
-    }
 }
 
 impl<'g> Lark<'g> {
@@ -85,46 +60,22 @@ impl<'g> Lark<'g> {
         Lark {
             rules: &grammar.rules,
             lines: Vec::new(),
-            names: BTreeMap::new(),
-            taken: BTreeSet::from(["start".to_owned(), "space".to_owned()]),
-            waiting: Vec::new(),
-            made: Vec::new(),
+            written: NewRules::new(&["start", "space"], '_', &grammar.warnings),
             texts: BTreeMap::new(),
             has_space: false,
-            warnings: grammar.warnings.clone(),
         }
-    }
-
-    fn free_name(&mut self, name: &str) -> String {
-        let clean = name.chars().map(|c| match c.is_ascii_alphanumeric() {
-            true => c.to_ascii_lowercase(),
-            false => '_',
-        });
-        let mut clean: String = clean.collect();
-        if !clean.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            clean.insert(0, 'r');
-        }
-        let mut names = (1..).map(|number| match number {
-            1 => clean.clone(),
-            number => format!("{clean}_{number}"),
-        });
-        let free = names.find(|name| !self.taken.contains(name));
-        let free = free.unwrap_or(clean);
-        self.taken.insert(free.clone());
-        free
     }
 
     fn rule(&mut self, name: &str) -> String {
-        if let Some(written) = self.names.get(name) {
-            return written.clone();
+        if let Some(written) = self.written.named(name) {
+            return written;
         }
         let Some(rule) = self.rules.get(name) else {
-            self.warn(format!("there is no rule `{name}`"));
+            self.written.warn(format!("there is no rule `{name}`"));
             return "\"\"".to_owned();
         };
-        let written = self.free_name(name);
-        self.names.insert(name.to_owned(), written.clone());
-        self.waiting.push((written.clone(), rule.expr.clone()));
+        let written = self.written.name(name);
+        self.written.wait(written.clone(), rule.expr.clone());
         written
     }
 
@@ -151,14 +102,16 @@ impl<'g> Lark<'g> {
             Expr::Until(_) | Expr::Rest => self.sequence(std::slice::from_ref(expr), name),
             Expr::Sequence(all) => self.sequence(all, name),
             Expr::Choice(all) if all.is_empty() => {
-                self.warn("a choice of nothing is left out".to_owned());
+                self.written
+                    .warn("a choice of nothing is left out".to_owned());
                 "\"\"".to_owned()
             }
             Expr::Choice(all) => self.choice(all, name),
             Expr::Repeat(repeat) => self.repeat(repeat, name),
             Expr::Members(members) => self.members(members, name),
             Expr::Peek(_) | Expr::Negate(_) => {
-                self.warn("looking ahead is not held: no such grammar can".to_owned());
+                self.written
+                    .warn("looking ahead is not held: no such grammar can".to_owned());
                 "\"\"".to_owned()
             }
             Expr::Rule(rule) => self.rule(rule),
@@ -223,7 +176,7 @@ impl<'g> Lark<'g> {
             return name.clone();
         }
         let number = self.texts.len() + 1;
-        let name = self.free_name(&format!("text_{number}"));
+        let name = self.written.free_name(&format!("text_{number}"));
         self.texts.insert(key, name.clone());
         let (most, literal) = (super::gbnf::MAX_SPACE, json::write(&literal.into()));
         self.lines.push(format!("{name}: TEXT_{number}"));
@@ -234,7 +187,7 @@ impl<'g> Lark<'g> {
     }
 
     fn members(&mut self, all: &Members, name: &str) -> String {
-        let lowered = members::lowered(all, name, self);
+        let lowered = members::lowered(all, name, &mut self.written);
         self.expr(&lowered, name)
     }
 
@@ -331,7 +284,7 @@ impl<'g> Lark<'g> {
     fn shared(&mut self, expr: Expr, name: &str) -> String {
         match expr {
             Expr::Sequence(_) | Expr::Choice(_) => {
-                let rule = self.add(&format!("{name}_rest"), expr);
+                let rule = self.written.add(&format!("{name}_rest"), expr);
                 self.expr(&rule, name)
             }
             expr => self.expr(&expr, name),
@@ -345,7 +298,7 @@ impl<'g> Lark<'g> {
             return name.clone();
         }
         let number = self.texts.len() + 1;
-        let name = self.free_name(&format!("text_{number}"));
+        let name = self.written.free_name(&format!("text_{number}"));
         self.texts.insert(key, name.clone());
         let others = delimiters
             .iter()
@@ -376,7 +329,7 @@ impl<'g> Lark<'g> {
             return name.clone();
         }
         let number = self.texts.len() + 1;
-        let name = self.free_name(&format!("text_{number}"));
+        let name = self.written.free_name(&format!("text_{number}"));
         self.texts.insert(key, name.clone());
         let without = without(delimiters.iter().map(String::as_str));
         let end = json::write(&literal.into());

@@ -36,6 +36,7 @@ mod gbnf;
 mod integer_range;
 mod lark;
 mod members;
+mod new_rules;
 mod notation;
 mod parse;
 mod pattern;

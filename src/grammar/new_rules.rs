@@ -1,0 +1,96 @@
+//! The rules of a grammar that is being written out: their names, and those that are made on the way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::expr::Expr;
+use super::members::AddRule;
+
+/// Rules on their way into a text.
+pub(super) struct NewRules {
+    /// The name in the text of each rule that has one.
+    names: BTreeMap<String, String>,
+    taken: BTreeSet<String>,
+    /// What stands between the words of a name.
+    separator: char,
+    /// Rules that were made on the way, to be found again.
+    made: Vec<(Expr, String)>,
+    /// Rules that are not written yet.
+    waiting: Vec<(String, Expr)>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl NewRules {
+    pub(super) fn new(reserved: &[&str], separator: char, warnings: &[String]) -> NewRules {
+        NewRules {
+            names: BTreeMap::new(),
+            taken: reserved.iter().map(|name| (*name).to_owned()).collect(),
+            separator,
+            made: Vec::new(),
+            waiting: Vec::new(),
+            warnings: warnings.to_vec(),
+        }
+    }
+
+    /// A name of small letters, digits and separators that no other rule has.
+    pub(super) fn free_name(&mut self, name: &str) -> String {
+        let clean = name.chars().map(|c| match c.is_ascii_alphanumeric() {
+            true => c.to_ascii_lowercase(),
+            false => self.separator,
+        });
+        let mut clean: String = clean.collect();
+        if !clean.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            clean.insert(0, 'r');
+        }
+        let mut free = clean.clone();
+        let mut number = 1;
+        while !self.taken.insert(free.clone()) {
+            number += 1;
+            free = format!("{clean}{}{number}", self.separator);
+        }
+        free
+    }
+
+    /// The name of a rule in the text, if it has one.
+    pub(super) fn named(&self, rule: &str) -> Option<String> {
+        self.names.get(rule).cloned()
+    }
+
+    /// Gives a rule a name in the text.
+    pub(super) fn name(&mut self, rule: &str) -> String {
+        let written = self.free_name(rule);
+        self.names.insert(rule.to_owned(), written.clone());
+        written
+    }
+
+    /// Notes that a rule is to be written.
+    pub(super) fn wait(&mut self, written: String, expr: Expr) {
+        self.waiting.push((written, expr));
+    }
+
+    /// The next rule to be written.
+    pub(super) fn next_waiting(&mut self) -> Option<(String, Expr)> {
+        self.waiting.pop()
+    }
+}
+
+impl AddRule for NewRules {
+    fn add(&mut self, name: &str, expr: Expr) -> Expr {
+        if matches!(expr, Expr::Rule(_) | Expr::Empty) {
+            return expr;
+        }
+        if let Some((_, name)) = self.made.iter().find(|(made, _)| *made == expr) {
+            return Expr::Rule(name.clone());
+        }
+        let name = self.free_name(name);
+        self.names.insert(name.clone(), name.clone());
+        self.made.push((expr.clone(), name.clone()));
+        self.wait(name.clone(), expr);
+        Expr::Rule(name)
+    }
+
+    fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+}
