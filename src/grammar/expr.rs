@@ -1,5 +1,6 @@
 //! The nodes of a grammar.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::{Add, BitOr, BitOrAssign, Shl};
 
@@ -194,13 +195,23 @@ impl Expr {
     /// The first of several that fits.
     pub fn choice(all: impl IntoIterator<Item = Expr>) -> Expr {
         let mut flat: Vec<Expr> = Vec::new();
+        // Of literals there may be many, as of the values of an enumeration.
+        let mut literals: HashSet<String> = HashSet::new();
+        let mut others: Vec<usize> = Vec::new();
         for one in all {
             let several = match one {
                 Expr::Choice(several) => several,
                 one => vec![one],
             };
             for one in several {
-                if !flat.contains(&one) {
+                let is_new = match &one {
+                    Expr::Literal(text) => literals.insert(text.clone()),
+                    one => others.iter().all(|at| flat[*at] != *one),
+                };
+                if is_new {
+                    if !matches!(one, Expr::Literal(_)) {
+                        others.push(flat.len());
+                    }
                     flat.push(one);
                 }
             }
