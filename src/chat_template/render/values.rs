@@ -11,6 +11,13 @@ use super::kinds::{is_a, type_name};
 /// How deeply values may nest that are turned into JSON: templates can build them without end.
 const MAX_DEPTH: usize = 500;
 
+/// What a list takes beside its items: room for the first ones is made at once.
+const LIST: usize = 128;
+/// What an object takes beside its members, which are found by their hashes.
+const OBJECT: usize = 256;
+/// What a member of an object takes beside its value and the text of its key.
+const MEMBER: usize = 64;
+
 /// Our value as minijinja's. Lone surrogates, which Rust's strings can't hold, are replaced.
 pub(super) fn to_template(value: &Value) -> minijinja::Value {
     match value {
@@ -54,14 +61,16 @@ fn convert(value: &minijinja::Value, depth: usize) -> Result<Value, Error> {
         ValueKind::String => Ok(value.as_str().unwrap_or_default().into()),
         // What can only be gone through, as `d.items()`, is no list.
         ValueKind::Seq => {
+            budget::spend(LIST)?;
             let items = value.try_iter()?.map(|item| convert(&item, depth + 1));
             Ok(items.collect::<Result<Vec<Value>, Error>>()?.into())
         }
         ValueKind::Map if !is_a(value, "Namespace") => {
+            budget::spend(OBJECT)?;
             let mut object = Object::new();
             let pairs = value.as_object().and_then(|map| map.try_iter_pairs());
             for (key, item) in pairs.into_iter().flatten() {
-                budget::spend(key.as_str().map_or(0, str::len))?;
+                budget::spend(MEMBER + key.as_str().map_or(0, str::len))?;
                 object.insert(key_text(&key)?, convert(&item, depth + 1)?);
             }
             Ok(object.into())
