@@ -10,7 +10,7 @@ use crate::value::{Object, Value};
 
 use super::material::Material;
 use super::sample::Origin;
-use super::trial::{self, Expected, TrialReader};
+use super::trial::{self, Difference, Expected, Part, TrialReader};
 
 /// How many kinds of texts there are: those that the chat template wrote, or the model a message that is
 /// known; synthetic ones, and outputs that mean nobody knows what; and damaged ones. A text of one kind counts more than all of the next.
@@ -49,6 +49,42 @@ pub(super) struct Score {
     streams: isize,
     /// How short it is.
     simple: isize,
+}
+
+/// How good a draft is, and where it fails.
+pub(super) struct Outcome {
+    pub(super) score: Score,
+    pub(super) failures: Failures,
+}
+
+/// In how many texts of each kind a draft misreads each part of the message.
+#[derive(Default)]
+pub(super) struct Failures {
+    reasoning: [usize; KINDS],
+    content: [usize; KINDS],
+    calls: [usize; KINDS],
+}
+
+impl Failures {
+    fn add(&mut self, kind: usize, difference: &Difference) {
+        for part in &difference.parts {
+            let texts = match part {
+                Part::Reasoning => &mut self.reasoning,
+                Part::Content => &mut self.content,
+                Part::Calls => &mut self.calls,
+            };
+            texts[kind] += 1;
+        }
+    }
+
+    /// How many texts of each kind there are in which this part is misread.
+    pub(super) fn of(&self, part: Part) -> [usize; KINDS] {
+        match part {
+            Part::Reasoning => self.reasoning,
+            Part::Content => self.content,
+            Part::Calls => self.calls,
+        }
+    }
 }
 
 /// A text that drafts are tried on.
@@ -130,8 +166,8 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// The score of a template, if it beats the one that there is; before each trial `goes_on` is asked
-    /// whether to go on.
+    /// How good a template is and where it fails, if it beats the score that there is; before each trial
+    /// `goes_on` is asked whether to go on.
     ///
     /// What costs least comes first: a template that can't win, or that misreads whole texts, is not
     /// looked at any further.
@@ -140,7 +176,7 @@ impl<'a> Trials<'a> {
         template: &ResponseTemplate,
         to_beat: Option<Score>,
         goes_on: impl Fn() -> bool,
-    ) -> Option<Score> {
+    ) -> Option<Outcome> {
         let wins = |score: &Score| to_beat.is_none_or(|to_beat| *score > to_beat);
         let length = json::write(template.as_value()).len();
         let mut score = Score {
@@ -151,6 +187,7 @@ impl<'a> Trials<'a> {
         let reader =
             |trial: &Trial<'a>| TrialReader::new(template, self.reasoning_field, trial.tools);
         let mut recovered = Vec::new();
+        let mut failures = Failures::default();
         let mut order = self.order.borrow_mut();
         for at in 0..order.len() {
             if !wins(&score) || !goes_on() {
@@ -160,7 +197,8 @@ impl<'a> Trials<'a> {
             self.read.set(self.read.get() + 1);
             match reader(trial).whole_difference(trial.prefilled, trial.output, trial.expected) {
                 None => recovered.push(order[at]),
-                Some(_) => {
+                Some(difference) => {
+                    failures.add(trial.kind, &difference);
                     score.recovered[trial.kind] -= 1;
                     order[..=at].rotate_right(1);
                 }
@@ -175,10 +213,13 @@ impl<'a> Trials<'a> {
                 let trial = &self.distinct[at];
                 let difference =
                     reader(trial).pieces_difference(trial.prefilled, trial.output, trial.expected);
-                score.recovered[trial.kind] -= usize::from(difference.is_some());
+                if let Some(difference) = difference {
+                    failures.add(trial.kind, &difference);
+                    score.recovered[trial.kind] -= 1;
+                }
             }
         }
-        wins(&score).then_some(score)
+        wins(&score).then_some(Outcome { score, failures })
     }
 
     /// How many texts of each kind a template recovers, those that stand there more than once as
