@@ -23,6 +23,8 @@ pub(super) struct Choices {
     pub(super) text_follows: bool,
     /// Whether values that look like lists and objects as Python prints them are such.
     pub(super) python_lists: bool,
+    /// What stands around texts in some renderings, and is no part of them.
+    pub(super) dropped: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -77,7 +79,7 @@ pub(super) struct OpenChoice {
 }
 
 /// All that is to be chosen.
-pub(super) const OPEN_CHOICES: [OpenChoice; 11] = [
+pub(super) const OPEN_CHOICES: [OpenChoice; 12] = [
     OpenChoice {
         describe: |choices| match choices.thinking_open {
             ThinkingOpen::Marker => "a marker opens reasoning, whether or not it is closed later",
@@ -157,6 +159,13 @@ pub(super) const OPEN_CHOICES: [OpenChoice; 11] = [
         },
         adopt: |choices, other| choices.python_lists = other.python_lists,
     },
+    OpenChoice {
+        describe: |choices| match choices.dropped.is_empty() {
+            true => "all that is nothing else is text",
+            false => "what stands around texts in some renderings is dropped",
+        },
+        adopt: |choices, other| choices.dropped.clone_from(&other.dropped),
+    },
 ];
 
 #[cfg(test)]
@@ -177,6 +186,7 @@ mod tests {
             optional_lead: true,
             text_follows: true,
             python_lists: true,
+            dropped: vec!["<say>".to_owned()],
         }
     }
 

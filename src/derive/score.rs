@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::fmt;
 
+use crate::analysis::markers::{is_distinctive, is_wordy};
 use crate::json;
 use crate::response::{Delimiter, ResponseTemplate, Tools};
 use crate::value::{Object, Value};
@@ -220,6 +221,34 @@ impl<'a> Trials<'a> {
             }
         }
         wins(&score).then_some(Outcome { score, failures })
+    }
+
+    /// What a template leaves around texts of the chat template's renderings that are all it misreads there.
+    pub(super) fn around_texts(&self, template: &ResponseTemplate) -> Vec<String> {
+        let mut around = Vec::new();
+        for trial in self.distinct.iter().filter(|trial| trial.kind == 0) {
+            let Expected::Turn(said) = trial.expected else {
+                continue;
+            };
+            self.read.set(self.read.get() + 1);
+            let reader = TrialReader::new(template, self.reasoning_field, trial.tools);
+            let read = reader.read(trial.prefilled, trial.output).ok();
+            let read = read.filter(|read| {
+                let difference = reader.difference_to(read, said);
+                difference.is_some_and(|difference| difference.parts == [Part::Content])
+            });
+            let text = read.as_ref().and_then(|read| read.content.as_deref());
+            let said = said.content.as_deref().map(str::trim).unwrap_or_default();
+            let split = text.and_then(|text| text.split_once(said));
+            if let Some((before, behind)) = split.filter(|_| !said.is_empty()) {
+                let (before, behind) = (before.trim(), behind.trim());
+                around.extend((!before.is_empty()).then(|| before.to_owned()));
+                // Words behind a text may as well be said.
+                let is_marker = is_distinctive(behind) && !is_wordy(behind);
+                around.extend(is_marker.then(|| behind.to_owned()));
+            }
+        }
+        around
     }
 
     /// How many texts of each kind a template recovers, those that stand there more than once as

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use indexmap::IndexSet;
 
 use crate::analysis::CallBody;
+use crate::analysis::markers::dedup;
 use crate::json;
 use crate::response::{Patterns, ResponseTemplate, TemplateError};
 use crate::value::Value;
@@ -173,6 +174,13 @@ impl<'a> Search<'a> {
                     choices.calls_close_content = !choices.calls_close_content;
                 });
             }
+        }
+        if from.content == ContentPlace::Leftover && best.failures.of(Part::Content)[0] > 0 {
+            let around = self.trials.around_texts(&best.template);
+            add(Part::Content, &|choices| {
+                choices.dropped.extend(around.iter().cloned());
+                dedup(&mut choices.dropped);
+            });
         }
         if let Some(shape) = &self.material.findings.calls {
             let mut flip = |flag: fn(&mut Choices) -> &mut bool| {

@@ -179,7 +179,11 @@ impl<'a> TrialReader<'a> {
     }
 
     /// How what was read differs from what was expected.
-    fn difference_to(&self, read: &AssistantTurn, expected: &AssistantTurn) -> Option<Difference> {
+    pub(super) fn difference_to(
+        &self,
+        read: &AssistantTurn,
+        expected: &AssistantTurn,
+    ) -> Option<Difference> {
         let trimmed = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
         let field = self.reasoning_field;
         let texts = [

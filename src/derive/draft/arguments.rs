@@ -52,7 +52,11 @@ impl Drafter<'_> {
                     (false, true) => String::new(),
                     (false, false) => {
                         let separator = loose(&tagged.separator);
-                        let next = format!("{separator}{open}{key}+{between}");
+                        let space = match tagged.open.starts_with(char::is_whitespace) {
+                            true => "\\s*",
+                            false => "",
+                        };
+                        let next = format!("{separator}{space}{open}{key}+{between}");
                         format!("(?={next}|\\s*\\Z)")
                     }
                 };
