@@ -114,26 +114,19 @@ impl<'a> Search<'a> {
             })
     }
 
-    /// Where to begin: text is what is left over, or stands between markers if there are any.
+    /// Where to begin: text is what is left over; or, where no such template is valid, what stands between
+    /// its markers.
     fn first(&self, drafts: &mut Drafts) -> Result<Tried, TemplateError> {
-        let plain = Choices::default();
-        let marked = Choices {
-            content: ContentPlace::Marked,
-            ..plain.clone()
-        };
-        let has_markers = self.material.findings.content.open.is_some();
-        let first = self.better(plain, None, drafts);
-        let first = first.map(|first| first.expect("nothing is to beat"));
-        match first {
-            Ok(first) if has_markers && !drafts.are_late() => {
-                let better = self.better(marked, Some(first.score), drafts);
-                Ok(better.ok().flatten().unwrap_or(first))
+        match self.better(Choices::default(), None, drafts) {
+            Ok(first) => Ok(first.expect("nothing is to beat")),
+            Err(error) => {
+                let marked = Choices {
+                    content: ContentPlace::Marked,
+                    ..Choices::default()
+                };
+                let first = self.better(marked, None, drafts);
+                first.ok().flatten().ok_or(error)
             }
-            Err(error) if has_markers => match self.better(marked, None, drafts) {
-                Ok(Some(marked)) => Ok(marked),
-                _ => Err(error),
-            },
-            first => first,
         }
     }
 
