@@ -80,8 +80,13 @@ impl Drafter<'_> {
                 places.push(format!("{}\\s*(?={openers})", between.join("\\s*")));
             }
         }
-        // Behind a blank, a marker is only spoken of, or stands in a text.
+        // Behind a blank, a marker is only spoken of, or stands in a text, unless calls are indented.
         places.push(format!("(?<! )(?={openers})"));
+        let line = shape.separator.rfind('\n');
+        let indent = line.map_or("", |at| &shape.separator[at..]);
+        if indent.ends_with(' ') && indent.trim().is_empty() {
+            places.push(format!("{}(?={openers})", exact(indent)));
+        }
         places
     }
 
