@@ -311,11 +311,13 @@ impl Workbench {
     }
 }
 
-/// A live text comes as it comes; others have no such way.
+/// A live text comes as it comes; others have no such way, and those that do not fail when they are
+/// cut have no such cut.
 pub(crate) fn chunking_of(sample: &Sample, wanted: Chunking) -> Chunking {
-    match (sample.is_live, wanted) {
-        (true, _) => Chunking::AsItCame,
-        (false, Chunking::AsItCame) if sample.origin != Origin::Live => Chunking::Tokens,
-        (false, wanted) => wanted,
+    match wanted {
+        _ if sample.is_live => Chunking::AsItCame,
+        Chunking::AsItCame if sample.origin != Origin::Live => Chunking::Tokens,
+        Chunking::AsItFails if sample.verdict.failing_places().is_none() => Chunking::Tokens,
+        wanted => wanted,
     }
 }

@@ -77,8 +77,14 @@ fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     if let Some(path) = &workbench.adopted {
         name.push_str(&format!(" with {}", path.display()));
     }
-    let place = format!("  {}  {}", workbench.sample().case.name, place(workbench));
-    let room = (area.width as usize).saturating_sub(place.chars().count());
+    let sample = workbench.sample();
+    let sign = match sample.verdict.passed() {
+        Some(false) => " ✗",
+        _ => "",
+    };
+    let sample = format!("  {}{sign}", sample.case.name);
+    let place = format!("  {}", place(workbench));
+    let room = (area.width as usize).saturating_sub(sample.chars().count() + place.chars().count());
     // Where the stream is matters more than in which folder the file is.
     let is_short = name.chars().count() <= room;
     let name = match is_short {
@@ -90,6 +96,11 @@ fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
             .unwrap_or_default(),
     };
     let mut line = paper::one_line(name, area.width, styles.strong());
+    let of_sample = match sign {
+        "" => styles.faint(),
+        _ => styles.bad(),
+    };
+    line.extend(paper::one_line(&sample, area.width, of_sample));
     line.extend(paper::one_line(&place, area.width, styles.faint()));
     buffer.set_line(area.x, area.y, &Line::from(line), area.width);
 }

@@ -191,7 +191,8 @@ impl Desk {
         self.press("1");
         let screen = |desk: &Desk| desk.screen().lines().next().unwrap_or_default().to_owned();
         for _ in 0..100 {
-            if screen(self).contains(&format!("  {name}  ")) {
+            let title = screen(self).replace(" ✗  ", "  ");
+            if title.contains(&format!("  {name}  ")) {
                 return;
             }
             self.press("↓");

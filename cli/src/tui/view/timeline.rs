@@ -23,6 +23,14 @@ fn column_of(workbench: &Workbench, byte: usize, width: u16) -> u16 {
     (done * (width.max(2) as u128 - 1) / length) as u16
 }
 
+/// Whether something that can't be parsed closes from one byte on, and before another.
+fn is_malformed(workbench: &Workbench, from: usize, to: usize) -> bool {
+    let all = workbench.replay.malformed_at();
+    let first = all.partition_point(|&at| (at as usize) < from);
+    all.get(first)
+        .is_some_and(|&at| at as usize <= to.saturating_sub(1).max(from))
+}
+
 pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     let styles = workbench.styles;
     let replay = &workbench.replay;
@@ -31,7 +39,9 @@ pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     for column in 0..area.width {
         let byte = byte_at(workbench, column, area.width);
         let segment = replay.segment_at(byte.min(replay.text().len().saturating_sub(1)));
+        let next = byte_at(workbench, column + 1, area.width);
         let (symbol, style) = match segment {
+            _ if is_malformed(workbench, byte, next) => ("✗", styles.bad()),
             _ if column == cursor => ("█", styles.strong()),
             _ if byte > fed => ("·", styles.faint()),
             Some((segment, _)) => match (segment.part, segment.field) {
