@@ -96,9 +96,11 @@ impl Replay {
 
     /// A text that is cut at places, in bytes.
     pub(crate) fn of_places(template: &ResponseTemplate, case: &Case, places: &[usize]) -> Replay {
-        let mut ends: Vec<usize> = places.iter().copied().chain([case.output.len()]).collect();
+        // Places are in bytes, and a character stays whole.
+        let ends = places.iter().chain([&usize::MAX]);
+        let ends = ends.map(|&end| case.output.floor_char_boundary(end));
+        let mut ends: Vec<usize> = ends.filter(|end| *end > 0).collect();
         ends.dedup();
-        ends.retain(|end| (1..=case.output.len()).contains(end));
         let mut replay = Replay::live(template, case);
         replay.is_live = false;
         replay.text.push_str(&case.output);

@@ -4,6 +4,7 @@ pub(super) mod events;
 pub(super) mod findings;
 pub(super) mod help;
 mod message;
+pub(super) mod news;
 mod overlay;
 mod paper;
 pub(super) mod samples;
@@ -61,6 +62,7 @@ pub fn render(workbench: &Workbench, buffer: &mut Buffer) {
     bottom(workbench, areas.keys, buffer);
     match &workbench.overlay {
         Some(Overlay::Help(scrolled)) => help::draw(workbench, *scrolled, &areas, buffer),
+        Some(Overlay::News(scrolled)) => news::draw(workbench, *scrolled, &areas, buffer),
         Some(Overlay::Ask(question)) => overlay::ask(workbench, question, &areas, buffer),
         Some(Overlay::Confirm(confirm)) => overlay::confirm(workbench, confirm, &areas, buffer),
         None => {}
@@ -222,10 +224,7 @@ fn notice(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     let Some(notice) = &workbench.notice else {
         return;
     };
-    let style = match notice.is_bad {
-        true => workbench.styles.bad(),
-        false => workbench.styles.strong(),
-    };
+    let style = news::style(workbench, notice.weight);
     let line = paper::one_line(&notice.text, area.width, style);
     buffer.set_line(area.x, area.y, &Line::from(line), area.width);
 }

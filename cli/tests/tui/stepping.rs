@@ -53,7 +53,7 @@ fn last_event(desk: &Desk) -> String {
 fn keys_step_by_chunk_by_event_and_by_region() {
     let mut desk = desk(OUTPUT);
     for (keys, event) in [
-        ("", "◂ close tool_calls = {\"name\"…"),
+        ("", "◂ close tool_calls = {\"name\": …"),
         ("⇤", ""),
         ("→", "chunk content Hello"),
         ("→", "chunk content there"),
@@ -62,17 +62,17 @@ fn keys_step_by_chunk_by_event_and_by_region() {
         (",", ""),
         (".", "▸ open content"),
         ("..", "chunk content there"),
-        ("]", "▸ open tool_calls <call wai…"),
+        ("]", "▸ open tool_calls <call wait>…"),
         (".", "chunk tool_calls {"),
-        ("]", "▸ open tool_calls <call go>…"),
-        ("[", "▸ open tool_calls <call wai…"),
+        ("]", "▸ open tool_calls <call go> n…"),
+        ("[", "▸ open tool_calls <call wait>…"),
         ("[", "▸ open content"),
         ("[", ""),
-        ("]]]]]]", "◂ close tool_calls = {\"name\"…"),
+        ("]]]]]]", "◂ close tool_calls = {\"name\": …"),
         // Only text that belongs to nothing comes after it.
-        (",", "◂ close tool_calls = {\"name\"…"),
+        (",", "◂ close tool_calls = {\"name\": …"),
         (",", "chunk tool_calls }"),
-        ("⇥", "◂ close tool_calls = {\"name\"…"),
+        ("⇥", "◂ close tool_calls = {\"name\": …"),
     ] {
         desk.press(keys);
         assert_eq!(last_event(&desk), event, "after {keys}\n{}", desk.screen());
@@ -146,7 +146,7 @@ fn events_of_one_chunk_can_be_gone_through() {
         desk.screen()
     );
     desk.press("]");
-    assert_eq!(last_event(&desk), "▸ open tool_calls <call wai…");
+    assert_eq!(last_event(&desk), "▸ open tool_calls <call wait>…");
     desk.press("→");
     assert!(!desk.screen().contains("more events of this chunk"));
 }
@@ -174,12 +174,12 @@ fn the_first_difference_is_where_the_message_begins_to_be_another() {
         (
             OUTPUT,
             r#"{"content": "Hello there", "tool_calls": [{"name": "wait", "arguments": {"s": 2}}]}"#,
-            "◂ close tool_calls = {\"name\"…",
+            "◂ close tool_calls = {\"name\": …",
         ),
         (
             OUTPUT,
             r#"{"content": "Hello there", "tool_calls": [{"name": "wait", "arguments": {"s": 1}}]}"#,
-            "◂ close tool_calls = {\"name\"…",
+            "◂ close tool_calls = {\"name\": …",
         ),
         // What is missing shows in the end.
         (
@@ -313,14 +313,13 @@ fn words_are_searched_in_the_text_and_in_the_events() {
     desk.press("/call⏎");
     assert!(desk.screen().contains("`call`: 1 of"), "{}", desk.screen());
     desk.press("/name=go⏎");
-    assert_eq!(last_event(&desk), "▸ open tool_calls <call go>…");
+    assert_eq!(last_event(&desk), "▸ open tool_calls <call go> n…");
     desk.press("/open content⏎");
     assert_eq!(last_event(&desk), "▸ open content");
     desk.press("/nowhere⏎");
-    assert!(
-        desk.screen()
-            .contains("`nowhere` is neither in the text nor in the events")
-    );
+    assert!(desk.screen().contains(
+        "`nowhere` is neither in the text, nor in its events, nor in the name of a sample"
+    ));
 }
 
 #[test]
@@ -374,10 +373,19 @@ fn what_can_not_be_parsed_is_reported_and_the_stream_goes_on() {
     assert!(message.contains("content Hello"), "{message}");
     desk.press("a");
     assert!(
-        desk.screen().contains("there is no message to expect"),
+        desk.screen().contains("What comes out is an error"),
         "{}",
         desk.screen()
     );
+    desk.press("⏎");
+    assert!(
+        desk.screen().contains("this error is expected from now on"),
+        "{}",
+        desk.screen()
+    );
+    assert!(desk.screen().contains("1 pass"), "{}", desk.screen());
+    desk.press("u");
+    assert!(desk.screen().contains("1 fail"), "{}", desk.screen());
 }
 
 #[test]

@@ -8,7 +8,9 @@ use crate::tui::keys::Action;
 use crate::tui::layout::Pane;
 use crate::tui::replay::Place;
 use crate::tui::sample::Verdict;
-use crate::tui::state::{Goal, READ_AT_ONCE, READ_BY_THE_WAY, SPEEDS, Workbench, chunking_of};
+use crate::tui::state::{
+    Goal, READ_AT_ONCE, READ_BY_THE_WAY, SPEEDS, Weight, Workbench, chunking_of,
+};
 
 /// No more steps are played between two frames.
 const STEPS_AT_ONCE: u32 = 1000;
@@ -134,6 +136,7 @@ impl Workbench {
 
     fn start_replay(&mut self) {
         self.stay = None;
+        self.before_search = None;
         self.chunking = chunking_of(self.sample(), self.chunking);
         let replay = self.sample().replay(&self.template, self.chunking);
         self.outworn = Some(std::mem::replace(&mut self.replay, replay));
@@ -317,6 +320,7 @@ impl Workbench {
         let sample = &mut self.samples[number];
         sample.case.output.push_str(text);
         sample.arrivals.push((sample.case.output.len(), at));
+        sample.is_unsaved = true;
         if number == self.selected {
             self.replay.push(text, at);
         }
@@ -332,7 +336,7 @@ impl Workbench {
         }
         self.judge_one(number);
         match error {
-            Some(error) => self.warn(error),
+            Some(error) => self.announce(error, Weight::Error),
             None => self.notify("the text has ended"),
         }
     }

@@ -70,6 +70,28 @@ fn whole(workbench: &Workbench, width: u16, sheet: &mut Sheet) {
     }
 }
 
+/// What comes out, which is about to be expected, beside what was expected before.
+pub(super) fn acceptance(workbench: &Workbench, width: u16) -> Sheet {
+    let styles = workbench.styles;
+    let replay = &workbench.replay;
+    let mut head = Paper::new(width);
+    match replay.outcome() {
+        Some(Err(error)) => {
+            head.words(
+                "What comes out is an error: that the text can't be parsed would be expected.",
+                styles.bad(),
+            );
+            head.words(&error.to_string(), styles.plain());
+        }
+        _ => head.words("What comes out is a message:", styles.strong()),
+    }
+    let mut sheet = head.finish();
+    let expected = workbench.sample().case.expected.message.as_ref();
+    let pairs = pairs(replay, replay.last(), expected, Against::Expected);
+    put_pairs(workbench, &pairs, expected.is_some(), width, &mut sheet);
+    sheet
+}
+
 fn put_pairs(
     workbench: &Workbench,
     pairs: &[Pair],

@@ -23,12 +23,12 @@ fn column_of(workbench: &Workbench, byte: usize, width: u16) -> u16 {
     (done * (width.max(2) as u128 - 1) / length) as u16
 }
 
-/// Whether something that can't be parsed closes from one byte on, and before another.
-fn is_malformed(workbench: &Workbench, from: usize, to: usize) -> bool {
+/// Whether something that can't be parsed closes in a column, which begins at a byte.
+fn is_malformed(workbench: &Workbench, byte: usize, column: u16, width: u16) -> bool {
     let all = workbench.replay.malformed_at();
-    let first = all.partition_point(|&at| (at as usize) < from);
-    all.get(first)
-        .is_some_and(|&at| at as usize <= to.saturating_sub(1).max(from))
+    let first = all.partition_point(|&at| (at as usize) < byte);
+    let first = all.get(first);
+    first.is_some_and(|&at| column_of(workbench, at as usize, width) == column)
 }
 
 pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
@@ -39,9 +39,8 @@ pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     for column in 0..area.width {
         let byte = byte_at(workbench, column, area.width);
         let segment = replay.segment_at(byte.min(replay.text().len().saturating_sub(1)));
-        let next = byte_at(workbench, column + 1, area.width);
         let (symbol, style) = match segment {
-            _ if is_malformed(workbench, byte, next) => ("✗", styles.bad()),
+            _ if is_malformed(workbench, byte, column, area.width) => ("✗", styles.bad()),
             _ if column == cursor => ("█", styles.strong()),
             _ if byte > fed => ("·", styles.faint()),
             Some((segment, _)) => match (segment.part, segment.field) {
