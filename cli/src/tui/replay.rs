@@ -261,7 +261,7 @@ impl Replay {
 
     /// What the text means as a whole, if that is something else than what came of the stream.
     fn whole_reading(&self, streamed: &Result<Object, ParseError>) -> Option<WholeReading> {
-        let outcome = self.strictly_read([self.output..self.text.len()].into_iter());
+        let outcome = self.strictly_read(std::iter::once(self.output..self.text.len()));
         let is_same = match (streamed, &outcome) {
             (Ok(streamed), Ok(whole)) => {
                 Value::from(streamed.clone()).total_eq(&whole.clone().into())
