@@ -11,7 +11,7 @@ use crate::value::{Object, Value};
 
 use super::material::Material;
 use super::sample::Origin;
-use super::trial::{self, Difference, Expected, Part, TrialReader};
+use super::trial::{self, Difference, Expected, PARTS, Part, TrialReader};
 
 /// How many kinds of texts there are: those that the chat template wrote, or the model a message that is
 /// known; synthetic ones, and outputs that mean nobody knows what; and damaged ones. A text of one kind counts more than all of the next.
@@ -60,31 +60,18 @@ pub(super) struct Outcome {
 
 /// In how many texts of each kind a draft misreads each part of the message.
 #[derive(Default)]
-pub(super) struct Failures {
-    reasoning: [usize; KINDS],
-    content: [usize; KINDS],
-    calls: [usize; KINDS],
-}
+pub(super) struct Failures([[usize; KINDS]; PARTS]);
 
 impl Failures {
     fn add(&mut self, kind: usize, difference: &Difference) {
         for part in &difference.parts {
-            let texts = match part {
-                Part::Reasoning => &mut self.reasoning,
-                Part::Content => &mut self.content,
-                Part::Calls => &mut self.calls,
-            };
-            texts[kind] += 1;
+            self.0[*part as usize][kind] += 1;
         }
     }
 
     /// How many texts of each kind there are in which this part is misread.
     pub(super) fn of(&self, part: Part) -> [usize; KINDS] {
-        match part {
-            Part::Reasoning => self.reasoning,
-            Part::Content => self.content,
-            Part::Calls => self.calls,
-        }
+        self.0[part as usize]
     }
 }
 

@@ -16,7 +16,7 @@ use super::choices::{Choices, ContentPlace, ThinkingEnd, ThinkingOpen};
 use super::draft::draft;
 use super::material::Material;
 use super::options::DeriveOptions;
-use super::score::{Failures, Outcome, Score, Trials};
+use super::score::{Outcome, Score, Trials};
 use super::trial::Part;
 
 /// How long drafts are tried. Ordinary formats take some milliseconds; what an unusual template
@@ -39,8 +39,7 @@ pub(super) struct Chosen {
 struct Tried {
     template: ResponseTemplate,
     choices: Choices,
-    score: Score,
-    failures: Failures,
+    outcome: Outcome,
 }
 
 /// What has been made so far.
@@ -104,13 +103,15 @@ impl<'a> Search<'a> {
     /// the parts of messages that it misreads come first.
     fn mended(&self, best: &Tried, drafts: &mut Drafts) -> Option<Tried> {
         let mut mends = self.mends(best);
-        mends.sort_by_key(|(part, _)| Reverse(best.failures.of(*part)));
+        mends.sort_by_key(|(part, _)| Reverse(best.outcome.failures.of(*part)));
         mends
             .into_iter()
             .find_map(|(_, choices)| match drafts.are_late() {
                 true => None,
                 // What is no template is no better.
-                false => self.better(choices, Some(best.score), drafts).ok()?,
+                false => self
+                    .better(choices, Some(best.outcome.score), drafts)
+                    .ok()?,
             })
     }
 
@@ -168,7 +169,8 @@ impl<'a> Search<'a> {
                 });
             }
         }
-        if from.content == ContentPlace::Leftover && best.failures.of(Part::Content)[0] > 0 {
+        if from.content == ContentPlace::Leftover && best.outcome.failures.of(Part::Content)[0] > 0
+        {
             let around = self.trials.around_texts(&best.template);
             add(Part::Content, &|choices| {
                 choices.dropped.extend(around.iter().cloned());
@@ -190,7 +192,7 @@ impl<'a> Search<'a> {
                 flip(|choices| &mut choices.text_follows);
             }
             let has_lists = matches!(shape.body, CallBody::Tagged(_) | CallBody::Python);
-            if has_lists && best.failures.of(Part::Calls)[0] > 0 {
+            if has_lists && best.outcome.failures.of(Part::Calls)[0] > 0 {
                 flip(|choices| &mut choices.python_lists);
             }
             if self.has_bare_objects() {
@@ -226,11 +228,10 @@ impl<'a> Search<'a> {
         // Something has to come out, however late it is.
         let goes_on = || to_beat.is_none() || !drafts.are_late();
         let outcome = self.trials.score(&template, to_beat, goes_on);
-        Ok(outcome.map(|Outcome { score, failures }| Tried {
+        Ok(outcome.map(|outcome| Tried {
             template,
             choices,
-            score,
-            failures,
+            outcome,
         }))
     }
 

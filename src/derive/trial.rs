@@ -34,6 +34,9 @@ pub(super) struct Difference {
     pub(super) words: String,
 }
 
+/// How many parts a message has.
+pub(super) const PARTS: usize = 3;
+
 /// The parts of a message, each of which is a field of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
