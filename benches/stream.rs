@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use unjinja::{EventBuffer, ParserOptions, ResponseParser, ResponseTemplate, parse};
+use unjinja::{EventBuffer, EventWriter, ParserOptions, ResponseParser, ResponseTemplate, parse};
 
 mod reading;
 
@@ -185,12 +185,10 @@ fn reports() {
         });
         let printed = least(RUNS, || {
             let mut parser = start();
-            let mut line = String::new();
+            let mut writer = EventWriter::new();
             for chunk in &chunks {
                 let fed = parser.feed_with(chunk, |event| {
-                    line.clear();
-                    event.write_json(&mut line);
-                    black_box(&line);
+                    black_box(writer.write(&event));
                 });
                 fed.expect("the message parses");
             }

@@ -3,7 +3,10 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use unjinja::{Event, ParseError, ParserOptions, ResponseParser, ResponseTemplate, json, parse};
+use unjinja::{
+    Event, EventBuffer, EventWriter, ParseError, ParserOptions, ResponseParser, ResponseTemplate,
+    json, parse,
+};
 
 /// Counts what the thread that asks for it allocates.
 struct Counting;
@@ -98,6 +101,31 @@ fn chunks_allocate_nothing_but_the_growth_of_the_body() {
             "{allocations} allocations for {chunks} chunks after {opener:?}"
         );
     }
+}
+
+#[test]
+fn chunks_are_kept_and_written_in_room_that_is_there() {
+    let mut parser = parser();
+    let (mut events, mut writer) = (EventBuffer::new(), EventWriter::new());
+    let mut keep = |parser: &mut ResponseParser, text: &str| {
+        for chunk in text.as_bytes().chunks(4) {
+            let chunk = str::from_utf8(chunk).expect("the text is ASCII");
+            events.clear();
+            let fed = parser.feed_with(chunk, |event| {
+                writer.write(&event);
+                events.push(event);
+            });
+            fed.expect("the text parses");
+        }
+    };
+    let line = "Is 1 < 2 or </b> \"so\" <thin air?\n";
+    keep(&mut parser, "<think>");
+    keep(&mut parser, &line.repeat(50));
+    let body = line.repeat(2_000);
+    let before = ALLOCATIONS.get();
+    keep(&mut parser, &body);
+    let allocations = ALLOCATIONS.get() - before;
+    assert!(allocations <= 8, "{allocations} allocations");
 }
 
 #[test]
