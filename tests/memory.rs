@@ -166,6 +166,25 @@ fn places_where_lookaround_waits_for_more_text_leave_nothing_behind() {
     assert!(peak < 4 * size, "{peak} bytes for a message of {size}");
 }
 
+#[test]
+fn text_without_a_place_to_try_takes_no_notes() {
+    let template = ResponseTemplate::from_json(
+        r#"{"start_anchor": "A:", "fields": {"content": {"close_pattern": "<end>(?!x)"}}}"#,
+    )
+    .expect("the template loads");
+    let text = "a line of thought that goes on and on\n".repeat(30_000) + "<end>";
+    let before = HELD.get();
+    PEAK.set(before);
+    let message = parse(&template, "", &text, ParserOptions::default()).expect("the text parses");
+    let content = message.get("content").and_then(|value| value.as_str());
+    let peak = PEAK.get() - before;
+    assert_eq!(
+        content.map(str::len),
+        Some(text.trim_end_matches("\n<end>").len())
+    );
+    assert!(peak < 3 * text.len(), "{peak} bytes for {}", text.len());
+}
+
 /// What reading a text takes at most, and the error that it ends in.
 fn peak_of_refusal(template: &str, text: &str) -> (usize, String) {
     let template = ResponseTemplate::from_json(template).expect("the template loads");
