@@ -39,6 +39,7 @@ pub(crate) enum Action {
     NextMatch,
     PreviousMatch,
     Findings,
+    Conversation,
     Choose,
     Type,
     Edit,
@@ -264,6 +265,13 @@ pub(crate) const GROUPS: &[Group] = &[
                 A::Findings,
                 "f",
                 "findings and candidates of a chat template",
+                None,
+            ),
+            key(
+                &[Char('v')],
+                A::Conversation,
+                "v",
+                "the conversation that was opened: who says what",
                 None,
             ),
             key(

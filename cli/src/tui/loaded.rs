@@ -7,6 +7,7 @@ use unjinja::ResponseTemplate;
 use unjinja::analysis::{Evidence, Findings, Statement};
 use unjinja::derive::Candidate;
 
+use super::conversation::OpenedConversation;
 use super::sample::Sample;
 
 /// All that the workbench knows of what was opened.
@@ -26,6 +27,8 @@ pub struct Loaded {
     pub samples: Vec<Sample>,
     /// What the chat template says, if there is one.
     pub format: Option<Arc<Format>>,
+    /// A conversation that the chat template has rendered, if one was opened.
+    pub conversation: Option<Arc<OpenedConversation>>,
 }
 
 /// Where a response template comes from.

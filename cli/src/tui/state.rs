@@ -7,6 +7,7 @@ use std::time::Duration;
 use unjinja::ResponseTemplate;
 
 use super::chunking::Chunking;
+use super::conversation::OpenedConversation;
 use super::layout::{Areas, Pane};
 use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
 use super::message::{Effect, Keep};
@@ -41,6 +42,7 @@ pub struct Workbench {
     /// The number of the candidate in use, where the template was derived.
     pub(crate) candidate: Option<usize>,
     pub(crate) format: Option<Arc<Format>>,
+    pub(crate) conversation: Option<Arc<OpenedConversation>>,
     /// Why the files that were opened can't be loaded any more: what was there before stays in use.
     pub(crate) trouble: Option<OpenError>,
 
@@ -107,6 +109,10 @@ pub(crate) enum Screen {
     Findings {
         row: usize,
         scrolled: usize,
+    },
+    /// The conversation that was opened: the byte at its top.
+    Conversation {
+        top: usize,
     },
 }
 
@@ -180,6 +186,11 @@ impl Workbench {
             files: loaded.files,
             adopted: None,
             format: loaded.format,
+            screen: match &loaded.conversation {
+                Some(_) => Screen::Conversation { top: 0 },
+                None => Screen::Replay,
+            },
+            conversation: loaded.conversation,
             trouble: None,
             samples,
             selected: 0,
@@ -201,7 +212,6 @@ impl Workbench {
             other: Pane::Message,
             zoomed: false,
             scrolled: [None; 6],
-            screen: Screen::Replay,
             overlay: None,
             search: None,
             notice: None,

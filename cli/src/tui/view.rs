@@ -1,5 +1,6 @@
 //! What is seen. Nothing here changes the state.
 
+pub(super) mod conversation;
 pub(super) mod events;
 pub(super) mod findings;
 pub(super) mod help;
@@ -56,6 +57,7 @@ pub fn render(workbench: &Workbench, buffer: &mut Buffer) {
             }
         }
         Screen::Findings { .. } => findings::draw(workbench, &areas, buffer),
+        Screen::Conversation { .. } => conversation::draw(workbench, &areas, buffer),
     }
     notice(workbench, areas.notice, buffer);
     bottom(workbench, areas.keys, buffer);
@@ -244,6 +246,14 @@ fn keys_at_the_bottom(workbench: &Workbench) -> Vec<(&'static str, &'static str)
             ("↑↓", "choose"),
             ("Enter", "take the candidate"),
             ("PgUp PgDn", "go through what shows it"),
+        ];
+    }
+    if matches!(workbench.screen, Screen::Conversation { .. }) {
+        return vec![
+            ("?", "help"),
+            ("Esc", "back"),
+            ("↑↓ PgUp PgDn", "go through it"),
+            ("┃", "the model writes this"),
         ];
     }
     let shown = keys::bindings().filter_map(|binding| {

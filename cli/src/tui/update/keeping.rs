@@ -3,7 +3,7 @@
 use crate::tui::loaded::{Loaded, TemplatePlace};
 use crate::tui::message::{Effect, Keep, Kept};
 use crate::tui::sample::{Origin, Sample, Verdict};
-use crate::tui::state::{About, Confirm, Overlay, Workbench};
+use crate::tui::state::{About, Confirm, Overlay, Screen, Workbench};
 
 impl Workbench {
     /// Opens the response template in the editor. One that is in no file yet needs one first.
@@ -72,6 +72,10 @@ impl Workbench {
         self.place = loaded.place;
         self.files = loaded.files;
         self.format = loaded.format;
+        self.conversation = loaded.conversation;
+        if matches!(self.screen, Screen::Conversation { .. }) {
+            self.screen = Screen::Conversation { top: 0 };
+        }
         self.remember_verdicts();
         self.take_samples(loaded.samples);
         self.judge();
