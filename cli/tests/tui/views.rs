@@ -51,9 +51,8 @@ fn every_view_at_both_sizes() {
 #[test]
 fn a_conversation_shows_who_says_what_and_what_the_model_writes() {
     for (width, height) in [(80, 24), (140, 45), (34, 12)] {
-        let mut desk =
-            Desk::conversation("examples/chat_template.jinja", "examples/conversation.txt")
-                .sized(width, height);
+        let desk = Desk::conversation("examples/chat_template.jinja", "examples/conversation.txt")
+            .sized(width, height);
         insta::assert_snapshot!(format!("conversation_{width}x{height}"), desk.screen());
     }
 }
