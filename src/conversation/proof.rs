@@ -59,7 +59,7 @@ pub(super) fn settle(
 ) -> Option<Settled> {
     let mut first: Option<Settled> = None;
     for variation in variations(shape) {
-        let made = messages::make(shape, path, text, variation)?;
+        let mut made = messages::make(shape, path, text, variation)?;
         let Some(renderer) = renderer else {
             return Some(Settled {
                 made,
@@ -68,7 +68,13 @@ pub(super) fn settle(
             });
         };
         for variables in switched(&shape.switches) {
-            let proof = prove(shape, renderer, &made, &variables, (text, path, is_open));
+            let proof = prove(
+                shape,
+                renderer,
+                &mut made,
+                &variables,
+                (text, path, is_open),
+            );
             if proof.holds() {
                 return Some(Settled {
                     made,
@@ -151,7 +157,7 @@ fn switched(switches: &[String]) -> Vec<Object> {
 fn prove(
     shape: &ConversationShape,
     renderer: &Renderer<'_>,
-    made: &Made,
+    made: &mut Made,
     variables: &Object,
     (text, path, is_open): (&str, &Path<'_>, bool),
 ) -> Proof {
@@ -160,13 +166,14 @@ fn prove(
         Some(_) => shape.stand_in_tools.clone(),
         None => made.tools.clone().into(),
     };
-    let input = input(
-        shape,
-        (made.messages.clone().into(), tools),
-        variables,
-        path.is_prompt,
-    );
-    let rendered = match renderer.render(&input) {
+    // They may be long, so they are lent.
+    let messages = Value::Array(std::mem::take(&mut made.messages));
+    let input = input(shape, (messages, tools), variables, path.is_prompt);
+    let rendered = renderer.render(&input);
+    if let Value::Array(messages) = input.messages {
+        made.messages = messages;
+    }
+    let rendered = match rendered {
         Ok(rendering) => rendering.text,
         Err(error) => return Proof::Refused(error),
     };

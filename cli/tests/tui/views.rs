@@ -66,6 +66,11 @@ fn a_conversation_scrolls_by_rows_and_gives_way_to_the_rest() {
     assert_ne!(desk.screen(), top);
     desk.press("↑↑↑");
     assert_eq!(desk.screen(), top);
+    desk.press("G");
+    let end = desk.screen();
+    assert!(end.contains("<think>") && end != top, "{end}");
+    desk.press("g");
+    assert_eq!(desk.screen(), top);
     desk.press("v");
     assert!(desk.screen().contains("2 Text"), "{}", desk.screen());
     desk.press("v");

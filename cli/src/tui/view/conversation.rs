@@ -157,21 +157,34 @@ pub(in crate::tui) fn scrolled(workbench: &Workbench, top: usize, by: isize) -> 
     let Some(conversation) = workbench.conversation.as_deref() else {
         return 0;
     };
+    let is_up = by < 0;
     let area = text_area(conversation, &workbench.areas());
     let place = |(number, row): &(usize, Row<'_>)| {
         conversation.stretches[*number].range.start + row.span.start
     };
-    if by >= 0 {
-        let rows = rows_from(conversation, area, top, by.unsigned_abs() + 1);
-        return rows.last().map_or(top, place);
-    }
-    (0..by.unsigned_abs()).fold(top, |top, _| match top.checked_sub(1) {
-        Some(last) => {
-            let rows = rows_from(conversation, area, last, 1);
-            rows.first().map_or(top, place)
+    let row_of = |byte: usize| {
+        rows_from(conversation, area, byte, 1)
+            .first()
+            .map_or(0, place)
+    };
+    let up = |top: usize, by: usize| match by < top {
+        true => (0..by).fold(top, |top, _| row_of(top.saturating_sub(1))),
+        // Each row has a byte at least.
+        false => 0,
+    };
+    let length = conversation.text.len();
+    match by.unsigned_abs() {
+        by if is_up => up(top, by),
+        // To the end, where a page is full.
+        by if by >= length => {
+            let rows = area.height.saturating_sub(1).into();
+            up(row_of(length.saturating_sub(1)), rows).max(top)
         }
-        None => 0,
-    })
+        by => {
+            let rows = rows_from(conversation, area, top, by + 1);
+            rows.last().map_or(top, place)
+        }
+    }
 }
 
 /// How many rows are seen.
