@@ -136,6 +136,7 @@ impl HostileSource {
                 .collect(),
             format: self.has_format.then(|| FORMAT.clone()),
             conversation: None,
+            tokens: vec!["<x>".into(), "</x>".into()],
         }
     }
 }
