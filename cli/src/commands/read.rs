@@ -36,8 +36,8 @@ What was read is rendered again and compared with the text; `--no-proof` leaves 
 Exit codes:
   0  the conversation is read, and renders to the same text again; or every line of the batch has
      its answer
-  1  the chat template would not write this text, writes another for what was read, or is not
-     valid
+  1  the chat template would not write this text, writes another for what was read, writes
+     definitions of tools in a way that can't be read back, or is not valid
   2  the input can't be read")]
 pub(crate) struct Args {
     #[command(flatten)]
