@@ -126,6 +126,11 @@ fn failing_ones_fail_with_what_is_wrong() {
     an_error_where_none_was_expected.fixture.yaml:3: not parsed: the output can't be parsed: field `content`, bytes 0 to 6 of the message: this is not JSON: expected a value at line 1, column 1, in "Hello!"
     another_error.fixture.yaml:3: other error: the error should say "there is no content", and says: field `content`, bytes 0 to 6 of the message: this is not JSON: expected a value at line 1, column 1, in "Hello!"
     another_message.fixture.yaml:3: message: the message is not what was expected
+    conversations.fixture.yaml:4: reads: the conversation is not read as was expected
+    conversations.fixture.yaml:4: written: the model writes something else of the conversation than was expected
+    conversations.fixture.yaml:8: not read: the conversation can't be read: character 0: the template does not write "[INST] Hi [/INST]" here; expected `<user>`
+    conversations.fixture.yaml:11: nothing expected: the case says nothing of what it expects: write `reads`, or let `update` write what comes out
+    conversations.fixture.yaml:13: nothing expected: the case says nothing of what it expects: write `written`, or let `update` write what comes out
     it_depends_on_cuts.fixture.yaml:4: cut: the output means something else when it arrives byte by byte
     no_error_where_one_was_expected.fixture.yaml:3: parsed: the output can be parsed, where an error was expected: "there is no content"
     nothing_expected.fixture.yaml:3: nothing expected: the case says nothing of what it expects: write a `message`, or let `update` write what comes out
@@ -148,6 +153,12 @@ fn a_difference_comes_with_both_sides() {
                         [expected, actual].map(|m| json::write(&m.clone().into()));
                     format!("{expected} / {actual}")
                 }
+                Failure::Reads { expected, actual } => {
+                    let [expected, actual] =
+                        [expected, actual].map(|m| json::write(&m.clone().into()));
+                    format!("{expected} / {actual}")
+                }
+                Failure::Written { expected, actual } => format!("{expected:?} / {actual:?}"),
                 Failure::Events { expected, actual } => {
                     format!("{} events / {}", expected.len(), actual.len())
                 }
@@ -157,6 +168,8 @@ fn a_difference_comes_with_both_sides() {
     }
     assert_snapshot!(sides.join("\n"), @r#"
     {"content":"Goodbye!"} / {"content":"Hello!"}
+    {"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Goodbye!"}]} / {"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello!"}]}
+    ["Goodbye!<end>"] / ["Hello!<end>"]
     2 events / 3
     {"content":"Goodbye!"} / {"content":"Hello!"}
     0 events / 3
@@ -421,4 +434,50 @@ fn every_example_of_the_page_passes() {
     }
     assert!(examples.len() > 10, "only {} examples", examples.len());
     assert_passes(&examples);
+}
+
+#[test]
+fn conversations_expect_what_comes_out_when_they_are_updated() {
+    let folder = folder();
+    for file in ["chat_template.jinja", "template.json"] {
+        let text = read(&Path::new("tests/fixtures/model").join(file));
+        write(&folder, file, &text);
+    }
+    let text = "response_template: template.json
+chat_template: chat_template.jinja
+cases:
+  - name: a greeting   # as it was logged
+    conversation: <user>Hi<end><assistant>Hello!<end>
+    reads: {messages: [{role: user, content: Hi}, {role: assistant, content: Goodbye!}]}
+    written: [Goodbye!<end>]
+  - name: an output
+    output: Hello!<end>
+  - name: messages
+    conversation: [{role: user, content: Hi}, {role: assistant, content: Hello!}]
+  - name: a text of another model
+    conversation: \"[INST] Hi [/INST]\"
+    reads: {messages: []}
+";
+    let path = write(&folder, "it.fixture.yaml", text);
+    let fixture = Fixture::load(&path).expect("it is a fixture");
+    let update = fixture.update(&CheckOptions::default());
+    assert_snapshot!(update.text);
+    let changes = update.changes.iter();
+    let changes: Vec<_> = changes
+        .map(|change| (change.case.as_str(), change.key))
+        .collect();
+    assert_eq!(
+        changes,
+        [
+            ("a greeting", "reads"),
+            ("a greeting", "written"),
+            ("an output", "message"),
+            ("messages", "written"),
+        ]
+    );
+    let again = Fixture::load(&write(&folder, "again.fixture.yaml", &update.text));
+    let again = again.expect("it is a fixture");
+    assert!(again.update(&CheckOptions::default()).changes.is_empty());
+    let one = fixture.update_case("messages").expect("there is one");
+    assert_eq!(one.changes.len(), 1);
 }

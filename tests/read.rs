@@ -1,12 +1,28 @@
 //! Whole conversations are read back from what chat templates make of them.
 #![cfg(feature = "chat-template")]
 
+// The formats that are made up for `synthetic.rs` are read back, too.
+#[allow(dead_code)]
+#[path = "synthetic/conversation.rs"]
+mod conversation;
+#[allow(dead_code)]
+#[path = "synthetic/format.rs"]
+mod format;
+#[allow(dead_code)]
+#[path = "synthetic/jinja.rs"]
+mod jinja;
+#[path = "synthetic/maker.rs"]
+mod maker;
+#[allow(dead_code)]
+#[path = "synthetic/random.rs"]
+mod random;
+
 use std::fs;
 use std::path::Path;
 
 use proptest::prelude::*;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
-use unjinja::conversation::{Conversation, ConversationReader, Ending, Proof};
+use unjinja::conversation::{Conversation, ConversationReader, Ending, Marking, MaskPolicy, Proof};
 use unjinja::format::ConversationSlot;
 use unjinja::{Value, json};
 
@@ -102,7 +118,10 @@ fn said(messages: &Value, text: &str) -> Vec<String> {
         let content = shown(texts(message.get("content")));
         let parts = message.get("content").and_then(Value::as_array);
         let part = parts.and_then(|parts| parts.iter().find_map(|part| part.get("thinking")));
-        let reasoning = shown(texts(message.get("reasoning_content").or(part)));
+        let thought = message
+            .get("reasoning_content")
+            .or(message.get("reasoning"));
+        let reasoning = shown(texts(thought.or(part)));
         let calls = message.get("tool_calls").and_then(Value::as_array);
         let calls = calls.unwrap_or_default().iter().filter_map(|call| {
             let function = call.get("function")?;
@@ -248,6 +267,18 @@ fn unfinished_conversations_are_read_as_far_as_they_go() {
         ),
         ("<user>Hi", Ending::Within(ConversationSlot::User), 1),
         ("<us", Ending::BeforeMessages, 0),
+        // Cut amid a marker, and amid a call.
+        (
+            "<user>Hi<end><assi",
+            Ending::Behind(ConversationSlot::User),
+            1,
+        ),
+        ("<user>Hi<e", Ending::Within(ConversationSlot::User), 1),
+        (
+            "<user>Hi<end><assistant><call>{\"name\": \"ri",
+            Ending::Within(ConversationSlot::Calls),
+            2,
+        ),
         (whole, Ending::Message, 2),
     ];
     let reader = reader(AGENT);
@@ -262,6 +293,7 @@ fn unfinished_conversations_are_read_as_far_as_they_go() {
             "{text}"
         );
         assert_eq!(ending.is_open(), text != whole);
+        assert_eq!(read.proof, Proof::Same, "{text}");
     }
 }
 
@@ -389,10 +421,121 @@ fn long_texts_are_read_and_long_noise_is_refused() {
 
 #[test]
 fn a_template_that_renders_nothing_reads_nothing() {
-    let reader = ConversationReader::new(&template("{{ '' }}"), &base());
-    if let Ok(reader) = reader {
-        assert!(reader.read("anything").is_err());
+    let template = template("{{ '' }}");
+    let reader = ConversationReader::new(&template, &base()).expect("it renders, though nothing");
+    let error = reader
+        .read("anything")
+        .expect_err("it is not the template's");
+    assert_eq!((error.at, error.expected), (0, vec!["nothing".to_owned()]));
+    let error =
+        Marking::of(&template, &base(), MaskPolicy::default()).expect_err("there is nothing");
+    assert_eq!(
+        error.to_string(),
+        "tags can't be written: the template writes nothing of what the assistant says"
+    );
+}
+
+/// What comes of a text that somebody has edited: of what is refused, the place; else what is said of it.
+#[test]
+fn a_text_that_was_edited_has_its_place_told() {
+    let reader = reader(AGENT);
+    let cases = [
+        // A role that is none, a word between messages.
+        ("<user>Hi<end><asistant>Ho<end>", "character 8"),
+        ("<user>Hi<end>and<assistant>Ho<end>", "character 8"),
+        // A call that is no JSON any more, and one that is written in another way.
+        (
+            "<user>Hi<end><assistant><call>{\"name\": \"ring\", \"arguments\": {\"a\": }}</call><end>",
+            "character 24",
+        ),
+        (
+            "<user>Hi<end><assistant><call>{\"name\":\"ring\",\"arguments\":{}}</call><end>",
+            "character 38",
+        ),
+    ];
+    for (text, place) in cases {
+        let said = match reader.read(text) {
+            Err(error) => error.to_string(),
+            Ok(read) => {
+                let objection = read.objection(text).into_iter();
+                let said: Vec<String> = objection.chain(read.remarks).collect();
+                said.join("\n")
+            }
+        };
+        assert!(said.contains(&format!("{place}:")), "{text}: {said}");
     }
+}
+
+/// What these say may be taken for markers, or for other values, so that their text can have several readings.
+const AMBIGUOUS: [&str; 2] = ["awkward strings", "strings like values"];
+
+/// Of which formats a turn is not read, and why.
+const NOT_READ: &[(u64, &str)] = &[
+    (
+        16,
+        "ids, names and arguments are in an object that is no JSON",
+    ),
+    (32, "a call without arguments has other white space in it"),
+    (39, "text stands behind calls"),
+    (42, "a call without arguments has other white space in it"),
+    (55, "a call without arguments has other white space in it"),
+];
+
+/// Formats as models have them, with conversations of all roles. Values that are written without quotes count as
+/// texts.
+#[test]
+fn conversations_of_formats_that_were_made_up_are_read() {
+    let (mut read, mut wrong) = (0, Vec::new());
+    for number in 0..60 {
+        let format = maker::make_up(12, number);
+        let template = template(&jinja::chat_template(&format));
+        let reader = ConversationReader::new(&template, &base()).expect("it renders a question");
+        let mut random = random::Random::new(12, number);
+        for case in conversation::cases(&format, &mut random) {
+            if AMBIGUOUS.contains(&case.name) {
+                continue;
+            }
+            let (mut messages, last) = conversation::messages(&format, &case);
+            messages.push(last);
+            // The conversation goes on, so that what is said stands amid it.
+            messages.push(message(&[
+                ("role", "user".into()),
+                ("content", "Thank you!".into()),
+            ]));
+            let messages = Value::from(messages);
+            let tools = json::write(&conversation::tools());
+            let Some(text) = rendered(&template, &json::write(&messages), Some(&tools), true)
+            else {
+                continue;
+            };
+            read += 1;
+            let why = match reader.read(&text) {
+                Err(error) => error.to_string(),
+                Ok(found) => {
+                    let (found_said, meant) =
+                        (said(&found.messages, &text), said(&messages, &text));
+                    let plain = |said: &[String]| said.join("\n").replace(['"', '\\'], "");
+                    match (plain(&found_said) == plain(&meant), found.objection(&text)) {
+                        (true, None) => continue,
+                        (true, Some(objection)) => objection,
+                        (false, _) => format!("{found_said:#?}"),
+                    }
+                }
+            };
+            let reads_turns = !NOT_READ.iter().any(|(known, _)| *known == number);
+            let is_known = !reads_turns && !case.calls.is_empty();
+            if !is_known {
+                wrong.push(format!("{number}, {}: {why}\n{text}", case.name));
+            }
+        }
+    }
+    assert!(read > 400, "only {read} conversations were rendered");
+    assert!(
+        wrong.is_empty(),
+        "{} of {read}:\n{}",
+        wrong.len(),
+        wrong.join("\n\n")
+    );
 }
 
 /// Formats of which every conversation is unambiguous: what ends a text occurs in none.
@@ -520,4 +663,61 @@ proptest! {
         prop_assert_eq!(read.tools, tools.map(value).unwrap_or_default());
         prop_assert_eq!(read.ending == Ending::Prompt, prompt);
     }
+}
+
+/// A template that writes definitions of tools in words of its own.
+const OWN_WORDS: &str = "{% if tools %}<tools>{% for t in tools %}- {{ t.function.name }}: {{ t.function.description }}\n\
+    {% endfor %}</tools>{% endif %}{% for m in messages %}<{{ m.role }}>{{ m.content }}\
+    {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}<end>{% endfor %}\
+    {% if add_generation_prompt %}<assistant>{% endif %}";
+
+#[test]
+fn definitions_that_are_not_read_back_are_told_and_the_rest_is_proved() {
+    let template = template(OWN_WORDS);
+    let text = rendered(&template, CONVERSATIONS[3].2, Some(TOOLS), false).expect("it renders");
+    let reader = reader(OWN_WORDS);
+    let read = reader.read(&text).expect("it is a conversation");
+    let Proof::SameButTools { tools } = &read.proof else {
+        panic!("{:?}", read.proof);
+    };
+    assert_eq!(
+        &text[tools.clone()],
+        "weather: The weather of a city\n- ring: Rings a bell"
+    );
+    assert_eq!(read.tools, Value::Null);
+    assert_eq!(
+        said(&read.messages, &text),
+        said(&value(CONVERSATIONS[3].2), &text)
+    );
+    assert_eq!(
+        read.objection(&text).as_deref(),
+        Some(
+            "characters 9 to 60: the template writes definitions of tools in words of its own, which are not read \
+             back; all else renders to the same text again"
+        )
+    );
+    // The mask is that of the messages with their tools.
+    let marking = Marking::of(&template, &base(), MaskPolicy::default()).expect("it is marked");
+    let given = RenderInput {
+        messages: value(CONVERSATIONS[3].2),
+        tools: value(TOOLS),
+        ..base()
+    };
+    assert_eq!(
+        marking
+            .mask_text(&reader, &text)
+            .expect("it has a mask")
+            .spans,
+        marking.mask(&given).expect("it has a mask").spans
+    );
+    // What is not proved says so all the same.
+    let read = reader
+        .without_proof()
+        .read(&text)
+        .expect("it is a conversation");
+    assert!(
+        read.remarks[0].contains("not read back"),
+        "{:?}",
+        read.remarks
+    );
 }

@@ -26,6 +26,7 @@
 mod adversarial;
 mod chunking;
 mod comparison;
+mod conversation;
 mod difference;
 mod effects;
 mod glyphs;
@@ -45,6 +46,7 @@ mod terminal;
 mod update;
 mod view;
 
+pub use conversation::OpenedConversation;
 pub use effects::EffectRunner;
 pub use live::follow;
 pub use loaded::{Format, Loaded, OpenError, Outlier, TemplatePlace};

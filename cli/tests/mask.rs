@@ -143,3 +143,68 @@ fn tags_go_into_the_file_that_the_template_came_from() {
         "other"
     );
 }
+
+/// Cuts a text into `<user>` and the like, `<assistant`, `>J`, and single characters. Of its own, it would keep two
+/// tokens, and put one before them.
+#[cfg(feature = "tokenizers")]
+const TOKENIZER: &str = r#"{
+    "version": "1.0",
+    "truncation": {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0},
+    "padding": null,
+    "added_tokens": [
+        {"id": 1, "content": "<end>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false,
+            "special": true}
+    ],
+    "normalizer": null,
+    "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(?s)<assistant|<[a-z]+>|>J|."},
+        "behavior": "Isolated", "invert": false},
+    "post_processor": {"type": "TemplateProcessing",
+        "single": [{"SpecialToken": {"id": "<end>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {"<end>": {"id": "<end>", "ids": [1], "tokens": ["<end>"]}}},
+    "decoder": null,
+    "model": {"type": "WordLevel", "unk_token": "?",
+        "vocab": {"?": 0, "<end>": 1, "<user>": 2, "H": 3, "ö": 4, "h": 5, "\n": 6, "<assistant": 7, ">J": 8, "a": 9,
+            ".": 10}}
+}"#;
+
+#[cfg(feature = "tokenizers")]
+#[test]
+fn tokens_are_masked_and_those_across_a_border_are_told() {
+    let folder = scratch("tokens");
+    fs::write(folder.join("tokenizer.json"), TOKENIZER).unwrap();
+    for (name, arguments) in [
+        (
+            "people",
+            "mask chat.jinja -m talk.json --tokens tokenizer.json",
+        ),
+        (
+            "programs",
+            "mask chat.jinja -m talk.json --tokens tokenizer.json --format json",
+        ),
+        (
+            "not_a_tokenizer",
+            "mask chat.jinja -m talk.json --tokens talk.json",
+        ),
+        ("missing", "mask chat.jinja -m talk.json --tokens none.json"),
+    ] {
+        assert_snapshot!(format!("tokens_{name}"), unjinja(&folder, arguments));
+    }
+    let batch = format!("{{\"id\": 1, \"messages\": {TALK}}}\n");
+    let arguments = "mask chat.jinja --jsonl - --tokens tokenizer.json";
+    assert_snapshot!("tokens_batch", unjinja_with(&folder, arguments, &batch));
+}
+
+#[cfg(not(feature = "tokenizers"))]
+#[test]
+fn without_the_feature_it_is_said_how_to_get_tokens() {
+    let folder = scratch("no_tokens");
+    let said = unjinja(
+        &folder,
+        "mask chat.jinja -m talk.json --tokens tokenizer.json",
+    );
+    assert_eq!(
+        said,
+        "! error: --tokens: this program was built without tokenizers: build it with `cargo install --path cli --features tokenizers`\nexit 2"
+    );
+}

@@ -4,7 +4,7 @@
 //! between two words is a passage from one slot to another. Passages that were seen make a
 //! [`ConversationFormat`], whichever conversation showed them.
 
-use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
+use crate::chat_template::{ChatTemplate, REASONING_KEYS, RenderError, RenderInput};
 use crate::format::{
     ConversationFormat, ConversationSlot, Definitions, Dialect, Entry, FoundSlot, Node, Passage,
     Piece, Repetition, Slot, unescaped,
@@ -26,6 +26,8 @@ use super::turn_prober::{ThinkingMode, TurnProber};
 pub(crate) struct ConversationShape {
     pub(crate) format: ConversationFormat,
     pub(crate) form: InputForm,
+    /// The key of a message under which the template takes reasoning.
+    pub(crate) reasoning_key: &'static str,
     /// The roles in whose messages content is given as a list of parts.
     pub(crate) in_parts: Vec<&'static str>,
     /// The variables that switch thinking.
@@ -34,6 +36,8 @@ pub(crate) struct ConversationShape {
     pub(crate) base: RenderInput,
     /// What is given for tools where there are none.
     pub(crate) no_tools: Value,
+    /// What is given for tools that are there and can't be read.
+    pub(crate) stand_in_tools: Value,
 }
 
 impl ConversationShape {
@@ -47,6 +51,7 @@ impl ConversationShape {
         let mut turn = line_up(&mut analysis);
         let prober = &mut analysis.prober;
         let words = CallWords::new(prober);
+        let stand_in_tools = words.tools().into();
         let mut rows = Rows {
             calls: turn.calls.clone(),
             words,
@@ -68,11 +73,13 @@ impl ConversationShape {
                 escapes_results,
                 definitions,
             },
+            reasoning_key: reasoning_key(&analysis.prober),
             form: analysis.prober.input_form(),
             in_parts: analysis.prober.in_parts().to_vec(),
             switches: analysis.prober.switches().to_vec(),
             base: analysis.prober.base().clone(),
             no_tools: analysis.prober.no_tools().clone(),
+            stand_in_tools,
         })
     }
 }
@@ -562,6 +569,13 @@ impl Rows<'_, '_> {
         // Words of probes begin alike.
         let word = text[..end].find(self.words.names[0].as_str())?;
         let start = start.min(word);
+        // And what they end with may be alike, too.
+        let rest = &text[end..];
+        let cut = match text[..end].ends_with(char::is_alphanumeric) {
+            true => rest.find(|c: char| !c.is_alphanumeric()),
+            false => Some(0),
+        };
+        let end = end + cut.unwrap_or(rest.len());
         (start < end).then_some((start, end))
     }
 
@@ -752,6 +766,20 @@ fn dialects(node: &Node, found: &mut Vec<Dialect>) {
         Node::Optional(node) | Node::Call(node) | Node::Argument(node) => dialects(node, found),
         _ => {}
     }
+}
+
+/// The key under which a template takes reasoning, the most common first.
+fn reasoning_key(prober: &TurnProber<'_>) -> &'static str {
+    let (asked, thought) = (prober.word("asked"), prober.word("thought"));
+    let turn = AssistantTurn::default().with_reasoning(&thought);
+    let is_read = |key: &&str| {
+        let answer = prober.input_form().message_for_reading(&turn, key);
+        let messages = vec![message("user", &asked), answer];
+        let text = prober.conversation(messages, ThinkingMode::Unset, false);
+        text.is_ok_and(|text| text.contains(&thought))
+    };
+    let mut keys = REASONING_KEYS.into_iter();
+    keys.find(is_read).unwrap_or(REASONING_KEYS[0])
 }
 
 /// Whether the template writes what tools answer as in a JSON string.

@@ -1,6 +1,5 @@
 //! The forms in which a template may want to be given a message of the assistant.
 
-use crate::chat_template::REASONING_KEYS;
 use crate::json;
 use crate::value::{Object, Value};
 
@@ -154,12 +153,12 @@ impl InputForm {
         message
     }
 
-    /// The turn as a message that is read back from a text.
-    pub(crate) fn message_for_reading(&self, turn: &AssistantTurn) -> Value {
+    /// The turn as a message that is read back from a text, with reasoning under a key.
+    pub(crate) fn message_for_reading(&self, turn: &AssistantTurn, reasoning_key: &str) -> Value {
         let mut message = self.message(turn, "");
         if let Value::Object(object) = &mut message {
             if let Some(reasoning) = object.remove("reasoning") {
-                object.insert(REASONING_KEYS[0], reasoning);
+                object.insert(reasoning_key, reasoning);
             }
             let parts = object.get_mut("content").and_then(Value::as_array_mut);
             for part in parts.into_iter().flatten() {

@@ -190,9 +190,9 @@ impl<'t> Scan<'t> {
             }));
             from = comment + length;
         }
-        if gap(from).contains("{%") {
+        if let Some(at) = gap(from).find("{%") {
             let what = "`{% raw %}` can't be looked into";
-            return Err(at_line(self.jinja, from, what));
+            return Err(at_line(self.jinja, from + at, what));
         }
         self.flat.extend(text(from..next, &self.written));
         self.written.clear();

@@ -71,16 +71,16 @@ impl Fixture {
     /// # Ok::<(), unjinja::check::FixtureError>(())
     /// ```
     pub fn free_name(&self, name: &str) -> String {
-        let taken: HashSet<&str> = self.cases().iter().map(|case| case.name.as_str()).collect();
+        let taken: HashSet<&str> = self.names().map(|(name, _)| name).collect();
         free_name(name, |name| taken.contains(name))
     }
 
     /// What would be wrong with the fixture if it had the case as well.
     fn objection(&self, case: &Case) -> Option<Diagnostic> {
-        if let Some(other) = self.cases().iter().find(|other| other.name == case.name) {
+        if let Some((_, position)) = self.names().find(|(name, _)| *name == case.name) {
             let message = format!("there is a case called `{}` already", case.name);
             let fault = Diagnostic::new(message)
-                .at_position(other.position)
+                .at_position(position)
                 .with_remedy(format!("call this one `{}`", self.free_name(&case.name)));
             return Some(fault);
         }

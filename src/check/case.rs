@@ -49,6 +49,31 @@ pub enum Failure {
     NoAnchor,
     /// The case says nothing of what it expects.
     NothingExpected(EventTrace),
+    /// Something else is read of the conversation.
+    Reads {
+        /// What was expected.
+        expected: Object,
+        /// What was read, with its keys in the order of what was expected.
+        actual: Object,
+    },
+    /// The model writes something else of the conversation.
+    Written {
+        /// What was expected.
+        expected: Vec<String>,
+        /// What it writes.
+        actual: Vec<String>,
+    },
+    /// The conversation can't be read: why.
+    NotRead(String),
+    /// It can't be told what of the conversation the model writes: why.
+    NotMasked(String),
+    /// The case says nothing of what it expects of a conversation.
+    NoConversationExpected {
+        /// What it could be expected under.
+        key: &'static str,
+        /// What comes out.
+        actual: Value,
+    },
     /// The text means something else when it arrives in pieces.
     Cut {
         /// How it was cut when this showed.
@@ -72,7 +97,13 @@ impl Failure {
             Failure::OtherError { .. } => "other error",
             Failure::Parsed { .. } => "parsed",
             Failure::NoAnchor => "no anchor",
-            Failure::NothingExpected(_) => "nothing expected",
+            Failure::NothingExpected(_) | Failure::NoConversationExpected { .. } => {
+                "nothing expected"
+            }
+            Failure::Reads { .. } => "reads",
+            Failure::Written { .. } => "written",
+            Failure::NotRead(_) => "not read",
+            Failure::NotMasked(_) => "not masked",
             Failure::Cut { .. } => "cut",
         }
     }
@@ -102,6 +133,19 @@ impl Failure {
             Failure::NothingExpected(_) => format!(
                 "the case says nothing of what it expects: write a `message`, or let {} write \
                  what comes out",
+                words(Remedy::Update)
+            ),
+            Failure::Reads { .. } => "the conversation is not read as was expected".into(),
+            Failure::Written { .. } => {
+                "the model writes something else of the conversation than was expected".into()
+            }
+            Failure::NotRead(why) => format!("the conversation can't be read: {why}"),
+            Failure::NotMasked(why) => {
+                format!("it can't be told what of the conversation the model writes: {why}")
+            }
+            Failure::NoConversationExpected { key, .. } => format!(
+                "the case says nothing of what it expects: write `{key}`, or let {} write what comes \
+                 out",
                 words(Remedy::Update)
             ),
             Failure::Cut { cut, .. } => {
@@ -252,7 +296,7 @@ fn same_events(a: &[Value], b: &[Value]) -> bool {
 }
 
 /// An object with its keys in the order of another, so that a difference shows no order.
-fn in_order_of(model: &Object, object: &Object) -> Object {
+pub(super) fn in_order_of(model: &Object, object: &Object) -> Object {
     let known = model
         .keys()
         .filter_map(|key| object.get_json_string(key).map(|value| (key, value)));

@@ -11,6 +11,8 @@ use crate::remedy::Remedy;
 use crate::response::{ResponseTemplate, Tools};
 use crate::value::{Object, Value};
 
+use super::case::Failure;
+use super::conversation::{Chat, ConversationCase};
 use super::document::Document;
 
 /// A file with a response template and cases.
@@ -44,6 +46,9 @@ pub struct Fixture {
     template_file: Option<PathBuf>,
     files: Vec<PathBuf>,
     cases: Vec<Case>,
+    conversations: Vec<ConversationCase>,
+    /// The chat template, where conversations are read or masked.
+    chat: Option<Chat>,
 }
 
 /// A text, and what is expected of it.
@@ -64,6 +69,8 @@ pub struct Case {
     pub tools: Tools,
     /// What is expected.
     pub expected: Expected,
+    /// Its number among the cases of its file; 0 if it stands in none.
+    pub(super) number: usize,
 }
 
 /// What a case expects.
@@ -95,6 +102,7 @@ impl Case {
             output: output.into(),
             tools,
             expected,
+            number: 0,
         }
     }
 }
@@ -173,9 +181,50 @@ impl Fixture {
         &self.files
     }
 
-    /// The cases, in their order.
+    /// The cases that are outputs of a model, in their order.
     pub fn cases(&self) -> &[Case] {
         &self.cases
+    }
+
+    /// The cases that are whole conversations, in their order.
+    ///
+    /// ```
+    /// use unjinja::check::Fixture;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// std::fs::write(folder.join("chat.jinja"), "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+    ///     {% if add_generation_prompt %}<assistant>{% endif %}")?;
+    /// std::fs::write(folder.join("chat.fixture.yaml"), "
+    /// derive: chat.jinja
+    /// cases:
+    ///   - name: a greeting
+    ///     conversation: <user>Hi<end><assistant>Ho!<end>
+    ///     written: [Ho!<end>]
+    /// ")?;
+    /// let fixture = Fixture::load(&folder.join("chat.fixture.yaml"))?;
+    /// assert_eq!(fixture.conversations()[0].name, "a greeting");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn conversations(&self) -> &[ConversationCase] {
+        &self.conversations
+    }
+
+    /// The names of all cases, with the places at which these stand.
+    pub(super) fn names(&self) -> impl Iterator<Item = (&str, Position)> {
+        let outputs = self
+            .cases
+            .iter()
+            .map(|case| (case.name.as_str(), case.position));
+        let conversations = self.conversations.iter();
+        outputs.chain(conversations.map(|case| (case.name.as_str(), case.position)))
+    }
+
+    /// What is wrong with a conversation.
+    pub(super) fn check_conversation(&self, case: &ConversationCase) -> Vec<Failure> {
+        self.chat
+            .as_ref()
+            .map_or(Vec::new(), |chat| case.check(chat))
     }
 }
 

@@ -22,6 +22,7 @@
 mod add;
 mod case;
 mod compare;
+mod conversation;
 mod cuts;
 mod document;
 mod files;
@@ -41,6 +42,7 @@ mod witness;
 pub use add::free_name;
 pub use case::Failure;
 pub use compare::{Comparison, ComparisonInput, Divergence, compare};
+pub use conversation::{ConversationCase, ExpectedConversation};
 pub use cuts::{Cut, Pieces};
 pub use files::{find, is_fixture};
 pub use first::FirstFixture;

@@ -149,7 +149,18 @@ impl Failure {
                 (Some(expected.into()), Some(actual.clone().into()))
             }
             Failure::Cut { whole, pieces, .. } => (Some(whole.to_value()), Some(pieces.to_value())),
-            Failure::NoAnchor | Failure::NothingExpected(_) => (None, None),
+            Failure::Reads { expected, actual } => {
+                (Some(expected.clone().into()), Some(actual.clone().into()))
+            }
+            Failure::Written { expected, actual } => {
+                let value = |texts: &[String]| Some(texts.iter().map(String::as_str).collect());
+                (value(expected), value(actual))
+            }
+            Failure::NoConversationExpected { actual, .. } => (None, Some(actual.clone())),
+            Failure::NoAnchor
+            | Failure::NothingExpected(_)
+            | Failure::NotRead(_)
+            | Failure::NotMasked(_) => (None, None),
         }
     }
 }

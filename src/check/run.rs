@@ -88,7 +88,7 @@ pub struct CaseReport {
     pub expectations: Vec<(&'static str, Position)>,
     /// All that is wrong with it.
     pub failures: Vec<Failure>,
-    /// Where something is wrong: the text, region by region.
+    /// Where something is wrong with an output: the text, region by region.
     pub text: Option<MarkedText>,
     /// How long it took.
     pub elapsed: Duration,
@@ -162,6 +162,8 @@ impl CaseReport {
             Failure::Events { .. } => &["events"],
             Failure::Message { .. } | Failure::NotParsed(_) => &["message", "events"],
             Failure::Parsed { .. } | Failure::OtherError { .. } => &["error"],
+            Failure::Reads { .. } | Failure::NotRead(_) => &["reads"],
+            Failure::Written { .. } | Failure::NotMasked(_) => &["written"],
             _ => &[],
         };
         let mut places = keys.iter().filter_map(|key| {
@@ -224,8 +226,8 @@ struct Work<'w> {
 
 #[derive(Default)]
 struct State {
-    /// Cases to be checked: the number of the file, the file, and the number of the case.
-    cases: VecDeque<(usize, Arc<Fixture>, usize)>,
+    /// Cases to be checked: the number of the file, the file, and the case.
+    cases: VecDeque<(usize, Arc<Fixture>, Which)>,
     /// The number of the file that is to be read next.
     next_file: usize,
     /// How many files are being read.
@@ -238,7 +240,14 @@ struct State {
 
 enum Task {
     Read(usize),
-    Check(usize, Arc<Fixture>, usize),
+    Check(usize, Arc<Fixture>, Which),
+}
+
+/// A case of a fixture.
+#[derive(Clone, Copy)]
+enum Which {
+    Output(usize),
+    Conversation(usize),
 }
 
 /// A file that is being read. The others wait until it is, whatever comes of it.
@@ -304,11 +313,11 @@ impl<'w> Work<'w> {
         match read {
             Ok(fixture) => {
                 let fixture = Arc::new(fixture);
-                let names = fixture.cases().iter().map(|case| case.name.as_str());
-                let selected = names
-                    .enumerate()
-                    .filter(|(_, n)| self.options.selects(&fixture, n));
-                let cases = selected.map(|(case, _)| (file, Arc::clone(&fixture), case));
+                let outputs = (0..fixture.cases().len()).map(Which::Output);
+                let conversations = (0..fixture.conversations().len()).map(Which::Conversation);
+                let all = fixture.names().zip(outputs.chain(conversations));
+                let selected = all.filter(|((name, _), _)| self.options.selects(&fixture, name));
+                let cases = selected.map(|(_, case)| (file, Arc::clone(&fixture), case));
                 state.cases.extend(cases);
             }
             Err(error) => {
@@ -318,24 +327,42 @@ impl<'w> Work<'w> {
         }
     }
 
-    fn check(&self, file: usize, fixture: &Fixture, index: usize) {
+    fn check(&self, file: usize, fixture: &Fixture, which: Which) {
         let start = Instant::now();
-        let case = &fixture.cases()[index];
-        let template = fixture.template();
-        let failures = case.check(template, self.options.seed);
-        let text = (!failures.is_empty())
-            .then(|| regions(template, &case.tools, &case.prefix, &case.output));
-        let report = CaseReport {
-            name: case.name.clone(),
-            position: case.position,
-            expectations: case.expectations.clone(),
-            failures,
-            text,
-            elapsed: start.elapsed(),
+        let (number, mut report) = match which {
+            Which::Output(index) => {
+                let case = &fixture.cases()[index];
+                let template = fixture.template();
+                let failures = case.check(template, self.options.seed);
+                let text = (!failures.is_empty())
+                    .then(|| regions(template, &case.tools, &case.prefix, &case.output));
+                let report = CaseReport {
+                    name: case.name.clone(),
+                    position: case.position,
+                    expectations: case.expectations.clone(),
+                    failures,
+                    text,
+                    elapsed: Duration::ZERO,
+                };
+                (case.number, report)
+            }
+            Which::Conversation(index) => {
+                let case = &fixture.conversations()[index];
+                let report = CaseReport {
+                    name: case.name.clone(),
+                    position: case.position,
+                    expectations: case.expectations.clone(),
+                    failures: fixture.check_conversation(case),
+                    text: None,
+                    elapsed: Duration::ZERO,
+                };
+                (case.number, report)
+            }
         };
+        report.elapsed = start.elapsed();
         let mut state = self.state();
         state.has_failed |= !report.passed();
-        state.checked.push((file, index, report));
+        state.checked.push((file, number, report));
         if state.has_failed {
             self.changed.notify_all();
         }

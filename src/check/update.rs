@@ -5,6 +5,7 @@ use crate::response::{ParseError, ResponseTemplate};
 use crate::value::{Object, Value};
 
 use super::case::Failure;
+use super::conversation::ConversationCase;
 use super::cuts::Cut;
 use super::document::Change;
 use super::fixture::{Case, Fixture};
@@ -31,7 +32,7 @@ pub struct Updated {
     pub case: String,
     /// Where the case stands in its file.
     pub position: Position,
-    /// What is expected otherwise: `message`, `events` or `error`.
+    /// What is expected otherwise: `message`, `events` or `error`, or of a conversation `reads` or `written`.
     pub key: &'static str,
     /// What was expected, if anything was: under another key, where a message becomes an error or
     /// an error a message.
@@ -65,14 +66,15 @@ impl Fixture {
     /// # Ok::<(), unjinja::check::FixtureError>(())
     /// ```
     pub fn update(&self, options: &CheckOptions) -> Update {
-        let cases = self.cases().iter().enumerate();
-        let selected = cases.filter(|(_, case)| options.selects(self, &case.name));
-        let new = selected.flat_map(|(index, case)| {
-            let new = new_expectations(self.template(), case).into_iter();
-            new.filter(|new| new.replaces.is_none())
-                .map(move |new| (index, new))
-        });
-        self.updated(new.collect())
+        let cases = self.cases().iter();
+        let selected = cases.filter(|case| options.selects(self, &case.name));
+        let new = selected.flat_map(|case| new_expectations(self.template(), case));
+        let conversations = self.conversations().iter();
+        let selected = conversations.filter(|case| options.selects(self, &case.name));
+        let new = new.chain(selected.flat_map(|case| self.new_of_conversation(case)));
+        let mut new: Vec<Expectation> = new.filter(|new| new.replaces.is_none()).collect();
+        new.sort_by_key(|new| new.number);
+        self.updated(new)
     }
 
     /// The fixture as it would be if one case, which has just this name, expected what comes out.
@@ -104,17 +106,41 @@ impl Fixture {
     /// # Ok::<(), unjinja::check::FixtureError>(())
     /// ```
     pub fn update_case(&self, name: &str) -> Option<Update> {
-        let index = self.cases().iter().position(|case| case.name == name)?;
-        let new = new_expectations(self.template(), &self.cases()[index]).into_iter();
-        Some(self.updated(new.map(|new| (index, new)).collect()))
+        if let Some(case) = self.cases().iter().find(|case| case.name == name) {
+            return Some(self.updated(new_expectations(self.template(), case)));
+        }
+        let mut conversations = self.conversations().iter();
+        let case = conversations.find(|case| case.name == name)?;
+        Some(self.updated(self.new_of_conversation(case)))
     }
 
-    /// The fixture with what is new of some cases, which are given by their numbers.
-    fn updated(&self, new: Vec<(usize, Expectation)>) -> Update {
+    /// What comes out of a conversation and was not expected.
+    fn new_of_conversation(&self, case: &ConversationCase) -> Vec<Expectation> {
+        let new = |key, value| Expectation {
+            number: case.number,
+            case: case.name.clone(),
+            position: case.position,
+            key,
+            replaces: None,
+            before: case.before(key),
+            value,
+        };
+        let failures = self.check_conversation(case).into_iter();
+        let new = failures.filter_map(|failure| match failure {
+            Failure::Reads { actual, .. } => Some(new("reads", actual.into())),
+            Failure::Written { actual, .. } => Some(new("written", actual.into_iter().collect())),
+            Failure::NoConversationExpected { key, actual } => Some(new(key, actual)),
+            _ => None,
+        });
+        new.collect()
+    }
+
+    /// The fixture with what is new of some cases.
+    fn updated(&self, new: Vec<Expectation>) -> Update {
         let changes: Vec<Change> = new
             .iter()
-            .map(|(index, new)| Change {
-                pointer: format!("/cases/{index}"),
+            .map(|new| Change {
+                pointer: format!("/cases/{}", new.number),
                 key: new.key,
                 replaces: new.replaces,
                 value: new.value.clone(),
@@ -126,8 +152,14 @@ impl Fixture {
             changes: Vec::new(),
             left: Vec::new(),
         };
-        for (number, (index, new)) in new.into_iter().enumerate() {
-            let updated = new.of(&self.cases()[index]);
+        for (number, new) in new.into_iter().enumerate() {
+            let updated = Updated {
+                case: new.case,
+                position: new.position,
+                key: new.key,
+                before: new.before,
+                after: new.value,
+            };
             match changed.impossible.contains(&number) {
                 true => update.left.push(updated),
                 false => update.changes.push(updated),
@@ -139,59 +171,51 @@ impl Fixture {
 
 /// What a case is to expect.
 struct Expectation {
+    /// The number of the case, its name and its place.
+    number: usize,
+    case: String,
+    position: Position,
     key: &'static str,
     /// The key that goes for it, where a message becomes an error or the other way round.
     replaces: Option<&'static str>,
+    /// What was expected.
+    before: Option<Value>,
     value: Value,
-}
-
-impl Expectation {
-    fn new(key: &'static str, value: impl Into<Value>) -> Expectation {
-        Expectation {
-            key,
-            replaces: None,
-            value: value.into(),
-        }
-    }
-
-    fn in_place_of(self, key: &'static str) -> Expectation {
-        Expectation {
-            replaces: Some(key),
-            ..self
-        }
-    }
-
-    fn of(self, case: &Case) -> Updated {
-        let expected = case.expected.clone();
-        let before = match self.replaces.unwrap_or(self.key) {
-            "message" => expected.message.map(Value::from),
-            "events" => expected.events.map(Value::Array),
-            _ => expected.error.map(Value::from),
-        };
-        Updated {
-            case: case.name.clone(),
-            position: case.position,
-            key: self.key,
-            before,
-            after: self.value,
-        }
-    }
 }
 
 /// What comes out of a case and was not expected.
 fn new_expectations(template: &ResponseTemplate, case: &Case) -> Vec<Expectation> {
-    let message = |message: Object| Expectation::new("message", message);
-    let error = |error: ParseError| Expectation::new("error", error.to_string());
+    let new = |key, replaces: Option<&'static str>, value: Value| {
+        let expected = case.expected.clone();
+        Expectation {
+            number: case.number,
+            case: case.name.clone(),
+            position: case.position,
+            key,
+            replaces,
+            before: match replaces.unwrap_or(key) {
+                "message" => expected.message.map(Value::from),
+                "events" => expected.events.map(Value::Array),
+                _ => expected.error.map(Value::from),
+            },
+            value,
+        }
+    };
+    let message = |message: Object, replaces| new("message", replaces, message.into());
+    let error = |error: ParseError, replaces| new("error", replaces, error.to_string().into());
     let trace = case.read(template, &Cut::whole());
     let failures = case.differences(template, &trace).into_iter();
     let new = failures.filter_map(|failure| match failure {
-        Failure::Message { actual, .. } => Some(message(actual)),
-        Failure::Events { actual, .. } => Some(Expectation::new("events", actual)),
-        Failure::OtherError { actual, .. } => Some(error(actual)),
-        Failure::NothingExpected(trace) => Some(trace.outcome.map_or_else(error, message)),
-        Failure::NotParsed(actual) => Some(error(actual).in_place_of("message")),
-        Failure::Parsed { actual, .. } => Some(message(actual).in_place_of("error")),
-        Failure::NoAnchor | Failure::Cut { .. } => None,
+        Failure::Message { actual, .. } => Some(message(actual, None)),
+        Failure::Events { actual, .. } => Some(new("events", None, actual.into())),
+        Failure::OtherError { actual, .. } => Some(error(actual, None)),
+        Failure::NothingExpected(trace) => Some(match trace.outcome {
+            Ok(outcome) => message(outcome, None),
+            Err(outcome) => error(outcome, None),
+        }),
+        Failure::NotParsed(actual) => Some(error(actual, Some("message"))),
+        Failure::Parsed { actual, .. } => Some(message(actual, Some("error"))),
+        _ => None,
     });
     new.collect()
 }

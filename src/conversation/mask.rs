@@ -14,6 +14,7 @@ use crate::value::{Object, Value};
 
 use super::borders::{Borders, Turn};
 use super::labels::Sightings;
+use super::proof::Proof;
 use super::reader::{ConversationReader, NotAConversation};
 use super::spans::{MaskPolicy, Spans};
 use super::tag::tagged;
@@ -188,6 +189,10 @@ impl Marking {
         let patience = Patience(Instant::now());
         let probes = probes(&renderer, conversations(&analysis.prober), patience);
         let probes = probes.map_err(MaskError::Untaggable)?;
+        if !probes.iter().any(Probed::shows_assistant) {
+            let why = "the template writes nothing of what the assistant says";
+            return Err(MaskError::Untaggable(why.to_owned()));
+        }
         let traced = traced(&template.jinja, &probes, patience);
         let (outline, traces) = traced.map_err(MaskError::Untaggable)?;
         let questions = probes
@@ -326,6 +331,10 @@ impl Marking {
     pub fn mask_text(&self, reader: &ConversationReader, text: &str) -> Result<Masked, MaskError> {
         let read = reader.read(text).map_err(MaskError::NotAConversation)?;
         let masked = self.mask(&reader.input(&read))?;
+        let masked = match &read.proof {
+            Proof::SameButTools { tools } => masked.with_other_tools(text, tools),
+            _ => masked,
+        };
         let is_same = match read.ending.is_open() {
             true => masked.text.starts_with(text),
             false => masked.text == text,
@@ -348,6 +357,35 @@ impl Marking {
     }
 }
 
+impl Masked {
+    /// The mask of a text that is the same but for the definitions of tools, of which nothing is the model's.
+    fn with_other_tools(self, text: &str, tools: &Range<usize>) -> Masked {
+        let behind = &text[tools.end..];
+        let Some(at) = self.text[tools.start..].find(behind) else {
+            return self;
+        };
+        let count = |text: &str| text.chars().count();
+        let (from, to) = (
+            count(&self.text[..tools.start + at]),
+            count(&text[..tools.end]),
+        );
+        let rest = &self.text[tools.start + at..];
+        let spans = self
+            .spans
+            .ranges()
+            .iter()
+            .map(|span| match span.start >= from {
+                true => span.start - from + to..span.end - from + to,
+                false => span.clone(),
+            });
+        Masked {
+            text: format!("{}{rest}", &text[..tools.end]),
+            spans: Spans::of(spans.collect()),
+            unmasked: self.unmasked,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Plain,
@@ -362,6 +400,15 @@ struct Probed {
     conversation: ProbeConversation,
     kind: Kind,
     text: String,
+}
+
+impl Probed {
+    /// Whether something is there that the assistant has said.
+    fn shows_assistant(&self) -> bool {
+        let messages = self.conversation.messages.iter();
+        let mut said = messages.filter(|message| message.is_assistant);
+        said.any(|message| message.words.iter().any(|word| self.text.contains(word)))
+    }
 }
 
 /// Renders conversations; also with content as parts, where that makes the same text.

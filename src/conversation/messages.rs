@@ -21,6 +21,8 @@ pub(super) struct Variation {
     pub(super) system_first: bool,
     /// Whether definitions stand under `function`.
     pub(super) wraps_tools: bool,
+    /// Whether ids that the text does not show are counted anew in each message.
+    pub(super) counts_anew: bool,
 }
 
 /// What a conversation was made of.
@@ -133,7 +135,7 @@ pub(super) fn make(
         numbers[draft.stops.clone()].fill(Some(number));
     }
     Some(Made {
-        messages: written(shape, drafts, variation.form),
+        messages: written(shape, drafts, variation),
         tools,
         numbers,
     })
@@ -165,8 +167,9 @@ fn add(
 }
 
 /// The messages as a template takes them. Ids that the text does not show are made up.
-fn written(shape: &ConversationShape, mut drafts: Vec<Draft>, form: InputForm) -> Vec<Value> {
-    give_ids(&mut drafts, form);
+fn written(shape: &ConversationShape, mut drafts: Vec<Draft>, variation: Variation) -> Vec<Value> {
+    let form = variation.form;
+    give_ids(&mut drafts, variation);
     let messages = drafts.into_iter().map(|draft| {
         let (role, message) = match draft.says {
             Says::Text(role, text) => (role, message(role, &text)),
@@ -180,7 +183,7 @@ fn written(shape: &ConversationShape, mut drafts: Vec<Draft>, form: InputForm) -
                 }
                 ("tool", message)
             }
-            Says::Assistant(turn, shown) => ("assistant", assistant(&turn, shown, form)),
+            Says::Assistant(turn, shown) => ("assistant", assistant(shape, &turn, shown, form)),
         };
         match shape.in_parts.contains(&role) {
             true => in_parts(&message),
@@ -190,8 +193,13 @@ fn written(shape: &ConversationShape, mut drafts: Vec<Draft>, form: InputForm) -
     messages.collect()
 }
 
-fn assistant(turn: &AssistantTurn, shown: Vec<Shown>, form: InputForm) -> Value {
-    let mut message = form.message_for_reading(turn);
+fn assistant(
+    shape: &ConversationShape,
+    turn: &AssistantTurn,
+    shown: Vec<Shown>,
+    form: InputForm,
+) -> Value {
+    let mut message = form.message_for_reading(turn, shape.reasoning_key);
     let calls = message
         .as_object_mut()
         .and_then(|message| message.get_mut("tool_calls")?.as_array_mut());
@@ -213,7 +221,8 @@ fn assistant(turn: &AssistantTurn, shown: Vec<Shown>, form: InputForm) -> Value 
 }
 
 /// Gives each call an id, and each result that of the call that it answers, with its name.
-fn give_ids(drafts: &mut [Draft], form: InputForm) {
+fn give_ids(drafts: &mut [Draft], variation: Variation) {
+    let form = variation.form;
     let mut known: VecDeque<(usize, usize)> = VecDeque::new();
     let mut count = 0;
     for number in 0..drafts.len() {
@@ -222,6 +231,10 @@ fn give_ids(drafts: &mut [Draft], form: InputForm) {
             Says::Text(..) => {}
             Says::Assistant(turn, _) => {
                 known.clear();
+                count = match variation.counts_anew {
+                    true => 0,
+                    false => count,
+                };
                 known.extend((0..turn.calls.len()).map(|call| (number, call)));
             }
             Says::Result { id, name, .. } => {
@@ -256,6 +269,9 @@ fn give_ids(drafts: &mut [Draft], form: InputForm) {
     }
     for draft in drafts {
         if let Says::Assistant(turn, shown) = &mut draft.says {
+            if variation.counts_anew {
+                count = shown.iter().filter(|shown| shown.id.is_some()).count();
+            }
             for (call, shown) in turn.calls.iter().zip(shown) {
                 shown.id.get_or_insert_with(|| {
                     count += 1;

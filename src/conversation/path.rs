@@ -33,6 +33,30 @@ pub(super) struct Path<'t> {
     pub(super) stops: Vec<Stop<'t>>,
     /// Whether the text ends with the beginning of the assistant's turn.
     pub(super) is_prompt: bool,
+    /// Whether the text ends amid what stands behind the last slot.
+    pub(super) is_cut: bool,
+}
+
+impl Path<'_> {
+    /// Where definitions of tools stand that are not read.
+    pub(super) fn unread_tools(&self) -> Option<Range<usize>> {
+        let mut stops = self.stops.iter();
+        let stop = stops.find(|stop| stop.slot == ConversationSlot::ToolText)?;
+        Some(stop.range.clone())
+    }
+
+    /// Up to where a text that is open has to be rendered again: calls that are still being written are not read.
+    pub(super) fn open_from(&self, text: &str) -> usize {
+        match self.stops.as_slice() {
+            [.., last] if self.is_cut => last.range.end,
+            [rest @ .., last] if last.slot == ConversationSlot::Calls && last.calls.is_empty() => {
+                rest.last().map_or(0, |before| before.range.end)
+            }
+            // What the text begins with may be the beginning of anything.
+            [] => 0,
+            _ => text.len(),
+        }
+    }
 }
 
 /// A slot in a text.
@@ -347,7 +371,8 @@ struct Run<'s, 'f, 't> {
     tried_calls: HashSet<(ConversationSlot, usize)>,
     calls_read: usize,
     steps: Vec<Step<'t>>,
-    open: Option<Path<'t>>,
+    /// The way that goes furthest of those that lead to the end of the text, and how far that is.
+    open: Option<(usize, Path<'t>)>,
     departure: Departure,
 }
 
@@ -369,12 +394,7 @@ impl<'t> Run<'_, '_, 't> {
             }
         }
         match self.open {
-            Some(open)
-                if open
-                    .stops
-                    .last()
-                    .is_none_or(|stop| stop.range.start >= self.departure.at) =>
-            {
+            Some((reached, open)) if open.stops.is_empty() || reached >= self.departure.at => {
                 Outcome::Open(open)
             }
             _ => Outcome::Departs(self.departure),
@@ -515,16 +535,28 @@ impl<'t> Run<'_, '_, 't> {
             Some(slot) if slot.is_assistant() && step.limit == text.len() => (step.start, true),
             Some(_) => (step.limit, step.limit == text.len()),
         };
-        if is_open {
-            let further = self.open.as_ref().is_none_or(|open| {
-                open.stops.last().map_or(0, |stop| stop.range.start) < step.start
-            });
-            if further {
+        let rest = &text[at..];
+        let is_cut = step.slot.is_some()
+            && !is_open
+            && from_here
+                .clone()
+                .any(|passage| passage.first_text().starts_with(rest));
+        if is_open || is_cut {
+            let reached = match is_cut {
+                true => at,
+                false => step.start,
+            };
+            let known = self.open.as_ref().map(|(known, _)| *known);
+            if known.is_none_or(|known| known < reached) {
                 let mut path = self.path(false);
+                path.is_cut = is_cut;
                 if let Some(stop) = path.stops.last_mut() {
-                    stop.range.end = text.len();
+                    stop.range.end = match is_cut {
+                        true => at,
+                        false => text.len(),
+                    };
                 }
-                self.open = Some(path);
+                self.open = Some((reached, path));
             }
         } else if at >= self.departure.at {
             let expected: BTreeSet<String> = from_here
@@ -560,6 +592,7 @@ impl<'t> Run<'_, '_, 't> {
         Path {
             stops: stops.collect(),
             is_prompt,
+            is_cut: false,
         }
     }
 }

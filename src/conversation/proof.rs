@@ -1,5 +1,7 @@
 //! The proof of a reading: what was read renders to the same text again.
 
+use std::ops::Range;
+
 use crate::analysis::ConversationShape;
 use crate::analysis::input_form::EmptyContent;
 use crate::chat_template::{RenderError, RenderInput, Renderer};
@@ -14,6 +16,12 @@ use super::path::Path;
 pub enum Proof {
     /// It does. A text that ends before its conversation does is the beginning of what comes out.
     Same,
+    /// It does, but for the definitions of tools: the template writes them in words of its own, which are not
+    /// read back.
+    SameButTools {
+        /// Where these stand in the text, in bytes.
+        tools: Range<usize>,
+    },
     /// It renders to another text.
     Differs {
         /// The byte at which the texts part.
@@ -25,6 +33,13 @@ pub enum Proof {
     Refused(RenderError),
     /// It was not rendered.
     NotTried,
+}
+
+impl Proof {
+    /// Whether all that was read renders to its text again.
+    pub(super) fn holds(&self) -> bool {
+        matches!(self, Proof::Same | Proof::SameButTools { .. })
+    }
 }
 
 /// The reading of a path, with what the text leaves open settled by rendering.
@@ -44,7 +59,7 @@ pub(super) fn settle(
 ) -> Option<Settled> {
     let mut first: Option<Settled> = None;
     for variation in variations(shape) {
-        let made = messages::make(shape, path, text, variation)?;
+        let mut made = messages::make(shape, path, text, variation)?;
         let Some(renderer) = renderer else {
             return Some(Settled {
                 made,
@@ -56,18 +71,18 @@ pub(super) fn settle(
             let proof = prove(
                 shape,
                 renderer,
-                &made,
+                &mut made,
                 &variables,
-                (text, path.is_prompt, is_open),
+                (text, path, is_open),
             );
+            if proof.holds() {
+                return Some(Settled {
+                    made,
+                    variables,
+                    proof,
+                });
+            }
             let is_better = match (&proof, first.as_ref().map(|first| &first.proof)) {
-                (Proof::Same, _) => {
-                    return Some(Settled {
-                        made,
-                        variables,
-                        proof,
-                    });
-                }
                 (_, None) => true,
                 (Proof::Differs { at, .. }, Some(Proof::Differs { at: known, .. })) => at > known,
                 (Proof::Differs { .. }, Some(_)) => true,
@@ -96,6 +111,7 @@ fn variations(shape: &ConversationShape) -> Vec<Variation> {
         form: shape.form,
         system_first: true,
         wraps_tools: true,
+        counts_anew: false,
     };
     let mut all = vec![usual];
     for empty_content in [
@@ -115,6 +131,10 @@ fn variations(shape: &ConversationShape) -> Vec<Variation> {
     });
     all.push(Variation {
         wraps_tools: false,
+        ..usual
+    });
+    all.push(Variation {
+        counts_anew: true,
         ..usual
     });
     all
@@ -137,23 +157,36 @@ fn switched(switches: &[String]) -> Vec<Object> {
 fn prove(
     shape: &ConversationShape,
     renderer: &Renderer<'_>,
-    made: &Made,
+    made: &mut Made,
     variables: &Object,
-    (text, is_prompt, is_open): (&str, bool, bool),
+    (text, path, is_open): (&str, &Path<'_>, bool),
 ) -> Proof {
-    let tools = made.tools.clone().into();
-    let input = input(
-        shape,
-        (made.messages.clone().into(), tools),
-        variables,
-        is_prompt,
-    );
-    let rendered = match renderer.render(&input) {
+    let unread = path.unread_tools();
+    let tools = match unread {
+        Some(_) => shape.stand_in_tools.clone(),
+        None => made.tools.clone().into(),
+    };
+    // They may be long, so they are lent.
+    let messages = Value::Array(std::mem::take(&mut made.messages));
+    let input = input(shape, (messages, tools), variables, path.is_prompt);
+    let rendered = renderer.render(&input);
+    if let Value::Array(messages) = input.messages {
+        made.messages = messages;
+    }
+    let rendered = match rendered {
         Ok(rendering) => rendering.text,
         Err(error) => return Proof::Refused(error),
     };
-    if rendered == text || (is_open && rendered.starts_with(text)) {
+    if rendered == text || (is_open && rendered.starts_with(&text[..path.open_from(text)])) {
         return Proof::Same;
+    }
+    if let Some(tools) = unread
+        && let Some(rest) = rendered.strip_prefix(&text[..tools.start])
+    {
+        let behind = &text[tools.end..];
+        if rest.ends_with(behind) || (is_open && rest.contains(behind)) {
+            return Proof::SameButTools { tools };
+        }
     }
     let pairs = rendered.char_indices().zip(text.chars());
     let same = pairs.take_while(|((_, a), b)| a == b).last();

@@ -39,6 +39,50 @@ pub struct Conversation {
     pub remarks: Vec<String>,
 }
 
+impl Conversation {
+    /// As JSON: an object of `messages` and `tools`, of `variables` if there are any, and of what is `open` at the
+    /// end of the text, as [`Ending::key`] names it.
+    pub fn to_value(&self) -> Object {
+        let mut value = Object::from_iter([
+            ("messages", self.messages.clone()),
+            ("tools", self.tools.clone()),
+        ]);
+        if !self.variables.is_empty() {
+            value.insert("variables", self.variables.clone());
+        }
+        if let Some(open) = self.ending.key() {
+            value.insert("open", open);
+        }
+        value
+    }
+
+    /// What the proof has against the reading of this text; nothing if all is well, or was not tried.
+    pub fn objection(&self, text: &str) -> Option<String> {
+        match &self.proof {
+            Proof::Differs { at, rendered } => {
+                let start = |text: &str| -> String { text.chars().take(SHOWN).collect() };
+                Some(format!(
+                    "character {}: what was read renders to another text: to {:?} in place of {:?}",
+                    characters(text, *at),
+                    start(rendered),
+                    start(&text[*at..]),
+                ))
+            }
+            Proof::Refused(error) => Some(format!(
+                "what was read can't be proved: the chat template does not render it: {error}"
+            )),
+            Proof::SameButTools { tools } => Some(format!(
+                "{}; all else renders to the same text again",
+                unread(text, tools)
+            )),
+            Proof::Same | Proof::NotTried => None,
+        }
+    }
+}
+
+/// So much of a text is shown in messages, in characters.
+const SHOWN: usize = 30;
+
 /// A part of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -61,6 +105,8 @@ pub enum Ending {
     Prompt,
     /// Amid a slot, which may go on.
     Within(ConversationSlot),
+    /// Behind a slot, amid what the template writes there.
+    Behind(ConversationSlot),
     /// Before anything was said.
     BeforeMessages,
 }
@@ -69,6 +115,17 @@ impl Ending {
     /// Whether the conversation is to go on.
     pub fn is_open(self) -> bool {
         self != Ending::Message
+    }
+
+    /// A name for what is open.
+    pub fn key(self) -> Option<&'static str> {
+        match self {
+            Ending::Message => None,
+            Ending::Prompt => Some("prompt"),
+            Ending::Within(slot) => Some(slot.key()),
+            Ending::Behind(_) => Some("marker"),
+            Ending::BeforeMessages => Some("beginning"),
+        }
     }
 }
 
@@ -156,7 +213,8 @@ impl ConversationReader {
         &self.shape.format
     }
 
-    /// What the template is given to write a conversation that was read.
+    /// What the template is given to write a conversation that was read. Where definitions of tools were not read
+    /// back, others stand in for them.
     ///
     /// ```
     /// use unjinja::chat_template::{ChatTemplate, RenderInput};
@@ -172,7 +230,11 @@ impl ConversationReader {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn input(&self, read: &Conversation) -> RenderInput {
-        let given = (read.messages.clone(), read.tools.clone());
+        let tools = match read.proof {
+            Proof::SameButTools { .. } => &self.shape.stand_in_tools,
+            _ => &read.tools,
+        };
+        let given = (read.messages.clone(), tools.clone());
         let is_prompt = read.ending == Ending::Prompt;
         proof::input(&self.shape, given, &read.variables, is_prompt)
     }
@@ -229,8 +291,8 @@ impl ConversationReader {
         (path, is_open): (&Path<'_>, bool),
     ) -> Result<(), NotAConversation> {
         let other = self.settled(text, path, is_open, Vec::new())?;
-        match (&read.proof, &other.proof) {
-            (Proof::Same, Proof::Same) => {
+        match (read.proof.holds(), other.proof.holds()) {
+            (true, true) => {
                 let differs = read.parts.iter().zip(&other.parts).find(|(a, b)| a != b);
                 let at = differs.map_or(0, |(part, _)| part.range.start);
                 let slot =
@@ -245,8 +307,7 @@ impl ConversationReader {
                     characters(text, at),
                 ));
             }
-            (Proof::Same, _) => {}
-            (_, Proof::Same) => *read = other,
+            (false, true) => *read = other,
             _ => {}
         }
         Ok(())
@@ -302,7 +363,7 @@ impl ConversationReader {
         text: &str,
         path: &Path<'_>,
         is_open: bool,
-        remarks: Vec<String>,
+        mut remarks: Vec<String>,
     ) -> Result<Conversation, NotAConversation> {
         let renderer = match self.proves {
             true => self.prepared.renderer().ok(),
@@ -317,6 +378,11 @@ impl ConversationReader {
             let at = calls.map_or(0, |stop| stop.range.start);
             return Err(not_a_conversation(text, at, vec!["calls".to_owned()]));
         };
+        if let Some(tools) = path.unread_tools()
+            && !settled.proof.holds()
+        {
+            remarks.push(unread(text, &tools));
+        }
         let parts = path.stops.iter().zip(&settled.made.numbers);
         let parts = parts.map(|(stop, message)| ConversationPart {
             slot: stop.slot,
@@ -331,6 +397,7 @@ impl ConversationReader {
             },
             variables: settled.variables,
             ending: match (is_open, path.is_prompt, path.stops.last()) {
+                (true, _, Some(stop)) if path.is_cut => Ending::Behind(stop.slot),
                 (true, _, Some(stop)) => Ending::Within(stop.slot),
                 (true, _, None) => Ending::BeforeMessages,
                 (false, true, _) => Ending::Prompt,
@@ -343,12 +410,22 @@ impl ConversationReader {
     }
 }
 
+/// Says that definitions of tools are not read back.
+fn unread(text: &str, tools: &Range<usize>) -> String {
+    format!(
+        "characters {} to {}: the template writes definitions of tools in words of its own, which are not read \
+         back",
+        characters(text, tools.start),
+        characters(text, tools.end),
+    )
+}
+
 fn not_a_conversation(text: &str, at: usize, expected: Vec<String>) -> NotAConversation {
     NotAConversation {
         at,
         character: characters(text, at),
         expected,
-        found: text[at..].chars().take(30).collect(),
+        found: text[at..].chars().take(SHOWN).collect(),
     }
 }
 

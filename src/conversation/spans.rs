@@ -61,6 +61,50 @@ impl Spans {
         })
     }
 
+    /// The mask of tokens, of which it is known which characters each stands for. A token is in the mask if the
+    /// model writes a part of it, as `apply_chat_template` of the transformers library has it; one that stands for
+    /// no character, if the model writes what follows it.
+    ///
+    /// ```
+    /// use unjinja::chat_template::{ChatTemplate, RenderInput};
+    /// use unjinja::conversation::{MaskPolicy, Marking};
+    /// use unjinja::json;
+    ///
+    /// let template = ChatTemplate::from_jinja(
+    ///     "{% for m in messages %}{{ '<' + m.role + '>' + m.content + '<end>' }}{% endfor %}\
+    ///      {% if add_generation_prompt %}{{ '<assistant>' }}{% endif %}",
+    /// );
+    /// let marking = Marking::of(&template, &RenderInput::default(), MaskPolicy::default())?;
+    /// let conversation = RenderInput {
+    ///     messages: json::read(r#"[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho!"}]"#)?,
+    ///     ..RenderInput::default()
+    /// };
+    /// let masked = marking.mask(&conversation)?;
+    /// assert_eq!(masked.text, "<user>Hi<end><assistant>Ho!<end>");
+    ///
+    /// // `<assistant`, `>Ho`, `!` and `<end>` are the last four.
+    /// let tokens = [0..6, 6..8, 8..13, 13..23, 23..26, 26..27, 27..32];
+    /// let found = masked.spans.of_tokens(&tokens);
+    /// assert_eq!(found.mask, [false, false, false, false, true, true, true]);
+    /// assert_eq!(found.across, [4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of_tokens(&self, tokens: &[Range<usize>]) -> TokenMask {
+        let mut found = TokenMask::default();
+        for (number, token) in tokens.iter().enumerate() {
+            let next = self.0.partition_point(|span| span.end <= token.start);
+            let span = self.0.get(next).filter(|span| match token.is_empty() {
+                true => span.start <= token.start,
+                false => span.start < token.end,
+            });
+            found.mask.push(span.is_some());
+            if span.is_some_and(|span| token.start < span.start || span.end < token.end) {
+                found.across.push(number);
+            }
+        }
+        found
+    }
+
     /// As JSON: a list of pairs.
     pub fn to_value(&self) -> Value {
         let number = |at: usize| Value::from(i64::try_from(at).unwrap_or(i64::MAX));
@@ -68,6 +112,16 @@ impl Spans {
         let pairs = pairs.map(|span| Value::from(vec![number(span.start), number(span.end)]));
         pairs.collect::<Vec<Value>>().into()
     }
+}
+
+/// Which tokens of a text the model writes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TokenMask {
+    /// For each token, whether it is in the mask.
+    pub mask: Vec<bool>,
+    /// The numbers of the tokens that lie across a border: the model writes a part of each, and they are in the mask.
+    pub across: Vec<usize>,
 }
 
 /// What counts as written by the model where people differ.

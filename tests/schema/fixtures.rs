@@ -73,9 +73,12 @@ const KEYS: &[&str] = &[
     "prefix",
     "output",
     "messages",
+    "conversation",
     "message",
     "events",
     "error",
+    "reads",
+    "written",
     "type",
     "field",
     "text",
@@ -110,7 +113,14 @@ const FULL: &str = r#"{
             ]
         },
         {"name": "messages", "prefix": [{"role": "user"}], "output": "", "error": "stuck"},
-        {"name": "a conversation", "messages": [{"role": "user"}, {"role": "assistant"}]}
+        {"name": "the last turn", "messages": [{"role": "user"}, {"role": "assistant"}]},
+        {
+            "name": "a conversation",
+            "conversation": "<user>Hi<end><assistant>Ho!<end>",
+            "reads": {"messages": [{"role": "user", "content": "Hi"}]},
+            "written": ["Ho!<end>"]
+        },
+        {"name": "messages of one", "conversation": [{"role": "user"}]}
     ]
 }"#;
 

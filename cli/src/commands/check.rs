@@ -38,7 +38,7 @@ const HOW_TO_BEGIN: &str = "make a first one with `unjinja new chat_template.jin
     unjinja check --format github
     unjinja check --format junit > report.xml
 
-Fixtures are files that end in .fixture.yaml, .fixture.yml or .fixture.json. Every case is read
+Fixtures are files that end in .fixture.yaml, .fixture.yml or .fixture.json. Every output is read
 many times: whole, byte by byte, character by character, and in random pieces. The message has to
 be the same each time, and the events have to be the same.
 

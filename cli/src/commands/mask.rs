@@ -1,5 +1,7 @@
 //! `unjinja mask`: what of a conversation the model writes.
 
+mod tokens;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,6 +15,7 @@ use super::output::Output;
 use super::report::Format;
 use super::source::SourceOptions;
 use super::{Failure, input, jsonl, output, render};
+use tokens::Tokenizer;
 
 /// Tell what of a conversation the model writes, or mark it in the chat template
 #[derive(Debug, clap::Args)]
@@ -28,6 +31,9 @@ use super::{Failure, input, jsonl, output, render};
 
   Many at once, one JSON object a line, each with `id` and `messages`:
     unjinja mask model/ --jsonl conversations.jsonl > masks.jsonl
+
+  The same with the ids of tokens and their mask, as trainers take them:
+    unjinja mask model/ --jsonl conversations.jsonl --tokens model/tokenizer.json
 
   The chat template with {% generation %} around what the model writes, for trainers that ask the
   tokenizer for the mask:
@@ -121,6 +127,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIDE", default_value = "out")]
     header: Side,
 
+    /// Also mask the tokens that a tokenizer.json makes of the text. A token is in the mask if the model
+    /// writes a part of it
+    #[arg(long, value_name = "FILE", conflicts_with = "tag")]
+    tokens: Option<PathBuf>,
+
     /// How to print the mask
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
@@ -147,11 +158,13 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let tokenizer = args.tokens.as_deref().map(Tokenizer::load).transpose()?;
     let template = args.options.load(&args.source)?;
     if let Some(path) = &args.jsonl {
         let markings = Markings {
             template: &template,
             policy: args.policy(),
+            tokenizer: tokenizer.as_ref(),
             known: Mutex::default(),
         };
         return jsonl::run(path, false, |case| answer(&args.options, &markings, case));
@@ -180,12 +193,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             return Err(Failure::Input(usage.to_owned()));
         }
     };
-    for lack in &masked.unmasked {
-        super::print_error(format_args!("warning: {}: {lack}\n", input::name(path)));
+    let answer = Answer::of(&masked, tokenizer.as_ref());
+    let answer =
+        answer.map_err(|error| Failure::Wrong(format!("{}: {error}", input::name(path))))?;
+    for warning in &answer.warnings {
+        super::print_error(format_args!("warning: {}: {warning}\n", input::name(path)));
     }
     output::print(match args.format {
-        Format::Human => shown(&masked),
-        Format::Json => output::pretty(&value(&masked).into()),
+        Format::Human => shown(&masked) + &answer.count,
+        Format::Json => output::pretty(&answer.value().into()),
     })?;
     match masked.spans.is_empty() {
         true => Err(Failure::Reported(1)),
@@ -251,17 +267,45 @@ fn shown(masked: &Masked) -> String {
     out
 }
 
-/// The mask for programs.
-fn value(masked: &Masked) -> Object {
-    let mut value = Object::new();
-    value.insert("text", masked.text.as_str());
-    value.insert("spans", masked.spans.to_value());
-    let warnings = masked.unmasked.iter().map(Unmasked::to_string);
-    let warnings: Vec<Value> = warnings.map(|warning| warning.as_str().into()).collect();
-    if !warnings.is_empty() {
-        value.insert("warnings", warnings);
+/// What is said of a conversation.
+struct Answer {
+    /// The text, its mask and that of its tokens.
+    found: Object,
+    /// How many tokens there are.
+    count: String,
+    warnings: Vec<String>,
+}
+
+impl Answer {
+    fn of(masked: &Masked, tokenizer: Option<&Tokenizer>) -> Result<Answer, String> {
+        let mut answer = Answer {
+            found: Object::from_iter([
+                ("text", Value::from(masked.text.as_str())),
+                ("spans", masked.spans.to_value()),
+            ]),
+            count: String::new(),
+            warnings: masked.unmasked.iter().map(Unmasked::to_string).collect(),
+        };
+        if let Some(tokenizer) = tokenizer {
+            let tokens = tokenizer.mask(masked)?;
+            answer.found.extend(tokens.value);
+            answer.count = format!(
+                "{} of {} tokens are the model's\n",
+                tokens.masked, tokens.count
+            );
+            answer.warnings.extend(tokens.warnings);
+        }
+        Ok(answer)
     }
-    value
+
+    /// All of it for programs.
+    fn value(self) -> Object {
+        let mut value = self.found;
+        if !self.warnings.is_empty() {
+            value.insert("warnings", self.warnings.into_iter().collect::<Value>());
+        }
+        value
+    }
 }
 
 /// The tokens that begin and end texts.
@@ -271,6 +315,7 @@ type Tokens = (Option<String>, Option<String>);
 struct Markings<'t> {
     template: &'t ChatTemplate,
     policy: MaskPolicy,
+    tokenizer: Option<&'t Tokenizer>,
     known: Mutex<HashMap<Tokens, Arc<Result<Marking, String>>>>,
 }
 
@@ -301,12 +346,13 @@ fn answer(options: &SourceOptions, markings: &Markings<'_>, case: &Object) -> Re
     let masked = render::conversation(options, case).and_then(|input| {
         let marking = markings.find(options, &input);
         let marking = marking.as_ref().as_ref().map_err(String::clone)?;
-        marking.mask(&input).map_err(|error| error.to_string())
+        let masked = marking.mask(&input).map_err(|error| error.to_string())?;
+        Answer::of(&masked, markings.tokenizer)
     });
     match masked {
-        Ok(masked) => {
-            reply.warnings = masked.unmasked.iter().map(Unmasked::to_string).collect();
-            reply.answer.extend(value(&masked));
+        Ok(answer) => {
+            reply.warnings.clone_from(&answer.warnings);
+            reply.answer.extend(answer.value());
         }
         Err(error) => {
             reply.answer.insert("error", error);

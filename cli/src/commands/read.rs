@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use unjinja::chat_template::{ChatTemplate, RenderInput};
-use unjinja::conversation::{Conversation, ConversationReader, Ending, Proof};
+use unjinja::conversation::{Conversation, ConversationReader};
 use unjinja::{Object, Value, json};
 
 use super::jsonl::Reply;
@@ -36,8 +36,8 @@ What was read is rendered again and compared with the text; `--no-proof` leaves 
 Exit codes:
   0  the conversation is read, and renders to the same text again; or every line of the batch has
      its answer
-  1  the chat template would not write this text, writes another for what was read, or is not
-     valid
+  1  the chat template would not write this text, writes another for what was read, writes
+     definitions of tools in a way that can't be read back, or is not valid
   2  the input can't be read")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -77,8 +77,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for remark in &read.remarks {
         super::print_error(format_args!("warning: {place}: {remark}\n"));
     }
-    match complaint(&read, &text) {
-        Some(complaint) => Err(Failure::Wrong(format!("{place}: {complaint}"))),
+    match read.objection(&text) {
+        Some(objection) => Err(Failure::Wrong(format!("{place}: {objection}"))),
         None => Ok(()),
     }
 }
@@ -98,15 +98,7 @@ fn reader(
 
 /// What was read, for programs.
 fn shown(read: &Conversation, text: &str, with_parts: bool) -> Object {
-    let mut out = Object::new();
-    out.insert("messages", read.messages.clone());
-    out.insert("tools", read.tools.clone());
-    if !read.variables.is_empty() {
-        out.insert("variables", read.variables.clone());
-    }
-    if let Some(open) = open(read.ending) {
-        out.insert("open", open);
-    }
+    let mut out = read.to_value();
     if with_parts {
         let mut counted = (0, 0);
         let mut characters = |at: usize| {
@@ -128,41 +120,6 @@ fn shown(read: &Conversation, text: &str, with_parts: bool) -> Object {
         out.insert("parts", parts.collect::<Vec<Value>>());
     }
     out
-}
-
-/// What is open at the end of a text.
-fn open(ending: Ending) -> Option<&'static str> {
-    match ending {
-        Ending::Prompt => Some("prompt"),
-        Ending::Within(slot) => Some(slot.key()),
-        Ending::BeforeMessages => Some("beginning"),
-        _ => None,
-    }
-}
-
-/// What the proof has against a reading.
-fn complaint(read: &Conversation, text: &str) -> Option<String> {
-    match &read.proof {
-        Proof::Differs { at, rendered } => {
-            let characters = text.get(..*at).unwrap_or_default().chars().count();
-            let found: String = text
-                .get(*at..)
-                .unwrap_or_default()
-                .chars()
-                .take(30)
-                .collect();
-            let rendered: String = rendered.chars().take(30).collect();
-            Some(format!(
-                "character {characters}: what was read renders to another text: to {rendered:?} in place of \
-                 {found:?}"
-            ))
-        }
-        Proof::Refused(error) => Some(format!(
-            "what was read can't be proved, which `--no-proof` leaves out: the chat template does not render it: \
-             {error}"
-        )),
-        _ => None,
-    }
 }
 
 /// The readers of a batch, by what its lines say beside the text.
@@ -220,8 +177,8 @@ fn read(
     let reader = reader.as_ref().as_ref().map_err(Clone::clone)?;
     let read = reader.read(&text).map_err(|error| error.to_string())?;
     let mut answer = shown(&read, &text, args.parts);
-    if let Some(complaint) = complaint(&read, &text) {
-        answer.insert("unproved", complaint);
+    if let Some(objection) = read.objection(&text) {
+        answer.insert("unproved", objection);
     }
     if !read.remarks.is_empty() {
         let remarks = read

@@ -31,6 +31,9 @@ const SOON: Duration = Duration::from_millis(300);
   A response template, with outputs of a model:
     unjinja tui -t response_template.json output.txt another.txt
 
+  A conversation that the chat template has rendered: who says what, and what the model writes:
+    unjinja tui chat_template.jinja --conversation prompt.txt
+
   An output while it comes in; `-` may be left out:
     model | unjinja tui -t response_template.json -
 
@@ -73,6 +76,10 @@ pub(crate) struct Args {
     /// The tools that the prompt offered: a JSON file with a list
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
+
+    /// The text of a conversation that the chat template has rendered
+    #[arg(long, value_name = "FILE", conflicts_with = "template")]
+    conversation: Option<PathBuf>,
 
     #[command(flatten)]
     options: SourceOptions,
@@ -133,6 +140,7 @@ impl Args {
             .map(|path| path.display().to_string());
         let source = template.or(self.source.clone()).unwrap_or_default();
         let mut opening = Target::new(source);
+        opening.conversation.clone_from(&self.conversation);
         self.options.fill(&mut opening);
         opening
     }

@@ -8,6 +8,7 @@ use unjinja::analysis::{Evidence, Findings, Statement};
 use unjinja::check::Case;
 use unjinja::derive::Candidate;
 
+use super::conversation::OpenedConversation;
 use super::sample::Sample;
 
 /// All that the workbench knows of what was opened.
@@ -27,6 +28,8 @@ pub struct Loaded {
     pub samples: Vec<Sample>,
     /// What the chat template says, if there is one.
     pub format: Option<Arc<Format>>,
+    /// A conversation that the chat template has rendered, if one was opened.
+    pub conversation: Option<Arc<OpenedConversation>>,
     /// The texts that are single tokens of the model, as far as files beside the template say so.
     pub tokens: Vec<String>,
 }

@@ -8,6 +8,7 @@ use unjinja::check::Case;
 use unjinja::{ResponseTemplate, Tools};
 
 use super::chunking::{AddedTokens, Chunking};
+use super::conversation::OpenedConversation;
 use super::layout::{Areas, Pane};
 use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
 use super::message::{Effect, FileChange, Keep};
@@ -42,6 +43,7 @@ pub struct Workbench {
     /// The number of the candidate in use, where the template was derived.
     pub(crate) candidate: Option<usize>,
     pub(crate) format: Option<Arc<Format>>,
+    pub(crate) conversation: Option<Arc<OpenedConversation>>,
     /// Why the files that were opened can't be loaded any more: what was there before stays in use.
     pub(crate) trouble: Option<OpenError>,
 
@@ -126,6 +128,10 @@ pub(crate) enum Screen {
     Findings {
         row: usize,
         scrolled: usize,
+    },
+    /// The conversation that was opened: the byte at its top.
+    Conversation {
+        top: usize,
     },
 }
 
@@ -249,6 +255,11 @@ impl Workbench {
             files: loaded.files,
             adopted: None,
             format: loaded.format,
+            screen: match &loaded.conversation {
+                Some(_) => Screen::Conversation { top: 0 },
+                None => Screen::Replay,
+            },
+            conversation: loaded.conversation,
             trouble: None,
             samples,
             selected: 0,
@@ -274,7 +285,6 @@ impl Workbench {
             zoomed: false,
             scrolled: [None; 6],
             unfolded: false,
-            screen: Screen::Replay,
             overlay: None,
             search: None,
             before_search: None,

@@ -14,6 +14,7 @@ use unjinja::{
     Diagnostic, ParserOptions, Position, ResponseTemplate, TemplateError, Tools, Value, json, parse,
 };
 
+use super::conversation::OpenedConversation;
 use super::loaded::{Format, Loaded, OpenError, Outlier, TemplatePlace};
 use super::sample::{Origin, Sample};
 use crate::options::option_name;
@@ -38,6 +39,8 @@ pub struct Target {
     pub bos_token: Option<String>,
     /// The token that ends a turn, in place of the chat template's own.
     pub eos_token: Option<String>,
+    /// The file with a conversation that the chat template has rendered.
+    pub conversation: Option<PathBuf>,
     /// How response templates are derived.
     pub derive: DeriveOptions,
 }
@@ -74,7 +77,14 @@ impl Target {
     ///
     /// If it can't be read, or is not valid, or nothing can be derived from it.
     pub fn load(&self, adopted: Option<&Path>) -> Result<Loaded, OpenError> {
-        let mut loaded = match self.kind() {
+        let kind = self.kind();
+        if self.conversation.is_some() && !matches!(kind, Kind::ChatTemplate) {
+            return Err(OpenError::plain(format!(
+                "{}: a conversation is read with a chat template, and this is none",
+                self.source
+            )));
+        }
+        let mut loaded = match kind {
             Kind::Fixture(path) => self.fixture(&path)?,
             Kind::Template(path) => self.template(&path)?,
             Kind::ChatTemplate => self.chat_template()?,
@@ -139,6 +149,7 @@ impl Target {
                 .collect(),
             samples: samples.collect(),
             format: None,
+            conversation: None,
             tokens: Vec::new(),
         })
     }
@@ -161,6 +172,7 @@ impl Target {
             files: self.files(),
             samples,
             format,
+            conversation: None,
             tokens: tokens.unwrap_or_default(),
         })
     }
@@ -169,6 +181,9 @@ impl Target {
         let source = Source::parse(&self.source).map_err(of_loading)?;
         let chat = self.with_options(|options| ChatTemplate::load(&source, options));
         let chat = self.with_tokens(chat.map_err(of_loading)?);
+        let base = &self.derive.base;
+        let load = |path: &PathBuf| OpenedConversation::load(path, &chat, base).map(Arc::new);
+        let conversation = self.conversation.as_ref().map(load).transpose()?;
         let (derivation, format) = self.derived(&chat)?;
         let template = derivation.template.clone();
         Ok(Loaded {
@@ -176,8 +191,13 @@ impl Target {
             samples: samples(&derivation, &template),
             template,
             place: TemplatePlace::Derived,
-            files: self.files(),
+            files: self
+                .files()
+                .into_iter()
+                .chain(self.conversation.clone())
+                .collect(),
             format: Some(Arc::new(format)),
+            conversation,
             tokens: chat.added_tokens,
         })
     }

@@ -115,6 +115,7 @@ impl Workbench {
             Action::Quit => self.quit(),
             Action::Back => self.back(),
             Action::Findings => self.show_findings(),
+            Action::Conversation => self.show_conversation(),
             Action::Choose => self.choose(),
             Action::Up => self.scroll_by(-1),
             Action::Down => self.scroll_by(1),
@@ -172,7 +173,7 @@ impl Workbench {
     fn back(&mut self) {
         self.playing = false;
         match self.screen {
-            Screen::Findings { .. } => self.screen = Screen::Replay,
+            Screen::Findings { .. } | Screen::Conversation { .. } => self.screen = Screen::Replay,
             Screen::Replay if self.zoomed => self.zoomed = false,
             Screen::Replay => self.search = None,
         }
@@ -197,10 +198,20 @@ impl Workbench {
         }
         self.screen = match self.screen {
             Screen::Findings { .. } => Screen::Replay,
-            Screen::Replay => Screen::Findings {
+            _ => Screen::Findings {
                 row: 0,
                 scrolled: 0,
             },
+        };
+    }
+
+    fn show_conversation(&mut self) {
+        if self.conversation.is_none() {
+            return self.warn("no conversation was opened: `--conversation FILE` opens one");
+        }
+        self.screen = match self.screen {
+            Screen::Conversation { .. } => Screen::Replay,
+            _ => Screen::Conversation { top: 0 },
         };
     }
 

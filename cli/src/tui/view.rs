@@ -1,5 +1,6 @@
 //! What is seen. Nothing here changes the state.
 
+pub(super) mod conversation;
 pub(super) mod events;
 pub(super) mod findings;
 pub(super) mod help;
@@ -57,6 +58,7 @@ pub fn render(workbench: &Workbench, buffer: &mut Buffer) {
             }
         }
         Screen::Findings { .. } => findings::draw(workbench, &areas, buffer),
+        Screen::Conversation { .. } => conversation::draw(workbench, &areas, buffer),
     }
     notice(workbench, areas.notice, buffer);
     bottom(workbench, areas.keys, buffer);
@@ -84,8 +86,14 @@ fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
         Some(false) => " ✗",
         _ => "",
     };
-    let sample = format!("  {}{sign}", sample.case.name);
-    let place = format!("  {}", place(workbench));
+    let (sample, place) = match workbench.screen {
+        // It is no sample.
+        Screen::Conversation { .. } => (String::new(), String::new()),
+        _ => (
+            format!("  {}{sign}", sample.case.name),
+            format!("  {}", place(workbench)),
+        ),
+    };
     let room = (area.width as usize).saturating_sub(sample.chars().count() + place.chars().count());
     // Where the stream is matters more than in which folder the file is.
     let is_short = name.chars().count() <= room;
@@ -261,6 +269,14 @@ fn keys_at_the_bottom(workbench: &Workbench) -> Vec<(&'static str, &'static str)
             ("↑↓", "choose"),
             ("Enter", "take it, or open it"),
             ("PgUp PgDn", "go through what shows it"),
+        ];
+    }
+    if matches!(workbench.screen, Screen::Conversation { .. }) {
+        return vec![
+            ("?", "help"),
+            ("Esc", "back"),
+            ("↑↓ PgUp PgDn", "go through it"),
+            ("┃", "the model writes this"),
         ];
     }
     // How to learn more and how to get out have to be there in any case.

@@ -33,9 +33,19 @@ impl Desk {
     }
 
     pub fn with(source: &str, samples: Vec<Sample>) -> Desk {
+        Desk::at(Target::new(source), samples)
+    }
+
+    /// With a conversation that the chat template has rendered.
+    pub fn conversation(source: &str, path: impl Into<PathBuf>) -> Desk {
+        let mut opening = Target::new(source);
+        opening.conversation = Some(path.into());
+        Desk::at(opening, Vec::new())
+    }
+
+    fn at(opening: Target, samples: Vec<Sample>) -> Desk {
         // Sources are named as people name them at the top of the repository.
         std::env::set_current_dir(root()).unwrap();
-        let opening = Target::new(source);
         let loaded = opening
             .load(None)
             .unwrap_or_else(|trouble| panic!("{trouble}"));

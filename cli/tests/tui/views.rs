@@ -3,7 +3,7 @@
 use ratatui::style::{Color, Modifier};
 use unjinja::Tools;
 use unjinja::check::{Case, Expected};
-use unjinja_cli::tui::{Message, Origin, Sample};
+use unjinja_cli::tui::{Effect, Message, Origin, Sample};
 
 use crate::desk::Desk;
 
@@ -46,6 +46,63 @@ fn every_view_at_both_sizes() {
             insta::assert_snapshot!(format!("{name}_{width}x{height}"), desk.screen());
         }
     }
+}
+
+#[test]
+fn a_conversation_shows_who_says_what_and_what_the_model_writes() {
+    for (width, height) in [(80, 24), (140, 45), (34, 12)] {
+        let desk = Desk::conversation("examples/chat_template.jinja", "examples/conversation.txt")
+            .sized(width, height);
+        insta::assert_snapshot!(format!("conversation_{width}x{height}"), desk.screen());
+    }
+}
+
+#[test]
+fn a_conversation_scrolls_by_rows_and_gives_way_to_the_rest() {
+    let mut desk = Desk::conversation("examples/chat_template.jinja", "examples/conversation.txt")
+        .sized(80, 12);
+    let top = desk.screen();
+    desk.press("↓↓");
+    assert_ne!(desk.screen(), top);
+    desk.press("↑↑↑");
+    assert_eq!(desk.screen(), top);
+    desk.press("G");
+    let end = desk.screen();
+    assert!(end.contains("<think>") && end != top, "{end}");
+    desk.press("g");
+    assert_eq!(desk.screen(), top);
+    desk.press("v");
+    assert!(desk.screen().contains("2 Text"), "{}", desk.screen());
+    desk.press("v");
+    assert_eq!(desk.screen(), top);
+}
+
+#[test]
+fn what_a_conversation_lacks_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("prompt.txt");
+    std::fs::write(
+        &path,
+        "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n",
+    )
+    .unwrap();
+    let mut desk = Desk::conversation("chat_templates/chatml-json-calls.jinja", &path);
+    let screen = desk.screen();
+    assert!(
+        screen.contains("nothing of the conversation is the model's"),
+        "{screen}"
+    );
+    assert!(screen.contains("open at the end: prompt"), "{screen}");
+    // When the file changes to what the template does not write, the last good one stays.
+    std::fs::write(&path, "[INST] Hi [/INST]").unwrap();
+    desk.perform(vec![Effect::Load { template: None }]);
+    desk.settle();
+    let screen = desk.screen();
+    assert!(
+        screen.contains("the last good one stays in use"),
+        "{screen}"
+    );
+    assert!(screen.contains("character 0"), "{screen}");
 }
 
 /// A desk with one text, read with the template of the examples.

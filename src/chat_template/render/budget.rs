@@ -12,7 +12,7 @@ use super::made;
 use minijinja::{Error, ErrorKind, Value};
 
 /// Instructions that a template may run. Templates in use take some ten thousand.
-pub(super) const MAX_STEPS: u64 = 5_000_000;
+const MAX_STEPS: u64 = 5_000_000;
 /// How deeply macros and includes may call each other.
 pub(super) const MAX_RECURSION: usize = 200;
 /// Bytes that a template may make, with those that stand for what it reads and looks at.
@@ -27,12 +27,18 @@ pub(super) const MAX_PIECE: usize = 16 << 20;
 const LARGE_PIECE: usize = 16 << 10;
 /// How long it may take.
 const MAX_TIME: Duration = Duration::from_millis(800);
+/// Conversations that are longer than this take more of all: for each byte of what is given, a step, so many bytes, and
+/// so much time.
+const ORDINARY: usize = 64 << 10;
+const BYTES_PER_GIVEN: usize = 16;
+const TIME_PER_GIVEN: Duration = Duration::from_nanos(200);
 /// The clock is asked once in so many times.
 const CLOCK_EVERY: u32 = 32;
 
 thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(0) };
     static ENDS: Cell<Option<Instant>> = const { Cell::new(None) };
+    static BEYOND_ORDINARY: Cell<usize> = const { Cell::new(0) };
     static ASKED: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -40,12 +46,28 @@ thread_local! {
 pub(super) struct Spending(());
 
 impl Spending {
-    pub(super) fn begin() -> Spending {
+    /// Begins a rendering of so many bytes.
+    pub(super) fn begin(given: usize) -> Spending {
         made::free();
-        LEFT.set(MAX_BYTES);
-        ENDS.set(Some(Instant::now() + MAX_TIME));
+        BEYOND_ORDINARY.set(given.saturating_sub(ORDINARY));
+        LEFT.set(max_bytes());
+        ENDS.set(Some(Instant::now() + max_time()));
         Spending(())
     }
+}
+
+/// How many instructions the rendering may run that is under way, or was last.
+pub(super) fn max_steps() -> u64 {
+    MAX_STEPS + BEYOND_ORDINARY.get() as u64
+}
+
+fn max_bytes() -> usize {
+    MAX_BYTES.saturating_add(BEYOND_ORDINARY.get().saturating_mul(BYTES_PER_GIVEN))
+}
+
+fn max_time() -> Duration {
+    let given = u32::try_from(BEYOND_ORDINARY.get()).unwrap_or(u32::MAX);
+    MAX_TIME + TIME_PER_GIVEN * given
 }
 
 impl Drop for Spending {
@@ -106,7 +128,7 @@ fn take(bytes: usize) -> Result<(), Error> {
         }
         None => Err(exhausted(format!(
             "the template makes or reads more than {} MiB",
-            MAX_BYTES >> 20
+            max_bytes() >> 20
         ))),
     }
 }
@@ -125,7 +147,7 @@ fn look_at_clock() -> Result<(), Error> {
     if ENDS.get().is_some_and(|ends| Instant::now() > ends) {
         return Err(exhausted(format!(
             "the template takes longer than {} ms",
-            MAX_TIME.as_millis()
+            max_time().as_millis()
         )));
     }
     Ok(())

@@ -44,7 +44,7 @@ impl RenderError {
             (None, minijinja::ErrorKind::OutOfFuel) => {
                 format!(
                     "the template takes more than {} steps",
-                    super::budget::MAX_STEPS
+                    super::budget::max_steps()
                 )
             }
             (None, kind) => kind.to_string(),

@@ -42,8 +42,25 @@ pub struct RenderInput {
     pub now: Option<DateTime>,
 }
 
-/// The names under which a message's reasoning may stand; the first is the one that templates read.
+/// The names under which a message's reasoning may stand; the first is the one that most templates read.
 pub(crate) const REASONING_KEYS: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+
+/// About how much is given, in bytes: of strings their length, and a few for each value.
+pub(super) fn size(input: &RenderInput) -> usize {
+    const EACH: usize = 16;
+    let mut size = 0;
+    let mut left = vec![&input.messages, &input.tools];
+    while let Some(value) = left.pop() {
+        size += EACH;
+        match value {
+            Value::String(text) => size += text.as_str().map_or(0, str::len),
+            Value::Array(items) => left.extend(items),
+            Value::Object(entries) => left.extend(entries.iter().map(|(_, value)| value)),
+            _ => {}
+        }
+    }
+    size
+}
 
 /// All variables of a rendering.
 pub(super) fn context(input: &RenderInput) -> minijinja::Value {

@@ -188,7 +188,6 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.set_debug(true);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.set_recursion_limit(budget::MAX_RECURSION);
-    environment.set_fuel(Some(budget::MAX_STEPS));
     environment.set_formatter(printing::format);
     environment.set_unknown_method_callback(methods::call);
     filters::add_to(&mut environment);
@@ -211,8 +210,9 @@ impl<'t> Renderer<'t> {
 
     /// Renders a conversation.
     pub fn render(&self, input: &RenderInput) -> Result<Rendering, RenderError> {
-        let _spending = budget::Spending::begin();
+        let _spending = budget::Spending::begin(input::size(input));
         let mut environment = self.environment.clone();
+        environment.set_fuel(Some(budget::max_steps()));
         time::add_to(&mut environment, input.now);
         let marks = self
             .prepared

@@ -40,8 +40,10 @@ pub(super) fn report(report: &Report, terminal: bool) -> String {
             out.push_str(&format!("  {}\n", printable(&failure.explain(option_name))));
             out.push_str(&indented(&details(failure, case, terminal)));
         }
-        out.push_str("  the text, region by region:\n");
-        out.push_str(&indented(&regions(case, terminal)));
+        if case.text.is_some() {
+            out.push_str("  the text, region by region:\n");
+            out.push_str(&indented(&regions(case, terminal)));
+        }
     }
     out.push_str(&summary(report));
     out
@@ -84,6 +86,13 @@ pub(super) fn details(failure: &Failure, case: &CaseReport, terminal: bool) -> S
         }
         Failure::Events { expected, actual } => {
             let value = |events: &[Value]| Value::Array(events.to_vec());
+            changes::of_values(&value(expected), &value(actual), terminal)
+        }
+        Failure::Reads { expected, actual } => {
+            changes::of_values(&expected.clone().into(), &actual.clone().into(), terminal)
+        }
+        Failure::Written { expected, actual } => {
+            let value = |texts: &[String]| texts.iter().map(String::as_str).collect::<Value>();
             changes::of_values(&value(expected), &value(actual), terminal)
         }
         Failure::Parsed { actual, .. } => unjinja::json::write(&actual.clone().into()),

@@ -4,7 +4,7 @@ use crate::tui::chunking::AddedTokens;
 use crate::tui::loaded::{Loaded, TemplatePlace};
 use crate::tui::message::{Done, Effect, Keep, Kept};
 use crate::tui::sample::{Origin, Sample, Verdict};
-use crate::tui::state::{About, Confirm, Overlay, Undo, Workbench};
+use crate::tui::state::{About, Confirm, Overlay, Screen, Undo, Workbench};
 use crate::tui::view;
 use unjinja::Object;
 use unjinja::check::{Expected, free_name};
@@ -158,6 +158,10 @@ impl Workbench {
         self.place = loaded.place;
         self.files = loaded.files;
         self.format = loaded.format;
+        self.conversation = loaded.conversation;
+        if matches!(self.screen, Screen::Conversation { .. }) {
+            self.screen = Screen::Conversation { top: 0 };
+        }
         self.tokens = AddedTokens::new(&loaded.tokens);
         self.remember_verdicts("read anew".to_owned());
         self.take_samples(loaded.samples);

@@ -35,6 +35,9 @@ impl Workbench {
             }
             return;
         }
+        if matches!(self.screen, Screen::Conversation { .. }) {
+            return;
+        }
         if areas.timeline.contains(position) {
             return self.scrub(position);
         }
@@ -91,6 +94,7 @@ impl Workbench {
     fn wheel(&mut self, position: Position, by: isize) {
         match self.screen {
             Screen::Findings { .. } => self.scroll_by(by.signum()),
+            Screen::Conversation { .. } => self.scroll_by(by),
             Screen::Replay => {
                 if let Some((pane, _)) = self.areas().pane_at(position) {
                     self.scroll_pane(pane, by);

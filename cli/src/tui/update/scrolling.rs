@@ -16,6 +16,11 @@ impl Workbench {
             self.screen = Screen::Findings { row, scrolled: 0 };
             return;
         }
+        if let Screen::Conversation { top } = self.screen {
+            let top = view::conversation::scrolled(self, top, by);
+            self.screen = Screen::Conversation { top };
+            return;
+        }
         match self.focus {
             Pane::Samples => self.select_sample(moved(self.selected, by, self.samples.len())),
             pane => self.scroll_pane(pane, by),
@@ -29,6 +34,10 @@ impl Workbench {
             let scrolled = moved(scrolled, by, (len + 1).saturating_sub(height));
             self.screen = Screen::Findings { row, scrolled };
             return;
+        }
+        if let Screen::Conversation { .. } = self.screen {
+            let height = view::conversation::height(self);
+            return self.scroll_by(pages * (height.max(2) as isize - 1));
         }
         let height = self
             .area_of(self.focus)

@@ -22,6 +22,7 @@ const SIGNS: &[(&str, &str)] = &[
     ),
     ("faint", "text that has yet to come in"),
     ("italic", "text that the prompt has written already"),
+    ("┃", "in a conversation: text that the model writes"),
     (
         "✓ ✗ · …",
         "a sample passes, fails, has no expectation, is being tried",
