@@ -8,7 +8,9 @@ use proptest::prelude::*;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::check::Fixture;
 use unjinja::format::Format;
-use unjinja::grammar::{Builder, Expr, Grammar, GrammarError, Reasoning, Request, Tag, ToolChoice};
+use unjinja::grammar::{
+    Builder, Delta, Expr, FaultKind, Grammar, GrammarError, Reasoning, Request, Tag, ToolChoice,
+};
 use unjinja::{Object, ParserOptions, Tools, Value, json, parse};
 
 fn value(text: &str) -> Value {
@@ -772,4 +774,144 @@ proptest! {
             Err(fault) => prop_assert!(text.is_char_boundary(fault.at)),
         }
     }
+}
+
+/// What comes of differences that are put together, as a message has it.
+fn put_together(deltas: &[Delta]) -> Object {
+    let mut message = Object::from_iter([("role", Value::from("assistant"))]);
+    let (mut reasoning, mut content) = (String::new(), String::new());
+    let mut calls: Vec<(Option<String>, String, String)> = Vec::new();
+    for delta in deltas {
+        match delta {
+            Delta::Reasoning(text) => reasoning += text,
+            Delta::Content(text) => content += text,
+            Delta::Call { index, name } => {
+                assert_eq!(*index, calls.len(), "calls come in order");
+                calls.push((None, name.clone(), String::new()));
+            }
+            Delta::CallId { index, id } => calls[*index].0 = Some(id.clone()),
+            Delta::Arguments { index, json } => calls[*index].2 += json,
+            other => panic!("{other:?} is not known here"),
+        }
+    }
+    for (key, text) in [("thinking", reasoning), ("content", content)] {
+        if !text.is_empty() {
+            message.insert(key, text);
+        }
+    }
+    let calls = calls.into_iter().map(|(id, name, arguments)| {
+        let mut call = Object::new();
+        if let Some(id) = id {
+            call.insert("id", id);
+        }
+        call.insert("type", "function");
+        let arguments = json::read(&arguments).unwrap_or_else(|_| arguments.into());
+        let function = [("name", name.into()), ("arguments", arguments)];
+        call.insert("function", Object::from_iter(function));
+        Value::from(call)
+    });
+    let calls: Vec<Value> = calls.collect();
+    if !calls.is_empty() {
+        message.insert("tool_calls", calls);
+    }
+    message
+}
+
+/// Reads a text that comes in pieces of so many characters; the first may have another length.
+fn streamed(grammar: &Grammar, text: &str, first: usize, size: usize) -> Result<(), String> {
+    let mut stream = grammar.stream();
+    let mut deltas = Vec::new();
+    let characters: Vec<char> = text.chars().collect();
+    let (first, rest) = characters.split_at(first.min(characters.len()));
+    for piece in [first].into_iter().chain(rest.chunks(size)) {
+        let piece: String = piece.iter().collect();
+        deltas.extend(stream.feed(&piece).map_err(|fault| fault.to_string())?);
+    }
+    let (last, message) = stream.finish().map_err(|fault| fault.to_string())?;
+    deltas.extend(last);
+    let whole = grammar.parse(text).map_err(|fault| fault.to_string())?;
+    assert_eq!(message, whole.message(), "{text:?} in pieces of {size}");
+    let together = put_together(&deltas);
+    match together == message {
+        true => Ok(()),
+        false => Err(format!(
+            "{} came in differences, not {}",
+            json::write(&together.into()),
+            json::write(&message.into())
+        )),
+    }
+}
+
+#[test]
+fn differences_put_together_are_the_message() {
+    let (mut faults, mut all) = (Vec::new(), 0);
+    for (name, file) in gallery() {
+        let format = format_of(&file);
+        let fixture = fixture_of(&name);
+        for case in fixture.cases() {
+            let request = Request::new().prompt(case.prefix.as_str());
+            let Ok(grammar) = Grammar::of(&format, fixture.tools(), &request) else {
+                continue;
+            };
+            // What the grammar does not allow is another test's matter.
+            if grammar.parse(&case.output).is_err() {
+                continue;
+            }
+            all += 1;
+            for (first, size) in [(0, 1), (1, 2), (2, 3), (3, 7), (5, 31), (0, 10_000)] {
+                if let Err(fault) = streamed(&grammar, &case.output, first, size) {
+                    faults.push(format!("{name}, {}, {size}: {fault}", case.name));
+                }
+            }
+        }
+    }
+    assert!(all > 300, "there are {all} outputs only");
+    insta::assert_snapshot!(faults.join("\n"), @"");
+}
+
+/// What is sent while a text comes in.
+#[test]
+fn differences_come_as_soon_as_they_are_sure() {
+    let format = format_of(&project().join("chat_templates/xml-calls.jinja"));
+    let grammar = Grammar::of(&format, &tide_tools(), &Request::new()).expect("there is one");
+    let mut stream = grammar.stream();
+    let mut shown = Vec::new();
+    for piece in [
+        "Look. ",
+        "\n<tool",
+        "_call>\n<function=read_",
+        "tide>\n<parameter=harbour>\nOslo \"N",
+        "ord\"\n",
+        "</param",
+        "eter>\n<parameter=days>\n1",
+        "2\n</parameter>\n</function>\n</tool_call>",
+    ] {
+        let deltas = stream.feed(piece).expect("it is allowed");
+        shown.push(format!("{piece:?}: {deltas:?}"));
+    }
+    let (last, message) = stream.finish().expect("it is whole");
+    shown.push(format!("at the end: {last:?}"));
+    shown.push(json::write(&message.into()));
+    insta::assert_snapshot!(shown.join("\n"));
+}
+
+/// Where one of two texts may begin, neither is handed out before something tells which it is. That may prove
+/// false later.
+#[test]
+fn what_was_handed_out_is_not_taken_back_in_silence() {
+    let grammar = Grammar::build(|p| {
+        let thought = p.reasoning(p.until("!")) + "!";
+        (thought + p.any() + "?") | p.content(p.rest())
+    });
+    let mut stream = grammar.stream();
+    let mut feed = |piece: &str| stream.feed(piece);
+    assert_eq!(feed("Noon").expect("it may be either"), []);
+    assert_eq!(
+        feed("!a").expect("it may be a thought"),
+        [Delta::Reasoning("Noon".to_owned())]
+    );
+    let fault = feed("b").expect_err("it was no thought");
+    assert_eq!(fault.kind, FaultKind::TakenBack);
+    assert!(grammar.parse("Noon!ab").is_ok());
+    assert_eq!(streamed(&grammar, "Noon.", 0, 1), Ok(()));
 }

@@ -45,7 +45,7 @@ pub enum Expr {
     Rule(String),
     /// A value that a JSON Schema describes.
     Schema(Box<SchemaNode>),
-    /// The same, as one piece: as long as it is not whole, it is not there.
+    /// The same, as one piece: as long as it is not whole, no tag in it is there.
     Atomic(Box<Expr>),
     /// The same, with a name for what it finds.
     Tag(Tag, Box<Expr>),

@@ -35,6 +35,7 @@ mod expr;
 mod gbnf;
 mod integer_range;
 mod lark;
+mod machine;
 mod members;
 mod new_rules;
 mod notation;
@@ -44,6 +45,7 @@ mod regex;
 mod remainder;
 mod request;
 mod schema;
+mod stream;
 mod structural_tag;
 mod turn;
 mod value;
@@ -54,9 +56,10 @@ use crate::analysis::markers;
 
 pub use builder::Builder;
 pub use expr::{CharClass, Chars, Expr, Member, Members, NotAClass, Repeat, SchemaNode, Tag};
-pub use parse::{Fault, Found, Tree};
+pub use parse::{Fault, FaultKind, Found, Tree};
 pub use regex::NotRegular;
 pub use request::{GrammarError, Reasoning, Request, ToolChoice};
+pub use stream::{Delta, Stream};
 pub use structural_tag::StructuralTag;
 
 /// What a model may write.
