@@ -716,7 +716,7 @@ fn a_request_says_what_may_be_called() {
         ),
         (
             Request::new().tool_choice(ToolChoice::None),
-            "At noon.=whole",
+            "At noon.=whole TIDE=no",
         ),
         (
             Request::new().tool_choice(ToolChoice::Named("knock".to_owned())),

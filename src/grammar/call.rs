@@ -187,7 +187,7 @@ pub(super) fn space(text: &str, before: Option<&Node>, behind: Option<&Node>) ->
     }
 }
 
-fn begins_with_marker(text: &str) -> bool {
+pub(super) fn begins_with_marker(text: &str) -> bool {
     markers::first_piece(text).is_some_and(markers::is_marker)
 }
 

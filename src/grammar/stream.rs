@@ -6,7 +6,7 @@ use super::notation::Notation;
 use super::parse::{Fault, FaultKind, Tree};
 use super::{Grammar, value};
 use crate::json;
-use crate::value::Object;
+use crate::value::{Object, Value};
 
 /// What a turn has more than before. All differences put together are the message of the whole text, whose
 /// arguments are handed out as JSON.
@@ -38,6 +38,33 @@ pub enum Delta {
         /// The next piece of the JSON that they are.
         json: String,
     },
+}
+
+impl Delta {
+    /// For programs: an object of `type`, and of what is new.
+    ///
+    /// ```
+    /// use unjinja::grammar::Delta;
+    /// use unjinja::json;
+    ///
+    /// let delta = Delta::Call { index: 0, name: "wait".into() };
+    /// assert_eq!(json::write(&delta.to_value()), r#"{"type":"call","index":0,"name":"wait"}"#);
+    /// ```
+    pub fn to_value(&self) -> Value {
+        let (kind, index, key, text) = match self {
+            Delta::Reasoning(text) => ("reasoning", None, "text", text),
+            Delta::Content(text) => ("content", None, "text", text),
+            Delta::Call { index, name } => ("call", Some(*index), "name", name),
+            Delta::CallId { index, id } => ("call_id", Some(*index), "id", id),
+            Delta::Arguments { index, json } => ("arguments", Some(*index), "json", json),
+        };
+        let mut value = Object::from_iter([("type", Value::from(kind))]);
+        if let Some(index) = index {
+            value.insert("index", index);
+        }
+        value.insert(key, text.as_str());
+        value.into()
+    }
 }
 
 /// Reads a text by a grammar while it comes in, and tells what is new in the message.
