@@ -50,6 +50,8 @@ mod structural_tag;
 mod turn;
 mod value;
 
+use std::collections::HashSet;
+
 use indexmap::IndexMap;
 
 use crate::analysis::markers;
@@ -200,19 +202,37 @@ impl Grammar {
 
     /// The same without rules that nothing leads to.
     fn reachable(mut self) -> Grammar {
-        let mut found: Vec<String> = Vec::new();
-        let mut nodes = vec![&self.root];
+        let found: HashSet<String> = self.reached_by(&self.root);
+        self.rules.retain(|name, _| found.contains(name));
+        self
+    }
+
+    /// A node of it by itself, with the rules that it leads to.
+    fn part(&self, root: &Expr) -> Grammar {
+        let found = self.reached_by(root);
+        let rules = self.rules.iter().filter(|(name, _)| found.contains(*name));
+        Grammar {
+            root: root.clone(),
+            rules: rules
+                .map(|(name, rule)| (name.clone(), rule.clone()))
+                .collect(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The names of the rules that a node leads to.
+    fn reached_by(&self, root: &Expr) -> HashSet<String> {
+        let mut found = HashSet::new();
+        let mut nodes = vec![root];
         while let Some(node) = nodes.pop() {
             if let Expr::Rule(name) = node
-                && !found.contains(name)
+                && found.insert(name.clone())
             {
-                found.push(name.clone());
                 nodes.extend(self.rules.get(name).map(|rule| &rule.expr));
             }
             nodes.extend(node.children());
         }
-        self.rules.retain(|name, _| found.contains(name));
-        self
+        found
     }
 }
 

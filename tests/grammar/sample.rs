@@ -3,7 +3,7 @@
 use unjinja::grammar::{Expr, Grammar};
 use unjinja::{Object, ParserOptions, ResponseTemplate, Tools, Value, json, parse};
 
-/// The calls of a message, without ids.
+/// The calls of a message, without ids. JSON within a string is what some formats have for arguments.
 pub fn calls_of(message: &Object) -> Vec<(Value, Value)> {
     let calls = message
         .get("tool_calls")
@@ -13,9 +13,14 @@ pub fn calls_of(message: &Object) -> Vec<(Value, Value)> {
         let function = call.get("function").unwrap_or(call);
         function.get(key).cloned().unwrap_or_default()
     };
+    let arguments = |call: &Value| {
+        let arguments = part(call, "arguments");
+        let read = arguments.as_str().and_then(|text| json::read(text).ok());
+        read.unwrap_or(arguments)
+    };
+    let calls = calls.iter();
     calls
-        .iter()
-        .map(|call| (part(call, "name"), part(call, "arguments")))
+        .map(|call| (part(call, "name"), arguments(call)))
         .collect()
 }
 
