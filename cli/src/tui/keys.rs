@@ -27,6 +27,12 @@ pub(crate) enum Action {
     NewSeed,
     NextSample,
     PreviousSample,
+    NextFailure,
+    PreviousFailure,
+    Top,
+    Bottom,
+    HalfPageUp,
+    HalfPageDown,
     Up,
     Down,
     PageUp,
@@ -36,15 +42,21 @@ pub(crate) enum Action {
     Show(Pane),
     Zoom,
     Search,
+    GoToByte,
     NextMatch,
     PreviousMatch,
     Findings,
     Choose,
     Type,
+    EditCopy,
+    Copy,
+    Unfold,
     Edit,
     Save,
     Accept,
+    Undo,
     Write,
+    News,
     Help,
     Back,
     Redraw,
@@ -60,8 +72,6 @@ pub(crate) struct Binding {
     pub(crate) names: &'static str,
     /// What they do, in a few words.
     pub(crate) words: &'static str,
-    /// The same for the line at the bottom, where it stands there.
-    pub(crate) short: Option<&'static str>,
 }
 
 /// Keys that belong together.
@@ -75,14 +85,12 @@ const fn key(
     action: Action,
     names: &'static str,
     words: &'static str,
-    short: Option<&'static str>,
 ) -> Binding {
     Binding {
         keys,
         action,
         names,
         words,
-        short,
     }
 }
 
@@ -93,59 +101,37 @@ pub(crate) const GROUPS: &[Group] = &[
     Group {
         title: "Stepping",
         bindings: &[
-            key(
-                &[Right, Char('l')],
-                A::NextChunk,
-                "→ l",
-                "one chunk on",
-                Some("chunk"),
-            ),
+            key(&[Right, Char('l')], A::NextChunk, "→ l", "one chunk on"),
             key(
                 &[Left, Char('h')],
                 A::PreviousChunk,
                 "← h",
                 "one chunk back",
-                None,
             ),
-            key(
-                &[Char('.')],
-                A::NextEvent,
-                ".",
-                "one event on",
-                Some("event"),
-            ),
-            key(&[Char(',')], A::PreviousEvent, ",", "one event back", None),
+            key(&[Char('.')], A::NextEvent, ".", "one event on"),
+            key(&[Char(',')], A::PreviousEvent, ",", "one event back"),
             key(
                 &[Char(']')],
                 A::NextRegion,
                 "]",
                 "to where the next region opens",
-                Some("region"),
             ),
             key(
                 &[Char('[')],
                 A::PreviousRegion,
                 "[",
                 "to where the region before opens",
-                None,
             ),
-            key(&[Home, Char('g')], A::First, "Home g", "to the start", None),
-            key(&[End, Char('G')], A::Last, "End G", "to the end", None),
-            key(
-                &[Char(' ')],
-                A::Play,
-                "Space",
-                "play, or pause",
-                Some("play"),
-            ),
-            key(&[Char('+'), Char('=')], A::Faster, "+", "play faster", None),
-            key(&[Char('-')], A::Slower, "-", "play slower", None),
+            key(&[Home], A::First, "Home", "to the start of the text"),
+            key(&[End], A::Last, "End", "to its end"),
+            key(&[Char(' ')], A::Play, "Space", "play, or pause"),
+            key(&[Char('+'), Char('=')], A::Faster, "+", "play faster"),
+            key(&[Char('-')], A::Slower, "-", "play slower"),
             key(
                 &[Char('d')],
                 A::FirstDifference,
                 "d",
                 "to the first difference from what was expected",
-                Some("difference"),
             ),
         ],
     },
@@ -157,122 +143,105 @@ pub(crate) const GROUPS: &[Group] = &[
                 A::NextChunking,
                 "c",
                 "cut the text in the next way",
-                Some("chunking"),
             ),
             key(
                 &[Char('C')],
                 A::PreviousChunking,
                 "C",
                 "cut it in the way before",
-                None,
             ),
             key(
                 &[Char('b')],
                 A::ChunksOfBytes,
                 "b",
                 "pieces of so many bytes",
-                None,
             ),
             key(
                 &[Char(')')],
                 A::LongerChunks,
                 ")",
                 "longer pieces: of more bytes, or on the average",
-                None,
             ),
-            key(&[Char('(')], A::ShorterChunks, "(", "shorter pieces", None),
-            key(&[Char('r')], A::NewSeed, "r", "other random pieces", None),
+            key(&[Char('(')], A::ShorterChunks, "(", "shorter pieces"),
+            key(&[Char('r')], A::NewSeed, "r", "other random pieces"),
         ],
     },
     Group {
         title: "Looking around",
         bindings: &[
+            key(&[Char('}')], A::NextSample, "}", "the next sample"),
+            key(&[Char('{')], A::PreviousSample, "{", "the sample before"),
             key(
-                &[Char('}')],
-                A::NextSample,
-                "}",
-                "the next sample",
-                Some("sample"),
+                &[Char('x')],
+                A::NextFailure,
+                "x",
+                "the next sample that fails",
             ),
             key(
-                &[Char('{')],
-                A::PreviousSample,
-                "{",
-                "the sample before",
-                None,
+                &[Char('X')],
+                A::PreviousFailure,
+                "X",
+                "the one before that fails",
             ),
             key(
                 &[Up, Char('k')],
                 A::Up,
                 "↑ k",
                 "up, in the pane that has the focus",
-                None,
             ),
-            key(&[Down, Char('j')], A::Down, "↓ j", "down", None),
-            key(&[PageUp], A::PageUp, "PgUp", "a page up", None),
-            key(&[PageDown], A::PageDown, "PgDn", "a page down", None),
-            key(&[Tab], A::NextPane, "Tab", "the next pane", Some("pane")),
-            key(
-                &[BackTab],
-                A::PreviousPane,
-                "Shift-Tab",
-                "the pane before",
-                None,
-            ),
-            key(&[Char('1')], A::Show(Pane::Samples), "1", "samples", None),
-            key(&[Char('2')], A::Show(Pane::Text), "2", "text", None),
+            key(&[Down, Char('j')], A::Down, "↓ j", "down"),
+            key(&[PageUp], A::PageUp, "PgUp", "a page up"),
+            key(&[PageDown], A::PageDown, "PgDn", "a page down"),
+            key(&[], A::HalfPageUp, "Ctrl-U", "half a page up"),
+            key(&[], A::HalfPageDown, "Ctrl-D", "half a page down"),
+            key(&[Char('g')], A::Top, "g", "to the first row"),
+            key(&[Char('G')], A::Bottom, "G", "to the last row"),
+            key(&[Tab], A::NextPane, "Tab", "the next pane"),
+            key(&[BackTab], A::PreviousPane, "Shift-Tab", "the pane before"),
+            key(&[Char('1')], A::Show(Pane::Samples), "1", "samples"),
+            key(&[Char('2')], A::Show(Pane::Text), "2", "text"),
             key(
                 &[Char('3')],
                 A::Show(Pane::Template),
                 "3",
                 "response template",
-                None,
             ),
             key(
                 &[Char('4')],
                 A::Show(Pane::Why),
                 "4",
                 "why: what the parser waits for",
-                None,
             ),
-            key(&[Char('5')], A::Show(Pane::Events), "5", "events", None),
-            key(&[Char('6')], A::Show(Pane::Message), "6", "message", None),
+            key(&[Char('5')], A::Show(Pane::Events), "5", "events"),
+            key(&[Char('6')], A::Show(Pane::Message), "6", "message"),
             key(
                 &[Char('z')],
                 A::Zoom,
                 "z",
                 "the pane alone, or all of them again",
-                None,
             ),
             key(
                 &[Char('/')],
                 A::Search,
                 "/",
-                "search the text and the events",
-                Some("search"),
+                "search the text, its events and the names of samples",
             ),
-            key(&[Char('n')], A::NextMatch, "n", "to the next match", None),
+            key(&[Char(':')], A::GoToByte, ":", "to a byte of the text"),
             key(
-                &[Char('N')],
-                A::PreviousMatch,
-                "N",
-                "to the match before",
-                None,
+                &[Char('o')],
+                A::Unfold,
+                "o",
+                "open the chunks of regions that have closed, or fold them",
             ),
+            key(&[Char('n')], A::NextMatch, "n", "to the next match"),
+            key(&[Char('N')], A::PreviousMatch, "N", "to the match before"),
             key(
                 &[Char('f')],
                 A::Findings,
                 "f",
                 "findings and candidates of a chat template",
-                None,
             ),
-            key(
-                &[Enter],
-                A::Choose,
-                "Enter",
-                "there: take the candidate",
-                None,
-            ),
+            key(&[Enter], A::Choose, "Enter", "there: take the candidate"),
         ],
     },
     Group {
@@ -283,41 +252,41 @@ pub(crate) const GROUPS: &[Group] = &[
                 A::Edit,
                 "e",
                 "open the response template in $EDITOR",
-                Some("edit"),
             ),
-            key(&[Char('t')], A::Type, "t", "type or paste a text", None),
+            key(
+                &[Char('y')],
+                A::Copy,
+                "y",
+                "copy the message, the events, or the text",
+            ),
+            key(&[Char('E')], A::EditCopy, "E", "change a copy of the text"),
+            key(&[Char('t')], A::Type, "t", "type or paste a text"),
             key(
                 &[Char('s')],
                 A::Save,
                 "s",
                 "save the text and its message as a case of a fixture",
-                None,
             ),
-            key(&[Char('a')], A::Accept, "a", "expect what comes out", None),
+            key(&[Char('a')], A::Accept, "a", "expect what comes out"),
+            key(&[Char('u')], A::Undo, "u", "take that back"),
             key(
                 &[Char('w')],
                 A::Write,
                 "w",
                 "write the response template to a file",
-                None,
             ),
         ],
     },
     Group {
         title: "The rest",
         bindings: &[
-            key(&[Char('?')], A::Help, "?", "this help", Some("help")),
-            key(&[Esc], A::Back, "Esc", "back", None),
-            key(&[], A::Redraw, "Ctrl-L", "draw the screen anew", None),
+            key(&[Char('?')], A::Help, "?", "this help"),
+            key(&[Char('L')], A::News, "L", "all news"),
+            key(&[Esc], A::Back, "Esc", "back"),
+            key(&[], A::Redraw, "Ctrl-L", "draw the screen anew"),
             #[cfg(unix)]
-            key(
-                &[],
-                A::Suspend,
-                "Ctrl-Z",
-                "to the shell; `fg` comes back",
-                None,
-            ),
-            key(&[Char('q')], A::Quit, "q", "quit", Some("quit")),
+            key(&[], A::Suspend, "Ctrl-Z", "to the shell; `fg` comes back"),
+            key(&[Char('q')], A::Quit, "q", "quit"),
         ],
     },
 ];
@@ -325,6 +294,81 @@ pub(crate) const GROUPS: &[Group] = &[
 /// All keys.
 pub(crate) fn bindings() -> impl Iterator<Item = &'static Binding> {
     GROUPS.iter().flat_map(|group| group.bindings)
+}
+
+/// What matters most in a pane, in few words, for the line at the bottom.
+pub(crate) fn of_pane(pane: Pane) -> &'static [(Action, &'static str)] {
+    match pane {
+        Pane::Samples => &[
+            (A::Down, "next"),
+            (A::NextFailure, "failing"),
+            (A::FirstDifference, "difference"),
+            (A::Accept, "expect"),
+            (A::Save, "save"),
+            (A::Type, "type"),
+            (A::EditCopy, "change a copy"),
+            (A::Search, "search"),
+            (A::Edit, "edit"),
+            (A::NextPane, "pane"),
+        ],
+        Pane::Text => &[
+            (A::NextChunk, "chunk"),
+            (A::NextEvent, "event"),
+            (A::NextRegion, "region"),
+            (A::Play, "play"),
+            (A::FirstDifference, "difference"),
+            (A::NextChunking, "chunking"),
+            (A::NextSample, "sample"),
+            (A::NextFailure, "failing"),
+            (A::NextPane, "pane"),
+            (A::Search, "search"),
+            (A::GoToByte, "byte"),
+            (A::Edit, "edit"),
+        ],
+        Pane::Template => &[
+            (A::Edit, "edit"),
+            (A::Write, "write to a file"),
+            (A::Findings, "findings"),
+            (A::Down, "down"),
+            (A::NextPane, "pane"),
+            (A::Zoom, "alone"),
+        ],
+        Pane::Why => &[
+            (A::NextChunk, "chunk"),
+            (A::NextEvent, "event"),
+            (A::NextRegion, "region"),
+            (A::NextChunking, "chunking"),
+            (A::Down, "down"),
+            (A::NextPane, "pane"),
+            (A::Zoom, "alone"),
+        ],
+        Pane::Events => &[
+            (A::NextEvent, "event"),
+            (A::NextRegion, "region"),
+            (A::Unfold, "unfold"),
+            (A::Copy, "copy"),
+            (A::Search, "search"),
+            (A::Up, "up"),
+            (A::NextPane, "pane"),
+            (A::Zoom, "alone"),
+        ],
+        Pane::Message => &[
+            (A::FirstDifference, "difference"),
+            (A::Accept, "expect"),
+            (A::Copy, "copy"),
+            (A::Save, "save"),
+            (A::Undo, "undo"),
+            (A::NextPane, "pane"),
+            (A::Zoom, "alone"),
+        ],
+    }
+}
+
+/// The key for an action, as it is called.
+pub(crate) fn name(action: Action) -> &'static str {
+    let binding = bindings().find(|binding| binding.action == action);
+    let names = binding.map_or("", |binding| binding.names);
+    names.split(' ').next().unwrap_or_default()
 }
 
 /// What a key does.
@@ -337,6 +381,12 @@ pub(crate) fn action(key: KeyEvent) -> Option<Action> {
     }
     if is_control(key, 'l') {
         return Some(Action::Redraw);
+    }
+    if is_control(key, 'u') {
+        return Some(Action::HalfPageUp);
+    }
+    if is_control(key, 'd') {
+        return Some(Action::HalfPageDown);
     }
     if cfg!(unix) && is_control(key, 'z') {
         return Some(Action::Suspend);

@@ -50,8 +50,8 @@ pub enum Message {
     Live(String, Duration),
     /// No more of it comes, maybe because of an error.
     LiveEnded(Option<String>),
-    /// Something that was to be kept has been, in words.
-    Kept(Keep, String),
+    /// Something that was to be kept has been.
+    Kept(Keep, Done),
     /// It has not, since a file is there already.
     WouldReplace(Keep),
     /// Something could not be done.
@@ -76,8 +76,10 @@ pub enum Effect {
         /// A file with a response template that is used in place of the one that was opened.
         template: Option<PathBuf>,
     },
-    /// A file is to be opened in the editor.
-    Edit(PathBuf),
+    /// A file is to be opened in the editor, where a field stands in it.
+    Edit(PathBuf, Option<String>),
+    /// A text is to be put where the terminal keeps what is copied.
+    Copy(String),
     /// Something is to be kept.
     Keep(Keep),
     /// The shell is to be gone back to for a while.
@@ -98,6 +100,38 @@ pub struct Keep {
     pub replace: bool,
     /// What is to be kept.
     pub what: Kept,
+}
+
+/// What was done to keep something.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Done {
+    /// The same in words.
+    pub words: String,
+    /// How a file was changed that had been there before.
+    pub change: Option<FileChange>,
+}
+
+impl Done {
+    /// Something that can't be undone, in words.
+    pub fn new(words: impl Into<String>) -> Done {
+        Done {
+            words: words.into(),
+            change: None,
+        }
+    }
+}
+
+/// How a file was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileChange {
+    /// The file.
+    pub path: PathBuf,
+    /// What it held.
+    pub before: String,
+    /// What it holds since then.
+    pub after: String,
 }
 
 /// What is to be kept.
@@ -123,4 +157,6 @@ pub enum Kept {
         /// The name of the case.
         case: String,
     },
+    /// What a file held before it was changed, if it has not been changed again since then.
+    Undone(FileChange),
 }

@@ -9,6 +9,7 @@ mod agreement;
 mod log;
 mod moment;
 mod places;
+mod waits;
 
 use std::ops::Range;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use unjinja::check::Case;
 use unjinja::response::Capture;
 use unjinja::{
     Event, Object, OnMalformed, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools,
-    Value, parse,
+    Value,
 };
 
 use super::chunking::Chunking;
@@ -27,6 +28,7 @@ use log::Log;
 pub(crate) use log::{EventKind, LoggedEvent, Part, Segment};
 pub(crate) use moment::{AwaitedDelimiter, Waiting};
 pub(crate) use places::Place;
+use waits::{Wait, Waits};
 
 /// Feeding a chunk costs about as much as reading so many bytes.
 const COST_OF_CHUNK: usize = 32;
@@ -36,6 +38,21 @@ const COST_OF_CLOSING: usize = 16;
 
 /// A parser is kept whenever so much has been read.
 const BETWEEN_KEPT: usize = 1 << 20;
+
+/// What a text means that comes as a whole.
+#[derive(Debug)]
+struct WholeReading {
+    outcome: Result<Object, ParseError>,
+    agreement: Agreement,
+}
+
+/// What the message of a stream is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Against {
+    Expected,
+    /// The message of the same text, read as a whole.
+    Whole,
+}
 
 /// A text that is replayed.
 #[derive(Debug)]
@@ -57,10 +74,14 @@ pub(crate) struct Replay {
     /// How many events have been reported when nothing has been fed but the prompt, when the first chunk
     /// has, and so on.
     marks: Vec<usize>,
+    /// The longest waits of each field.
+    waits: Waits,
     /// The parser that reads on; none when it can't.
     parser: Option<ResponseParser>,
     /// What came of it in the end.
     outcome: Option<Result<Object, ParseError>>,
+    /// What the text means as a whole, where that is something else.
+    whole: Option<WholeReading>,
     /// Parsers on the way: how many chunks each has been fed.
     kept: Vec<(usize, ResponseParser)>,
     since_kept: usize,
@@ -74,15 +95,16 @@ impl Replay {
         let cut = chunking
             .cut(&case.output)
             .unwrap_or_else(unjinja::check::Cut::whole);
-        let mut at = 0;
-        let ends = cut
-            .pieces(&case.output)
-            .filter(|piece| !piece.is_empty())
-            .map(|piece| {
-                at += piece.len();
-                at
-            });
-        let ends: Vec<usize> = ends.collect();
+        Replay::of_places(template, case, cut.places())
+    }
+
+    /// A text that is cut at places, in bytes.
+    pub(crate) fn of_places(template: &ResponseTemplate, case: &Case, places: &[usize]) -> Replay {
+        // Places are in bytes, and a character stays whole.
+        let ends = places.iter().chain([&usize::MAX]);
+        let ends = ends.map(|&end| case.output.floor_char_boundary(end));
+        let mut ends: Vec<usize> = ends.filter(|end| *end > 0).collect();
+        ends.dedup();
         let mut replay = Replay::live(template, case);
         replay.is_live = false;
         replay.text.push_str(&case.output);
@@ -134,11 +156,13 @@ impl Replay {
             arrivals: Vec::new(),
             is_live: true,
             marks: vec![log.events.len()],
+            waits: Waits::new(template),
             log,
             agreement,
             kept: parser.iter().map(|parser| (0, parser.clone())).collect(),
             parser,
             outcome,
+            whole: None,
             since_kept: 0,
             at_place: None,
         }
@@ -199,6 +223,8 @@ impl Replay {
         });
         let closed = self.log.closed_since(self.marks[number - 1]);
         self.marks.push(self.log.events.len());
+        let held = self.ends[number - 1].saturating_sub(self.log.divided());
+        self.waits.take(self.log.open_field(), held);
         if let Err(error) = fed {
             return self.fail(error);
         }
@@ -224,16 +250,41 @@ impl Replay {
         });
         self.log.end(self.text.len());
         self.marks.push(self.log.events.len());
-        self.outcome = Some(match self.log.has_errors() {
+        let outcome = match self.log.has_errors() {
             // The replay goes on behind what can't be parsed; elsewhere that is the end.
-            true => self.strictly_parsed(),
+            true => self.strictly_read((1..=fed).map(|number| self.chunk(number))),
             false => finished,
-        });
+        };
+        self.whole = self.whole_reading(&outcome);
+        self.outcome = Some(outcome);
     }
 
-    fn strictly_parsed(&self) -> Result<Object, ParseError> {
+    /// What the text means as a whole, if that is something else than what came of the stream.
+    fn whole_reading(&self, streamed: &Result<Object, ParseError>) -> Option<WholeReading> {
+        let outcome = self.strictly_read(std::iter::once(self.output..self.text.len()));
+        let is_same = match (streamed, &outcome) {
+            (Ok(streamed), Ok(whole)) => {
+                Value::from(streamed.clone()).total_eq(&whole.clone().into())
+            }
+            (Err(streamed), Err(whole)) => streamed.to_string() == whole.to_string(),
+            _ => false,
+        };
+        (!is_same).then(|| WholeReading {
+            agreement: self.agreement_with(outcome.clone().unwrap_or_default()),
+            outcome,
+        })
+    }
+
+    /// What comes of the text in such chunks, where the first region that can't be parsed is the end.
+    fn strictly_read(
+        &self,
+        mut chunks: impl Iterator<Item = Range<usize>>,
+    ) -> Result<Object, ParseError> {
         let options = ParserOptions::default().tools(self.tools.clone());
-        parse(&self.template, "", &self.text, options)
+        let prefilled = &self.text[..self.output];
+        let mut parser = begin(&self.template, prefilled, options, |_| {})?;
+        chunks.try_for_each(|chunk| parser.feed_with(&self.text[chunk], |_| {}))?;
+        parser.finalize_with(|_| {})
     }
 
     fn fail(&mut self, error: ParseError) {
@@ -280,6 +331,27 @@ impl Replay {
     /// What came of it in the end, if the end has been read.
     pub(crate) fn outcome(&self) -> Option<&Result<Object, ParseError>> {
         self.outcome.as_ref()
+    }
+
+    /// What the text means as a whole, if the stream has come to its end and to something else.
+    pub(crate) fn whole(&self) -> Option<&Result<Object, ParseError>> {
+        self.whole.as_ref().map(|whole| &whole.outcome)
+    }
+
+    /// The fields of which text was held back, each with the most bytes at once, and the most chunks in a
+    /// row.
+    pub(crate) fn waits(&self) -> impl Iterator<Item = (u16, Wait)> + '_ {
+        self.waits.all()
+    }
+
+    /// Where regions that can't be parsed begin to close, in bytes and in their order.
+    pub(crate) fn malformed_at(&self) -> &[u32] {
+        self.log.malformed_at()
+    }
+
+    /// The numbers of the events that begin a row where the chunks of a region share one.
+    pub(crate) fn event_rows(&self) -> &[u32] {
+        self.log.rows()
     }
 
     /// What has been reported up to a place.

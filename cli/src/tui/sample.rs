@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use unjinja::check::{Case, Expected, Failure};
+use unjinja::check::{Case, Cut, Expected, Failure};
 use unjinja::{ResponseTemplate, Tools};
 
-use super::chunking::Chunking;
+use super::chunking::{AddedTokens, Chunking};
 use super::replay::Replay;
 
 /// A text that can be replayed, and what is known of it.
@@ -80,6 +80,11 @@ impl Sample {
         }
     }
 
+    /// Whether more of it may come.
+    pub fn is_live(&self) -> bool {
+        self.is_live
+    }
+
     /// What stands there where there is no sample at all: something is always selected.
     pub(crate) fn stand_in() -> Sample {
         let case = Case::new("nothing yet", "", "", Tools::none(), Expected::default());
@@ -90,10 +95,24 @@ impl Sample {
         self.origin == Origin::Typed && self.case.output.is_empty()
     }
 
-    pub(crate) fn replay(&self, template: &ResponseTemplate, chunking: Chunking) -> Replay {
+    pub(crate) fn replay(
+        &self,
+        template: &ResponseTemplate,
+        chunking: Chunking,
+        tokens: &AddedTokens,
+    ) -> Replay {
         match chunking {
+            Chunking::Tokens => {
+                let cut = Cut::tokens(&self.case.output);
+                let places = tokens.keep_whole(&self.case.output, cut.places());
+                Replay::of_places(template, &self.case, &places)
+            }
             Chunking::AsItCame => {
                 Replay::of_arrivals(template, &self.case, &self.arrivals, self.is_live)
+            }
+            Chunking::AsItFails => {
+                let places = self.verdict.failing_places().unwrap_or_default();
+                Replay::of_places(template, &self.case, places)
             }
             chunking => Replay::new(template, &self.case, chunking),
         }
@@ -101,6 +120,17 @@ impl Sample {
 }
 
 impl Verdict {
+    /// The fewest places at which the text has to be cut to mean something else, if that is known.
+    pub(crate) fn failing_places(&self) -> Option<&[usize]> {
+        let Verdict::Failed(failures) = self else {
+            return None;
+        };
+        failures.iter().find_map(|failure| match failure {
+            Failure::Cut { places, .. } => Some(places.as_slice()),
+            _ => None,
+        })
+    }
+
     /// Whether it is read as expected, if that is known.
     pub fn passed(&self) -> Option<bool> {
         match self {
@@ -110,16 +140,19 @@ impl Verdict {
         }
     }
 
-    /// What came of trying a case.
+    /// What came of trying a case. That nothing is expected is no failure, but what can't be parsed
+    /// fails without any expectation.
     pub(crate) fn of(failures: Vec<Failure>) -> Verdict {
-        let is_failure = |failure: &Failure| !matches!(failure, Failure::NothingExpected(_));
-        match failures.as_slice() {
-            [] => Verdict::Passed,
-            failures if failures.iter().any(is_failure) => {
-                let failures = failures.iter().filter(|failure| is_failure(failure));
-                Verdict::Failed(failures.cloned().collect())
-            }
-            _ => Verdict::Open,
+        if failures.is_empty() {
+            return Verdict::Passed;
+        }
+        let failures = failures.into_iter().filter_map(|failure| match failure {
+            Failure::NothingExpected(trace) => trace.outcome.err().map(Failure::NotParsed),
+            failure => Some(failure),
+        });
+        match failures.collect::<Vec<Failure>>() {
+            none if none.is_empty() => Verdict::Open,
+            failures => Verdict::Failed(failures),
         }
     }
 }

@@ -4,11 +4,12 @@ pub(super) mod events;
 pub(super) mod findings;
 pub(super) mod help;
 mod message;
+pub(super) mod news;
 mod overlay;
 mod paper;
 pub(super) mod samples;
 pub(super) mod tabs;
-mod template;
+pub(super) mod template;
 pub(super) mod text;
 pub(super) mod timeline;
 mod why;
@@ -20,7 +21,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Widget};
 
 use super::keys;
-use super::layout::{Areas, Pane, inner};
+use super::layout::{Areas, Pane};
 use super::state::{Overlay, Screen, Workbench};
 
 use paper::Sheet;
@@ -52,7 +53,7 @@ pub fn render(workbench: &Workbench, buffer: &mut Buffer) {
             timeline::draw(workbench, areas.timeline, buffer);
             tabs::draw(workbench, &areas, buffer);
             for &(pane, area) in &areas.panes {
-                draw_pane(workbench, pane, area, buffer);
+                draw_pane(workbench, pane, &areas, area, buffer);
             }
         }
         Screen::Findings { .. } => findings::draw(workbench, &areas, buffer),
@@ -61,6 +62,7 @@ pub fn render(workbench: &Workbench, buffer: &mut Buffer) {
     bottom(workbench, areas.keys, buffer);
     match &workbench.overlay {
         Some(Overlay::Help(scrolled)) => help::draw(workbench, *scrolled, &areas, buffer),
+        Some(Overlay::News(scrolled)) => news::draw(workbench, *scrolled, &areas, buffer),
         Some(Overlay::Ask(question)) => overlay::ask(workbench, question, &areas, buffer),
         Some(Overlay::Confirm(confirm)) => overlay::confirm(workbench, confirm, &areas, buffer),
         None => {}
@@ -77,8 +79,14 @@ fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     if let Some(path) = &workbench.adopted {
         name.push_str(&format!(" with {}", path.display()));
     }
-    let place = format!("  {}  {}", workbench.sample().case.name, place(workbench));
-    let room = (area.width as usize).saturating_sub(place.chars().count());
+    let sample = workbench.sample();
+    let sign = match sample.verdict.passed() {
+        Some(false) => " ✗",
+        _ => "",
+    };
+    let sample = format!("  {}{sign}", sample.case.name);
+    let place = format!("  {}", place(workbench));
+    let room = (area.width as usize).saturating_sub(sample.chars().count() + place.chars().count());
     // Where the stream is matters more than in which folder the file is.
     let is_short = name.chars().count() <= room;
     let name = match is_short {
@@ -90,6 +98,11 @@ fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
             .unwrap_or_default(),
     };
     let mut line = paper::one_line(name, area.width, styles.strong());
+    let of_sample = match sign {
+        "" => styles.faint(),
+        _ => styles.bad(),
+    };
+    line.extend(paper::one_line(&sample, area.width, of_sample));
     line.extend(paper::one_line(&place, area.width, styles.faint()));
     buffer.set_line(area.x, area.y, &Line::from(line), area.width);
 }
@@ -120,7 +133,24 @@ fn place(workbench: &Workbench) -> String {
     place
 }
 
-fn draw_pane(workbench: &Workbench, pane: Pane, area: Rect, buffer: &mut Buffer) {
+fn draw_pane(workbench: &Workbench, pane: Pane, areas: &Areas, area: Rect, buffer: &mut Buffer) {
+    if areas.has_frames {
+        frame(workbench, pane, area, buffer);
+    }
+    let area = areas.inside(area);
+    match pane {
+        Pane::Text => text::draw(workbench, area, buffer),
+        Pane::Events => events::draw(workbench, area, buffer),
+        pane => {
+            let sheet = sheet(workbench, pane, area.width);
+            let top = top(workbench, pane, &sheet, area);
+            put_lines(&sheet.lines, top, area, buffer);
+        }
+    }
+}
+
+/// The frame of a pane, with its title.
+fn frame(workbench: &Workbench, pane: Pane, area: Rect, buffer: &mut Buffer) {
     let has_focus = workbench.focus == pane;
     let styles = workbench.styles;
     let title = format!(" {} {} ", pane.number() + 1, pane.title());
@@ -142,16 +172,6 @@ fn draw_pane(workbench: &Workbench, pane: Pane, area: Rect, buffer: &mut Buffer)
         block = block.title(Line::from(paper::one_line(&more, room, styles.faint())));
     }
     block.render(area, buffer);
-    let area = inner(area);
-    match pane {
-        Pane::Text => text::draw(workbench, area, buffer),
-        Pane::Events => events::draw(workbench, area, buffer),
-        pane => {
-            let sheet = sheet(workbench, pane, area.width);
-            let top = top(workbench, pane, &sheet, area);
-            put_lines(&sheet.lines, top, area, buffer);
-        }
-    }
 }
 
 /// What stands behind the title of a pane.
@@ -211,10 +231,7 @@ fn notice(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     let Some(notice) = &workbench.notice else {
         return;
     };
-    let style = match notice.is_bad {
-        true => workbench.styles.bad(),
-        false => workbench.styles.strong(),
-    };
+    let style = news::style(workbench, notice.weight);
     let line = paper::one_line(&notice.text, area.width, style);
     buffer.set_line(area.x, area.y, &Line::from(line), area.width);
 }
@@ -242,19 +259,15 @@ fn keys_at_the_bottom(workbench: &Workbench) -> Vec<(&'static str, &'static str)
             ("?", "help"),
             ("Esc", "back"),
             ("↑↓", "choose"),
-            ("Enter", "take the candidate"),
+            ("Enter", "take it, or open it"),
             ("PgUp PgDn", "go through what shows it"),
         ];
     }
-    let shown = keys::bindings().filter_map(|binding| {
-        let name = binding.names.split(' ').next()?;
-        Some((binding.action, (name, binding.short?)))
-    });
     // How to learn more and how to get out have to be there in any case.
-    let comes_first = |action| matches!(action, keys::Action::Help | keys::Action::Quit);
-    let (first, rest): (Vec<_>, Vec<_>) = shown.partition(|(action, _)| comes_first(*action));
-    let all = first.into_iter().chain(rest);
-    all.map(|(_, shown)| shown).collect()
+    let first = [(keys::Action::Help, "help"), (keys::Action::Quit, "quit")];
+    let all = first.iter().chain(keys::of_pane(workbench.focus));
+    all.map(|(action, words)| (keys::name(*action), *words))
+        .collect()
 }
 
 /// Fills an area, so that what was drawn there before does not show.

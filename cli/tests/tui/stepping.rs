@@ -14,12 +14,20 @@ const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "fields": {
 
 const OUTPUT: &str = "Hello there<call wait>{\"s\": 1}</call><call go>{}</call><end>";
 
+/// A template that takes the end of each chunk for the end of the text.
+const DEPENDS_ON_CHUNKS: &str = r#"{"start_anchor": "<bot>", "fields": {
+    "content": {"close_pattern": "<end>|$"}}}"#;
+
 /// A text without any expectation, read with the template.
 fn desk(output: &str) -> Desk {
     expecting(output, None)
 }
 
 fn expecting(output: &str, message: Option<&str>) -> Desk {
+    reading(TEMPLATE, output, message)
+}
+
+fn reading(template: &str, output: &str, message: Option<&str>) -> Desk {
     let mut expected = Expected::default();
     expected.message = message.map(|message| {
         let message = unjinja::json::read(message).expect("JSON");
@@ -28,9 +36,18 @@ fn expecting(output: &str, message: Option<&str>) -> Desk {
     let case = Case::new("a text", "", output, Tools::none(), expected);
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("template.json");
-    std::fs::write(&path, TEMPLATE).expect("a file");
+    std::fs::write(&path, template).expect("a file");
     let sample = Sample::new(Origin::Given, case);
     Desk::with(&path.display().to_string(), vec![sample])
+}
+
+/// What lines say, wherever they are broken.
+fn words(lines: &[String]) -> String {
+    let words: Vec<&str> = lines
+        .iter()
+        .flat_map(|line| line.split_whitespace())
+        .collect();
+    words.join(" ")
 }
 
 /// The events that are seen, the last of them first, without their times.
@@ -45,7 +62,7 @@ fn last_event(desk: &Desk) -> String {
 fn keys_step_by_chunk_by_event_and_by_region() {
     let mut desk = desk(OUTPUT);
     for (keys, event) in [
-        ("", "◂ close tool_calls = {\"name\"…"),
+        ("", "◂ close tool_calls = {\"name\": …"),
         ("⇤", ""),
         ("→", "chunk content Hello"),
         ("→", "chunk content there"),
@@ -54,17 +71,17 @@ fn keys_step_by_chunk_by_event_and_by_region() {
         (",", ""),
         (".", "▸ open content"),
         ("..", "chunk content there"),
-        ("]", "▸ open tool_calls <call wai…"),
+        ("]", "▸ open tool_calls <call wait>…"),
         (".", "chunk tool_calls {"),
-        ("]", "▸ open tool_calls <call go>…"),
-        ("[", "▸ open tool_calls <call wai…"),
+        ("]", "▸ open tool_calls <call go> n…"),
+        ("[", "▸ open tool_calls <call wait>…"),
         ("[", "▸ open content"),
         ("[", ""),
-        ("]]]]]]", "◂ close tool_calls = {\"name\"…"),
+        ("]]]]]]", "◂ close tool_calls = {\"name\": …"),
         // Only text that belongs to nothing comes after it.
-        (",", "◂ close tool_calls = {\"name\"…"),
+        (",", "◂ close tool_calls = {\"name\": …"),
         (",", "chunk tool_calls }"),
-        ("⇥", "◂ close tool_calls = {\"name\"…"),
+        ("⇥", "◂ close tool_calls = {\"name\": …"),
     ] {
         desk.press(keys);
         assert_eq!(last_event(&desk), event, "after {keys}\n{}", desk.screen());
@@ -138,7 +155,7 @@ fn events_of_one_chunk_can_be_gone_through() {
         desk.screen()
     );
     desk.press("]");
-    assert_eq!(last_event(&desk), "▸ open tool_calls <call wai…");
+    assert_eq!(last_event(&desk), "▸ open tool_calls <call wait>…");
     desk.press("→");
     assert!(!desk.screen().contains("more events of this chunk"));
 }
@@ -166,12 +183,12 @@ fn the_first_difference_is_where_the_message_begins_to_be_another() {
         (
             OUTPUT,
             r#"{"content": "Hello there", "tool_calls": [{"name": "wait", "arguments": {"s": 2}}]}"#,
-            "◂ close tool_calls = {\"name\"…",
+            "◂ close tool_calls = {\"name\": …",
         ),
         (
             OUTPUT,
             r#"{"content": "Hello there", "tool_calls": [{"name": "wait", "arguments": {"s": 1}}]}"#,
-            "◂ close tool_calls = {\"name\"…",
+            "◂ close tool_calls = {\"name\": …",
         ),
         // What is missing shows in the end.
         (
@@ -192,6 +209,87 @@ fn the_first_difference_is_where_the_message_begins_to_be_another() {
     }
     let mut desk = expecting("Hi<end>", Some(r#"{"content": "Hi"}"#));
     assert!(desk.press("d").screen().contains("all is as expected"));
+}
+
+#[test]
+fn what_the_stream_has_made_stands_beside_what_the_whole_text_means() {
+    let mut desk = reading(DEPENDS_ON_CHUNKS, "Hello there<end>", None);
+    let message = desk.pane("6 Message").join("\n");
+    assert!(
+        message.contains("Read as a whole, the text means something else"),
+        "{message}"
+    );
+    assert!(message.contains("≠ content Hello"), "{message}");
+    assert!(message.contains("Hello there"), "{message}");
+    desk.press("⇤d");
+    assert!(
+        desk.screen()
+            .contains("from here on the stream means something else than the whole text"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
+fn a_difference_that_shows_in_other_pieces_is_shown_in_those() {
+    let expected = r#"{"content": "Hello there"}"#;
+    let mut desk = reading(DEPENDS_ON_CHUNKS, "Hello there<end>", Some(expected));
+    desk.press("cccc");
+    assert!(desk.title().starts_with("whole"), "{}", desk.title());
+    desk.press("d");
+    assert!(desk.title().starts_with("as it fails"), "{}", desk.title());
+    assert!(
+        desk.screen()
+            .contains("the first difference from what was expected"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
+fn what_can_not_be_parsed_fails_without_any_expectation() {
+    let mut desk = desk("Hello<call wait>{oops</call> and<end>");
+    let screen = desk.screen();
+    assert!(screen.contains("  a text ✗  "), "{screen}");
+    assert!(screen.contains("1 fail"), "{screen}");
+    let timeline = screen.lines().nth(1).unwrap_or_default().to_owned();
+    assert!(timeline.contains('✗'), "{timeline}");
+    desk.press("⇤d");
+    assert!(
+        last_event(&desk).starts_with("! malformed tool_calls"),
+        "{}",
+        desk.screen()
+    );
+    assert!(
+        desk.screen().contains("here the text can't be parsed"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
+fn values_of_other_types_show_these_and_nothing_that_is_there_is_blank() {
+    let call = |arguments: &str| {
+        format!(r#"{{"tool_calls": [{{"name": "wait", "arguments": {arguments}}}]}}"#)
+    };
+    for (written, expected, seen) in [
+        (r#"{"a": 25}"#, r#"{"a": "25"}"#, "a 25 (number)"),
+        (r#"{"a": "25"}"#, r#"{"a": 25}"#, "a \"25\" (string)"),
+        (r#"{"a": null}"#, r#"{"a": ""}"#, "a null (null)"),
+        (r#"{"a": ""}"#, r#"{"a": "x"}"#, "a \"\""),
+        (r#"{"a": " "}"#, r#"{"a": " "}"#, "a \" \""),
+        (r#"{"a": [1]}"#, r#"{"a": {"b": 1}}"#, "a [1] (array)"),
+        (
+            r#"{"a": {"b": 1}}"#,
+            r#"{"a": [1]}"#,
+            "a {\"b\": 1} (object)",
+        ),
+    ] {
+        let output = format!("<call wait>{written}</call>");
+        let mut desk = expecting(&output, Some(&call(expected)));
+        let message = desk.press("6z").pane("6 Message").join("\n");
+        assert!(message.contains(seen), "{seen}\n{message}");
+    }
 }
 
 #[test]
@@ -224,23 +322,26 @@ fn words_are_searched_in_the_text_and_in_the_events() {
     desk.press("/call⏎");
     assert!(desk.screen().contains("`call`: 1 of"), "{}", desk.screen());
     desk.press("/name=go⏎");
-    assert_eq!(last_event(&desk), "▸ open tool_calls <call go>…");
+    assert_eq!(last_event(&desk), "▸ open tool_calls <call go> n…");
     desk.press("/open content⏎");
     assert_eq!(last_event(&desk), "▸ open content");
     desk.press("/nowhere⏎");
-    assert!(
-        desk.screen()
-            .contains("`nowhere` is neither in the text nor in the events")
-    );
+    assert!(desk.screen().contains(
+        "`nowhere` is neither in the text, nor in its events, nor in the name of a sample"
+    ));
 }
 
 #[test]
 fn why_tells_what_is_waited_for_and_what_fired_last() {
     let mut desk = desk("Hi <call wait>{}</call>");
     desk.press("⇤cc(((→→→→→");
-    let why = desk.pane("4 Why").join("\n");
-    assert!(why.contains("held   <c 2 from byte 3 on"), "{why}");
-    assert!(why.contains("has <c"), "{why}");
+    let why = words(&desk.pane("4 Why"));
+    assert!(why.contains("held <c 2 from byte 3 on"), "{why}");
+    assert!(
+        why.contains("has <c lacks the rest of the pattern"),
+        "{why}"
+    );
+    assert!(why.contains("if it is no delimiter, it goes to"), "{why}");
     desk.press("]");
     let why = desk.pane("4 Why").join("\n");
     assert!(why.contains("tool_calls opened <call wait>"), "{why}");
@@ -277,18 +378,33 @@ fn what_can_not_be_parsed_is_reported_and_the_stream_goes_on() {
     let events = desk.pane("5 Events").join("\n");
     assert!(events.contains("! malformed tool_calls"), "{events}");
     assert!(events.contains("◂ close content"), "{events}");
-    let message = desk.pane("6 Message").join("\n");
-    assert!(
-        message.contains("field `tool_calls`, bytes 11 to 16"),
-        "{message}"
-    );
+    let message = desk.pane("6 Message").join(" ");
+    let error = "field `tool_calls`, bytes 11 to 16 of the message";
+    assert!(message.contains(error), "{message}");
     assert!(message.contains("content Hello"), "{message}");
-    desk.press("a");
-    assert!(
-        desk.screen().contains("there is no message to expect"),
+    // It is said once, and the event says the rest of it on its row.
+    let screen = desk.screen().replace('\n', " ");
+    assert_eq!(
+        screen.matches("bytes 11 to").count(),
+        1,
         "{}",
         desk.screen()
     );
+    desk.press("a");
+    assert!(
+        desk.screen().contains("What comes out is an error"),
+        "{}",
+        desk.screen()
+    );
+    desk.press("⏎");
+    assert!(
+        desk.screen().contains("this error is expected from now on"),
+        "{}",
+        desk.screen()
+    );
+    assert!(desk.screen().contains("1 pass"), "{}", desk.screen());
+    desk.press("u");
+    assert!(desk.screen().contains("1 fail"), "{}", desk.screen());
 }
 
 #[test]
@@ -301,5 +417,148 @@ fn keys_that_come_while_a_long_text_is_read_lead_where_they_would_later() {
         keys.chars().for_each(|key| hasty.press_only(key));
         hasty.settle();
         assert_eq!(hasty.title(), patient.title(), "{keys}");
+    }
+}
+
+#[test]
+fn of_a_literal_it_is_said_what_lacks() {
+    let mut desk = desk("Hi<en");
+    desk.press("cc");
+    let why = desk.pane("4 Why").join("\n");
+    assert!(!why.contains("lacks"), "the text has ended\n{why}");
+    desk.press("←");
+    let why = words(&desk.pane("4 Why"));
+    assert!(why.contains("◂ content <end> has <en lacks d>"), "{why}");
+}
+
+#[test]
+fn what_held_back_texts_cost_stands_at_the_end() {
+    let mut desk = desk("Hi <em> you<end>");
+    desk.press("c");
+    let why = words(&desk.pane("4 Why"));
+    assert!(
+        why.contains("waits content held back 4 bytes at most, for 4 chunks"),
+        "{why}"
+    );
+}
+
+#[test]
+fn of_several_spellings_the_one_that_was_found_is_marked() {
+    let template = r#"{"start_anchor": "<bot>", "fields": {
+        "thinking": {"open": ["<think>", "<thought>"], "close": "</t>"}, "content": {}}}"#;
+    let mut desk = reading(template, "<thought>Hm</t>Hi", None);
+    desk.press("⇤]3z");
+    let buffer = desk.buffer();
+    let marked = |word: &str| {
+        let screen = desk.screen();
+        let row = screen
+            .lines()
+            .position(|line| line.contains(word))
+            .expect("it is there");
+        let line = screen.lines().nth(row).expect("the row");
+        let column = line[..line.find(word).expect("it is there")]
+            .chars()
+            .count();
+        let modifier = buffer[(column as u16, row as u16)].modifier;
+        modifier.contains(ratatui::style::Modifier::REVERSED)
+    };
+    assert!(marked("<thought>"));
+    assert!(!marked("<think>"));
+}
+
+#[test]
+fn chunks_of_regions_that_have_closed_share_a_row_that_opens() {
+    let mut desk = desk(OUTPUT);
+    desk.press("5z");
+    let events = desk.pane("5 Events").join("\n");
+    assert!(events.contains("chunk content ×2 Hello there"), "{events}");
+    desk.press("o");
+    let events = desk.pane("5 Events").join("\n");
+    assert!(events.contains("chunk content Hello\n"), "{events}");
+    assert!(events.contains("chunk content  there\n"), "{events}");
+}
+
+#[test]
+fn a_byte_can_be_gone_to() {
+    let mut desk = desk(OUTPUT);
+    desk.press("c:11⏎");
+    assert_eq!(desk.title(), "by character, chunk 12 of 60");
+    let text = desk.pane("2 Text");
+    assert!(
+        text[1].ends_with(" 11"),
+        "the ruler says where rows begin\n{text:?}"
+    );
+    desk.press(":1000⏎");
+    assert!(
+        desk.screen().contains("the text has 60 bytes"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
+fn what_a_pane_shows_can_be_copied() {
+    let mut desk = desk("Hi<end>");
+    desk.press("6y");
+    assert_eq!(desk.copied, "{\n  \"content\": \"Hi\"\n}\n");
+    desk.press("5y");
+    assert_eq!(desk.copied.lines().count(), 3, "{}", desk.copied);
+    assert!(desk.copied.starts_with("{\"type\""), "{}", desk.copied);
+    desk.press("2y");
+    assert_eq!(desk.copied, "Hi<end>");
+}
+
+#[test]
+fn a_search_shows_while_it_is_typed_and_regards_no_case() {
+    let mut desk = desk(OUTPUT);
+    desk.press("⇤/HELLO");
+    assert_eq!(desk.title(), "by token, chunk 1 of 30");
+    desk.press("⎋");
+    assert_eq!(desk.title(), "by token, chunk 0 of 30");
+    let mut desk = Desk::open("tests/check/mixed.fixture.yaml");
+    desk.press("/ONLY JUST⏎");
+    assert!(
+        desk.screen().contains("is in the name of this sample"),
+        "{}",
+        desk.screen()
+    );
+    assert!(
+        desk.screen().contains("  only just begun"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
+fn added_tokens_of_a_configuration_stay_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("chat_template.jinja");
+    let chat = crate::root::root().join("chat_templates/xml-calls.jinja");
+    std::fs::copy(chat, &source).expect("a copy");
+    let chunks = |desk: &mut Desk| {
+        desk.select("an answer");
+        let title = desk.title();
+        let count = title
+            .split(" of ")
+            .nth(1)
+            .and_then(|rest| rest.split(',').next());
+        count
+            .and_then(|count| count.parse::<usize>().ok())
+            .expect("a number")
+    };
+    let before = chunks(&mut Desk::open(&folder.path().display().to_string()));
+    let config = r#"{"added_tokens_decoder": {"7": {"content": "<|im_end|>", "special": true}}}"#;
+    std::fs::write(folder.path().join("tokenizer_config.json"), config).expect("is written");
+    let mut desk = Desk::open(&folder.path().display().to_string());
+    let after = chunks(&mut desk);
+    assert!(after < before, "{after} {before}");
+    desk.press("4");
+    while !desk.title().contains("chunk 1 of") {
+        desk.press("←");
+        let why = desk.pane("4 Why").join("\n");
+        assert!(
+            !why.contains("has <|im") || why.contains("has <|im_end|>"),
+            "{why}"
+        );
     }
 }

@@ -6,7 +6,7 @@ use unjinja::{Event, Object};
 
 use super::agreement::Agreement;
 use super::log::EventKind;
-use super::{Place, Replay};
+use super::{Against, Place, Replay};
 
 /// What the parser waits for at some place.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +30,15 @@ pub(crate) struct AwaitedDelimiter {
     pub(crate) prefix: Option<String>,
 }
 
+impl AwaitedDelimiter {
+    /// What has yet to come of it, where it is a literal of which a beginning has come.
+    pub(crate) fn lacks(&self) -> Option<&str> {
+        let prefix = self.prefix.as_deref().filter(|_| !self.is_pattern)?;
+        let mut spellings = self.spellings.iter();
+        spellings.find_map(|spelling| spelling.strip_prefix(prefix))
+    }
+}
+
 impl Replay {
     /// The field whose region is open, and its text so far.
     pub(crate) fn open_region(&self, place: Place) -> Option<(u16, Range<usize>)> {
@@ -44,7 +53,7 @@ impl Replay {
         Some((last.field, start..end))
     }
 
-    /// The message at a place.
+    /// The message at a place: what the stream has made by then.
     pub(crate) fn message(&self, place: Place) -> Object {
         if let (true, Some(Ok(message))) = (self.is_end(place), &self.outcome) {
             return message.clone();
@@ -70,14 +79,25 @@ impl Replay {
         fields.position(|known| known.name() == field)
     }
 
-    /// How many items of a field's list are as expected, from the first on, when all has been read.
-    pub(crate) fn agreeing(&self, field: &str) -> usize {
+    /// How many items of a field's list are those of another message, from the first on, when all has
+    /// been read.
+    pub(crate) fn agreeing(&self, field: &str, against: Against) -> usize {
+        let agreement = match (against, &self.whole) {
+            (Against::Expected, _) => &self.agreement,
+            (Against::Whole, Some(whole)) => &whole.agreement,
+            (Against::Whole, None) => return 0,
+        };
         let number = self.number(field);
-        number.map_or(0, |number| self.agreement.of_field(number))
+        number.map_or(0, |number| agreement.of_field(number))
     }
 
     /// From here on another message is expected.
     pub(crate) fn expect(&mut self, expected: Object) {
+        self.agreement = self.agreement_with(expected);
+    }
+
+    /// How far the lists are those of another message.
+    pub(super) fn agreement_with(&self, expected: Object) -> Agreement {
         let mut agreement = Agreement::new(&self.template, expected);
         for (number, value) in self.log.closes(usize::MAX) {
             let field = self.field(number);
@@ -89,7 +109,7 @@ impl Replay {
             };
             agreement.take(&self.template, &close);
         }
-        self.agreement = agreement;
+        agreement
     }
 
     /// What the parser waits for at a place, if it has come there: not within a chunk, and not

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use crate::tui::keys::is_control;
+use crate::tui::layout::Pane;
 use crate::tui::message::{Effect, Keep, Kept};
 use crate::tui::sample::{Origin, Sample};
 use crate::tui::state::{About, Confirm, Overlay, Question, Screen, Workbench};
 use unjinja::check::{Case, Expected};
+use unjinja::{Value, json};
 
 /// Texts that are typed or pasted may be this long.
 const MAX_TYPED: usize = 64 << 20;
@@ -22,8 +24,8 @@ impl Workbench {
         }
         let has_lines = question.about == About::Text;
         match key.code {
-            _ if is_control(key, 'c') => return,
-            KeyCode::Esc => return,
+            _ if is_control(key, 'c') => return self.leave(&question),
+            KeyCode::Esc => return self.leave(&question),
             _ if has_lines && is_control(key, 'd') => return self.answered(question),
             KeyCode::Enter if has_lines => question.insert("\n"),
             KeyCode::Enter => return self.answered(question),
@@ -40,7 +42,18 @@ impl Workbench {
             KeyCode::End => question.cursor = question.text.len(),
             _ => {}
         }
+        if question.about == About::Search {
+            self.preview_search(&question.text);
+        }
         self.overlay = Some(Overlay::Ask(question));
+    }
+
+    /// Leaves a question without an answer.
+    fn leave(&mut self, question: &Question) {
+        self.copied_from = None;
+        if question.about == About::Search {
+            self.leave_search();
+        }
     }
 
     /// A text that is pasted goes to what is being asked, or else is one to be replayed.
@@ -50,7 +63,7 @@ impl Workbench {
         match &mut self.overlay {
             Some(Overlay::Ask(question)) => question.insert(&text),
             Some(Overlay::Confirm(_)) => {}
-            Some(Overlay::Help(_)) | None => {
+            Some(Overlay::Help(_) | Overlay::News(_)) | None => {
                 let mut question = Question {
                     about: About::Text,
                     text: String::new(),
@@ -70,6 +83,10 @@ impl Workbench {
                 Ok(length) => self.cut_by_bytes(length),
                 Err(_) => self.warn("that is no number of bytes: nothing was changed"),
             },
+            About::Byte => match text.trim().parse() {
+                Ok(byte) => self.go_to_byte(byte),
+                Err(_) => self.warn("that is no byte of the text: nothing was changed"),
+            },
             About::Text => self.add_text(text),
             About::TemplateFile { then_edit } => self.keep(
                 text,
@@ -78,15 +95,58 @@ impl Workbench {
                     then_edit,
                 },
             ),
+            About::Expectation => self.expect(&text),
+            About::CaseName => {
+                self.saving_as = text;
+                self.ask(About::FixtureFile, self.fixture_file());
+            }
             About::FixtureFile => self.save_case(text),
         }
+    }
+
+    /// Asks for a text that begins as the one that is shown, and answers the same prompt.
+    pub(super) fn edit_copy(&mut self) {
+        let case = &self.sample().case;
+        let text = case.output.clone();
+        self.copied_from = Some(case.prefix.clone());
+        self.ask(About::Text, text);
+    }
+
+    /// Copies what the pane shows that has the focus.
+    pub(super) fn copy(&mut self) {
+        let (what, text) = match self.focus {
+            Pane::Message => {
+                let message = Value::from(self.replay.message(self.at));
+                (
+                    "the message",
+                    json::write_styled(&message, &json::Style::pretty(2)) + "\n",
+                )
+            }
+            Pane::Events => {
+                let events = self.replay.events(self.at).iter();
+                let lines =
+                    events.map(|event| json::write(&self.replay.event_value(&[*event])) + "\n");
+                ("the events", lines.collect())
+            }
+            _ => ("the text", self.replay.text().to_owned()),
+        };
+        self.notify(format!(
+            "{what} is copied, as far as the terminal allows that"
+        ));
+        self.effects.push(Effect::Copy(text));
     }
 
     fn add_text(&mut self, text: String) {
         if text.is_empty() {
             return;
         }
-        let tools = self.sample().case.tools.clone();
+        // Those of rendered conversations are the prober's own.
+        let tools = match self.sample().origin {
+            Origin::Rendered => self.tools.clone(),
+            _ if self.sample().is_stand_in() => self.tools.clone(),
+            _ => self.sample().case.tools.clone(),
+        };
+        let prefix = self.copied_from.take().unwrap_or_default();
         let had_none = self.samples.iter().any(Sample::is_stand_in);
         self.samples.retain(|sample| !sample.is_stand_in());
         let typed = self
@@ -94,7 +154,7 @@ impl Workbench {
             .iter()
             .filter(|sample| sample.origin == Origin::Typed);
         let name = format!("typed {}", typed.count() + 1);
-        let case = Case::new(name, "", text, tools, Expected::default());
+        let case = Case::new(name, prefix, text, tools, Expected::default());
         self.samples.push(Sample {
             is_unsaved: true,
             ..Sample::new(Origin::Typed, case)
@@ -112,6 +172,11 @@ impl Workbench {
 
     fn save_case(&mut self, path: String) {
         let mut case = self.sample().case.clone();
+        match self.saving_as.trim() {
+            "" => {}
+            name => case.name = name.to_owned(),
+        }
+        case.expected = Expected::default();
         match self.replay.outcome() {
             None => return self.warn("the text has not been read to its end yet"),
             Some(Ok(message)) => case.expected.message = Some(message.clone()),

@@ -12,6 +12,7 @@ use crate::tui::layout::Pane;
 use crate::tui::replay::{Part, Replay};
 use crate::tui::rows::{Placed, Row, Rows};
 use crate::tui::state::{Goal, Workbench};
+use crate::tui::update::fold;
 
 use super::paper::one_line;
 
@@ -20,6 +21,9 @@ const NAMES: usize = 18;
 
 /// Narrower panes have no room for names.
 const ROOM_FOR_NAMES: u16 = 36;
+
+/// And narrower ones have none for the bytes at which rows begin.
+const ROOM_FOR_RULER: u16 = 56;
 
 /// A stretch of the text that is one thing, and begins a row of its own.
 #[derive(Clone)]
@@ -149,10 +153,19 @@ fn gutter(workbench: &Workbench, area: Rect) -> u16 {
     (longest.clamp("skipped".len(), NAMES) + 3) as u16
 }
 
+/// How many columns the bytes take at which rows begin.
+fn ruler(workbench: &Workbench, area: Rect) -> u16 {
+    match area.width < ROOM_FOR_RULER {
+        true => 0,
+        false => workbench.replay.text().len().to_string().len() as u16 + 1,
+    }
+}
+
 fn page<'w>(workbench: &'w Workbench, area: Rect) -> Page<'w> {
+    let taken = gutter(workbench, area) + ruler(workbench, area);
     Page {
         replay: &workbench.replay,
-        width: area.width - gutter(workbench, area).min(area.width),
+        width: area.width - taken.min(area.width),
     }
 }
 
@@ -215,8 +228,10 @@ pub(super) fn summary(workbench: &Workbench) -> Option<String> {
 
 pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     let gutter = gutter(workbench, area);
+    let ruler = ruler(workbench, area);
     let rows = rows(workbench, area);
     let looked = workbench.replay.looked(workbench.at);
+    let hits = hits(workbench, &rows);
     for (number, (row, y)) in rows.iter().zip(area.y..area.bottom()).enumerate() {
         let begins = row.span.start == row.stretch.span.start || number == 0;
         name(
@@ -231,17 +246,43 @@ pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
         for placed in &row.glyphs {
             let offset = row.stretch.span.start + placed.glyph.span.start;
             let span = offset..offset + placed.glyph.span.len();
-            let style = style(workbench, row, &span, looked);
+            let mut style = style(workbench, row, &span, looked);
+            if !span.contains(&looked) && hits.iter().any(|hit| hit.contains(&span.start)) {
+                style = workbench.styles.hit(style);
+            }
             let x = area.x + gutter + placed.column;
             put(placed, x, y, area.right(), style, buffer);
             end = placed.column + placed.glyph.width;
         }
+        if ruler > 0 {
+            let byte = format!("{:>1$}", row.span.start, ruler as usize);
+            let x = area.right() - ruler;
+            buffer.set_string(x, y, byte, workbench.styles.faint());
+        }
         let is_last = row.span.end == workbench.replay.text().len();
         let x = area.x + gutter + end;
-        if is_last && looked >= row.span.end && x < area.right() {
+        if is_last && looked >= row.span.end && x < area.right() - ruler {
             buffer.set_string(x, y, " ", workbench.styles.cursor());
         }
     }
+}
+
+/// Where what was searched for stands in the rows that are seen.
+fn hits(workbench: &Workbench, rows: &[PageRow<'_>]) -> Vec<Range<usize>> {
+    let (Some(words), Some(first), Some(last)) = (&workbench.search, rows.first(), rows.last())
+    else {
+        return Vec::new();
+    };
+    let (words, text) = (fold(words), workbench.replay.text());
+    let from = text.floor_char_boundary(first.span.start.saturating_sub(words.len()));
+    let to = text.ceil_char_boundary((last.span.end + words.len()).min(text.len()));
+    let seen = fold(&text[from..to]);
+    let found = seen
+        .match_indices(&words)
+        .filter(|(_, hit)| !hit.is_empty());
+    found
+        .map(|(at, hit)| from + at..from + at + hit.len())
+        .collect()
 }
 
 fn put(placed: &Placed<'_>, x: u16, y: u16, right: u16, style: Style, buffer: &mut Buffer) {
@@ -332,10 +373,8 @@ fn held(workbench: &Workbench) -> Range<usize> {
 /// The bytes of each row that is seen.
 #[cfg(test)]
 pub(in crate::tui) fn row_spans(workbench: &Workbench) -> Vec<Range<usize>> {
-    let area = workbench
-        .areas()
-        .pane(Pane::Text)
-        .map(crate::tui::layout::inner);
+    let areas = workbench.areas();
+    let area = areas.pane(Pane::Text).map(|area| areas.inside(area));
     let rows = area.map(|area| rows(workbench, area)).unwrap_or_default();
     rows.into_iter().map(|row| row.span).collect()
 }
