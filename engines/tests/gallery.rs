@@ -12,7 +12,7 @@ use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::check::{Case, Fixture};
 use unjinja::format::Format;
 use unjinja::grammar::{Grammar, Request, ToolChoice};
-use unjinja::{Value, json};
+use unjinja::json;
 use xgrammar::{CompiledGrammar, GrammarCompiler, GrammarMatcher, TokenizerInfo, VocabType};
 
 /// An engine, which loads grammars in a language.
