@@ -798,3 +798,14 @@ fn what_was_handed_out_is_not_taken_back_in_silence() {
     assert!(grammar.parse("Noon!ab").is_ok());
     assert_eq!(streamed(&grammar, "Noon.", 0, 1), Ok(()));
 }
+
+/// Rules may begin with themselves.
+#[test]
+fn what_a_rule_begins_with_is_found_once() {
+    let grammar = Grammar::build(|p| {
+        let again = p.rule_ref("one");
+        p.trigger_rule("one", (again.clone() + "a") | (again + "b") | "<c>")
+    });
+    assert_eq!(grammar.triggers(), ["<c>"]);
+    assert_eq!(verdict(&grammar, "x"), "no");
+}

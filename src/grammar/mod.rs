@@ -164,24 +164,26 @@ impl Grammar {
         all
     }
 
-    /// The literals that a node begins with.
+    /// The literals that a node begins with. Each rule is followed once: it may lead back to itself.
     fn openers(&self, expr: &Expr) -> Vec<String> {
-        match expr {
-            Expr::Literal(text) => vec![text.clone()],
-            Expr::Rule(name) => {
-                let rule = self.rules.get(name);
-                rule.map_or_else(Vec::new, |rule| self.openers(&rule.expr))
+        let mut openers = Vec::new();
+        let mut followed: HashSet<&str> = HashSet::new();
+        let mut nodes = vec![expr];
+        while let Some(node) = nodes.pop() {
+            match node {
+                Expr::Literal(text) => openers.push(text.clone()),
+                Expr::Rule(name) if followed.insert(name) => {
+                    nodes.extend(self.rules.get(name).map(|rule| &rule.expr));
+                }
+                Expr::Sequence(all) => nodes.extend(all.iter().find(|part| **part != Expr::Space)),
+                Expr::Choice(all) => nodes.extend(all),
+                Expr::Repeat(repeat) => nodes.push(&repeat.item),
+                Expr::Schema(node) => nodes.push(&node.expr),
+                Expr::Atomic(inner) | Expr::Tag(_, inner) => nodes.push(inner),
+                _ => {}
             }
-            Expr::Sequence(all) => {
-                let first = all.iter().find(|part| !matches!(part, Expr::Space));
-                first.map_or_else(Vec::new, |first| self.openers(first))
-            }
-            Expr::Choice(all) => all.iter().flat_map(|one| self.openers(one)).collect(),
-            Expr::Repeat(repeat) => self.openers(&repeat.item),
-            Expr::Schema(node) => self.openers(&node.expr),
-            Expr::Atomic(inner) | Expr::Tag(_, inner) => self.openers(inner),
-            _ => Vec::new(),
         }
+        openers
     }
 
     /// The same without the names of what is found, so that neighbouring literals are one.
