@@ -1,6 +1,9 @@
 //! Grammars: what they are built of, what they read and refuse, and that the response template of the same
 //! format reads what they allow.
 
+#[path = "grammar/sample.rs"]
+mod sample;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,8 +11,12 @@ use proptest::prelude::*;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::check::Fixture;
 use unjinja::format::Format;
-use unjinja::grammar::{Builder, Expr, Grammar, GrammarError, Reasoning, Request, Tag, ToolChoice};
-use unjinja::{Object, ParserOptions, Tools, Value, json, parse};
+use unjinja::grammar::{
+    Builder, Delta, Expr, FaultKind, Grammar, GrammarError, Reasoning, Request, Tag, ToolChoice,
+};
+use unjinja::{Object, Tools, Value, json};
+
+use sample::{Chance, calls_of, misread};
 
 fn value(text: &str) -> Value {
     json::read(text).expect("it is JSON")
@@ -380,6 +387,35 @@ fn schemas_that_lead_back_to_themselves_come_to_an_end() {
     }
 }
 
+/// What leads back to itself says nothing new, and depth by itself is no fault.
+#[test]
+fn all_of_is_followed_to_its_end() {
+    let mut schema = r#"{"properties": {"last": {"type": "null"}}}"#.to_owned();
+    for depth in 0..100 {
+        schema =
+            format!(r#"{{"properties": {{"a{depth}": {{"type": "null"}}}}, "allOf": [{schema}]}}"#);
+    }
+    let many = vec![r#"{"type": "object"}"#; 1200].join(",");
+    let many = format!(r#"{{"allOf": [{many}]}}"#);
+    let warnings = |schema: &str| {
+        let schema = value(schema);
+        Grammar::build(|p| p.schema("value", &schema)).warnings
+    };
+    assert_eq!(warnings(&schema), Vec::<String>::new());
+    assert_eq!(
+        warnings(r##"{"allOf": [{"$ref": "#"}, {"type": "null"}]}"##),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        warnings(&many),
+        ["value: `allOf` has too many parts: the first 1000 count"]
+    );
+    let schema = value(&schema);
+    let grammar = Grammar::build(|p| p.schema("value", &schema));
+    assert_eq!(verdict(&grammar, r#"{"last": null, "a99": null}"#), "whole");
+    assert_eq!(verdict(&grammar, r#"{"last": 3}"#), "no");
+}
+
 #[test]
 fn what_is_not_held_is_named() {
     let schema = value(
@@ -451,50 +487,6 @@ fn grammars_of_the_gallery() {
     }
 }
 
-/// The calls of a message, without ids.
-fn calls_of(message: &Object) -> Vec<(Value, Value)> {
-    let calls = message
-        .get("tool_calls")
-        .and_then(Value::as_array)
-        .unwrap_or_default();
-    let part = |call: &Value, key: &str| {
-        let function = call.get("function").unwrap_or(call);
-        function.get(key).cloned().unwrap_or_default()
-    };
-    calls
-        .iter()
-        .map(|call| (part(call, "name"), part(call, "arguments")))
-        .collect()
-}
-
-/// Whether values are the same, where a number is the same with and without a fraction.
-fn same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(_), Value::Number(_)) => {
-            let number = |value| json::write(value).parse::<f64>().expect("a number");
-            number(one) == number(other)
-        }
-        (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
-        }
-        (Value::Object(one), Value::Object(other)) => {
-            one.len() == other.len()
-                && one.iter().all(|(key, value)| {
-                    other
-                        .get_json_string(key)
-                        .is_some_and(|other| same(value, other))
-                })
-        }
-        (one, other) => one == other,
-    }
-}
-
-fn same_calls(one: &[(Value, Value)], other: &[(Value, Value)]) -> bool {
-    let pairs = || one.iter().zip(other);
-    one.len() == other.len()
-        && pairs().all(|(one, other)| one.0 == other.0 && same(&one.1, &other.1))
-}
-
 /// Formats whose response templates can't read all that their models write: Python's escapes and words,
 /// in a dialect that the language does not have.
 const BEYOND_THE_LANGUAGE: [&str; 1] = ["python-dict-calls"];
@@ -537,102 +529,6 @@ fn what_models_of_the_gallery_write_is_allowed_and_read() {
     insta::assert_snapshot!(faults.join("\n"), @"");
 }
 
-/// A row of numbers that looks like chance.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, count: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % count.max(1)
-    }
-}
-
-/// Writes a text that a grammar allows.
-fn write_sample(
-    grammar: &Grammar,
-    expr: &Expr,
-    chance: &mut Chance,
-    depth: usize,
-    out: &mut String,
-) {
-    match expr {
-        Expr::Literal(text) => out.push_str(text),
-        Expr::Chars(chars) => {
-            let liked: Vec<char> = "tide7A"
-                .chars()
-                .filter(|c| chars.class.contains(*c))
-                .collect();
-            let first = chars.class.iter().next().map_or('?', |(first, _)| first);
-            let most = chars
-                .at_most
-                .unwrap_or(chars.at_least + 3)
-                .min(chars.at_least + 3);
-            let count = chars.at_least + chance.below((most - chars.at_least + 1) as usize) as u32;
-            for _ in 0..count {
-                out.push(*liked.get(chance.below(liked.len())).unwrap_or(&first));
-            }
-        }
-        Expr::Until(_) | Expr::Rest => {
-            out.push_str(["High water", "noon", "a b", "é (7)"][chance.below(4)]);
-        }
-        Expr::Sequence(all) => {
-            all.iter()
-                .for_each(|part| write_sample(grammar, part, chance, depth, out));
-        }
-        Expr::Choice(all) => {
-            // Deep down, what comes last nests least.
-            let which = match depth > 12 {
-                true => all.len() - 1,
-                false => chance.below(all.len()),
-            };
-            write_sample(grammar, &all[which], chance, depth + 1, out);
-        }
-        Expr::Repeat(repeat) => {
-            let more = repeat
-                .at_most
-                .map_or(2, |most| most - repeat.at_least)
-                .min(2);
-            let more = if depth > 12 {
-                0
-            } else {
-                chance.below(more as usize + 1)
-            };
-            for _ in 0..repeat.at_least as usize + more {
-                write_sample(grammar, &repeat.item, chance, depth + 1, out);
-            }
-        }
-        Expr::Members(all) => {
-            let mut left: Vec<_> = all.members.iter().collect();
-            left.retain(|member| member.is_required || chance.below(2) == 0);
-            let mut is_first = true;
-            while !left.is_empty() {
-                if !std::mem::take(&mut is_first) {
-                    write_sample(grammar, &all.separator, chance, depth, out);
-                }
-                let member = left.remove(chance.below(left.len()));
-                write_sample(grammar, &member.expr, chance, depth + 1, out);
-            }
-        }
-        Expr::Rule(name) => {
-            write_sample(
-                grammar,
-                &grammar.rules[name.as_str()].expr,
-                chance,
-                depth + 1,
-                out,
-            );
-        }
-        Expr::Schema(node) => write_sample(grammar, &node.expr, chance, depth, out),
-        Expr::Atomic(inner) | Expr::Tag(_, inner) => {
-            write_sample(grammar, inner, chance, depth, out)
-        }
-        _ => {}
-    }
-}
-
 /// The fault most often found in such grammars: that they let models write what their own parser refuses.
 #[test]
 fn the_response_template_reads_what_the_grammar_allows() {
@@ -657,26 +553,15 @@ fn the_response_template_reads_what_the_grammar_allows() {
         };
         let mut chance = Chance(7);
         for _ in 0..40 {
-            let mut text = String::new();
-            write_sample(&grammar, &grammar.root, &mut chance, 0, &mut text);
             all += 1;
-            let tree = match grammar.parse(&text) {
-                Ok(tree) => tree,
-                Err(fault) => {
-                    faults.push(format!("{name}: {text:?}: {fault}"));
-                    continue;
-                }
-            };
-            let options = ParserOptions::default().tools(fixture.tools().clone());
-            let expected = calls_of(&tree.message());
-            match parse(fixture.template(), &case.prefix, &text, options) {
-                Ok(message) if same_calls(&calls_of(&message), &expected) => {}
-                Ok(message) => faults.push(format!(
-                    "{name}: {text:?}: {:?}, not {expected:?}",
-                    calls_of(&message)
-                )),
-                Err(error) => faults.push(format!("{name}: {text:?}: {error}")),
-            }
+            let fault = misread(
+                &grammar,
+                fixture.template(),
+                &case.prefix,
+                fixture.tools(),
+                &mut chance,
+            );
+            faults.extend(fault.map(|fault| format!("{name}: {fault}")));
         }
     }
     assert!(all > 800, "there are {all} samples only");
@@ -714,7 +599,7 @@ fn a_request_says_what_may_be_called() {
         ),
         (
             Request::new().tool_choice(ToolChoice::None),
-            "At noon.=whole",
+            "At noon.=whole TIDE=no",
         ),
         (
             Request::new().tool_choice(ToolChoice::Named("knock".to_owned())),
@@ -772,4 +657,155 @@ proptest! {
             Err(fault) => prop_assert!(text.is_char_boundary(fault.at)),
         }
     }
+}
+
+/// What comes of differences that are put together, as a message has it.
+fn put_together(deltas: &[Delta]) -> Object {
+    let mut message = Object::from_iter([("role", Value::from("assistant"))]);
+    let (mut reasoning, mut content) = (String::new(), String::new());
+    let mut calls: Vec<(Option<String>, String, String)> = Vec::new();
+    for delta in deltas {
+        match delta {
+            Delta::Reasoning(text) => reasoning += text,
+            Delta::Content(text) => content += text,
+            Delta::Call { index, name } => {
+                assert_eq!(*index, calls.len(), "calls come in order");
+                calls.push((None, name.clone(), String::new()));
+            }
+            Delta::CallId { index, id } => calls[*index].0 = Some(id.clone()),
+            Delta::Arguments { index, json } => calls[*index].2 += json,
+            other => panic!("{other:?} is not known here"),
+        }
+    }
+    for (key, text) in [("thinking", reasoning), ("content", content)] {
+        if !text.is_empty() {
+            message.insert(key, text);
+        }
+    }
+    let calls = calls.into_iter().map(|(id, name, arguments)| {
+        let mut call = Object::new();
+        if let Some(id) = id {
+            call.insert("id", id);
+        }
+        call.insert("type", "function");
+        let arguments = json::read(&arguments).unwrap_or_else(|_| arguments.into());
+        let function = [("name", name.into()), ("arguments", arguments)];
+        call.insert("function", Object::from_iter(function));
+        Value::from(call)
+    });
+    let calls: Vec<Value> = calls.collect();
+    if !calls.is_empty() {
+        message.insert("tool_calls", calls);
+    }
+    message
+}
+
+/// Reads a text that comes in pieces of so many characters; the first may have another length.
+fn streamed(grammar: &Grammar, text: &str, first: usize, size: usize) -> Result<(), String> {
+    let mut stream = grammar.stream();
+    let mut deltas = Vec::new();
+    let characters: Vec<char> = text.chars().collect();
+    let (first, rest) = characters.split_at(first.min(characters.len()));
+    for piece in [first].into_iter().chain(rest.chunks(size)) {
+        let piece: String = piece.iter().collect();
+        deltas.extend(stream.feed(&piece).map_err(|fault| fault.to_string())?);
+    }
+    let (last, message) = stream.finish().map_err(|fault| fault.to_string())?;
+    deltas.extend(last);
+    let whole = grammar.parse(text).map_err(|fault| fault.to_string())?;
+    assert_eq!(message, whole.message(), "{text:?} in pieces of {size}");
+    let together = put_together(&deltas);
+    match together == message {
+        true => Ok(()),
+        false => Err(format!(
+            "{} came in differences, not {}",
+            json::write(&together.into()),
+            json::write(&message.into())
+        )),
+    }
+}
+
+#[test]
+fn differences_put_together_are_the_message() {
+    let (mut faults, mut all) = (Vec::new(), 0);
+    for (name, file) in gallery() {
+        let format = format_of(&file);
+        let fixture = fixture_of(&name);
+        for case in fixture.cases() {
+            let request = Request::new().prompt(case.prefix.as_str());
+            let Ok(grammar) = Grammar::of(&format, fixture.tools(), &request) else {
+                continue;
+            };
+            // What the grammar does not allow is another test's matter.
+            if grammar.parse(&case.output).is_err() {
+                continue;
+            }
+            all += 1;
+            for (first, size) in [(0, 1), (1, 2), (2, 3), (3, 7), (5, 31), (0, 10_000)] {
+                if let Err(fault) = streamed(&grammar, &case.output, first, size) {
+                    faults.push(format!("{name}, {}, {size}: {fault}", case.name));
+                }
+            }
+        }
+    }
+    assert!(all > 300, "there are {all} outputs only");
+    insta::assert_snapshot!(faults.join("\n"), @"");
+}
+
+/// What is sent while a text comes in.
+#[test]
+fn differences_come_as_soon_as_they_are_sure() {
+    let format = format_of(&project().join("chat_templates/xml-calls.jinja"));
+    let grammar = Grammar::of(&format, &tide_tools(), &Request::new()).expect("there is one");
+    let mut stream = grammar.stream();
+    let mut shown = Vec::new();
+    for piece in [
+        "Look. ",
+        "\n<tool",
+        "_call>\n<function=read_",
+        "tide>\n<parameter=harbour>\nOslo \"N",
+        "ord\"\n",
+        "</param",
+        "eter>\n<parameter=days>\n1",
+        "2\n</parameter>\n</function>\n</tool_call>",
+    ] {
+        let deltas = stream.feed(piece).expect("it is allowed");
+        shown.push(format!("{piece:?}: {deltas:?}"));
+    }
+    let (last, message) = stream.finish().expect("it is whole");
+    shown.push(format!("at the end: {last:?}"));
+    shown.push(json::write(&message.into()));
+    insta::assert_snapshot!(shown.join("\n"));
+}
+
+/// Where one of two texts may begin, neither is handed out before something tells which it is. That may prove
+/// false later.
+#[test]
+fn what_was_handed_out_is_not_taken_back_in_silence() {
+    let grammar = Grammar::build(|p| {
+        let thought = p.reasoning(p.until("!")) + "!";
+        (thought + p.any() + "?") | p.content(p.rest())
+    });
+    let mut stream = grammar.stream();
+    let mut feed = |piece: &str| stream.feed(piece);
+    assert_eq!(feed("Noon").expect("it may be either"), []);
+    assert_eq!(
+        feed("!a").expect("it may be a thought"),
+        [Delta::Reasoning("Noon".to_owned())]
+    );
+    let fault = feed("b").expect_err("it was no thought");
+    assert_eq!(fault.kind, FaultKind::TakenBack);
+    assert!(grammar.parse("Noon!ab").is_ok());
+    assert_eq!(streamed(&grammar, "Noon.", 0, 1), Ok(()));
+}
+
+/// Rules may begin with themselves.
+#[test]
+fn what_a_rule_begins_with_is_found_once() {
+    let grammar = Grammar::build(|p| {
+        let again = p.rule_ref("one");
+        p.trigger_rule("one", (again.clone() + "a") | (again + "b") | "<c>")
+    });
+    assert_eq!(grammar.triggers(), ["<c>"]);
+    assert_eq!(verdict(&grammar, "x"), "no");
 }

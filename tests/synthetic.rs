@@ -25,6 +25,12 @@ mod jinja;
 mod maker;
 #[path = "synthetic/random.rs"]
 mod random;
+#[cfg(feature = "grammar")]
+#[path = "grammar/sample.rs"]
+mod sample;
+#[cfg(feature = "grammar")]
+#[path = "synthetic/sampled.rs"]
+mod sampled;
 #[path = "synthetic/simplify.rs"]
 mod simplify;
 #[path = "synthetic/trial.rs"]
@@ -61,6 +67,39 @@ fn try_all(seed: u64, count: u64) -> Vec<Outcome> {
     });
     outcomes.sort_by_key(|outcome| outcome.number);
     outcomes
+}
+
+/// What grammars of formats that are made up allow, the derived templates read into the same calls.
+#[cfg(feature = "grammar")]
+#[test]
+fn what_grammars_of_synthetic_formats_allow_is_read() {
+    let seed = asked("SYNTHETIC_SEED").unwrap_or(1);
+    let count = asked("SYNTHETIC_FORMATS").unwrap_or(100).min(100);
+    let (mut faults, mut samples) = (Vec::new(), 0);
+    for number in 0..count {
+        let (tried, wrong) = sampled::try_number(seed, number);
+        samples += tried;
+        faults.extend(
+            wrong
+                .into_iter()
+                .map(|fault| format!("format {number}: {fault}")),
+        );
+    }
+    let shown = faults.join("\n");
+    println!(
+        "{} of {samples} samples are read otherwise:\n{shown}",
+        faults.len()
+    );
+    assert!(
+        samples as u64 > count * 5,
+        "there are {samples} samples of {count} formats"
+    );
+    // One in twenty may be read otherwise. Those that are, are shown.
+    assert!(
+        faults.len() * 20 <= samples,
+        "{} of {samples}:\n{shown}",
+        faults.len()
+    );
 }
 
 fn described(outcome: &Outcome) -> String {

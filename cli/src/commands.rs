@@ -20,6 +20,7 @@ mod parse;
 mod read;
 mod render;
 mod report;
+mod request;
 mod schema;
 mod source;
 mod testimony;

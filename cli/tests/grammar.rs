@@ -24,6 +24,12 @@ fn folder() -> TempDir {
     folder
 }
 
+/// The same of `unjinja parse --strict`, with the tools and an output in the standard input.
+fn strict(arguments: &str, output: &str) -> String {
+    let arguments = format!("parse --strict -t chat.jinja {arguments}");
+    program::unjinja(folder().path(), &arguments, output)
+}
+
 /// What comes of the command: its output, what it reports, and its exit code.
 fn run(arguments: &str, stdin: &str) -> String {
     let arguments = format!("grammar chat.jinja {arguments}");
@@ -65,4 +71,60 @@ fn many_requests_are_answered_each_with_its_id() {
         r#"{"id": 3, "tool_choice": "nap"}"#,
     );
     assert_snapshot!("many", run("--jsonl -", &lines));
+}
+
+const CALL: &str = "Soon.\n<call>{\"name\": \"wait\", \"arguments\": {\"seconds\": 5}}</call>";
+
+#[test]
+fn an_output_that_is_allowed_becomes_a_message() {
+    assert_snapshot!("strict", strict("--tools tools.json", CALL));
+    let events = strict("--tools tools.json --events --chunk 9", CALL);
+    assert_snapshot!("strict_events", events);
+}
+
+/// Each fault is named with its place, what could have stood there, and what does.
+#[test]
+fn an_output_that_is_not_allowed_is_a_fault() {
+    let table = [
+        ("an unknown tool", CALL.replace("wait", "rest")),
+        ("a missing argument", CALL.replace("\"seconds\": 5", "")),
+        ("a mistyped argument", CALL.replace('5', "\"5\"")),
+        ("an unknown argument", CALL.replace("seconds", "minutes")),
+        ("a call that is cut", CALL[..40].to_owned()),
+        ("a call that is not closed", CALL.replace("</call>", "")),
+        ("what follows the turn", format!("{CALL}<end> And more.")),
+    ];
+    let mut all = String::new();
+    for (name, output) in table {
+        let answer = strict("--tools tools.json", &output);
+        all += &format!("{name}\n{answer}\n\n");
+    }
+    let answer = strict("--tools tools.json --tool-choice required", "Soon.");
+    all += &format!("no call, where one is required\n{answer}\n\n");
+    let answer = strict("--tools tools.json --no-parallel", &CALL.repeat(2));
+    all += &format!("two calls, where one is allowed\n{answer}\n");
+    assert_snapshot!("strict_faults", all);
+}
+
+#[test]
+fn many_outputs_are_read_strictly_each_with_its_tools() {
+    let tools = TOOLS.replace('\n', " ");
+    let text = CALL.replace('\n', "\\n").replace('"', "\\\"");
+    let lines = format!(
+        "{{\"id\": 1, \"tools\": {tools}, \"text\": \"{text}\"}}\n\
+         {{\"id\": 2, \"text\": \"{text}\"}}\n\
+         {{\"id\": 3, \"tools\": {tools}, \"chunks\": [\"So\", \"on.\"]}}\n\
+         {{\"id\": 4, \"tool_choice\": \"nap\", \"text\": \"\"}}\n"
+    );
+    assert_snapshot!("strict_many", strict("--jsonl -", &lines));
+}
+
+#[test]
+fn options_of_strict_reading_are_refused_without_it() {
+    let run = |arguments: &str| program::unjinja(folder().path(), arguments, "");
+    assert_snapshot!(
+        "strict_options",
+        run("parse -t chat.jinja --tool-choice required")
+    );
+    assert_snapshot!("strict_source", run("parse --strict -t none.jinja"));
 }

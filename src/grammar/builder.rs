@@ -226,7 +226,7 @@ impl Builder {
         }))
     }
 
-    /// The same, as one piece: as long as it is not whole, it is not there.
+    /// The same, as one piece: as long as it is not whole, no tag in it is there.
     pub fn atomic(&self, expr: impl Into<Expr>) -> Expr {
         Expr::Atomic(Box::new(expr.into()))
     }

@@ -187,7 +187,7 @@ pub(super) fn space(text: &str, before: Option<&Node>, behind: Option<&Node>) ->
     }
 }
 
-fn begins_with_marker(text: &str) -> bool {
+pub(super) fn begins_with_marker(text: &str) -> bool {
     markers::first_piece(text).is_some_and(markers::is_marker)
 }
 
@@ -390,7 +390,9 @@ impl Call<'_> {
             separator: match separator.trim().is_empty() && !separator.is_empty() {
                 // White space ends values that are written as they are.
                 true if first_text_behind_value(&repetition.item).is_empty() => separator.into(),
-                _ => texts(&repetition.separator),
+                true => texts(&repetition.separator),
+                // What reads the arguments may go by the white space of a separator.
+                false => separator.into(),
             },
         }))
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::{Add, BitOr, BitOrAssign, Shl};
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
@@ -45,7 +46,7 @@ pub enum Expr {
     Rule(String),
     /// A value that a JSON Schema describes.
     Schema(Box<SchemaNode>),
-    /// The same, as one piece: as long as it is not whole, it is not there.
+    /// The same, as one piece: as long as it is not whole, no tag in it is there.
     Atomic(Box<Expr>),
     /// The same, with a name for what it finds.
     Tag(Tag, Box<Expr>),
@@ -324,6 +325,30 @@ impl Expr {
             Expr::Sequence(all) => all.first()?.first_literal(),
             _ => None,
         }
+    }
+
+    /// A number that is the same for nodes that are the same, and hardly ever for others.
+    pub(super) fn look(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let mut nodes = vec![self];
+        while let Some(node) = nodes.pop() {
+            std::mem::discriminant(node).hash(&mut hasher);
+            match node {
+                Expr::Literal(text) | Expr::Rule(text) => text.hash(&mut hasher),
+                Expr::Until(all) => all.hash(&mut hasher),
+                Expr::Chars(chars) => {
+                    let first = chars.class.iter().next();
+                    (first, chars.at_least, chars.at_most).hash(&mut hasher);
+                }
+                Expr::Repeat(repeat) => (repeat.at_least, repeat.at_most).hash(&mut hasher),
+                Expr::Tag(tag, _) => tag.hash(&mut hasher),
+                _ => {}
+            }
+            let children = node.children();
+            children.len().hash(&mut hasher);
+            nodes.extend(children);
+        }
+        hasher.finish()
     }
 
     /// The nodes right below it.

@@ -219,14 +219,19 @@ impl<'g> Lark<'g> {
                     texts.push(self.text(&[], &rest(), name));
                     return texts.join(" ");
                 }
-                // What follows belongs to the lexeme of a text that comes last in one of several.
-                Expr::Choice(all) if all.iter().any(ends_with_text) && at + 1 < parts.len() => {
+                part if at + 1 < parts.len() && ends_in_text_at_times(part) => {
+                    // What follows belongs to the lexeme of a text that comes last.
                     let rest = rest();
-                    let all = all.iter().map(|one| {
-                        let both = Expr::sequence([one.clone(), rest.clone()]);
+                    let ways = match part {
+                        Expr::Choice(all) => all.clone(),
+                        Expr::Repeat(optional) => vec![optional.item.clone(), Expr::Empty],
+                        other => vec![other.clone()],
+                    };
+                    let ways = ways.into_iter().map(|one| {
+                        let both = Expr::sequence([one, rest.clone()]);
                         self.expr(&both, name)
                     });
-                    texts.push(format!("({})", all.collect::<Vec<_>>().join(" | ")));
+                    texts.push(format!("({})", ways.collect::<Vec<_>>().join(" | ")));
                     return texts.join(" ");
                 }
                 _ => texts.push(self.expr(part, name)),
@@ -400,6 +405,17 @@ fn first(expr: &Expr) -> &Expr {
     match plain(expr) {
         Expr::Sequence(all) => all.first().map_or(expr, first),
         other => other,
+    }
+}
+
+/// Whether a node has several ways, and a text without an end of its own comes last in one of them.
+fn ends_in_text_at_times(expr: &Expr) -> bool {
+    match expr {
+        Expr::Choice(all) => all.iter().any(ends_with_text),
+        Expr::Repeat(repeat) => {
+            (repeat.at_least, repeat.at_most) == (0, Some(1)) && ends_with_text(&repeat.item)
+        }
+        _ => false,
     }
 }
 

@@ -35,6 +35,7 @@ mod expr;
 mod gbnf;
 mod integer_range;
 mod lark;
+mod machine;
 mod members;
 mod new_rules;
 mod notation;
@@ -44,9 +45,12 @@ mod regex;
 mod remainder;
 mod request;
 mod schema;
+mod stream;
 mod structural_tag;
 mod turn;
 mod value;
+
+use std::collections::HashSet;
 
 use indexmap::IndexMap;
 
@@ -54,9 +58,10 @@ use crate::analysis::markers;
 
 pub use builder::Builder;
 pub use expr::{CharClass, Chars, Expr, Member, Members, NotAClass, Repeat, SchemaNode, Tag};
-pub use parse::{Fault, Found, Tree};
+pub use parse::{Fault, FaultKind, Found, Tree};
 pub use regex::NotRegular;
 pub use request::{GrammarError, Reasoning, Request, ToolChoice};
+pub use stream::{Delta, Stream};
 pub use structural_tag::StructuralTag;
 
 /// What a model may write.
@@ -159,24 +164,26 @@ impl Grammar {
         all
     }
 
-    /// The literals that a node begins with.
+    /// The literals that a node begins with. Each rule is followed once: it may lead back to itself.
     fn openers(&self, expr: &Expr) -> Vec<String> {
-        match expr {
-            Expr::Literal(text) => vec![text.clone()],
-            Expr::Rule(name) => {
-                let rule = self.rules.get(name);
-                rule.map_or_else(Vec::new, |rule| self.openers(&rule.expr))
+        let mut openers = Vec::new();
+        let mut followed: HashSet<&str> = HashSet::new();
+        let mut nodes = vec![expr];
+        while let Some(node) = nodes.pop() {
+            match node {
+                Expr::Literal(text) => openers.push(text.clone()),
+                Expr::Rule(name) if followed.insert(name) => {
+                    nodes.extend(self.rules.get(name).map(|rule| &rule.expr));
+                }
+                Expr::Sequence(all) => nodes.extend(all.iter().find(|part| **part != Expr::Space)),
+                Expr::Choice(all) => nodes.extend(all),
+                Expr::Repeat(repeat) => nodes.push(&repeat.item),
+                Expr::Schema(node) => nodes.push(&node.expr),
+                Expr::Atomic(inner) | Expr::Tag(_, inner) => nodes.push(inner),
+                _ => {}
             }
-            Expr::Sequence(all) => {
-                let first = all.iter().find(|part| !matches!(part, Expr::Space));
-                first.map_or_else(Vec::new, |first| self.openers(first))
-            }
-            Expr::Choice(all) => all.iter().flat_map(|one| self.openers(one)).collect(),
-            Expr::Repeat(repeat) => self.openers(&repeat.item),
-            Expr::Schema(node) => self.openers(&node.expr),
-            Expr::Atomic(inner) | Expr::Tag(_, inner) => self.openers(inner),
-            _ => Vec::new(),
         }
+        openers
     }
 
     /// The same without the names of what is found, so that neighbouring literals are one.
@@ -197,19 +204,37 @@ impl Grammar {
 
     /// The same without rules that nothing leads to.
     fn reachable(mut self) -> Grammar {
-        let mut found: Vec<String> = Vec::new();
-        let mut nodes = vec![&self.root];
+        let found: HashSet<String> = self.reached_by(&self.root);
+        self.rules.retain(|name, _| found.contains(name));
+        self
+    }
+
+    /// A node of it by itself, with the rules that it leads to.
+    fn part(&self, root: &Expr) -> Grammar {
+        let found = self.reached_by(root);
+        let rules = self.rules.iter().filter(|(name, _)| found.contains(*name));
+        Grammar {
+            root: root.clone(),
+            rules: rules
+                .map(|(name, rule)| (name.clone(), rule.clone()))
+                .collect(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The names of the rules that a node leads to.
+    fn reached_by(&self, root: &Expr) -> HashSet<String> {
+        let mut found = HashSet::new();
+        let mut nodes = vec![root];
         while let Some(node) = nodes.pop() {
             if let Expr::Rule(name) = node
-                && !found.contains(name)
+                && found.insert(name.clone())
             {
-                found.push(name.clone());
                 nodes.extend(self.rules.get(name).map(|rule| &rule.expr));
             }
             nodes.extend(node.children());
         }
-        self.rules.retain(|name, _| found.contains(name));
-        self
+        found
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rules of a grammar that is being written out: their names, and those that are made on the way.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::expr::Expr;
 use super::members::AddRule;
@@ -10,10 +10,12 @@ pub(super) struct NewRules {
     /// The name in the text of each rule that has one.
     names: BTreeMap<String, String>,
     taken: BTreeSet<String>,
+    /// How many rules asked for a name.
+    asked: HashMap<String, usize>,
     /// What stands between the words of a name.
     separator: char,
-    /// Rules that were made on the way, to be found again.
-    made: Vec<(Expr, String)>,
+    /// Rules that were made on the way, to be found again by what they look like.
+    made: HashMap<u64, Vec<(Expr, String)>>,
     /// Rules that are not written yet.
     waiting: Vec<(String, Expr)>,
     pub(super) warnings: Vec<String>,
@@ -24,8 +26,9 @@ impl NewRules {
         NewRules {
             names: BTreeMap::new(),
             taken: reserved.iter().map(|name| (*name).to_owned()).collect(),
+            asked: HashMap::new(),
             separator,
-            made: Vec::new(),
+            made: HashMap::new(),
             waiting: Vec::new(),
             warnings: warnings.to_vec(),
         }
@@ -41,13 +44,17 @@ impl NewRules {
         if !clean.starts_with(|c: char| c.is_ascii_alphabetic()) {
             clean.insert(0, 'r');
         }
-        let mut free = clean.clone();
-        let mut number = 1;
-        while !self.taken.insert(free.clone()) {
-            number += 1;
-            free = format!("{clean}{}{number}", self.separator);
+        let number = self.asked.entry(clean.clone()).or_default();
+        loop {
+            *number += 1;
+            let free = match *number {
+                1 => clean.clone(),
+                number => format!("{clean}{}{number}", self.separator),
+            };
+            if self.taken.insert(free.clone()) {
+                return free;
+            }
         }
-        free
     }
 
     /// The name of a rule in the text, if it has one.
@@ -78,12 +85,15 @@ impl AddRule for NewRules {
         if matches!(expr, Expr::Rule(_) | Expr::Empty) {
             return expr;
         }
-        if let Some((_, name)) = self.made.iter().find(|(made, _)| *made == expr) {
+        let look = expr.look();
+        let alike = self.made.get(&look).map_or(&[][..], Vec::as_slice);
+        if let Some((_, name)) = alike.iter().find(|(made, _)| *made == expr) {
             return Expr::Rule(name.clone());
         }
         let name = self.free_name(name);
         self.names.insert(name.clone(), name.clone());
-        self.made.push((expr.clone(), name.clone()));
+        let made = (expr.clone(), name.clone());
+        self.made.entry(look).or_default().push(made);
         self.wait(name.clone(), expr);
         Expr::Rule(name)
     }

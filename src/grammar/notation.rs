@@ -75,8 +75,8 @@ impl Notation {
             Some((open, close)) => Quotes {
                 open: open.clone(),
                 close: close.clone(),
-                // A quote has to be escaped; what is longer is there so that nothing has.
-                escapes: close.chars().count() == 1,
+                // A quote has to be escaped; others are there so that nothing has.
+                escapes: close.chars().count() == 1 && open == close,
             },
             None => Quotes::escaping("\""),
         };

@@ -1,24 +1,13 @@
-//! Reading texts by a grammar: strictly, whole or while they are written.
-//!
-//! The grammar is one for parsing expressions: of several, the first that fits is taken, and nothing is taken
-//! back. What a rule makes of a place is kept, so that it is found out once.
+//! What texts are by a grammar, whole or while they are written: a tree, and the message that a turn is.
 
-use std::collections::{BTreeSet, HashMap};
 use std::fmt;
-use std::rc::Rc;
 
-use super::expr::{Chars, Expr, Members, Repeat, Tag};
+use super::expr::Tag;
+use super::machine::{Machine, Mark, State};
 use super::notation::Notation;
 use super::{Grammar, value};
-use crate::format::shown;
+use crate::position::Position;
 use crate::value::{Object, Value};
-
-/// Rules within rules are followed so deep.
-const MAX_DEPTH: usize = 200;
-
-/// So many steps may be taken, and so many more for each byte of the text.
-const STEPS: usize = 100_000;
-const STEPS_PER_BYTE: usize = 2_000;
 
 /// What a text is by a grammar.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +34,7 @@ pub struct Found<'g, 't> {
     /// What was found within.
     pub children: Vec<Found<'g, 't>>,
     /// How its value is written.
-    notation: Option<&'g Notation>,
+    pub(super) notation: Option<&'g Notation>,
 }
 
 /// Where a text is not what a grammar says.
@@ -54,23 +43,66 @@ pub struct Found<'g, 't> {
 pub struct Fault {
     /// The byte up to which it was.
     pub at: usize,
+    /// Why reading ended there.
+    pub kind: FaultKind,
     /// What could have stood there, in words.
     pub expected: Vec<String>,
-    /// Whether reading was given up because it took too long.
-    pub is_too_costly: bool,
+}
+
+/// Why reading ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// No text of the grammar goes on so.
+    Unexpected,
+    /// It took too long.
+    TooCostly,
+    /// The text turned out to be another than the differences that were handed out before.
+    TakenBack,
+}
+
+/// So many things that could have stood at a place are written out.
+const MAX_NAMED: usize = 12;
+
+impl Fault {
+    /// Where in the text it is.
+    ///
+    /// ```
+    /// use unjinja::grammar::Grammar;
+    ///
+    /// let grammar = Grammar::build(|p| p.literal("<call>\n") + p.json() + "</call>");
+    /// let text = "<call>\n[1, x]</call>";
+    /// let fault = grammar.parse(text).expect_err("this is no JSON");
+    /// assert_eq!(fault.position(text).line_column(), (2, 5));
+    /// ```
+    pub fn position(&self, text: &str) -> Position {
+        Position::at(text, self.at)
+    }
+
+    /// What is wrong, without the place.
+    pub fn reason(&self) -> String {
+        match self.kind {
+            FaultKind::TooCostly => "reading on would take too long".to_owned(),
+            FaultKind::TakenBack => "what was read before is read otherwise now".to_owned(),
+            FaultKind::Unexpected if self.expected.is_empty() => {
+                "nothing can stand here".to_owned()
+            }
+            FaultKind::Unexpected => {
+                let named = &self.expected[..self.expected.len().min(MAX_NAMED)];
+                let more = self.expected.len() - named.len();
+                let mut words = format!("expected {}", named.join(" or "));
+                if more > 0 {
+                    words += &format!(", or one of {more} others");
+                }
+                words
+            }
+        }
+    }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.is_too_costly {
-            true => write!(f, "byte {}: reading on would take too long", self.at),
-            false => write!(
-                f,
-                "byte {}: expected {}",
-                self.at,
-                self.expected.join(" or ")
-            ),
-        }
+        write!(f, "byte {}: {}", self.at, self.reason())
     }
 }
 
@@ -95,7 +127,9 @@ impl Grammar {
     ///
     /// If the text is not what the grammar says.
     pub fn parse<'g, 't>(&'g self, text: &'t str) -> Result<Tree<'g, 't>, Fault> {
-        Matcher::new(self, text, false).run()
+        let mut machine = Machine::new(self);
+        let state = machine.run(text, true)?;
+        Ok(Tree::of(&machine, text, state))
     }
 
     /// Reads the beginning of a text. If it may go on, the tree [needs more](Tree::needs_more).
@@ -115,350 +149,54 @@ impl Grammar {
     ///
     /// If no text that begins so is what the grammar says.
     pub fn parse_partial<'g, 't>(&'g self, text: &'t str) -> Result<Tree<'g, 't>, Fault> {
-        Matcher::new(self, text, true).run()
+        let mut machine = Machine::new(self);
+        let state = machine.run(text, false)?;
+        Ok(Tree::of(&machine, text, state))
     }
 }
 
-/// What came of a node at a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    /// It fits, up to here.
-    Match(usize),
-    /// It fits as far as the text has come; what is sure ends here.
-    More(usize),
-    Fail,
-}
-
-type Kept<'g, 't> = (Outcome, Rc<Vec<Found<'g, 't>>>);
-
-struct Matcher<'g, 't> {
-    grammar: &'g Grammar,
-    text: &'t str,
-    is_partial: bool,
-    /// What each rule made of each place.
-    kept: HashMap<(&'g str, usize), Kept<'g, 't>>,
-    depth: usize,
-    steps: usize,
-    furthest: usize,
-    expected: BTreeSet<String>,
-}
-
-impl<'g, 't> Matcher<'g, 't> {
-    fn new(grammar: &'g Grammar, text: &'t str, is_partial: bool) -> Matcher<'g, 't> {
-        Matcher {
-            grammar,
-            text,
-            is_partial,
-            kept: HashMap::new(),
-            depth: 0,
-            steps: STEPS.saturating_add(text.len().saturating_mul(STEPS_PER_BYTE)),
-            furthest: 0,
-            expected: BTreeSet::new(),
-        }
-    }
-
-    fn run(mut self) -> Result<Tree<'g, 't>, Fault> {
-        let mut found = Vec::new();
-        let outcome = self.node(&self.grammar.root, 0, &mut found);
-        let is_too_costly = self.steps == 0;
-        match outcome {
-            _ if is_too_costly => {}
-            Outcome::Match(end) if end == self.text.len() => {
-                return Ok(Tree {
-                    found,
-                    needs_more: false,
-                });
-            }
-            Outcome::More(_) => {
-                return Ok(Tree {
-                    found,
-                    needs_more: true,
-                });
-            }
-            Outcome::Match(end) => self.expect(end, "the end of the text".to_owned()),
-            Outcome::Fail => {}
-        }
-        Err(Fault {
-            at: self.furthest,
-            expected: self.expected.into_iter().collect(),
-            is_too_costly,
-        })
-    }
-
-    fn rest(&self, at: usize) -> &'t str {
-        &self.text[at..]
-    }
-
-    fn expect(&mut self, at: usize, what: String) {
-        if at > self.furthest {
-            self.furthest = at;
-            self.expected.clear();
-        }
-        if at == self.furthest {
-            self.expected.insert(what);
-        }
-    }
-
-    /// At the end of a text that may go on: what is there may be the beginning.
-    fn end_of_part(&self, at: usize) -> Outcome {
-        match self.is_partial {
-            true => Outcome::More(at),
-            false => Outcome::Fail,
-        }
-    }
-
-    fn node(&mut self, expr: &'g Expr, at: usize, found: &mut Vec<Found<'g, 't>>) -> Outcome {
-        let Some(steps) = self.steps.checked_sub(1) else {
-            return Outcome::Fail;
+impl<'g, 't> Tree<'g, 't> {
+    /// What a machine has found in a text so far.
+    pub(super) fn of(machine: &Machine<'g>, text: &'t str, state: State) -> Tree<'g, 't> {
+        let mut found: Vec<Found<'g, 't>> = Vec::new();
+        let mut open: Vec<Found<'g, 't>> = Vec::new();
+        let (end, is_whole) = match state {
+            State::More(end) => (end, machine.is_through()),
+            State::Whole => (text.len(), true),
         };
-        self.steps = steps;
-        let before = found.len();
-        let outcome = self.inner(expr, at, found);
-        if outcome == Outcome::Fail {
-            found.truncate(before);
-        }
-        outcome
-    }
-
-    fn inner(&mut self, expr: &'g Expr, at: usize, found: &mut Vec<Found<'g, 't>>) -> Outcome {
-        match expr {
-            Expr::Empty => Outcome::Match(at),
-            Expr::Start if at == 0 => Outcome::Match(at),
-            Expr::Start => Outcome::Fail,
-            Expr::End if at < self.text.len() => {
-                self.expect(at, "the end of the text".to_owned());
-                Outcome::Fail
-            }
-            Expr::End if self.is_partial => Outcome::More(at),
-            Expr::End => Outcome::Match(at),
-            Expr::Literal(literal) => self.literal(literal, at),
-            Expr::Chars(chars) => self.chars(chars, at),
-            Expr::Space => {
-                let rest = self.rest(at).trim_start_matches([' ', '\t', '\r', '\n']);
-                match rest.is_empty() && self.is_partial {
-                    true => Outcome::More(at),
-                    false => Outcome::Match(self.text.len() - rest.len()),
-                }
-            }
-            Expr::Until(delimiters) => self.until(delimiters, at),
-            Expr::Rest => match self.is_partial {
-                true => Outcome::More(self.text.len()),
-                false => Outcome::Match(self.text.len()),
-            },
-            Expr::Sequence(parts) => {
-                let mut end = at;
-                for part in parts {
-                    match self.node(part, end, found) {
-                        Outcome::Match(next) => end = next,
-                        other => return other,
-                    }
-                }
-                Outcome::Match(end)
-            }
-            Expr::Choice(all) => {
-                let outcomes = all.iter().map(|one| self.node(one, at, found));
-                let mut outcomes = outcomes.filter(|outcome| *outcome != Outcome::Fail);
-                outcomes.next().unwrap_or(Outcome::Fail)
-            }
-            Expr::Repeat(repeat) => self.repeat(repeat, at, found),
-            Expr::Members(members) => self.members(members, at, found),
-            Expr::Peek(inner) => match self.node(inner, at, &mut Vec::new()) {
-                Outcome::Match(_) => Outcome::Match(at),
-                Outcome::More(_) => Outcome::More(at),
-                Outcome::Fail => Outcome::Fail,
-            },
-            Expr::Negate(inner) => match self.node(inner, at, &mut Vec::new()) {
-                Outcome::Match(_) => Outcome::Fail,
-                Outcome::More(_) => Outcome::More(at),
-                Outcome::Fail => Outcome::Match(at),
-            },
-            Expr::Rule(name) => self.rule(name, at, found),
-            Expr::Schema(node) => self.node(&node.expr, at, found),
-            Expr::Atomic(inner) => {
-                let before = found.len();
-                let outcome = self.node(inner, at, found);
-                if let Outcome::More(_) = outcome {
-                    found.truncate(before);
-                    return Outcome::More(at);
-                }
-                outcome
-            }
-            Expr::Tag(tag, inner) => {
-                let mut children = Vec::new();
-                let outcome = self.node(inner, at, &mut children);
-                let (end, is_partial) = match outcome {
-                    Outcome::Match(end) => (end, false),
-                    Outcome::More(end) => (end, true),
-                    Outcome::Fail => return Outcome::Fail,
-                };
-                found.push(Found {
-                    tag,
-                    text: &self.text[at..end],
-                    start: at,
-                    is_partial,
-                    children,
-                    notation: match inner.bare() {
-                        Expr::Schema(node) => Some(&node.notation),
-                        _ => None,
-                    },
-                });
-                outcome
-            }
-        }
-    }
-
-    fn literal(&mut self, literal: &str, at: usize) -> Outcome {
-        let rest = self.rest(at);
-        if rest.starts_with(literal) {
-            return Outcome::Match(at + literal.len());
-        }
-        if literal.starts_with(rest)
-            && let more @ Outcome::More(_) = self.end_of_part(at)
-        {
-            return more;
-        }
-        self.expect(at, shown(literal));
-        Outcome::Fail
-    }
-
-    fn chars(&mut self, chars: &Chars, at: usize) -> Outcome {
-        let (mut count, mut end) = (0, at);
-        let most = chars.at_most.unwrap_or(u32::MAX);
-        while count < most {
-            let Some(c) = self.rest(end).chars().next() else {
-                if self.is_partial {
-                    return Outcome::More(end);
-                }
-                break;
+        let mut close = |open: &mut Vec<Found<'g, 't>>, at: usize, is_partial: bool| {
+            let Some(mut part) = open.pop() else {
+                return;
             };
-            if !chars.class.contains(c) {
-                break;
+            part.text = &text[part.start..at];
+            part.is_partial = is_partial;
+            match open.last_mut() {
+                Some(outer) => outer.children.push(part),
+                None => found.push(part),
             }
-            end += c.len_utf8();
-            count += 1;
-        }
-        match count >= chars.at_least {
-            true => Outcome::Match(end),
-            false => {
-                self.expect(end, super::regex::class(&chars.class));
-                Outcome::Fail
-            }
-        }
-    }
-
-    fn until(&self, delimiters: &[String], at: usize) -> Outcome {
-        let rest = self.rest(at);
-        let found = delimiters
-            .iter()
-            .filter_map(|text| rest.find(text.as_str()));
-        if let Some(end) = found.min() {
-            return Outcome::Match(at + end);
-        }
-        if !self.is_partial {
-            return Outcome::Match(self.text.len());
-        }
-        // A delimiter may have begun.
-        let longest = delimiters.iter().map(String::len).max().unwrap_or(0);
-        let mut starts = rest.char_indices().map(|(start, _)| start);
-        let held = starts.find(|start| {
-            rest.len() - start < longest
-                && delimiters
-                    .iter()
-                    .any(|text| text.starts_with(&rest[*start..]))
-        });
-        Outcome::More(at + held.unwrap_or(rest.len()))
-    }
-
-    fn repeat(&mut self, repeat: &'g Repeat, at: usize, found: &mut Vec<Found<'g, 't>>) -> Outcome {
-        let (mut count, mut end) = (0_u32, at);
-        while repeat.at_most.is_none_or(|most| count < most) {
-            match self.node(&repeat.item, end, found) {
-                // What takes nothing takes it as often as one likes.
-                Outcome::Match(next) if next == end => {
-                    count = count.max(repeat.at_least);
-                    break;
-                }
-                Outcome::Match(next) => end = next,
-                more @ Outcome::More(_) => return more,
-                Outcome::Fail => break,
-            }
-            count += 1;
-        }
-        match count >= repeat.at_least {
-            true => Outcome::Match(end),
-            false => Outcome::Fail,
-        }
-    }
-
-    fn members(&mut self, all: &'g Members, at: usize, found: &mut Vec<Found<'g, 't>>) -> Outcome {
-        let mut done = vec![false; all.members.len()];
-        let (mut end, mut is_first) = (at, true);
-        loop {
-            let mut start = end;
-            if !is_first {
-                match self.node(&all.separator, end, found) {
-                    Outcome::Match(next) => start = next,
-                    more @ Outcome::More(_) => return more,
-                    Outcome::Fail => break,
-                }
-            }
-            let left = all.members.iter().enumerate().filter(|(at, _)| !done[*at]);
-            let mut outcome = Outcome::Fail;
-            let mut which = None;
-            for (index, member) in left.collect::<Vec<_>>() {
-                outcome = self.node(&member.expr, start, found);
-                if outcome != Outcome::Fail {
-                    which = Some(index);
-                    break;
-                }
-            }
-            if let (Outcome::Fail, Some(others)) = (outcome, &all.others) {
-                outcome = self.node(others, start, found);
-            }
-            match outcome {
-                Outcome::Match(next) => end = next,
-                more @ Outcome::More(_) => return more,
-                Outcome::Fail => break,
-            }
-            if let Some(index) = which {
-                done[index] = true;
-            }
-            is_first = false;
-        }
-        let mut missing = all.members.iter().zip(&done);
-        match missing.find(|(member, done)| member.is_required && !**done) {
-            Some((member, _)) => {
-                self.expect(end, format!("`{}`, which is required", member.name));
-                Outcome::Fail
-            }
-            None => Outcome::Match(end),
-        }
-    }
-
-    fn rule(&mut self, name: &'g str, at: usize, found: &mut Vec<Found<'g, 't>>) -> Outcome {
-        if let Some((outcome, nodes)) = self.kept.get(&(name, at)) {
-            found.extend(nodes.iter().cloned());
-            return *outcome;
-        }
-        let Some(rule) = self.grammar.rules.get(name) else {
-            return Outcome::Fail;
         };
-        if self.depth == MAX_DEPTH {
-            self.expect(at, "something that nests less deep".to_owned());
-            return Outcome::Fail;
+        for mark in &machine.marks()[..machine.sure_marks()] {
+            match *mark {
+                Mark::Open { tag, at, notation } => open.push(Found {
+                    tag,
+                    text: "",
+                    start: at,
+                    is_partial: false,
+                    children: Vec::new(),
+                    notation,
+                }),
+                Mark::Close { at, .. } => close(&mut open, at, false),
+            }
         }
-        self.depth += 1;
-        let mut nodes = Vec::new();
-        let outcome = self.node(&rule.expr, at, &mut nodes);
-        self.depth -= 1;
-        let nodes = Rc::new(nodes);
-        found.extend(nodes.iter().cloned());
-        self.kept.insert((name, at), (outcome, nodes));
-        outcome
+        while !open.is_empty() {
+            close(&mut open, end, true);
+        }
+        Tree {
+            found,
+            needs_more: !is_whole,
+        }
     }
-}
 
-impl Tree<'_, '_> {
     /// The message that a turn is, with `thinking`, `content` and `tool_calls` as far as it has them.
     ///
     /// ```

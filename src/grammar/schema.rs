@@ -3,7 +3,7 @@
 //! What a grammar can't hold of a schema is named in a warning. Where a schema says nothing of further
 //! properties, there are none: models are offered what is declared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::builder::{Builder, any_integer, any_number, any_string, character, key, until};
 use super::escape::within_string;
@@ -168,16 +168,19 @@ impl<'b> SchemaRules<'b> {
         let mut merged = schema.clone();
         merged.remove("allOf");
         let mut waiting: Vec<&Value> = all.iter().rev().collect();
-        let mut looks = MAX_LOOKS;
+        let mut seen: HashSet<*const Object> = HashSet::new();
         while let Some(part) = waiting.pop() {
-            looks -= 1;
-            if looks == 0 {
-                self.warn("`allOf` leads back to itself");
-                break;
-            }
-            let Some(part) = follow(self.root, part).as_object() else {
+            // What leads back to a part says nothing new.
+            let part = follow(self.root, part).as_object();
+            let Some(part) = part.filter(|part| seen.insert(std::ptr::from_ref(*part))) else {
                 continue;
             };
+            if seen.len() > MAX_LOOKS {
+                self.warn(&format!(
+                    "`allOf` has too many parts: the first {MAX_LOOKS} count"
+                ));
+                break;
+            }
             if let Some(Value::Array(all)) = part.get("allOf") {
                 waiting.extend(all.iter().rev());
             }

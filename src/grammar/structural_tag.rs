@@ -256,12 +256,7 @@ impl Writer<'_> {
 
     /// A node that only a grammar can say.
     fn grammar(&mut self, expr: &Expr) -> Value {
-        let grammar = Grammar {
-            root: expr.clone(),
-            rules: self.grammar.rules.clone(),
-            warnings: Vec::new(),
-        };
-        let written = grammar.reachable().to_gbnf();
+        let written = self.grammar.part(expr).to_gbnf();
         for warning in written.warnings {
             if !self.warnings.contains(&warning) {
                 self.warnings.push(warning);

@@ -5,7 +5,7 @@ use crate::format::{Format, Node, Slot, Way};
 use crate::response::Tools;
 
 use super::builder::{Builder, class, until};
-use super::call::{CallRules, Declared, space};
+use super::call::{CallRules, Declared, begins_with_marker, space};
 use super::expr::{CharClass, Expr, Tag};
 use super::{Grammar, GrammarError, Reasoning, Request, ToolChoice};
 
@@ -24,12 +24,14 @@ pub(super) fn grammar(
         calls: Expr::NEVER,
         openers: Vec::new(),
     };
-    if let Some(node) = &format.calls
-        && !called.is_empty()
-    {
+    if let Some(node) = &format.calls {
         let rules = CallRules::new(&p, &called, request.parallel);
         turn.openers = rules.openers(node);
-        turn.calls = rules.calls(node);
+        match called.is_empty() {
+            // Nobody answers a call that is written all the same. What has no marker may be a text.
+            true => turn.openers.retain(|opener| begins_with_marker(opener)),
+            false => turn.calls = rules.calls(node),
+        }
     }
     turn.check_calls(called.is_empty())?;
     let root = turn.root()?;
@@ -274,7 +276,7 @@ impl Turn<'_> {
                 if is_thought {
                     all.extend(first_marker(&nodes[..at]));
                 }
-                if *node == Node::Calls && !self.calls.is_never() {
+                if *node == Node::Calls {
                     let texts = nodes[..at].iter().rev();
                     let texts = texts.take_while(|node| text_node(node).is_some());
                     let mut markers = texts.filter_map(|node| match node {

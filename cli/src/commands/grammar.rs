@@ -1,16 +1,13 @@
 //! `unjinja grammar`: what a model may write, as a constraint for engines.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
 
-use unjinja::chat_template::{ChatTemplate, RenderInput};
-use unjinja::format::Format;
-use unjinja::grammar::{Grammar, Reasoning, Request, ToolChoice};
+use unjinja::grammar::Grammar;
 use unjinja::{Object, Tools, Value};
 
 use super::jsonl::Reply;
-use super::source::{SourceArgs, SourceOptions, time};
+use super::request::{self, Formats, RequestArgs};
+use super::source::SourceArgs;
 use super::{Failure, input, jsonl, output};
 
 /// Write a grammar of what a model may write, given its tools, for engines that constrain it
@@ -51,17 +48,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORMAT", default_value = "gbnf")]
     format: Language,
 
-    /// Whether the model is to call tools: auto, required, none, or the name of the tool
-    #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = tool_choice)]
-    tool_choice: ToolChoice,
-
-    /// At most one call
-    #[arg(long)]
-    no_parallel: bool,
-
-    /// Whether the model is to think before it answers
-    #[arg(long, value_name = "MODE", default_value = "auto")]
-    reasoning: Mode,
+    #[command(flatten)]
+    request: RequestArgs,
 
     /// The prompt, which may have begun the turn, for instance by opening reasoning
     #[arg(long, value_name = "FILE", conflicts_with = "jsonl")]
@@ -88,36 +76,6 @@ enum Language {
     Regex,
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Mode {
-    /// As the model likes, or as the prompt has begun
-    Auto,
-    /// In any case
-    On,
-    /// Not at all
-    Off,
-}
-
-/// The choice of tools that a text means. Its error is never.
-fn tool_choice(text: &str) -> Result<ToolChoice, String> {
-    Ok(match text {
-        "auto" => ToolChoice::Auto,
-        "required" => ToolChoice::Required,
-        "none" => ToolChoice::None,
-        name => ToolChoice::Named(name.to_owned()),
-    })
-}
-
-impl Mode {
-    fn reasoning(self) -> Reasoning {
-        match self {
-            Mode::Auto => Reasoning::Auto,
-            Mode::On => Reasoning::On,
-            Mode::Off => Reasoning::Off,
-        }
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let template = args.source.load()?;
     let formats = Formats::new(&args.source.options, template);
@@ -132,14 +90,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Some(path) => input::read_text(path)?,
         None => String::new(),
     };
-    let name = &formats.template.name;
-    let wrong = |error: String| Failure::Wrong(format!("{name}: {error}"));
-    let format = formats
-        .of(&formats.template, &args.source.options.base())
-        .map_err(wrong)?;
-    let request = args.request().prompt(prompt);
-    let grammar =
-        Grammar::of(&format, &tools, &request).map_err(|error| wrong(error.to_string()))?;
+    let grammar = formats.grammar(&args.request, &tools, prompt)?;
+    let wrong = |error: String| formats.wrong(&error);
     let (written, warnings) = written(&grammar, args.format, args.lazy).map_err(wrong)?;
     for warning in warnings {
         super::print_error(format_args!("warning: {warning}\n"));
@@ -147,15 +99,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match written {
         Value::String(text) => output::print(&*text.to_string_lossy()),
         value => output::print(output::pretty(&value)),
-    }
-}
-
-impl Args {
-    fn request(&self) -> Request {
-        Request::new()
-            .tool_choice(self.tool_choice.clone())
-            .parallel(!self.no_parallel)
-            .reasoning(self.reasoning.reasoning())
     }
 }
 
@@ -201,38 +144,6 @@ fn written(
     Ok((written.text.into(), written.warnings))
 }
 
-/// The formats of a template, each of which is made once for all lines with the same variables.
-struct Formats<'a> {
-    options: &'a SourceOptions,
-    template: ChatTemplate,
-    known: Mutex<HashMap<String, Arc<Format>>>,
-}
-
-impl Formats<'_> {
-    fn new(options: &SourceOptions, template: ChatTemplate) -> Formats<'_> {
-        Formats {
-            options,
-            template,
-            known: Mutex::default(),
-        }
-    }
-
-    fn of(&self, template: &ChatTemplate, base: &RenderInput) -> Result<Arc<Format>, String> {
-        let tokens = (&base.bos_token, &base.eos_token);
-        let key = format!("{tokens:?} {:?} {:?}", base.now, base.variables);
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(format) = known.get(&key) {
-            return Ok(format.clone());
-        }
-        drop(known);
-        let format = Format::of(template, base).map_err(|error| error.to_string())?;
-        let format = Arc::new(format);
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(key, format.clone());
-        Ok(format)
-    }
-}
-
 /// Answers one request of a batch.
 fn answer(args: &Args, formats: &Formats<'_>, case: &Object) -> Reply {
     let mut reply = Reply::default();
@@ -254,58 +165,12 @@ fn answered(
     formats: &Formats<'_>,
     case: &Object,
 ) -> Result<(Value, Vec<String>), String> {
-    let given = |key: &str| case.get(key).filter(|value| !value.is_null());
-    let wrong = |key: &str, what: &str, value: &Value| {
-        format!("`{key}`: expected {what}, found {}", value.type_name())
-    };
-    let text = |key: &str| {
-        let as_text = |value: &Value| {
-            let text = value.as_str().map(str::to_owned);
-            text.ok_or_else(|| wrong(key, "a string", value))
-        };
-        given(key).map(as_text).transpose()
-    };
-    let mut base = formats.options.base();
-    if let Some(now) = text("now")? {
-        base.now = Some(time(&now).map_err(|error| format!("`now`: {error}"))?);
-    }
-    base.bos_token = text("bos_token")?;
-    base.eos_token = text("eos_token")?;
-    match given("kwargs") {
-        Some(Value::Object(variables)) => base.variables.extend(variables.clone()),
-        Some(other) => return Err(wrong("kwargs", "an object", other)),
-        None => {}
-    }
     let mut language = args.format;
-    let mut request = args.request();
-    if let Some(name) = text("format")? {
+    if let Some(name) = request::text(case, "format")? {
         language = clap::ValueEnum::from_str(&name, false).map_err(|_| {
             format!("`format`: expected gbnf, lark, structural-tag or regex, found `{name}`")
         })?;
     }
-    if let Some(name) = text("tool_choice")? {
-        request.tool_choice = tool_choice(&name)?;
-    }
-    if let Some(name) = text("reasoning")? {
-        let mode: Mode = clap::ValueEnum::from_str(&name, false)
-            .map_err(|_| format!("`reasoning`: expected auto, on or off, found `{name}`"))?;
-        request.reasoning = mode.reasoning();
-    }
-    if let Some(parallel) = given("parallel") {
-        request.parallel = parallel
-            .as_bool()
-            .ok_or_else(|| wrong("parallel", "true or false", parallel))?;
-    }
-    request.prompt = text("prefix")?.unwrap_or_default();
-    let tools = match given("tools") {
-        Some(tools) => {
-            input::tools(tools)
-                .map_err(|error| format!("`tools`: {error}"))?
-                .0
-        }
-        None => Tools::none(),
-    };
-    let format = formats.of(&formats.template, &base)?;
-    let grammar = Grammar::of(&format, &tools, &request).map_err(|error| error.to_string())?;
+    let grammar = formats.grammar_of_case(&args.request, case)?;
     written(&grammar, language, args.lazy)
 }

@@ -1,6 +1,7 @@
 //! `unjinja parse`: an output into a message, or into events.
 
 mod by_schema;
+mod strict;
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -18,6 +19,8 @@ use unjinja::{
 
 use super::input::Ended;
 use super::jsonl::Reply;
+use super::request::RequestArgs;
+use super::source::SourceOptions;
 use super::{Failure, input, jsonl, output};
 
 /// The keys of a case for what it is read with.
@@ -28,6 +31,8 @@ const EMPTY: &str = "the output is empty";
 
 /// Parse a model's output with a response template or a response schema
 #[derive(Debug, clap::Args)]
+#[command(mut_group("RequestArgs", |group| group.requires("strict")))]
+#[command(mut_group("SourceOptions", |group| group.requires("strict")))]
 #[command(after_help = "Examples:
   The message that an output means:
     unjinja parse -t template.json output.txt
@@ -47,20 +52,32 @@ const EMPTY: &str = "the output is empty";
   By a response schema, the older language: it reads whole texts, so there are no events:
     unjinja parse -t response_schema.json output.txt
 
+  Strictly, as a chat template and the tools of the request allow it: a tool that is not there, or an
+  argument that is missing or of another type, is a fault with its place:
+    unjinja parse --strict -t chat_template.jinja --tools tools.json output.txt
+    model | unjinja parse --strict -t model/ --tools tools.json --prefix prompt.txt --events
+
   Many outputs at once, one JSON object a line, each with `id`, `prefix`, `text` or `chunks`,
   and, if it is not the one of `-t`, `response_template` or `response_schema`:
     unjinja parse -t template.json --jsonl outputs.jsonl > messages.jsonl
+  With `--strict`, each line may also have `tools`, `tool_choice`, `parallel` and `reasoning`:
+    unjinja parse --strict -t model/ --jsonl outputs.jsonl > messages.jsonl
 
 Exit codes:
   0  the output is parsed, or every line of the batch has its answer
-  1  the output is not what its template expects
+  1  the output is not what its template expects; with `--strict`, it is not what the chat template and
+     the tools allow, or there is no grammar of them
   2  the template is refused, or the input can't be read: what has come in of an output until then is
      parsed and printed all the same")]
 pub(crate) struct Args {
     /// The response template or response schema, a tokenizer_config.json that has one, or a model's
-    /// folder
+    /// folder. With `--strict`, the chat template: any source that `unjinja grammar` takes
     #[arg(short, long, value_name = "FILE", required_unless_present = "jsonl")]
     template: Option<PathBuf>,
+
+    /// Take nothing but what the format of a chat template and the tools allow
+    #[arg(long, requires = "template", conflicts_with_all = ["on_malformed", "spans", "body_aware_close"])]
+    strict: bool,
 
     /// The prompt: what follows its last anchor belongs to the message
     #[arg(long, value_name = "FILE", conflicts_with_all = ["prefix_text", "jsonl"])]
@@ -103,6 +120,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "output")]
     jsonl: Option<PathBuf>,
 
+    #[command(
+        flatten,
+        next_help_heading = "What the model was asked for, with --strict"
+    )]
+    request: RequestArgs,
+
+    #[command(flatten, next_help_heading = "The chat template, with --strict")]
+    options: SourceOptions,
+
     /// The output to parse [default: `-`, standard input]
     #[arg(value_name = "OUTPUT")]
     output: Option<PathBuf>,
@@ -119,6 +145,9 @@ enum Malformed {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.check_standard_input()?;
+    if let (true, Some(source)) = (args.strict, &args.template) {
+        return strict::run(args, &source.to_string_lossy());
+    }
     if let Some(path) = &args.jsonl {
         let readers = Readers {
             usual: args
@@ -143,10 +172,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Some(path) => input::read_tools(path)?,
         None => Tools::none(),
     };
-    let prefix = match (&args.prefix, &args.prefix_text) {
-        (Some(path), _) => input::read_text(path)?,
-        (None, text) => text.clone().unwrap_or_default(),
-    };
+    let prefix = args.prefix()?;
     for warning in missing_anchor(&template, &prefix).map_err(wrong)? {
         warn(&warning);
     }
@@ -204,6 +230,14 @@ impl Args {
             ));
         }
         Ok(())
+    }
+
+    /// The prompt.
+    fn prefix(&self) -> Result<String, Failure> {
+        match (&self.prefix, &self.prefix_text) {
+            (Some(path), _) => input::read_text(path),
+            (None, text) => Ok(text.clone().unwrap_or_default()),
+        }
     }
 
     fn options(&self, tools: Tools) -> ParserOptions {

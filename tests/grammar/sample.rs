@@ -1,0 +1,176 @@
+//! Texts that a grammar allows, and what a response template reads in them.
+
+use unjinja::grammar::{Expr, Grammar};
+use unjinja::{Object, ParserOptions, ResponseTemplate, Tools, Value, json, parse};
+
+/// The calls of a message, without ids. JSON within a string is what some formats have for arguments.
+pub fn calls_of(message: &Object) -> Vec<(Value, Value)> {
+    let calls = message
+        .get("tool_calls")
+        .and_then(Value::as_array)
+        .unwrap_or_default();
+    let part = |call: &Value, key: &str| {
+        let function = call.get("function").unwrap_or(call);
+        function.get(key).cloned().unwrap_or_default()
+    };
+    let arguments = |call: &Value| {
+        let arguments = part(call, "arguments");
+        let read = arguments.as_str().and_then(|text| json::read(text).ok());
+        read.unwrap_or(arguments)
+    };
+    let calls = calls.iter();
+    calls
+        .map(|call| (part(call, "name"), arguments(call)))
+        .collect()
+}
+
+/// Whether values are the same, where a number is the same with and without a fraction.
+fn same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(_), Value::Number(_)) => {
+            let number = |value| json::write(value).parse::<f64>().expect("a number");
+            number(one) == number(other)
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(key, value)| {
+                    other
+                        .get_json_string(key)
+                        .is_some_and(|other| same(value, other))
+                })
+        }
+        (one, other) => one == other,
+    }
+}
+
+fn same_calls(one: &[(Value, Value)], other: &[(Value, Value)]) -> bool {
+    let pairs = || one.iter().zip(other);
+    one.len() == other.len()
+        && pairs().all(|(one, other)| one.0 == other.0 && same(&one.1, &other.1))
+}
+
+/// A row of numbers that looks like chance.
+pub struct Chance(pub u64);
+
+impl Chance {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % count.max(1)
+    }
+}
+
+/// Writes a text that a grammar allows.
+fn write_sample(
+    grammar: &Grammar,
+    expr: &Expr,
+    chance: &mut Chance,
+    depth: usize,
+    out: &mut String,
+) {
+    match expr {
+        Expr::Literal(text) => out.push_str(text),
+        Expr::Chars(chars) => {
+            let liked: Vec<char> = "tide7A"
+                .chars()
+                .filter(|c| chars.class.contains(*c))
+                .collect();
+            let first = chars.class.iter().next().map_or('?', |(first, _)| first);
+            let most = chars
+                .at_most
+                .unwrap_or(chars.at_least + 3)
+                .min(chars.at_least + 3);
+            let count = chars.at_least + chance.below((most - chars.at_least + 1) as usize) as u32;
+            for _ in 0..count {
+                out.push(*liked.get(chance.below(liked.len())).unwrap_or(&first));
+            }
+        }
+        Expr::Until(_) | Expr::Rest => {
+            out.push_str(["High water", "noon", "a b", "é (7)"][chance.below(4)]);
+        }
+        Expr::Sequence(all) => {
+            all.iter()
+                .for_each(|part| write_sample(grammar, part, chance, depth, out));
+        }
+        Expr::Choice(all) => {
+            // Deep down, what comes last nests least.
+            let which = match depth > 12 {
+                true => all.len() - 1,
+                false => chance.below(all.len()),
+            };
+            write_sample(grammar, &all[which], chance, depth + 1, out);
+        }
+        Expr::Repeat(repeat) => {
+            let more = repeat
+                .at_most
+                .map_or(2, |most| most - repeat.at_least)
+                .min(2);
+            let more = if depth > 12 {
+                0
+            } else {
+                chance.below(more as usize + 1)
+            };
+            for _ in 0..repeat.at_least as usize + more {
+                write_sample(grammar, &repeat.item, chance, depth + 1, out);
+            }
+        }
+        Expr::Members(all) => {
+            let mut left: Vec<_> = all.members.iter().collect();
+            left.retain(|member| member.is_required || chance.below(2) == 0);
+            let mut is_first = true;
+            while !left.is_empty() {
+                if !std::mem::take(&mut is_first) {
+                    write_sample(grammar, &all.separator, chance, depth, out);
+                }
+                let member = left.remove(chance.below(left.len()));
+                write_sample(grammar, &member.expr, chance, depth + 1, out);
+            }
+        }
+        Expr::Rule(name) => {
+            write_sample(
+                grammar,
+                &grammar.rules[name.as_str()].expr,
+                chance,
+                depth + 1,
+                out,
+            );
+        }
+        Expr::Schema(node) => write_sample(grammar, &node.expr, chance, depth, out),
+        Expr::Atomic(inner) | Expr::Tag(_, inner) => {
+            write_sample(grammar, inner, chance, depth, out)
+        }
+        _ => {}
+    }
+}
+
+/// Writes a text that a grammar allows, and says what is wrong if the response template does not read the same
+/// calls in it as the grammar.
+pub fn misread(
+    grammar: &Grammar,
+    template: &ResponseTemplate,
+    prompt: &str,
+    tools: &Tools,
+    chance: &mut Chance,
+) -> Option<String> {
+    let mut text = String::new();
+    write_sample(grammar, &grammar.root, chance, 0, &mut text);
+    let tree = match grammar.parse(&text) {
+        Ok(tree) => tree,
+        Err(fault) => return Some(format!("{text:?}: {fault}")),
+    };
+    let options = ParserOptions::default().tools(tools.clone());
+    let expected = calls_of(&tree.message());
+    match parse(template, prompt, &text, options) {
+        Ok(message) if same_calls(&calls_of(&message), &expected) => None,
+        Ok(message) => {
+            let found = calls_of(&message);
+            Some(format!("{text:?}: {found:?}, not {expected:?}"))
+        }
+        Err(error) => Some(format!("{text:?}: {error}")),
+    }
+}

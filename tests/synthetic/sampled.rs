@@ -1,0 +1,52 @@
+//! Sampling texts from the grammars of formats that are made up.
+
+use unjinja::chat_template::{ChatTemplate, RenderInput};
+use unjinja::derive::{DeriveOptions, derive};
+use unjinja::grammar::{Grammar, Request, ToolChoice};
+use unjinja::{Object, ResponseTemplate, Tools, Value, format};
+
+use crate::conversation::tools;
+use crate::jinja::chat_template;
+use crate::maker::make_up;
+use crate::sample::{Chance, misread};
+
+/// So many texts are sampled from a grammar.
+const SAMPLES: usize = 10;
+
+/// How many texts were sampled, and what was wrong with some. Nothing is sampled of formats without calls, or
+/// of which no response template is derived.
+pub fn try_number(seed: u64, number: u64) -> (usize, Vec<String>) {
+    let made_up = make_up(seed, number);
+    let chat = ChatTemplate::from_jinja(chat_template(&made_up));
+    let derived = derive(&chat, &DeriveOptions::default());
+    let template = derived.ok().filter(|derived| derived.is_whole());
+    let template =
+        template.and_then(|derived| ResponseTemplate::from_value(&derived.template).ok());
+    let message = [("role", "user"), ("content", "When is high water?")];
+    let message = message.map(|(key, text)| (key, Value::from(text)));
+    let input = RenderInput {
+        messages: vec![Value::from(Object::from_iter(message))].into(),
+        tools: tools(),
+        add_generation_prompt: true,
+        ..RenderInput::default()
+    };
+    let prompt = chat
+        .prepare()
+        .renderer()
+        .and_then(|renderer| renderer.render(&input));
+    let format = format::Format::of(&chat, &RenderInput::default());
+    let (Some(template), Ok(prompt), Ok(format)) = (template, prompt, format) else {
+        return (0, Vec::new());
+    };
+    let tools = Tools::from_value(&tools());
+    let request = Request::new()
+        .prompt(prompt.text.as_str())
+        .tool_choice(ToolChoice::Required);
+    let Ok(grammar) = Grammar::of(&format, &tools, &request) else {
+        return (0, Vec::new());
+    };
+    let mut chance = Chance(number);
+    let faults = (0..SAMPLES)
+        .filter_map(|_| misread(&grammar, &template, &prompt.text, &tools, &mut chance));
+    (SAMPLES, faults.collect())
+}
