@@ -445,6 +445,60 @@ mod events {
     }
 }
 
+mod chat_completions {
+    use super::*;
+
+    /// What is printed, without what is another in each run: the numbers in ids, and the time.
+    fn same_each_time(outcome: &Outcome) -> String {
+        let mut shown = outcome.to_string();
+        for before in ["chatcmpl-", "call_", "\"created\":", "\"created\": "] {
+            let mut parts = shown.split(before);
+            let mut out = parts.next().unwrap_or_default().to_owned();
+            for part in parts {
+                out.push_str(before);
+                out.push_str(part.trim_start_matches(|c: char| c.is_ascii_hexdigit()));
+            }
+            shown = out;
+        }
+        shown
+    }
+
+    #[test]
+    fn an_output_becomes_a_completion() {
+        let parsed = unjinja(
+            "parse -t examples/template.json --prefix examples/prompt.txt --tools examples/tools.json \
+             --openai examples/output.txt",
+        );
+        assert_snapshot!(same_each_time(&parsed), @"");
+    }
+
+    #[test]
+    fn chunks_are_printed_while_a_model_writes() {
+        let arguments = "parse -t cli/tests/cli/json_calls.json --openai --events --chunk 25";
+        let output =
+            "So.<call>{\"name\": \"wave\", \"arguments\": {\"hands\": \"both of them\"}}</call>";
+        assert_snapshot!(same_each_time(&unjinja_with(arguments, output)), @"");
+    }
+
+    #[test]
+    fn each_line_of_a_batch_has_its_completion() {
+        let cases = concat!(
+            "{\"id\": \"a\", \"text\": \"So.\"}\n",
+            "{\"id\": 2, \"chunks\": [\"<call>{\"], \"finish_reason\": \"length\"}\n",
+        );
+        let arguments = "parse -t cli/tests/cli/json_calls.json --openai --jsonl -";
+        assert_snapshot!(unjinja_with(arguments, cases), @"");
+        let arguments = format!("{arguments} --on-malformed event");
+        assert_snapshot!(unjinja_with(&arguments, cases), @"");
+    }
+
+    #[test]
+    fn a_response_schema_is_no_template() {
+        let arguments = "parse -t examples/response_schema.json --openai examples/output.txt";
+        assert_snapshot!(unjinja(arguments), @"");
+    }
+}
+
 mod refused_templates {
     use super::*;
 

@@ -1,0 +1,109 @@
+"""How fast the package parses, beside the parser of the transformers library, in one run.
+
+    python speed.py
+
+For each format and size, whole texts and chunks of four bytes: the best of several runs, one after the
+other, so that both have the same machine. What takes longer than a minute is left out.
+"""
+
+import time
+
+import unjinja
+
+try:
+    from transformers.utils.chat_parsing import ResponseParser as Reference
+except ImportError as error:
+    raise SystemExit(f"there is nothing to compare with: {error}")
+
+TEMPLATES = {
+    "text": (
+        {
+            "start_anchor": "<bot>",
+            "fields": {
+                "thinking": {"open": "<think>", "close": "</think>"},
+                "content": {"close": "<end>"},
+            },
+        },
+        lambda size: "<think>Hm.</think>" + ("The tide comes in at noon, and goes out at six. " * (size // 47 + 1))[:size] + "<end>",
+    ),
+    "pattern": (
+        {
+            "start_anchor": "<bot>",
+            "fields": {
+                "thinking": {"open_pattern": "<think>\\s*", "close_pattern": "\\s*</think>\\s*"},
+                "content": {"close_pattern": "<end>\\s*|$"},
+            },
+        },
+        lambda size: "<think>\nHm.\n</think>\n" + ("The tide comes in at noon, and goes out at six. " * (size // 47 + 1))[:size] + "<end>",
+    ),
+    "calls": (
+        {
+            "start_anchor": "<bot>",
+            "fields": {
+                "tool_calls": {
+                    "open": "<tool_call>",
+                    "close": "</tool_call>",
+                    "repeats": True,
+                    "content": "json",
+                    "transform": {"type": "function", "function": "{content}"},
+                },
+                "content": {"close": "<end>"},
+            },
+        },
+        lambda size: '<tool_call>{"name": "read_tide", "arguments": {"harbour": "Brest", "days": [1, 2, 3]}}</tool_call>\n'
+        * (size // 98 + 1)
+        + "<end>",
+    ),
+}
+SIZES = [1_000, 10_000, 100_000, 1_000_000]
+LONGEST = 60.0
+
+
+def parse(parser_class, template, chunks):
+    parser = parser_class(template, prefix="")
+    for chunk in chunks:
+        parser.feed(chunk)
+    return parser.finalize()[0]
+
+
+def best(parser_class, template, chunks):
+    """The best time of as many runs as fit into half a second, but of one at least."""
+    times = []
+    while not times or (sum(times) < 0.5 and len(times) < 50):
+        begun = time.perf_counter()
+        parse(parser_class, template, chunks)
+        times.append(time.perf_counter() - begun)
+    return min(times)
+
+
+def row(name, template, text, length):
+    chunks = [text] if length is None else [text[at : at + length] for at in range(0, len(text), length)]
+    ours = best(unjinja.ResponseParser, template, chunks)
+    return chunks, ours
+
+
+def main():
+    print("| format | bytes | chunks | transformers | unjinja | times as fast |")
+    print("|---|---:|---|---:|---:|---:|")
+    for name, (template, make) in TEMPLATES.items():
+        for length in (None, 4):
+            expected = 0.0
+            for size in SIZES:
+                text = make(size)
+                chunks, ours = row(name, template, text, length)
+                label = "whole" if length is None else f"{length} bytes"
+                # Ten times the text takes at least ten times as long.
+                if expected * 10 > LONGEST:
+                    print(f"| {name} | {len(text)} | {label} | too long | {ours * 1e3:.2f} ms | |", flush=True)
+                    continue
+                assert parse(Reference, template, chunks) == parse(unjinja.ResponseParser, template, chunks)
+                expected = best(Reference, template, chunks)
+                print(
+                    f"| {name} | {len(text)} | {label} | {expected * 1e3:.2f} ms | {ours * 1e3:.2f} ms "
+                    f"| {expected / ours:.1f} |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()
