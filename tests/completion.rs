@@ -386,10 +386,18 @@ fn cut<'t>(text: &'t str, lengths: &[usize]) -> Vec<&'t str> {
 }
 
 fn check(outputs: &[Output], lengths: &[usize]) {
+    check_but(outputs, lengths, |_| false);
+}
+
+/// The same but for outputs whose calls may differ from the parser's.
+fn check_but(outputs: &[Output], lengths: &[usize], differs: impl Fn(&Output) -> bool) {
     let mut faults = Vec::new();
     for output in outputs {
         for on_malformed in [OnMalformed::Fail, OnMalformed::Event] {
-            if let Some(fault) = fault(output, &cut(&output.text, lengths), on_malformed) {
+            let fault = fault(output, &cut(&output.text, lengths), on_malformed);
+            if let Some(fault) =
+                fault.filter(|fault| !fault.starts_with("calls") || !differs(output))
+            {
                 faults.push(format!("{}: {fault}\n{:?}", output.name, output.text));
             }
         }
@@ -428,11 +436,45 @@ fn outputs_that_break_off_are_sent_as_far_as_they_go() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
     #[test]
     fn cuts_do_not_matter(lengths in prop::collection::vec(1usize..12, 1..20)) {
         check(&gallery(), &lengths);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn whatever_stands_in_a_text_is_sent_as_it_is_read(
+        places in prop::collection::vec(0usize..400, 1..5),
+        pieces in prop::collection::vec(prop::sample::select(vec![
+            "\"", "\\", "{", "}", "[", "]", ",", ":", "'", " ", "\n", "é", "\\u00", "null", "1e5", "{\"a\": \"b\"}",
+            "\"name\": \"other\", ", "\"arguments\": [1]", "</parameter>", "<parameter=x>", "<|im_end|>", "</think>",
+            "<tool_call>", "</tool_call>", "\u{85}", "\u{1}",
+        ]), 4),
+        length in 1usize..9,
+    ) {
+        let outputs: Vec<Output> = gallery()
+            .into_iter()
+            .step_by(1 + places[0] % 7)
+            .map(|mut output| {
+                for (place, piece) in places.iter().zip(&pieces) {
+                    let at = output.text.floor_char_boundary(*place);
+                    output.text.insert_str(at, piece);
+                }
+                output
+            })
+            .collect();
+        check_but(&outputs, &[length], |output| names_come_twice(&output.text));
+    }
+}
+
+/// Whether the text may have equal keys beside the arguments of a call: of these the first is sent.
+fn names_come_twice(text: &str) -> bool {
+    ["\"name\": \"other\"", "\"arguments\": [1]"]
+        .iter()
+        .any(|key| text.contains(key))
 }
 
 /// What is sent piece by piece, shorter than clients are sent it.

@@ -152,7 +152,7 @@ pub(crate) fn schema_of(schema: &Bound<'_, PyAny>) -> PyResult<ResponseSchema> {
 ///
 /// Threads may share a parser: each ``feed`` is read as a whole, in the order in which they come. A parser
 /// that has failed stays failed.
-#[pyclass(frozen, name = "ResponseParser", module = "unjinja")]
+#[pyclass(frozen, subclass, name = "ResponseParser", module = "unjinja")]
 pub(crate) struct PyParser {
     state: Mutex<Option<unjinja::ResponseParser>>,
     /// What the prefix has written into the message.
@@ -274,7 +274,7 @@ fn event_to_python<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'p
 /// and the whole in the end.
 ///
 /// ``reasoning`` is the key of the reasoning; a call to which the model gives no id has one made of ``id``.
-#[pyclass(frozen, name = "Completion", module = "unjinja")]
+#[pyclass(frozen, subclass, name = "Completion", module = "unjinja")]
 pub(crate) struct PyCompletion {
     state: Mutex<Option<Completion>>,
     /// What is to be sent first: the role, and what the prefix has written into the message.

@@ -6,7 +6,7 @@ use crate::value::Value;
 
 use super::calls::{Plan, Source, arguments_text, id_of};
 use super::json_walk::{JsonWalk, Step};
-use super::region::{Known, Part};
+use super::region::{Known, Parts};
 
 /// Follows the text of a region, and hands on the parts of its calls.
 #[derive(Debug, Clone)]
@@ -87,14 +87,14 @@ impl JsonCalls {
     }
 
     /// The region has opened: a single call may begin right there.
-    pub(super) fn open(&mut self, out: &mut impl FnMut(Part<'_>)) {
+    pub(super) fn open(&mut self, out: &mut Parts) {
         if !self.plan.each {
             self.begin_if_known(out);
         }
     }
 
     /// Takes more of the text.
-    pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(Part<'_>)) {
+    pub(super) fn feed(&mut self, text: &str, out: &mut Parts) {
         if self.waits {
             if self.may_be_text {
                 self.held.push_str(text);
@@ -118,7 +118,7 @@ impl JsonCalls {
 
     /// The region has closed, and this is the value of its arguments: what is missing of those that
     /// have been begun.
-    pub(super) fn close(&mut self, arguments: Option<&Value>, out: &mut impl FnMut(Part<'_>)) {
+    pub(super) fn close(&mut self, arguments: Option<&Value>, out: &mut Parts) {
         if self.sent == 0 {
             return self.hand_on(&arguments_text(arguments), out);
         }
@@ -143,7 +143,7 @@ impl JsonCalls {
         (self.begun, self.is_complete)
     }
 
-    fn follow(&mut self, text: &str, out: &mut impl FnMut(Part<'_>)) {
+    fn follow(&mut self, text: &str, out: &mut Parts) {
         let (mut at, mut from) = (0, 0);
         while let Some(step) = self.walk.next(text, &mut at) {
             match step {
@@ -182,7 +182,7 @@ impl JsonCalls {
         }
     }
 
-    fn take(&mut self, text: &str, out: &mut impl FnMut(Part<'_>)) {
+    fn take(&mut self, text: &str, out: &mut Parts) {
         match &mut self.doing {
             Doing::Nothing => {}
             Doing::Passing(_) => self.hand_on(text, out),
@@ -190,10 +190,10 @@ impl JsonCalls {
         }
     }
 
-    fn hand_on(&mut self, text: &str, out: &mut impl FnMut(Part<'_>)) {
+    fn hand_on(&mut self, text: &str, out: &mut Parts) {
         if let (false, Some(call)) = (text.is_empty(), self.begun.checked_sub(1)) {
             self.sent += text.len();
-            out(Part::Arguments { call, text });
+            out.arguments(call, text);
         }
     }
 
@@ -202,7 +202,7 @@ impl JsonCalls {
         matches!(source, Some(Source::Path(path)) if self.walk.is_at(root, path))
     }
 
-    fn value_starts(&mut self, first: u8, out: &mut impl FnMut(Part<'_>)) {
+    fn value_starts(&mut self, first: u8, out: &mut Parts) {
         let depth = self.walk.depth();
         match self.doing {
             Doing::Keeping { .. } => return,
@@ -264,13 +264,13 @@ impl JsonCalls {
         };
     }
 
-    fn call_starts(&mut self, out: &mut impl FnMut(Part<'_>)) {
+    fn call_starts(&mut self, out: &mut Parts) {
         self.call = self.at_open.clone();
         self.has_begun = false;
         self.begin_if_known(out);
     }
 
-    fn begin_if_known(&mut self, out: &mut impl FnMut(Part<'_>)) {
+    fn begin_if_known(&mut self, out: &mut Parts) {
         let (false, Some(name), Some(id)) = (self.has_begun, &self.call.name, &self.call.id) else {
             return;
         };
@@ -282,15 +282,14 @@ impl JsonCalls {
         // A single call may have been begun by what opened the region.
         if self.plan.each || self.begun == 0 {
             self.begun += 1;
-            let id = id.clone();
-            out(Part::Begin { name, id });
+            out.begin(name, id.clone());
         }
         self.has_begun = true;
         self.sent = 0;
         self.is_complete = false;
     }
 
-    fn value_ends(&mut self, out: &mut impl FnMut(Part<'_>)) {
+    fn value_ends(&mut self, out: &mut Parts) {
         let depth = self.walk.depth();
         match std::mem::replace(&mut self.doing, Doing::Nothing) {
             // What follows may yet show that it is text.
@@ -309,7 +308,7 @@ impl JsonCalls {
         }
     }
 
-    fn kept_ends(&mut self, what: Kept, text: &str, out: &mut impl FnMut(Part<'_>)) {
+    fn kept_ends(&mut self, what: Kept, text: &str, out: &mut Parts) {
         let Ok(value) = json::read(text) else {
             self.waits = true;
             return;

@@ -18,11 +18,38 @@ pub(super) struct Known {
 
 /// A piece of a region's calls.
 #[derive(Debug)]
-pub(super) enum Part<'p> {
+pub(super) enum Part {
     /// The next call of the region has begun.
-    Begin { name: &'p str, id: Option<String> },
+    Begin { name: String, id: Option<String> },
     /// More of the arguments of a call, counted within the region.
-    Arguments { call: usize, text: &'p str },
+    Arguments { call: usize, text: String },
+}
+
+/// The pieces that one piece of text has brought.
+#[derive(Debug, Default)]
+pub(super) struct Parts(pub(super) Vec<Part>);
+
+impl Parts {
+    pub(super) fn begin(&mut self, name: &str, id: Option<String>) {
+        self.0.push(Part::Begin {
+            name: name.to_owned(),
+            id,
+        });
+    }
+
+    pub(super) fn arguments(&mut self, call: usize, text: &str) {
+        match self.0.last_mut() {
+            // What comes at once is sent at once.
+            Some(Part::Arguments {
+                call: last,
+                text: before,
+            }) if *last == call => before.push_str(text),
+            _ => self.0.push(Part::Arguments {
+                call,
+                text: text.to_owned(),
+            }),
+        }
+    }
 }
 
 /// A region of calls that is open.
@@ -58,7 +85,7 @@ impl CallRegion {
         field: &Field,
         captures: &[Capture],
         tools: &Tools,
-        out: &mut impl FnMut(Part<'_>),
+        out: &mut Parts,
     ) -> CallRegion {
         let way = match Plan::of(field) {
             Some(plan) => Way::of(field, plan, captures, tools, out),
@@ -68,17 +95,17 @@ impl CallRegion {
     }
 
     /// Takes more of its text.
-    pub(super) fn feed(&mut self, field: &Field, text: &str, out: &mut impl FnMut(Part<'_>)) {
+    pub(super) fn feed(&mut self, field: &Field, text: &str, out: &mut Parts) {
         match &mut self.way {
             Way::Json(calls) => calls.feed(text, out),
-            Way::Text => out(Part::Arguments { call: 0, text }),
+            Way::Text => out.arguments(0, text),
             Way::Entries { .. } => self.read_entries(field, text, false, out),
             Way::AtClose { .. } => {}
         }
     }
 
     /// The region has closed with a value: what has not come yet.
-    pub(super) fn close(&mut self, field: &Field, value: &Value, out: &mut impl FnMut(Part<'_>)) {
+    pub(super) fn close(&mut self, field: &Field, value: &Value, out: &mut Parts) {
         let calls = calls_of(value);
         let (begun, last_is_complete) = match &self.way {
             Way::Json(calls) => calls.progress(),
@@ -96,26 +123,17 @@ impl CallRegion {
                 }
                 Way::Text => {}
                 Way::AtClose { .. } => {
-                    let text = &arguments_text(arguments);
-                    out(Part::Arguments { call: last, text });
+                    out.arguments(last, &arguments_text(arguments));
                 }
             }
         }
         for (call, whole) in calls.into_iter().enumerate().skip(begun) {
-            let (name, id) = (&whole.name, whole.id);
-            out(Part::Begin { name, id });
-            let text = &arguments_text(whole.arguments);
-            out(Part::Arguments { call, text });
+            out.begin(&whole.name, whole.id);
+            out.arguments(call, &arguments_text(whole.arguments));
         }
     }
 
-    fn read_entries(
-        &mut self,
-        field: &Field,
-        text: &str,
-        is_last: bool,
-        out: &mut impl FnMut(Part<'_>),
-    ) {
+    fn read_entries(&mut self, field: &Field, text: &str, is_last: bool, out: &mut Parts) {
         let Way::Entries {
             entries,
             tool,
@@ -138,30 +156,20 @@ impl CallRegion {
             json::write_str(&mut entry, key, false);
             entry.push(':');
             json::write_into(&mut entry, &value, &json::Style::COMPACT);
-            out(Part::Arguments {
-                call: 0,
-                text: &entry,
-            });
+            out.arguments(0, &entry);
         });
         *has_failed = read.is_err();
     }
 
-    fn end_entries(&mut self, out: &mut impl FnMut(Part<'_>)) {
+    fn end_entries(&mut self, out: &mut Parts) {
         if let Way::Entries { is_empty, .. } = &self.way {
-            let text = if *is_empty { "{}" } else { "}" };
-            out(Part::Arguments { call: 0, text });
+            out.arguments(0, if *is_empty { "{}" } else { "}" });
         }
     }
 }
 
 impl Way {
-    fn of(
-        field: &Field,
-        plan: Plan,
-        captures: &[Capture],
-        tools: &Tools,
-        out: &mut impl FnMut(Part<'_>),
-    ) -> Way {
+    fn of(field: &Field, plan: Plan, captures: &[Capture], tools: &Tools, out: &mut Parts) -> Way {
         let known = plan.known_at_open(captures);
         let path = match &plan.arguments {
             Some(Source::Path(path)) => Some(path),
@@ -181,7 +189,7 @@ impl Way {
         let (false, Some(Some(tool)), Some(id)) = (plan.each, known.name, known.id) else {
             return Way::AtClose { begun: 0 };
         };
-        out(Part::Begin { name: &tool, id });
+        out.begin(&tool, id);
         if !is_content {
             return Way::AtClose { begun: 1 };
         }

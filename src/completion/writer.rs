@@ -8,7 +8,7 @@ use super::CompletionOptions;
 use super::calls::{arguments_text, calls_of};
 use super::delta::Delta;
 use super::message::CompletionMessage;
-use super::region::{CallRegion, Part};
+use super::region::{CallRegion, Part, Parts};
 
 /// What the fields are called that hold reasoning, in the templates of this world.
 const REASONING: [&str; 3] = ["thinking", "reasoning_content", "reasoning"];
@@ -166,8 +166,8 @@ impl Writer {
         }
         if role == Role::Calls {
             let first = self.message.tool_calls.len();
-            let mut parts = Vec::new();
-            let region = CallRegion::open(field, captures, &self.tools, &mut collect(&mut parts));
+            let mut parts = Parts::default();
+            let region = CallRegion::open(field, captures, &self.tools, &mut parts);
             self.calls = Some((region, first));
             self.send_parts(parts, first, send);
         }
@@ -175,8 +175,8 @@ impl Writer {
 
     fn text(&mut self, field: &Field, role: Role, text: &str, send: &mut impl FnMut(&Delta)) {
         if let Some((region, first)) = &mut self.calls {
-            let (mut parts, first) = (Vec::new(), *first);
-            region.feed(field, text, &mut collect(&mut parts));
+            let (mut parts, first) = (Parts::default(), *first);
+            region.feed(field, text, &mut parts);
             self.send_parts(parts, first, send);
         } else if streams(field)
             && let Some(delta) = role.text(text)
@@ -187,8 +187,8 @@ impl Writer {
 
     fn close(&mut self, field: &Field, role: Role, value: &Value, send: &mut impl FnMut(&Delta)) {
         if let Some((mut region, first)) = self.calls.take() {
-            let mut parts = Vec::new();
-            region.close(field, value, &mut collect(&mut parts));
+            let mut parts = Parts::default();
+            region.close(field, value, &mut parts);
             self.send_parts(parts, first, send);
         } else if !streams(field) {
             self.send_value(role, value, send);
@@ -207,11 +207,11 @@ impl Writer {
         }
     }
 
-    fn send_parts(&mut self, parts: Vec<OwnedPart>, first: usize, send: &mut impl FnMut(&Delta)) {
-        for part in parts {
+    fn send_parts(&mut self, parts: Parts, first: usize, send: &mut impl FnMut(&Delta)) {
+        for part in parts.0 {
             match part {
-                OwnedPart::Begin { name, id } => self.begin_call(&name, id, send),
-                OwnedPart::Arguments { call, text } => {
+                Part::Begin { name, id } => self.begin_call(&name, id, send),
+                Part::Arguments { call, text } => {
                     let index = first + call;
                     self.send(Delta::Arguments { index, text }, send);
                 }
@@ -237,31 +237,5 @@ impl Writer {
             self.message.add(&delta);
             send(&delta);
         }
-    }
-}
-
-/// A piece of a region's calls, independent of the region.
-enum OwnedPart {
-    Begin { name: String, id: Option<String> },
-    Arguments { call: usize, text: String },
-}
-
-fn collect(parts: &mut Vec<OwnedPart>) -> impl FnMut(Part<'_>) {
-    |part| match part {
-        Part::Begin { name, id } => parts.push(OwnedPart::Begin {
-            name: name.to_owned(),
-            id,
-        }),
-        Part::Arguments { call, text } => match parts.last_mut() {
-            // What comes at once is sent at once.
-            Some(OwnedPart::Arguments {
-                call: last,
-                text: before,
-            }) if *last == call => before.push_str(text),
-            _ => parts.push(OwnedPart::Arguments {
-                call,
-                text: text.to_owned(),
-            }),
-        },
     }
 }

@@ -46,15 +46,16 @@ impl Reading {
     }
 
     fn print(&self, chunks: &[Value]) -> Result<(), Failure> {
-        match self.chunks && !chunks.is_empty() {
-            true => output::print(
-                chunks
-                    .iter()
-                    .map(|chunk| json::write(chunk) + "\n")
-                    .collect::<String>(),
-            ),
-            false => Ok(()),
+        if !self.chunks || chunks.is_empty() {
+            return Ok(());
         }
+        let lines: String = chunks
+            .iter()
+            .map(|chunk| json::write(chunk) + "\n")
+            .collect();
+        let mut out = io::stdout().lock();
+        let written = out.write_all(lines.as_bytes()).and_then(|()| out.flush());
+        written.map_err(Failure::printing)
     }
 }
 
