@@ -14,7 +14,7 @@ use ratatui::layout::Rect;
 use super::chunking::Chunking;
 use super::glyphs::tests::texts;
 use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
-use super::message::{Effect, Message};
+use super::message::{Done, Effect, Message};
 use super::replay::{EventKind, Place, Replay};
 use super::sample::{Origin, Sample};
 use super::state::Workbench;
@@ -184,7 +184,7 @@ fn events() -> impl Strategy<Value = Event> {
         KeyCode::Backspace,
         KeyCode::Delete,
     ];
-    const LETTERS: &str = "lh.,][gG +-dcCb)(r}{kj123456z/nNftesaw?yé7";
+    const LETTERS: &str = "lh.,][gG +-dcCb)(r}{kj123456z/nNftesaw?yé7xXuL";
     let letters: Vec<KeyCode> = LETTERS.chars().map(KeyCode::Char).collect();
     let key = |code| Message::Key(KeyEvent::new(code, KeyModifiers::NONE));
     let control = |letter| {
@@ -247,7 +247,7 @@ fn answers(effects: Vec<Effect>) -> Vec<Message> {
                 failures: case.check(&template, 0),
             })
             .collect(),
-        Effect::Keep(keep) if keep.replace => vec![Message::Kept(keep, "kept".into())],
+        Effect::Keep(keep) if keep.replace => vec![Message::Kept(keep, Done::new("kept"))],
         Effect::Keep(keep) => vec![Message::WouldReplace(keep)],
         _ => Vec::new(),
     };

@@ -24,6 +24,8 @@ pub(crate) enum Chunking {
     Whole,
     /// As it came in, which is known of live texts only.
     AsItCame,
+    /// In the fewest pieces that make the text mean something else, where such are known.
+    AsItFails,
 }
 
 impl Chunking {
@@ -35,7 +37,7 @@ impl Chunking {
             Chunking::Bytes(count) => Cut::bytes(text, count),
             Chunking::Random { mean, seed } => Cut::random(text, mean, seed),
             Chunking::Whole => Cut::whole(),
-            Chunking::AsItCame => return None,
+            Chunking::AsItCame | Chunking::AsItFails => return None,
         })
     }
 }
@@ -50,6 +52,7 @@ impl fmt::Display for Chunking {
             Chunking::Random { mean, seed } => write!(f, "random, {mean} bytes, seed {seed}"),
             Chunking::Whole => f.write_str("whole"),
             Chunking::AsItCame => f.write_str("as it came"),
+            Chunking::AsItFails => f.write_str("as it fails"),
         }
     }
 }

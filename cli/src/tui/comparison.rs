@@ -2,7 +2,8 @@
 
 use unjinja::{JsonString, Object, Value, json};
 
-use super::replay::{EventKind, Place, Replay};
+use super::preview::preview;
+use super::replay::{Against, EventKind, Place, Replay};
 
 /// Of a text, this much is shown around what matters.
 const AROUND: usize = 240;
@@ -49,18 +50,26 @@ pub(crate) enum Shown {
     Parts,
     /// The text, and from where on it is not what was expected.
     Text(String, Option<usize>),
+    /// A value of another type than the one beside it: as JSON, and its type.
+    Typed(String, &'static str),
     /// Some items of a list, or members of an object, that are not shown.
     Left(usize),
 }
 
-/// The message at a place beside the one that was expected.
-pub(crate) fn pairs(replay: &Replay, place: Place, expected: Option<&Object>) -> Vec<Pair> {
+/// The message at a place beside another: the one that was expected, or that of the whole text.
+pub(crate) fn pairs(
+    replay: &Replay,
+    place: Place,
+    expected: Option<&Object>,
+    against: Against,
+) -> Vec<Pair> {
     let is_end = replay.is_end(place);
     let mut comparison = Comparison {
         replay,
         pairs: Vec::new(),
         is_end,
         compares: expected.is_some(),
+        against,
     };
     let message = replay.message(place);
     let growing = growing(replay, place);
@@ -114,6 +123,7 @@ struct Comparison<'r> {
     is_end: bool,
     /// Whether anything is expected.
     compares: bool,
+    against: Against,
 }
 
 impl Comparison<'_> {
@@ -286,13 +296,11 @@ impl Comparison<'_> {
                 } else {
                     Mark::Other
                 };
-                self.push(
-                    depth,
-                    label,
-                    Some(shown(actual)),
-                    Some(shown(expected)),
-                    mark,
-                );
+                let (actual, expected) = match type_of(actual) == type_of(expected) {
+                    true => (shown(actual), shown(expected)),
+                    false => (typed(actual), typed(expected)),
+                };
+                self.push(depth, label, Some(actual), Some(expected), mark);
             }
         }
     }
@@ -346,13 +354,17 @@ impl Comparison<'_> {
             (None, None) if self.compares => Mark::Extra,
             _ => Mark::Same,
         };
-        self.push(depth, label, Some(Shown::Parts), expected.map(shown), mark);
+        let (actual, expected) = match mark {
+            Mark::Other => (Shown::Typed(String::new(), "array"), expected.map(typed)),
+            _ => (Shown::Parts, expected.map(shown)),
+        };
+        self.push(depth, label, Some(actual), expected, mark);
         let others = others.unwrap_or_default();
         let pairs = items.iter().zip(others);
         // What differs matters; or else what has come last.
         let eye = match depth {
             // Of the lists of the message itself it is known.
-            0 => self.replay.agreeing(label).min(items.len()),
+            0 => self.replay.agreeing(label, self.against).min(items.len()),
             _ => pairs
                 .take_while(|(item, other)| item.total_eq(other))
                 .count(),
@@ -392,13 +404,15 @@ impl Comparison<'_> {
 
     fn texts(&mut self, depth: usize, label: &str, actual: &JsonString, expected: &JsonString) {
         if actual == expected {
-            let text = around(&actual.to_string_lossy(), None).0;
-            let shown = Shown::Text(text, None);
+            let shown = shown_text(&actual.to_string_lossy());
             return self.push(depth, label, Some(shown.clone()), Some(shown), Mark::Same);
         }
         let (actual, expected) = (actual.to_string_lossy(), expected.to_string_lossy());
         let agree = agreement(&actual, &expected);
         let side = |text: &str| {
+            if is_blank(text) {
+                return Some(in_quotes(text));
+            }
             let (text, at) = around(text, Some(agree));
             Some(Shown::Text(text, Some(at)))
         };
@@ -452,10 +466,45 @@ fn around(text: &str, at: Option<usize>) -> (String, usize) {
     (format!("{start}{}{end}", &text[from..to]), place)
 }
 
+/// So much is shown of a value that stands where one of another type should.
+const TYPED: usize = 120;
+
+/// A value with its type.
+fn typed(value: &Value) -> Shown {
+    Shown::Typed(preview(value, TYPED), type_of(value))
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Whether nothing of a text would be seen.
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
+fn in_quotes(text: &str) -> Shown {
+    Shown::Text(preview(&Value::from(text), TYPED), None)
+}
+
+fn shown_text(text: &str) -> Shown {
+    match is_blank(text) {
+        true => in_quotes(text),
+        false => Shown::Text(around(text, None).0, None),
+    }
+}
+
 /// A value by itself.
 fn shown(value: &Value) -> Shown {
     match value {
-        Value::String(text) => Shown::Text(around(&text.to_string_lossy(), None).0, None),
+        Value::String(text) => shown_text(&text.to_string_lossy()),
         Value::Array(items) if !items.is_empty() => Shown::Parts,
         Value::Object(object) if !object.is_empty() => Shown::Parts,
         other => Shown::Text(json::write(other), None),

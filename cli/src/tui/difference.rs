@@ -4,7 +4,7 @@ use unjinja::check::Expected;
 use unjinja::response::Field;
 use unjinja::{Object, Value};
 
-use super::replay::{EventKind, Place, Replay};
+use super::replay::{Against, EventKind, Place, Replay};
 
 /// The first place where it shows that what comes out is not what was expected; none if it is.
 pub(crate) fn first_difference(replay: &Replay, expected: &Expected) -> Option<Place> {
@@ -13,12 +13,23 @@ pub(crate) fn first_difference(replay: &Replay, expected: &Expected) -> Option<P
         .as_ref()
         .and_then(|events| first_other_event(replay, events));
     let by_outcome = match (replay.outcome()?, &expected.message, &expected.error) {
-        (Ok(message), Some(expected), _) => first_other_field(replay, message, expected),
+        (Ok(message), Some(expected), _) => {
+            first_other_field(replay, message, expected, Against::Expected)
+        }
         (Err(error), _, Some(text)) if error.to_string().contains(text.as_str()) => None,
         (Ok(_), None, None) => None,
         _ => Some(first_malformed(replay)),
     };
     [by_events, by_outcome].into_iter().flatten().min()
+}
+
+/// The place from which on the stream means something else than the whole text; none if it never does.
+pub(crate) fn departure_from_whole(replay: &Replay) -> Option<Place> {
+    let place = match (replay.outcome()?, replay.whole()?) {
+        (Ok(message), Ok(whole)) => first_other_field(replay, message, whole, Against::Whole),
+        _ => Some(first_malformed(replay)),
+    };
+    place.or(Some(replay.last()))
 }
 
 fn first_malformed(replay: &Replay) -> Place {
@@ -29,7 +40,12 @@ fn first_malformed(replay: &Replay) -> Place {
     malformed.map_or(replay.last(), |index| replay.at_event(index))
 }
 
-fn first_other_field(replay: &Replay, message: &Object, expected: &Object) -> Option<Place> {
+fn first_other_field(
+    replay: &Replay,
+    message: &Object,
+    expected: &Object,
+    against: Against,
+) -> Option<Place> {
     let new = message
         .keys()
         .filter(|key| expected.get_json_string(key).is_none());
@@ -41,6 +57,7 @@ fn first_other_field(replay: &Replay, message: &Object, expected: &Object) -> Op
             &field,
             message.get_json_string(key),
             expected.get_json_string(key),
+            against,
         )
     });
     places.min()
@@ -52,12 +69,13 @@ fn place_in_field(
     field: &str,
     actual: Option<&Value>,
     expected: Option<&Value>,
+    against: Against,
 ) -> Option<Place> {
     let closes = replay.closes_of(field);
     let repeats = |field: &Field| field.repeats() && field.join().is_none();
     if replay.template().field(field).is_some_and(repeats) {
         let len = |value: Option<&Value>| value.and_then(Value::as_array).map_or(0, <[Value]>::len);
-        let (items, agree) = (len(actual), replay.agreeing(field));
+        let (items, agree) = (len(actual), replay.agreeing(field, against));
         // The first items may be defaults.
         let defaults = items.saturating_sub(closes.len());
         let close = closes.get(agree.saturating_sub(defaults));

@@ -15,7 +15,7 @@ use crate::options::option_name;
 use unjinja::{ResponseTemplate, json};
 
 use super::loaded::OpenError;
-use super::message::{Effect, Keep, Kept, Message};
+use super::message::{Done, Effect, FileChange, Keep, Kept, Message};
 use super::target::{MAX_FILE, Target, written};
 
 /// What a new fixture begins with.
@@ -66,7 +66,7 @@ impl EffectRunner {
             Effect::Keep(keep) => {
                 let message = kept(&keep);
                 self.send(match message {
-                    Ok(Some(words)) => Message::Kept(keep, words),
+                    Ok(Some(done)) => Message::Kept(keep, done),
                     Ok(None) => Message::WouldReplace(keep),
                     Err(error) => Message::Failed(error),
                 });
@@ -125,9 +125,9 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Keeps something in a file. Tells in words what was done; nothing if it would have replaced what is
-/// there already.
-fn kept(keep: &Keep) -> Result<Option<String>, String> {
+/// Keeps something in a file. Tells what was done; nothing if it would have replaced what is there
+/// already.
+fn kept(keep: &Keep) -> Result<Option<Done>, String> {
     let path = &keep.path;
     let is_there = path.symlink_metadata().is_ok();
     match &keep.what {
@@ -139,34 +139,62 @@ fn kept(keep: &Keep) -> Result<Option<String>, String> {
         Kept::Template { template, .. } => {
             write(path, &template_text(path, template)?)?;
             let words = format!("the response template is written to {}", path.display());
-            Ok(Some(words))
+            Ok(Some(Done::new(words)))
         }
         Kept::Case { case, template } => match is_there {
             true => add_case(path, case).map(Some),
             false => {
                 let fixture = FirstFixture::of_case(template, case);
                 write(path, &fixture.to_text(path, COMMENT))?;
-                Ok(Some(saved(path, case)))
+                Ok(Some(Done::new(saved(path, case))))
             }
         },
         Kept::Expectation { case } => update_case(path, case).map(Some),
+        Kept::Undone(change) => undo(change).map(Some),
     }
 }
 
 /// Adds a case to a fixture.
-fn add_case(path: &Path, case: &Case) -> Result<String, String> {
+fn add_case(path: &Path, case: &Case) -> Result<Done, String> {
     let fixture = Fixture::load(path).map_err(|error| error.explained(option_name).to_string())?;
     let mut case = case.clone();
     case.name = fixture.free_name(&case.name);
     let text = fixture
         .with_case(&case)
         .map_err(|error| error.to_string())?;
-    write(path, &text)?;
+    let change = change(path, &text)?;
     let remark = match case.check(fixture.template(), 0).is_empty() {
         true => "",
         false => ", where it fails: the fixture has another response template",
     };
-    Ok(format!("{}{remark}", saved(path, &case)))
+    Ok(Done {
+        words: format!("{}{remark}", saved(path, &case)),
+        change: Some(change),
+    })
+}
+
+/// Writes another text into a file that is there.
+fn change(path: &Path, text: &str) -> Result<FileChange, String> {
+    let before = read_text(path, MAX_FILE).map_err(|error| error.to_string())?;
+    write(path, text)?;
+    Ok(FileChange {
+        path: path.to_owned(),
+        before,
+        after: text.to_owned(),
+    })
+}
+
+/// Takes a change of a file back.
+fn undo(change: &FileChange) -> Result<Done, String> {
+    let path = change.path.display();
+    let now = read_text(&change.path, MAX_FILE).map_err(|error| error.to_string())?;
+    if now != change.after {
+        return Err(format!(
+            "{path} has been changed since then: nothing was undone"
+        ));
+    }
+    write(&change.path, &change.before)?;
+    Ok(Done::new(format!("{path} is again what it was before")))
 }
 
 fn saved(path: &Path, case: &Case) -> String {
@@ -178,7 +206,7 @@ fn saved(path: &Path, case: &Case) -> String {
 }
 
 /// Makes what comes out of a fixture's case what is expected of it.
-fn update_case(path: &Path, case: &str) -> Result<String, String> {
+fn update_case(path: &Path, case: &str) -> Result<Done, String> {
     let fixture = Fixture::load(path).map_err(|error| error.explained(option_name).to_string())?;
     let update = fixture
         .update_case(case)
@@ -191,13 +219,19 @@ fn update_case(path: &Path, case: &str) -> Result<String, String> {
         ));
     }
     if update.changes.is_empty() {
-        return Ok(format!("`{case}` expects what comes out already"));
+        return Ok(Done::new(format!(
+            "`{case}` expects what comes out already"
+        )));
     }
-    write(path, &update.text)?;
-    Ok(format!(
-        "`{case}` expects what comes out now, in {}",
+    let change = change(path, &update.text)?;
+    let words = format!(
+        "`{case}` expects what comes out now, in {}; `u` takes it back",
         path.display()
-    ))
+    );
+    Ok(Done {
+        words,
+        change: Some(change),
+    })
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -27,6 +27,12 @@ pub(crate) enum Action {
     NewSeed,
     NextSample,
     PreviousSample,
+    NextFailure,
+    PreviousFailure,
+    Top,
+    Bottom,
+    HalfPageUp,
+    HalfPageDown,
     Up,
     Down,
     PageUp,
@@ -44,7 +50,9 @@ pub(crate) enum Action {
     Edit,
     Save,
     Accept,
+    Undo,
     Write,
+    News,
     Help,
     Back,
     Redraw,
@@ -129,8 +137,8 @@ pub(crate) const GROUPS: &[Group] = &[
                 "to where the region before opens",
                 None,
             ),
-            key(&[Home, Char('g')], A::First, "Home g", "to the start", None),
-            key(&[End, Char('G')], A::Last, "End G", "to the end", None),
+            key(&[Home], A::First, "Home", "to the start of the text", None),
+            key(&[End], A::Last, "End", "to its end", None),
             key(
                 &[Char(' ')],
                 A::Play,
@@ -202,6 +210,20 @@ pub(crate) const GROUPS: &[Group] = &[
                 None,
             ),
             key(
+                &[Char('x')],
+                A::NextFailure,
+                "x",
+                "the next sample that fails",
+                Some("failing"),
+            ),
+            key(
+                &[Char('X')],
+                A::PreviousFailure,
+                "X",
+                "the one before that fails",
+                None,
+            ),
+            key(
                 &[Up, Char('k')],
                 A::Up,
                 "↑ k",
@@ -211,6 +233,10 @@ pub(crate) const GROUPS: &[Group] = &[
             key(&[Down, Char('j')], A::Down, "↓ j", "down", None),
             key(&[PageUp], A::PageUp, "PgUp", "a page up", None),
             key(&[PageDown], A::PageDown, "PgDn", "a page down", None),
+            key(&[], A::HalfPageUp, "Ctrl-U", "half a page up", None),
+            key(&[], A::HalfPageDown, "Ctrl-D", "half a page down", None),
+            key(&[Char('g')], A::Top, "g", "to the first row", None),
+            key(&[Char('G')], A::Bottom, "G", "to the last row", None),
             key(&[Tab], A::NextPane, "Tab", "the next pane", Some("pane")),
             key(
                 &[BackTab],
@@ -248,7 +274,7 @@ pub(crate) const GROUPS: &[Group] = &[
                 &[Char('/')],
                 A::Search,
                 "/",
-                "search the text and the events",
+                "search the text, its events and the names of samples",
                 Some("search"),
             ),
             key(&[Char('n')], A::NextMatch, "n", "to the next match", None),
@@ -294,6 +320,7 @@ pub(crate) const GROUPS: &[Group] = &[
                 None,
             ),
             key(&[Char('a')], A::Accept, "a", "expect what comes out", None),
+            key(&[Char('u')], A::Undo, "u", "take that back", None),
             key(
                 &[Char('w')],
                 A::Write,
@@ -307,6 +334,7 @@ pub(crate) const GROUPS: &[Group] = &[
         title: "The rest",
         bindings: &[
             key(&[Char('?')], A::Help, "?", "this help", Some("help")),
+            key(&[Char('L')], A::News, "L", "all news", None),
             key(&[Esc], A::Back, "Esc", "back", None),
             key(&[], A::Redraw, "Ctrl-L", "draw the screen anew", None),
             #[cfg(unix)]
@@ -337,6 +365,12 @@ pub(crate) fn action(key: KeyEvent) -> Option<Action> {
     }
     if is_control(key, 'l') {
         return Some(Action::Redraw);
+    }
+    if is_control(key, 'u') {
+        return Some(Action::HalfPageUp);
+    }
+    if is_control(key, 'd') {
+        return Some(Action::HalfPageDown);
     }
     if cfg!(unix) && is_control(key, 'z') {
         return Some(Action::Suspend);

@@ -50,8 +50,8 @@ pub enum Message {
     Live(String, Duration),
     /// No more of it comes, maybe because of an error.
     LiveEnded(Option<String>),
-    /// Something that was to be kept has been, in words.
-    Kept(Keep, String),
+    /// Something that was to be kept has been.
+    Kept(Keep, Done),
     /// It has not, since a file is there already.
     WouldReplace(Keep),
     /// Something could not be done.
@@ -100,6 +100,38 @@ pub struct Keep {
     pub what: Kept,
 }
 
+/// What was done to keep something.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Done {
+    /// The same in words.
+    pub words: String,
+    /// How a file was changed that had been there before.
+    pub change: Option<FileChange>,
+}
+
+impl Done {
+    /// Something that can't be undone, in words.
+    pub fn new(words: impl Into<String>) -> Done {
+        Done {
+            words: words.into(),
+            change: None,
+        }
+    }
+}
+
+/// How a file was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileChange {
+    /// The file.
+    pub path: PathBuf,
+    /// What it held.
+    pub before: String,
+    /// What it holds since then.
+    pub after: String,
+}
+
 /// What is to be kept.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -123,4 +155,6 @@ pub enum Kept {
         /// The name of the case.
         case: String,
     },
+    /// What a file held before it was changed, if it has not been changed again since then.
+    Undone(FileChange),
 }

@@ -17,7 +17,7 @@ use unjinja::check::Case;
 use unjinja::response::Capture;
 use unjinja::{
     Event, Object, OnMalformed, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools,
-    Value, parse,
+    Value,
 };
 
 use super::chunking::Chunking;
@@ -36,6 +36,21 @@ const COST_OF_CLOSING: usize = 16;
 
 /// A parser is kept whenever so much has been read.
 const BETWEEN_KEPT: usize = 1 << 20;
+
+/// What a text means that comes as a whole.
+#[derive(Debug)]
+struct WholeReading {
+    outcome: Result<Object, ParseError>,
+    agreement: Agreement,
+}
+
+/// What the message of a stream is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Against {
+    Expected,
+    /// The message of the same text, read as a whole.
+    Whole,
+}
 
 /// A text that is replayed.
 #[derive(Debug)]
@@ -61,6 +76,8 @@ pub(crate) struct Replay {
     parser: Option<ResponseParser>,
     /// What came of it in the end.
     outcome: Option<Result<Object, ParseError>>,
+    /// What the text means as a whole, where that is something else.
+    whole: Option<WholeReading>,
     /// Parsers on the way: how many chunks each has been fed.
     kept: Vec<(usize, ResponseParser)>,
     since_kept: usize,
@@ -74,15 +91,16 @@ impl Replay {
         let cut = chunking
             .cut(&case.output)
             .unwrap_or_else(unjinja::check::Cut::whole);
-        let mut at = 0;
-        let ends = cut
-            .pieces(&case.output)
-            .filter(|piece| !piece.is_empty())
-            .map(|piece| {
-                at += piece.len();
-                at
-            });
-        let ends: Vec<usize> = ends.collect();
+        Replay::of_places(template, case, cut.places())
+    }
+
+    /// A text that is cut at places, in bytes.
+    pub(crate) fn of_places(template: &ResponseTemplate, case: &Case, places: &[usize]) -> Replay {
+        // Places are in bytes, and a character stays whole.
+        let ends = places.iter().chain([&usize::MAX]);
+        let ends = ends.map(|&end| case.output.floor_char_boundary(end));
+        let mut ends: Vec<usize> = ends.filter(|end| *end > 0).collect();
+        ends.dedup();
         let mut replay = Replay::live(template, case);
         replay.is_live = false;
         replay.text.push_str(&case.output);
@@ -139,6 +157,7 @@ impl Replay {
             kept: parser.iter().map(|parser| (0, parser.clone())).collect(),
             parser,
             outcome,
+            whole: None,
             since_kept: 0,
             at_place: None,
         }
@@ -224,16 +243,41 @@ impl Replay {
         });
         self.log.end(self.text.len());
         self.marks.push(self.log.events.len());
-        self.outcome = Some(match self.log.has_errors() {
+        let outcome = match self.log.has_errors() {
             // The replay goes on behind what can't be parsed; elsewhere that is the end.
-            true => self.strictly_parsed(),
+            true => self.strictly_read((1..=fed).map(|number| self.chunk(number))),
             false => finished,
-        });
+        };
+        self.whole = self.whole_reading(&outcome);
+        self.outcome = Some(outcome);
     }
 
-    fn strictly_parsed(&self) -> Result<Object, ParseError> {
+    /// What the text means as a whole, if that is something else than what came of the stream.
+    fn whole_reading(&self, streamed: &Result<Object, ParseError>) -> Option<WholeReading> {
+        let outcome = self.strictly_read([self.output..self.text.len()].into_iter());
+        let is_same = match (streamed, &outcome) {
+            (Ok(streamed), Ok(whole)) => {
+                Value::from(streamed.clone()).total_eq(&whole.clone().into())
+            }
+            (Err(streamed), Err(whole)) => streamed.to_string() == whole.to_string(),
+            _ => false,
+        };
+        (!is_same).then(|| WholeReading {
+            agreement: self.agreement_with(outcome.clone().unwrap_or_default()),
+            outcome,
+        })
+    }
+
+    /// What comes of the text in such chunks, where the first region that can't be parsed is the end.
+    fn strictly_read(
+        &self,
+        mut chunks: impl Iterator<Item = Range<usize>>,
+    ) -> Result<Object, ParseError> {
         let options = ParserOptions::default().tools(self.tools.clone());
-        parse(&self.template, "", &self.text, options)
+        let prefilled = &self.text[..self.output];
+        let mut parser = begin(&self.template, prefilled, options, |_| {})?;
+        chunks.try_for_each(|chunk| parser.feed_with(&self.text[chunk], |_| {}))?;
+        parser.finalize_with(|_| {})
     }
 
     fn fail(&mut self, error: ParseError) {
@@ -280,6 +324,16 @@ impl Replay {
     /// What came of it in the end, if the end has been read.
     pub(crate) fn outcome(&self) -> Option<&Result<Object, ParseError>> {
         self.outcome.as_ref()
+    }
+
+    /// What the text means as a whole, if the stream has come to its end and to something else.
+    pub(crate) fn whole(&self) -> Option<&Result<Object, ParseError>> {
+        self.whole.as_ref().map(|whole| &whole.outcome)
+    }
+
+    /// Where regions that can't be parsed begin to close, in bytes and in their order.
+    pub(crate) fn malformed_at(&self) -> &[u32] {
+        self.log.malformed_at()
     }
 
     /// What has been reported up to a place.

@@ -95,12 +95,27 @@ impl Sample {
             Chunking::AsItCame => {
                 Replay::of_arrivals(template, &self.case, &self.arrivals, self.is_live)
             }
+            Chunking::AsItFails => {
+                let places = self.verdict.failing_places().unwrap_or_default();
+                Replay::of_places(template, &self.case, places)
+            }
             chunking => Replay::new(template, &self.case, chunking),
         }
     }
 }
 
 impl Verdict {
+    /// The fewest places at which the text has to be cut to mean something else, if that is known.
+    pub(crate) fn failing_places(&self) -> Option<&[usize]> {
+        let Verdict::Failed(failures) = self else {
+            return None;
+        };
+        failures.iter().find_map(|failure| match failure {
+            Failure::Cut { places, .. } => Some(places.as_slice()),
+            _ => None,
+        })
+    }
+
     /// Whether it is read as expected, if that is known.
     pub fn passed(&self) -> Option<bool> {
         match self {
@@ -110,16 +125,19 @@ impl Verdict {
         }
     }
 
-    /// What came of trying a case.
+    /// What came of trying a case. That nothing is expected is no failure, but what can't be parsed
+    /// fails without any expectation.
     pub(crate) fn of(failures: Vec<Failure>) -> Verdict {
-        let is_failure = |failure: &Failure| !matches!(failure, Failure::NothingExpected(_));
-        match failures.as_slice() {
-            [] => Verdict::Passed,
-            failures if failures.iter().any(is_failure) => {
-                let failures = failures.iter().filter(|failure| is_failure(failure));
-                Verdict::Failed(failures.cloned().collect())
-            }
-            _ => Verdict::Open,
+        if failures.is_empty() {
+            return Verdict::Passed;
+        }
+        let failures = failures.into_iter().filter_map(|failure| match failure {
+            Failure::NothingExpected(trace) => trace.outcome.err().map(Failure::NotParsed),
+            failure => Some(failure),
+        });
+        match failures.collect::<Vec<Failure>>() {
+            none if none.is_empty() => Verdict::Open,
+            failures => Verdict::Failed(failures),
         }
     }
 }

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use unjinja::ResponseTemplate;
+use unjinja::check::Case;
+use unjinja::{ResponseTemplate, Tools};
 
 use super::chunking::Chunking;
 use super::layout::{Areas, Pane};
 use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
-use super::message::{Effect, Keep};
+use super::message::{Effect, FileChange, Keep};
 use super::replay::{Place, Replay, Waiting};
 use super::sample::{Origin, Sample, Verdict};
 use super::style::Styles;
@@ -48,8 +49,12 @@ pub struct Workbench {
     pub(crate) selected: usize,
     /// Which loading of the template the samples are tried with.
     pub(crate) generation: u64,
-    /// Which samples passed before that, by name.
-    pub(crate) before: Vec<(String, bool)>,
+    /// What was known of the samples before that, and why they are tried anew.
+    pub(crate) before: Option<Before>,
+    /// Whether nobody has done anything yet: then what fails is shown first.
+    pub(crate) is_untouched: bool,
+    /// The tools that were given for texts that are typed.
+    pub(crate) tools: Tools,
 
     pub(crate) chunking: Chunking,
     /// How long the pieces are where that can be chosen, and what chance goes by.
@@ -81,7 +86,15 @@ pub struct Workbench {
     pub(crate) screen: Screen,
     pub(crate) overlay: Option<Overlay>,
     pub(crate) search: Option<String>,
+    /// Where the stream was when the search began that is being typed, and what was searched for.
+    pub(crate) before_search: Option<(Place, Option<String>)>,
     pub(crate) notice: Option<Notice>,
+    /// All news, the last of them at the end.
+    pub(crate) news: Vec<Notice>,
+    /// What can be taken back, the last of it at the end.
+    pub(crate) done: Vec<Undo>,
+    /// The name of the case that is being saved.
+    pub(crate) saving_as: String,
     /// The fixture that a text was saved in last.
     pub(crate) fixture: Option<PathBuf>,
     /// Whether a notice has said what would be lost by leaving.
@@ -115,6 +128,8 @@ pub(crate) enum Screen {
 pub(crate) enum Overlay {
     /// The help, scrolled so far.
     Help(usize),
+    /// The news, scrolled so far.
+    News(usize),
     Ask(Question),
     /// A file is there already.
     Confirm(Confirm),
@@ -141,6 +156,10 @@ pub(crate) enum About {
     TemplateFile {
         then_edit: bool,
     },
+    /// What the sample is called when what comes out is expected of it.
+    Expectation,
+    /// What the sample is called as a case.
+    CaseName,
     /// The fixture for the sample.
     FixtureFile,
 }
@@ -156,13 +175,54 @@ pub(crate) struct Confirm {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notice {
     pub(crate) text: String,
-    pub(crate) is_bad: bool,
+    pub(crate) weight: Weight,
+}
+
+/// How much news matter: what weighs less does not take the place of what weighs more, until a key has
+/// been pressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Weight {
+    /// Nothing has changed.
+    Aside,
+    /// Something was done.
+    News,
+    /// Something can't be done like this.
+    Warning,
+    /// Something has failed.
+    Error,
+}
+
+/// So many news are kept.
+const NEWS: usize = 500;
+
+/// What was known of the samples before they were tried anew.
+#[derive(Debug, Clone)]
+pub(crate) struct Before {
+    /// Why they are tried anew.
+    pub(crate) cause: String,
+    /// Which of them passed, by name.
+    pub(crate) passed: Vec<(String, bool)>,
+}
+
+/// Something that can be taken back.
+#[derive(Debug, Clone)]
+pub(crate) enum Undo {
+    /// What is expected of a sample, which has this name now.
+    Expectation {
+        name: String,
+        case: Box<Case>,
+        was_unsaved: bool,
+    },
+    /// A change of a file.
+    File(FileChange),
 }
 
 impl Workbench {
     /// A workbench for a terminal of so many columns and rows. Texts that are not in the files
     /// that were opened come along.
     pub fn new(loaded: Loaded, others: Vec<Sample>, size: (u16, u16)) -> Workbench {
+        // Who has given texts wants to see those.
+        let is_untouched = others.is_empty();
         let mut samples = others;
         samples.extend(loaded.samples);
         if samples.is_empty() {
@@ -184,7 +244,9 @@ impl Workbench {
             samples,
             selected: 0,
             generation: 0,
-            before: Vec::new(),
+            before: None,
+            is_untouched,
+            tools: Tools::none(),
             chunking,
             length: 4,
             seed: 0,
@@ -204,7 +266,11 @@ impl Workbench {
             screen: Screen::Replay,
             overlay: None,
             search: None,
+            before_search: None,
             notice: None,
+            news: Vec::new(),
+            done: Vec::new(),
+            saving_as: String::new(),
             fixture: None,
             is_leaving: false,
             effects: Vec::new(),
@@ -217,6 +283,12 @@ impl Workbench {
     /// The same without colours.
     pub fn without_colours(mut self) -> Workbench {
         self.styles = Styles { colours: false };
+        self
+    }
+
+    /// The same with tools for texts that are typed.
+    pub fn with_tools(mut self, tools: Tools) -> Workbench {
+        self.tools = tools;
         self
     }
 
@@ -248,11 +320,10 @@ impl Workbench {
         }
     }
 
-    /// When an event came: as it was measured, or at the speed at which the text is played.
-    pub(crate) fn time_of(&self, event: usize) -> Duration {
+    /// The number of the chunk that an event came with, and when that came in, if it was measured.
+    pub(crate) fn chunk_of(&self, event: usize) -> (usize, Option<Duration>) {
         let chunk = self.replay.chunk_of_event(event);
-        let played = Duration::from_secs(1) / self.chunks_a_second() * chunk as u32;
-        self.replay.arrival(chunk).unwrap_or(played)
+        (chunk, self.replay.arrival(chunk))
     }
 
     /// Whether something goes on without any key.
@@ -297,25 +368,34 @@ impl Workbench {
     }
 
     pub(crate) fn notify(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice {
-            text: text.into(),
-            is_bad: false,
-        });
+        self.announce(text, Weight::News);
     }
 
     pub(crate) fn warn(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice {
-            text: text.into(),
-            is_bad: true,
-        });
+        self.announce(text, Weight::Warning);
+    }
+
+    pub(crate) fn announce(&mut self, text: impl Into<String>, weight: Weight) {
+        let text = text.into();
+        let notice = Notice { text, weight };
+        if self.news.len() == NEWS {
+            self.news.remove(0);
+        }
+        self.news.push(notice.clone());
+        let shown = self.notice.as_ref().map(|shown| shown.weight);
+        if shown.is_none_or(|shown| shown <= weight) {
+            self.notice = Some(notice);
+        }
     }
 }
 
-/// A live text comes as it comes; others have no such way.
+/// A live text comes as it comes; others have no such way, and those that do not fail when they are
+/// cut have no such cut.
 pub(crate) fn chunking_of(sample: &Sample, wanted: Chunking) -> Chunking {
-    match (sample.is_live, wanted) {
-        (true, _) => Chunking::AsItCame,
-        (false, Chunking::AsItCame) if sample.origin != Origin::Live => Chunking::Tokens,
-        (false, wanted) => wanted,
+    match wanted {
+        _ if sample.is_live => Chunking::AsItCame,
+        Chunking::AsItCame if sample.origin != Origin::Live => Chunking::Tokens,
+        Chunking::AsItFails if sample.verdict.failing_places().is_none() => Chunking::Tokens,
+        wanted => wanted,
     }
 }

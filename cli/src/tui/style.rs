@@ -90,6 +90,20 @@ impl Styles {
             .add_modifier(Modifier::BOLD)
     }
 
+    /// What can't be done like this.
+    pub(crate) fn warning(self) -> Style {
+        self.coloured(Style::new(), Color::Yellow)
+            .add_modifier(Modifier::BOLD)
+    }
+
+    /// What was searched for.
+    pub(crate) fn hit(self, style: Style) -> Style {
+        match self.colours {
+            true => style.fg(Color::Black).bg(Color::LightYellow),
+            false => style.add_modifier(Modifier::UNDERLINED | Modifier::REVERSED),
+        }
+    }
+
     /// What only the one has, and not the other.
     pub(crate) fn differs(self) -> Style {
         let differs = Modifier::UNDERLINED | Modifier::BOLD;

@@ -11,17 +11,25 @@ mod stepping;
 
 use crossterm::event::KeyEvent;
 
+pub(super) use searching::fold;
+
 use super::keys::{self, Action};
 use super::layout::Pane;
 use super::loaded::TemplatePlace;
 use super::message::{Effect, Message};
-use super::state::{About, Overlay, Question, Screen, Workbench};
+use super::state::{About, Overlay, Question, Screen, Weight, Workbench};
+use super::view;
 use keeping::replacing;
 
 impl Workbench {
     /// Takes in something that has happened. Returns what is to be done because of it.
     pub fn update(&mut self, message: Message) -> Vec<Effect> {
         let is_tick = matches!(message, Message::Tick(_));
+        let is_by_hand = matches!(
+            message,
+            Message::Key(_) | Message::Mouse(_) | Message::Paste(_)
+        );
+        self.is_untouched &= !is_by_hand;
         match message {
             Message::Key(key) => self.key(key),
             Message::Mouse(event) => self.mouse(event),
@@ -30,10 +38,11 @@ impl Workbench {
             Message::Tick(elapsed) => self.tick(elapsed),
             Message::Loaded(loaded) => self.take_loaded(*loaded),
             Message::NotLoaded(trouble) => {
-                self.warn(format!(
+                let words = format!(
                     "the last good one stays in use: {}",
                     first_line(&trouble.message)
-                ));
+                );
+                self.announce(words, Weight::Error);
                 self.trouble = Some(trouble);
             }
             Message::Judged {
@@ -48,13 +57,13 @@ impl Workbench {
             } => self.not_judged(generation, sample, why),
             Message::Live(text, at) => self.take_live(&text, at),
             Message::LiveEnded(error) => self.end_live(error),
-            Message::Kept(keep, words) => self.kept(&keep, words),
+            Message::Kept(keep, done) => self.kept(&keep, done),
             // What is being typed is not to be lost to a question.
             Message::WouldReplace(keep) if self.overlay.is_some() => {
                 self.warn(format!("{} is there already", keep.path.display()));
             }
             Message::WouldReplace(keep) => self.overlay = Some(Overlay::Confirm(replacing(keep))),
-            Message::Failed(error) => self.warn(error),
+            Message::Failed(error) => self.announce(error, Weight::Error),
         }
         // What is freed first can be had again.
         let has_time = is_tick && self.outworn.take().is_none();
@@ -72,7 +81,14 @@ impl Workbench {
         match self.overlay.take() {
             Some(Overlay::Ask(question)) => self.answer(question, key),
             Some(Overlay::Confirm(confirm)) => self.confirm(confirm, key),
-            Some(Overlay::Help(scrolled)) => self.help_key(scrolled, key),
+            Some(Overlay::Help(scrolled)) => {
+                let scrolled = self.scroll_key(key, scrolled, view::help::extent(self));
+                self.overlay = scrolled.map(Overlay::Help);
+            }
+            Some(Overlay::News(scrolled)) => {
+                let scrolled = self.scroll_key(key, scrolled, view::news::extent(self));
+                self.overlay = scrolled.map(Overlay::News);
+            }
             None => {
                 if let Some(action) = keys::action(key) {
                     self.notice = None;
@@ -86,6 +102,14 @@ impl Workbench {
     fn act(&mut self, action: Action) {
         match action {
             Action::Help => self.overlay = Some(Overlay::Help(0)),
+            Action::News => self.overlay = Some(Overlay::News(0)),
+            Action::Undo => self.undo(),
+            Action::NextFailure => self.select_failure(true),
+            Action::PreviousFailure => self.select_failure(false),
+            Action::Top => self.scroll_to_an_end(false),
+            Action::Bottom => self.scroll_to_an_end(true),
+            Action::HalfPageUp => self.scroll_half_page(-1),
+            Action::HalfPageDown => self.scroll_half_page(1),
             Action::Quit => self.quit(),
             Action::Back => self.back(),
             Action::Findings => self.show_findings(),
@@ -100,13 +124,16 @@ impl Workbench {
             Action::PreviousPane => self.focus_next(Pane::ALL.len() - 1),
             Action::Show(pane) => self.focus_on(pane),
             Action::Zoom => self.zoomed = !self.zoomed,
-            Action::Search => self.ask(About::Search, String::new()),
+            Action::Search => {
+                self.before_search = Some((self.at, self.search.take()));
+                self.ask(About::Search, String::new());
+            }
             Action::ChunksOfBytes => self.ask(About::Length, String::new()),
             Action::NextMatch => self.go_to_match(true),
             Action::PreviousMatch => self.go_to_match(false),
             Action::Type => self.ask(About::Text, String::new()),
             Action::Edit => self.edit(),
-            Action::Save => self.ask(About::FixtureFile, self.fixture_file()),
+            Action::Save => self.save(),
             Action::Accept => self.accept(),
             Action::Write => {
                 let about = About::TemplateFile { then_edit: false };
@@ -114,18 +141,6 @@ impl Workbench {
             }
             step => self.step(step),
         }
-    }
-
-    fn help_key(&mut self, scrolled: usize, key: KeyEvent) {
-        let scrolled = match keys::action(key) {
-            Some(Action::Up) => self.scroll_help(scrolled, -1),
-            Some(Action::Down) => self.scroll_help(scrolled, 1),
-            Some(Action::PageUp) => self.scroll_help(scrolled, -10),
-            Some(Action::PageDown) => self.scroll_help(scrolled, 10),
-            Some(Action::Quit | Action::Back | Action::Help) => return,
-            _ => scrolled,
-        };
-        self.overlay = Some(Overlay::Help(scrolled));
     }
 
     /// Leaves; at the second time only, if something would be lost.
@@ -197,7 +212,7 @@ impl Workbench {
         let Some(candidate) = format.candidates.get(number) else {
             return;
         };
-        self.remember_verdicts();
+        self.remember_verdicts(format!("read with candidate {}", number + 1));
         self.template = candidate.template.clone();
         self.candidate = Some(number);
         self.place = TemplatePlace::Derived;

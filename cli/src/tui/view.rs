@@ -4,6 +4,7 @@ pub(super) mod events;
 pub(super) mod findings;
 pub(super) mod help;
 mod message;
+pub(super) mod news;
 mod overlay;
 mod paper;
 pub(super) mod samples;
@@ -61,6 +62,7 @@ pub fn render(workbench: &Workbench, buffer: &mut Buffer) {
     bottom(workbench, areas.keys, buffer);
     match &workbench.overlay {
         Some(Overlay::Help(scrolled)) => help::draw(workbench, *scrolled, &areas, buffer),
+        Some(Overlay::News(scrolled)) => news::draw(workbench, *scrolled, &areas, buffer),
         Some(Overlay::Ask(question)) => overlay::ask(workbench, question, &areas, buffer),
         Some(Overlay::Confirm(confirm)) => overlay::confirm(workbench, confirm, &areas, buffer),
         None => {}
@@ -77,8 +79,14 @@ fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     if let Some(path) = &workbench.adopted {
         name.push_str(&format!(" with {}", path.display()));
     }
-    let place = format!("  {}  {}", workbench.sample().case.name, place(workbench));
-    let room = (area.width as usize).saturating_sub(place.chars().count());
+    let sample = workbench.sample();
+    let sign = match sample.verdict.passed() {
+        Some(false) => " ✗",
+        _ => "",
+    };
+    let sample = format!("  {}{sign}", sample.case.name);
+    let place = format!("  {}", place(workbench));
+    let room = (area.width as usize).saturating_sub(sample.chars().count() + place.chars().count());
     // Where the stream is matters more than in which folder the file is.
     let is_short = name.chars().count() <= room;
     let name = match is_short {
@@ -90,6 +98,11 @@ fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
             .unwrap_or_default(),
     };
     let mut line = paper::one_line(name, area.width, styles.strong());
+    let of_sample = match sign {
+        "" => styles.faint(),
+        _ => styles.bad(),
+    };
+    line.extend(paper::one_line(&sample, area.width, of_sample));
     line.extend(paper::one_line(&place, area.width, styles.faint()));
     buffer.set_line(area.x, area.y, &Line::from(line), area.width);
 }
@@ -211,10 +224,7 @@ fn notice(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     let Some(notice) = &workbench.notice else {
         return;
     };
-    let style = match notice.is_bad {
-        true => workbench.styles.bad(),
-        false => workbench.styles.strong(),
-    };
+    let style = news::style(workbench, notice.weight);
     let line = paper::one_line(&notice.text, area.width, style);
     buffer.set_line(area.x, area.y, &Line::from(line), area.width);
 }

@@ -188,10 +188,11 @@ impl Desk {
 
     /// Goes to the sample of a name.
     pub fn select(&mut self, name: &str) {
-        self.press("1");
+        self.press("1g");
         let screen = |desk: &Desk| desk.screen().lines().next().unwrap_or_default().to_owned();
         for _ in 0..100 {
-            if screen(self).contains(&format!("  {name}  ")) {
+            let title = screen(self).replace(" ✗  ", "  ");
+            if title.contains(&format!("  {name}  ")) {
                 return;
             }
             self.press("↓");

@@ -137,7 +137,7 @@ fn a_text_and_its_message_become_a_case() {
     for text in ["Hello<|end|>", "Goodbye<|end|>"] {
         desk.press("t").press(text);
         desk.control('d');
-        desk.press("s").write_to(&fixture);
+        desk.press("s⏎").write_to(&fixture);
         assert!(desk.screen().contains("is saved in"), "{}", desk.screen());
     }
     let loaded = unjinja::check::Fixture::load(&fixture).expect("a fixture");
@@ -178,6 +178,16 @@ fn what_comes_out_of_a_case_is_accepted_when_it_is_confirmed() {
     );
     desk.press("an");
     assert_eq!(read(&fixture), before);
+    desk.press("a");
+    assert!(
+        desk.screen().contains("What comes out is a message:"),
+        "{}",
+        desk.screen()
+    );
+    desk.press("y");
+    assert_ne!(read(&fixture), before);
+    desk.press("u");
+    assert_eq!(read(&fixture), before);
     desk.press("ay");
     assert_ne!(read(&fixture), before);
     assert!(
@@ -206,10 +216,68 @@ fn a_candidate_takes_the_place_of_the_one_chosen() {
 }
 
 #[test]
-fn an_error_of_the_editor_is_reported() {
+fn an_error_of_the_editor_is_not_lost_to_later_news() {
     let mut desk = Desk::open("examples/template.json");
     desk.send(Message::Failed("the editor is not there".into()));
     assert!(desk.screen().contains("the editor is not there"));
+    reload(&mut desk, None);
+    assert!(desk.screen().contains("the editor is not there"));
+    desk.press("→");
+    assert!(!desk.screen().contains("the editor is not there"));
+    desk.press("L");
+    let screen = desk.screen();
+    assert!(screen.contains("✗ the editor is not there"), "{screen}");
+    assert!(
+        screen.contains("read anew: every sample is read as well as before"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn a_change_that_was_made_since_then_is_not_taken_back() {
+    let folder = folder(&["tests/check/mixed.fixture.yaml"]);
+    let fixture = folder.path().join("mixed.fixture.yaml");
+    let mut desk = Desk::open(&fixture.display().to_string());
+    desk.select("a thought");
+    desk.press("ay");
+    let changed = read(&fixture) + "# mine\n";
+    fs::write(&fixture, &changed).expect("is written");
+    desk.press("u");
+    assert!(
+        desk.screen().contains("has been changed since then"),
+        "{}",
+        desk.screen()
+    );
+    assert_eq!(read(&fixture), changed);
+}
+
+#[test]
+fn what_was_saved_is_not_asked_for_again() {
+    let folder = folder(&["examples/template.json"]);
+    let mut desk = Desk::open(&folder.path().join("template.json").display().to_string());
+    desk.press("tHello<|end|>");
+    desk.control('d');
+    desk.press("s⏎")
+        .write_to(&folder.path().join("new.fixture.yaml"));
+    desk.press("q");
+    assert!(desk.has_quit);
+}
+
+#[test]
+fn new_files_are_named_after_what_was_opened_and_lie_beside_it() {
+    let folder = folder(&["chat_templates/xml-calls.jinja"]);
+    let named = folder.path().join("my.model-1.5.jinja");
+    fs::rename(folder.path().join("xml-calls.jinja"), &named).expect("is renamed");
+    let mut desk = Desk::open(&named.display().to_string());
+    for (keys, name) in [
+        ("w", "my.model-1.5.response_template.json"),
+        ("s⏎", "my.model-1.5.fixture.yaml"),
+    ] {
+        desk.press(keys);
+        let path = folder.path().join(name).display().to_string();
+        assert!(desk.screen().contains(&path), "{}", desk.screen());
+        desk.press("⎋");
+    }
 }
 
 #[test]
@@ -221,7 +289,7 @@ fn a_fixture_with_another_template_tells_that_a_case_fails_in_it() {
     let mut desk = Desk::open(&folder.path().join("template.json").display().to_string());
     desk.press("tHello<|end|>");
     desk.control('d');
-    desk.press("s").write_to(&fixture);
+    desk.press("s⏎").write_to(&fixture);
     assert!(
         desk.screen()
             .contains("where it fails: the fixture has another"),
@@ -264,7 +332,7 @@ fn an_accepted_expectation_outlives_a_reload() {
             .find(|line| line.ends_with(" two calls"))
     };
     assert_eq!(verdict(&desk).as_deref(), Some("✗ two calls"));
-    desk.press("a");
+    desk.press("a⏎");
     reload(&mut desk, Some(written));
     assert_eq!(verdict(&desk).as_deref(), Some("✓ two calls"));
 }

@@ -36,7 +36,20 @@ fn a_typed_text_is_replayed() {
     );
     desk.press("a");
     assert!(
-        desk.pane("1 Samples").join("\n").contains("✓ typed 1"),
+        desk.screen().contains("What comes out is a message:"),
+        "{}",
+        desk.screen()
+    );
+    desk.control('u');
+    desk.press("a greeting⏎");
+    assert!(
+        desk.pane("1 Samples").join("\n").contains("✓ a greeting"),
+        "{}",
+        desk.screen()
+    );
+    desk.press("u");
+    assert!(
+        desk.pane("1 Samples").join("\n").contains("· typed 1"),
         "{}",
         desk.screen()
     );
@@ -57,7 +70,8 @@ fn what_is_found_of_a_sample_as_it_was_does_not_count() {
         })
     };
     let first = tried_with(Message::Tick(Duration::ZERO));
-    let accepted = tried_with(Message::Key(KeyCode::Char('a').into()));
+    assert_eq!(tried_with(Message::Key(KeyCode::Char('a').into())), None);
+    let accepted = tried_with(Message::Key(KeyCode::Enter.into()));
     assert!(first < accepted, "{first:?} {accepted:?}");
 }
 
@@ -111,4 +125,66 @@ fn a_live_text_is_shown_as_it_arrives() {
     assert!(events.contains("1.600 ◂ close content"), "{events}");
     desk.press("c");
     assert_eq!(desk.title(), "by token, chunk 11 of 11, the end");
+    desk.press("C");
+    assert_eq!(desk.title(), "as it came, chunk 3 of 3, the end");
+    desk.press("q");
+    assert!(
+        desk.screen()
+            .contains("a text or an expectation is in no fixture yet"),
+        "{}",
+        desk.screen()
+    );
+    assert!(!desk.has_quit);
+}
+
+#[test]
+fn events_of_texts_that_did_not_come_in_live_have_the_numbers_of_their_chunks() {
+    let mut desk = Desk::open(FIXTURE);
+    desk.select("an answer");
+    let events = desk.pane("5 Events");
+    let numbers = events
+        .iter()
+        .filter_map(|line| line.split_whitespace().next());
+    let numbers: Vec<usize> = numbers
+        .map(|number| number.parse().expect("a number"))
+        .collect();
+    assert!(numbers.len() > 2 && numbers.is_sorted(), "{events:?}");
+}
+
+#[test]
+fn what_fails_is_shown_first_and_can_be_gone_through() {
+    let mut desk = Desk::open(FIXTURE);
+    let shown = |desk: &Desk| {
+        let screen = desk.screen();
+        let title = screen.lines().next().unwrap_or_default().to_owned();
+        title.split("  ").nth(1).unwrap_or_default().to_owned()
+    };
+    assert_eq!(shown(&desk), "a thought ✗");
+    for (key, sample) in [
+        ("x", "a broken call ✗"),
+        ("x", "two calls, with events ✗"),
+        ("x", "a thought ✗"),
+        ("X", "two calls, with events ✗"),
+    ] {
+        desk.press(key);
+        assert_eq!(shown(&desk), sample);
+    }
+    desk.press("1g");
+    assert_eq!(shown(&desk), "an answer");
+    desk.press("G");
+    assert_eq!(shown(&desk), "only just begun");
+    desk.control('u');
+    assert_eq!(shown(&desk), "an answer");
+}
+
+#[test]
+fn tools_of_the_prober_are_not_those_of_a_text_that_is_typed() {
+    let mut desk = Desk::open("chat_templates/xml-calls.jinja");
+    let folder = tempfile::tempdir().expect("a folder");
+    let fixture = folder.path().join("new.fixture.yaml");
+    desk.press("tHello");
+    desk.control('d');
+    desk.press("s⏎").write_to(&fixture);
+    let text = std::fs::read_to_string(&fixture).expect("it is saved");
+    assert!(!text.contains("tools"), "{text}");
 }

@@ -14,12 +14,20 @@ const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "fields": {
 
 const OUTPUT: &str = "Hello there<call wait>{\"s\": 1}</call><call go>{}</call><end>";
 
+/// A template that takes the end of each chunk for the end of the text.
+const DEPENDS_ON_CHUNKS: &str = r#"{"start_anchor": "<bot>", "fields": {
+    "content": {"close_pattern": "<end>|$"}}}"#;
+
 /// A text without any expectation, read with the template.
 fn desk(output: &str) -> Desk {
     expecting(output, None)
 }
 
 fn expecting(output: &str, message: Option<&str>) -> Desk {
+    reading(TEMPLATE, output, message)
+}
+
+fn reading(template: &str, output: &str, message: Option<&str>) -> Desk {
     let mut expected = Expected::default();
     expected.message = message.map(|message| {
         let message = unjinja::json::read(message).expect("JSON");
@@ -28,7 +36,7 @@ fn expecting(output: &str, message: Option<&str>) -> Desk {
     let case = Case::new("a text", "", output, Tools::none(), expected);
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("template.json");
-    std::fs::write(&path, TEMPLATE).expect("a file");
+    std::fs::write(&path, template).expect("a file");
     let sample = Sample::new(Origin::Given, case);
     Desk::with(&path.display().to_string(), vec![sample])
 }
@@ -45,7 +53,7 @@ fn last_event(desk: &Desk) -> String {
 fn keys_step_by_chunk_by_event_and_by_region() {
     let mut desk = desk(OUTPUT);
     for (keys, event) in [
-        ("", "◂ close tool_calls = {\"name\"…"),
+        ("", "◂ close tool_calls = {\"name\": …"),
         ("⇤", ""),
         ("→", "chunk content Hello"),
         ("→", "chunk content there"),
@@ -54,17 +62,17 @@ fn keys_step_by_chunk_by_event_and_by_region() {
         (",", ""),
         (".", "▸ open content"),
         ("..", "chunk content there"),
-        ("]", "▸ open tool_calls <call wai…"),
+        ("]", "▸ open tool_calls <call wait>…"),
         (".", "chunk tool_calls {"),
-        ("]", "▸ open tool_calls <call go>…"),
-        ("[", "▸ open tool_calls <call wai…"),
+        ("]", "▸ open tool_calls <call go> n…"),
+        ("[", "▸ open tool_calls <call wait>…"),
         ("[", "▸ open content"),
         ("[", ""),
-        ("]]]]]]", "◂ close tool_calls = {\"name\"…"),
+        ("]]]]]]", "◂ close tool_calls = {\"name\": …"),
         // Only text that belongs to nothing comes after it.
-        (",", "◂ close tool_calls = {\"name\"…"),
+        (",", "◂ close tool_calls = {\"name\": …"),
         (",", "chunk tool_calls }"),
-        ("⇥", "◂ close tool_calls = {\"name\"…"),
+        ("⇥", "◂ close tool_calls = {\"name\": …"),
     ] {
         desk.press(keys);
         assert_eq!(last_event(&desk), event, "after {keys}\n{}", desk.screen());
@@ -138,7 +146,7 @@ fn events_of_one_chunk_can_be_gone_through() {
         desk.screen()
     );
     desk.press("]");
-    assert_eq!(last_event(&desk), "▸ open tool_calls <call wai…");
+    assert_eq!(last_event(&desk), "▸ open tool_calls <call wait>…");
     desk.press("→");
     assert!(!desk.screen().contains("more events of this chunk"));
 }
@@ -166,12 +174,12 @@ fn the_first_difference_is_where_the_message_begins_to_be_another() {
         (
             OUTPUT,
             r#"{"content": "Hello there", "tool_calls": [{"name": "wait", "arguments": {"s": 2}}]}"#,
-            "◂ close tool_calls = {\"name\"…",
+            "◂ close tool_calls = {\"name\": …",
         ),
         (
             OUTPUT,
             r#"{"content": "Hello there", "tool_calls": [{"name": "wait", "arguments": {"s": 1}}]}"#,
-            "◂ close tool_calls = {\"name\"…",
+            "◂ close tool_calls = {\"name\": …",
         ),
         // What is missing shows in the end.
         (
@@ -192,6 +200,87 @@ fn the_first_difference_is_where_the_message_begins_to_be_another() {
     }
     let mut desk = expecting("Hi<end>", Some(r#"{"content": "Hi"}"#));
     assert!(desk.press("d").screen().contains("all is as expected"));
+}
+
+#[test]
+fn what_the_stream_has_made_stands_beside_what_the_whole_text_means() {
+    let mut desk = reading(DEPENDS_ON_CHUNKS, "Hello there<end>", None);
+    let message = desk.pane("6 Message").join("\n");
+    assert!(
+        message.contains("Read as a whole, the text means something else"),
+        "{message}"
+    );
+    assert!(message.contains("≠ content Hello"), "{message}");
+    assert!(message.contains("Hello there"), "{message}");
+    desk.press("⇤d");
+    assert!(
+        desk.screen()
+            .contains("from here on the stream means something else than the whole text"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
+fn a_difference_that_shows_in_other_pieces_is_shown_in_those() {
+    let expected = r#"{"content": "Hello there"}"#;
+    let mut desk = reading(DEPENDS_ON_CHUNKS, "Hello there<end>", Some(expected));
+    desk.press("cccc");
+    assert!(desk.title().starts_with("whole"), "{}", desk.title());
+    desk.press("d");
+    assert!(desk.title().starts_with("as it fails"), "{}", desk.title());
+    assert!(
+        desk.screen()
+            .contains("the first difference from what was expected"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
+fn what_can_not_be_parsed_fails_without_any_expectation() {
+    let mut desk = desk("Hello<call wait>{oops</call> and<end>");
+    let screen = desk.screen();
+    assert!(screen.contains("  a text ✗  "), "{screen}");
+    assert!(screen.contains("1 fail"), "{screen}");
+    let timeline = screen.lines().nth(1).unwrap_or_default().to_owned();
+    assert!(timeline.contains('✗'), "{timeline}");
+    desk.press("⇤d");
+    assert!(
+        last_event(&desk).starts_with("! malformed tool_calls"),
+        "{}",
+        desk.screen()
+    );
+    assert!(
+        desk.screen().contains("here the text can't be parsed"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
+fn values_of_other_types_show_these_and_nothing_that_is_there_is_blank() {
+    let call = |arguments: &str| {
+        format!(r#"{{"tool_calls": [{{"name": "wait", "arguments": {arguments}}}]}}"#)
+    };
+    for (written, expected, seen) in [
+        (r#"{"a": 25}"#, r#"{"a": "25"}"#, "a 25 (number)"),
+        (r#"{"a": "25"}"#, r#"{"a": 25}"#, "a \"25\" (string)"),
+        (r#"{"a": null}"#, r#"{"a": ""}"#, "a null (null)"),
+        (r#"{"a": ""}"#, r#"{"a": "x"}"#, "a \"\""),
+        (r#"{"a": " "}"#, r#"{"a": " "}"#, "a \" \""),
+        (r#"{"a": [1]}"#, r#"{"a": {"b": 1}}"#, "a [1] (array)"),
+        (
+            r#"{"a": {"b": 1}}"#,
+            r#"{"a": [1]}"#,
+            "a {\"b\": 1} (object)",
+        ),
+    ] {
+        let output = format!("<call wait>{written}</call>");
+        let mut desk = expecting(&output, Some(&call(expected)));
+        let message = desk.press("6z").pane("6 Message").join("\n");
+        assert!(message.contains(seen), "{seen}\n{message}");
+    }
 }
 
 #[test]
@@ -224,14 +313,13 @@ fn words_are_searched_in_the_text_and_in_the_events() {
     desk.press("/call⏎");
     assert!(desk.screen().contains("`call`: 1 of"), "{}", desk.screen());
     desk.press("/name=go⏎");
-    assert_eq!(last_event(&desk), "▸ open tool_calls <call go>…");
+    assert_eq!(last_event(&desk), "▸ open tool_calls <call go> n…");
     desk.press("/open content⏎");
     assert_eq!(last_event(&desk), "▸ open content");
     desk.press("/nowhere⏎");
-    assert!(
-        desk.screen()
-            .contains("`nowhere` is neither in the text nor in the events")
-    );
+    assert!(desk.screen().contains(
+        "`nowhere` is neither in the text, nor in its events, nor in the name of a sample"
+    ));
 }
 
 #[test]
@@ -285,10 +373,19 @@ fn what_can_not_be_parsed_is_reported_and_the_stream_goes_on() {
     assert!(message.contains("content Hello"), "{message}");
     desk.press("a");
     assert!(
-        desk.screen().contains("there is no message to expect"),
+        desk.screen().contains("What comes out is an error"),
         "{}",
         desk.screen()
     );
+    desk.press("⏎");
+    assert!(
+        desk.screen().contains("this error is expected from now on"),
+        "{}",
+        desk.screen()
+    );
+    assert!(desk.screen().contains("1 pass"), "{}", desk.screen());
+    desk.press("u");
+    assert!(desk.screen().contains("1 fail"), "{}", desk.screen());
 }
 
 #[test]

@@ -131,6 +131,7 @@ fn cycler(values: Rest<Value>) -> Result<Value, Error> {
     if values.is_empty() {
         return Err(invalid("a cycler needs values"));
     }
+    budget::spend_items(values.len())?;
     Ok(Value::from_object(Cycler {
         values: values.0,
         place: AtomicUsize::new(0),

@@ -45,6 +45,8 @@ fn equal_at(left: &Value, right: &Value, depth: usize) -> Result<bool, Error> {
             true => equal_at(&a, &b, depth + 1)?,
             // Mappings are equal whatever the order of their keys.
             false => {
+                // The key is hashed twice.
+                budget::look(2)?;
                 check_key(&a)?;
                 equal_at(&left.get_item(&a)?, &right.get_item(&a)?, depth + 1)?
             }

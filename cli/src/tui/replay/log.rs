@@ -68,6 +68,8 @@ pub(crate) struct Log {
     /// The numbers of the events that close a region with a value.
     closes: Vec<u32>,
     errors: Vec<String>,
+    /// Where what could not be parsed begins to close.
+    malformed_at: Vec<u32>,
     /// How much of the text is divided into segments.
     at: usize,
 }
@@ -100,7 +102,9 @@ impl Log {
             }
             Event::Malformed { error, span, .. } => {
                 let error = pushed(&mut self.errors, (*error).to_owned());
-                (EventKind::Malformed(error), self.closed(field, span))
+                let closed = self.closed(field, span);
+                self.malformed_at.push(short(closed.start));
+                (EventKind::Malformed(error), closed)
             }
             // The library may come to know more kinds of events than there are signs for here.
             _ => return,
@@ -204,6 +208,10 @@ impl Log {
 
     pub(crate) fn has_errors(&self) -> bool {
         !self.errors.is_empty()
+    }
+
+    pub(crate) fn malformed_at(&self) -> &[u32] {
+        &self.malformed_at
     }
 
     pub(crate) fn error(&self, number: u32) -> &str {

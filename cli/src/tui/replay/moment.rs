@@ -6,7 +6,7 @@ use unjinja::{Event, Object};
 
 use super::agreement::Agreement;
 use super::log::EventKind;
-use super::{Place, Replay};
+use super::{Against, Place, Replay};
 
 /// What the parser waits for at some place.
 #[derive(Debug, Clone, Default)]
@@ -44,7 +44,7 @@ impl Replay {
         Some((last.field, start..end))
     }
 
-    /// The message at a place.
+    /// The message at a place: what the stream has made by then.
     pub(crate) fn message(&self, place: Place) -> Object {
         if let (true, Some(Ok(message))) = (self.is_end(place), &self.outcome) {
             return message.clone();
@@ -70,14 +70,25 @@ impl Replay {
         fields.position(|known| known.name() == field)
     }
 
-    /// How many items of a field's list are as expected, from the first on, when all has been read.
-    pub(crate) fn agreeing(&self, field: &str) -> usize {
+    /// How many items of a field's list are those of another message, from the first on, when all has
+    /// been read.
+    pub(crate) fn agreeing(&self, field: &str, against: Against) -> usize {
+        let agreement = match (against, &self.whole) {
+            (Against::Expected, _) => &self.agreement,
+            (Against::Whole, Some(whole)) => &whole.agreement,
+            (Against::Whole, None) => return 0,
+        };
         let number = self.number(field);
-        number.map_or(0, |number| self.agreement.of_field(number))
+        number.map_or(0, |number| agreement.of_field(number))
     }
 
     /// From here on another message is expected.
     pub(crate) fn expect(&mut self, expected: Object) {
+        self.agreement = self.agreement_with(expected);
+    }
+
+    /// How far the lists are those of another message.
+    pub(super) fn agreement_with(&self, expected: Object) -> Agreement {
         let mut agreement = Agreement::new(&self.template, expected);
         for (number, value) in self.log.closes(usize::MAX) {
             let field = self.field(number);
@@ -89,7 +100,7 @@ impl Replay {
             };
             agreement.take(&self.template, &close);
         }
-        self.agreement = agreement;
+        agreement
     }
 
     /// What the parser waits for at a place, if it has come there: not within a chunk, and not

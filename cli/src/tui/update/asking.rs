@@ -22,8 +22,8 @@ impl Workbench {
         }
         let has_lines = question.about == About::Text;
         match key.code {
-            _ if is_control(key, 'c') => return,
-            KeyCode::Esc => return,
+            _ if is_control(key, 'c') => return self.leave(&question),
+            KeyCode::Esc => return self.leave(&question),
             _ if has_lines && is_control(key, 'd') => return self.answered(question),
             KeyCode::Enter if has_lines => question.insert("\n"),
             KeyCode::Enter => return self.answered(question),
@@ -40,7 +40,17 @@ impl Workbench {
             KeyCode::End => question.cursor = question.text.len(),
             _ => {}
         }
+        if question.about == About::Search {
+            self.preview_search(&question.text);
+        }
         self.overlay = Some(Overlay::Ask(question));
+    }
+
+    /// Leaves a question without an answer.
+    fn leave(&mut self, question: &Question) {
+        if question.about == About::Search {
+            self.leave_search();
+        }
     }
 
     /// A text that is pasted goes to what is being asked, or else is one to be replayed.
@@ -50,7 +60,7 @@ impl Workbench {
         match &mut self.overlay {
             Some(Overlay::Ask(question)) => question.insert(&text),
             Some(Overlay::Confirm(_)) => {}
-            Some(Overlay::Help(_)) | None => {
+            Some(Overlay::Help(_) | Overlay::News(_)) | None => {
                 let mut question = Question {
                     about: About::Text,
                     text: String::new(),
@@ -78,6 +88,11 @@ impl Workbench {
                     then_edit,
                 },
             ),
+            About::Expectation => self.expect(&text),
+            About::CaseName => {
+                self.saving_as = text;
+                self.ask(About::FixtureFile, self.fixture_file());
+            }
             About::FixtureFile => self.save_case(text),
         }
     }
@@ -86,7 +101,12 @@ impl Workbench {
         if text.is_empty() {
             return;
         }
-        let tools = self.sample().case.tools.clone();
+        // Those of rendered conversations are the prober's own.
+        let tools = match self.sample().origin {
+            Origin::Rendered => self.tools.clone(),
+            _ if self.sample().is_stand_in() => self.tools.clone(),
+            _ => self.sample().case.tools.clone(),
+        };
         let had_none = self.samples.iter().any(Sample::is_stand_in);
         self.samples.retain(|sample| !sample.is_stand_in());
         let typed = self
@@ -112,6 +132,11 @@ impl Workbench {
 
     fn save_case(&mut self, path: String) {
         let mut case = self.sample().case.clone();
+        match self.saving_as.trim() {
+            "" => {}
+            name => case.name = name.to_owned(),
+        }
+        case.expected = Expected::default();
         match self.replay.outcome() {
             None => return self.warn("the text has not been read to its end yet"),
             Some(Ok(message)) => case.expected.message = Some(message.clone()),

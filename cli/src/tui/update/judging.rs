@@ -1,15 +1,15 @@
 //! Whether samples are read as expected.
 
 use crate::tui::message::Effect;
-use crate::tui::sample::Verdict;
-use crate::tui::state::Workbench;
+use crate::tui::sample::{Sample, Verdict};
+use crate::tui::state::{Before, Weight, Workbench};
 use unjinja::check::Failure;
 
 impl Workbench {
     /// Lets all samples be tried anew.
     pub(in crate::tui) fn judge(&mut self) {
         self.generation += 1;
-        let live = |sample: &&mut crate::tui::Sample| !sample.is_live;
+        let live = |sample: &&mut Sample| !sample.is_live;
         for sample in self.samples.iter_mut().filter(live) {
             sample.verdict = Verdict::Pending;
         }
@@ -39,17 +39,19 @@ impl Workbench {
         });
     }
 
-    /// What is known of the samples before a template takes another's place.
-    pub(in crate::tui) fn remember_verdicts(&mut self) {
+    /// What is known of the samples before a template takes another's place, and by what that comes.
+    pub(in crate::tui) fn remember_verdicts(&mut self, cause: String) {
         let known = self.samples.iter().filter_map(|sample| {
             let passed = sample.verdict.passed()?;
             Some((sample.case.name.clone(), passed))
         });
-        let known: Vec<(String, bool)> = known.collect();
+        let passed: Vec<(String, bool)> = known.collect();
         // While samples are being tried, what was known before them counts.
-        if !self.is_judging() {
-            self.before = known;
-        }
+        let passed = match (self.is_judging(), self.before.take()) {
+            (true, Some(before)) => before.passed,
+            _ => passed,
+        };
+        self.before = Some(Before { cause, passed });
     }
 
     pub(in crate::tui) fn judged(
@@ -74,20 +76,26 @@ impl Workbench {
         };
         let words = format!("`{}` can't be tried: {why}", sample.case.name);
         sample.verdict = Verdict::Unknown(why);
-        self.warn(words);
+        self.announce(words, Weight::Error);
         self.tell_changes_at_last();
     }
 
     /// Tells what has become of the samples, when all have been tried.
     fn tell_changes_at_last(&mut self) {
-        if self.is_judging() || self.before.is_empty() {
+        if self.is_judging() {
             return;
         }
-        let before = std::mem::take(&mut self.before);
+        self.open_on_a_failure();
+        let Some(Before { cause, passed }) = self.before.take() else {
+            return;
+        };
+        if passed.is_empty() {
+            return;
+        }
         let count = |was: bool, is: bool| {
-            let changed = before.iter().filter(|(name, passed)| {
+            let changed = passed.iter().filter(|(name, had_passed)| {
                 let now = self.samples.iter().find(|sample| sample.case.name == *name);
-                *passed == was && now.is_some_and(|now| now.verdict.passed() == Some(is))
+                *had_passed == was && now.is_some_and(|now| now.verdict.passed() == Some(is))
             });
             changed.count()
         };
@@ -98,13 +106,21 @@ impl Workbench {
             (0, broken) => format!("{broken} broken"),
             (fixed, broken) => format!("{fixed} fixed, {broken} broken"),
         };
-        // Why all samples were tried again may have been reported already.
-        let why = self.notice.take().filter(|notice| !notice.is_bad);
-        let why = why.map_or("read anew".to_owned(), |notice| notice.text);
-        let words = format!("{why}: {changes}");
-        match broken {
-            0 => self.notify(words),
-            _ => self.warn(words),
+        let weight = match (fixed, broken) {
+            (0, 0) => Weight::Aside,
+            (_, 0) => Weight::News,
+            _ => Weight::Warning,
+        };
+        self.announce(format!("{cause}: {changes}"), weight);
+    }
+
+    /// Shows what fails, where nobody has asked for anything else yet.
+    fn open_on_a_failure(&mut self) {
+        let fails = |sample: &Sample| sample.verdict.passed() == Some(false);
+        let first = self.samples.iter().position(fails);
+        if let Some(first) = first.filter(|_| self.is_untouched && !fails(self.sample())) {
+            self.select_sample(first);
         }
+        self.is_untouched = false;
     }
 }

@@ -1,9 +1,14 @@
 //! Mending a template, keeping what was found, and what the files say when they have changed.
 
 use crate::tui::loaded::{Loaded, TemplatePlace};
-use crate::tui::message::{Effect, Keep, Kept};
+use crate::tui::message::{Done, Effect, Keep, Kept};
 use crate::tui::sample::{Origin, Sample, Verdict};
-use crate::tui::state::{About, Confirm, Overlay, Workbench};
+use crate::tui::state::{About, Confirm, Overlay, Undo, Workbench};
+use unjinja::Object;
+use unjinja::check::{Expected, free_name};
+
+/// The ends of names that say what kind of file it is; other dots are parts of names.
+const ENDINGS: &[&str] = &["jinja", "jinja2", "json", "yaml", "yml", "gguf", "txt"];
 
 impl Workbench {
     /// Opens the response template in the editor. One that is in no file yet needs one first.
@@ -21,9 +26,9 @@ impl Workbench {
         if self.sample().is_stand_in() {
             return self.warn("there is no text yet: `t` takes one");
         }
-        let Some(outcome) = self.replay.outcome() else {
+        if self.replay.outcome().is_none() {
             return self.warn("the text has not been read to its end yet");
-        };
+        }
         if let (Origin::Fixture, TemplatePlace::Fixture { path, .. }) =
             (self.sample().origin, &self.place)
         {
@@ -38,22 +43,98 @@ impl Workbench {
             }));
             return;
         }
-        match outcome.clone() {
+        self.ask(About::Expectation, self.sample().case.name.clone());
+    }
+
+    /// Expects what comes out of the sample, which is called like this from now on.
+    pub(super) fn expect(&mut self, name: &str) {
+        let Some(outcome) = self.replay.outcome().cloned() else {
+            return self.warn("the text has not been read to its end yet");
+        };
+        let name = match name.trim() {
+            "" => self.sample().case.name.clone(),
+            name => name.to_owned(),
+        };
+        let others = self.samples.iter().enumerate();
+        let others: Vec<&str> = others
+            .filter(|(number, _)| *number != self.selected)
+            .map(|(_, sample)| sample.case.name.as_str())
+            .collect();
+        let name = free_name(&name, |name| others.contains(&name));
+        let sample = &mut self.samples[self.selected];
+        self.done.push(Undo::Expectation {
+            name: name.clone(),
+            case: Box::new(sample.case.clone()),
+            was_unsaved: sample.is_unsaved,
+        });
+        sample.is_unsaved = true;
+        sample.case.name = name;
+        sample.case.expected = Expected::default();
+        let what = match outcome {
             Ok(message) => {
-                self.samples[self.selected].is_unsaved = true;
-                let case = &mut self.samples[self.selected].case;
-                case.expected = unjinja::check::Expected::default();
-                case.expected.message = Some(message.clone());
+                sample.case.expected.message = Some(message.clone());
                 self.replay.expect(message);
-                self.notify("this message is expected from now on; `s` saves it in a fixture");
-                match self.sample().verdict == Verdict::Pending {
-                    // It is being tried as it was, and what comes of that must not count.
-                    true => self.judge(),
-                    false => self.judge_one(self.selected),
-                }
+                "this message is expected"
             }
-            Err(error) => self.warn(format!("there is no message to expect: {error}")),
+            Err(error) => {
+                sample.case.expected.error = Some(error.to_string());
+                self.replay.expect(Object::new());
+                "this error is expected"
+            }
+        };
+        self.notify(format!(
+            "{what} from now on; `s` saves it in a fixture, `u` takes it back"
+        ));
+        self.judge_again();
+    }
+
+    /// The sample that is shown is tried anew.
+    fn judge_again(&mut self) {
+        match self.sample().verdict == Verdict::Pending {
+            // It is being tried as it was, and what comes of that must not count.
+            true => self.judge(),
+            false => self.judge_one(self.selected),
         }
+    }
+
+    /// Takes back what was done last.
+    pub(super) fn undo(&mut self) {
+        match self.done.pop() {
+            None => self.notify("there is nothing to take back"),
+            Some(Undo::File(change)) => self.effects.push(Effect::Keep(Keep {
+                path: change.path.clone(),
+                replace: true,
+                what: Kept::Undone(change),
+            })),
+            Some(Undo::Expectation {
+                name,
+                case,
+                was_unsaved,
+            }) => {
+                let is_it = |sample: &Sample| sample.case.name == name;
+                let Some(number) = self.samples.iter().position(is_it) else {
+                    return self.warn(format!("`{name}` is there no more"));
+                };
+                self.notify(format!("of `{}` the same is expected as before", case.name));
+                let sample = &mut self.samples[number];
+                sample.case = *case;
+                sample.is_unsaved = was_unsaved;
+                self.selected = number;
+                self.replay_again();
+                self.judge_again();
+            }
+        }
+    }
+
+    /// Begins to save the sample: asks for its name, and then for the file.
+    pub(super) fn save(&mut self) {
+        if self.sample().is_stand_in() {
+            return self.warn("there is no text yet: `t` takes one");
+        }
+        if self.replay.outcome().is_none() {
+            return self.warn("the text has not been read to its end yet");
+        }
+        self.ask(About::CaseName, self.sample().case.name.clone());
     }
 
     /// What the files that were opened say now.
@@ -72,7 +153,7 @@ impl Workbench {
         self.place = loaded.place;
         self.files = loaded.files;
         self.format = loaded.format;
-        self.remember_verdicts();
+        self.remember_verdicts("read anew".to_owned());
         self.take_samples(loaded.samples);
         self.judge();
         self.replay_again();
@@ -118,9 +199,11 @@ impl Workbench {
     }
 
     /// Something has been kept in a file.
-    pub(super) fn kept(&mut self, keep: &Keep, words: String) {
-        self.notify(words);
+    pub(super) fn kept(&mut self, keep: &Keep, done: Done) {
+        self.notify(done.words);
+        self.done.extend(done.change.map(Undo::File));
         match &keep.what {
+            Kept::Undone(_) => self.load(),
             Kept::Template { then_edit, .. } => {
                 self.adopted = Some(keep.path.clone());
                 self.load();
@@ -130,9 +213,11 @@ impl Workbench {
             }
             Kept::Expectation { .. } => self.load(),
             Kept::Case { case, .. } => {
-                let is_saved = |sample: &&mut Sample| sample.case.name == case.name;
-                if let Some(sample) = self.samples.iter_mut().find(is_saved) {
-                    sample.is_unsaved = false;
+                for sample in &mut self.samples {
+                    let is_saved = sample.case.output == case.output
+                        && sample.case.prefix == case.prefix
+                        && sample.case.tools == case.tools;
+                    sample.is_unsaved &= !is_saved;
                 }
                 self.fixture = Some(keep.path.clone());
                 if self.files.contains(&keep.path) {
@@ -152,7 +237,7 @@ impl Workbench {
     pub(super) fn template_file(&self) -> String {
         match &self.place {
             TemplatePlace::File(path) => path.display().to_string(),
-            _ => format!("{}.response_template.json", self.stem()),
+            _ => self.beside("response_template.json"),
         }
     }
 
@@ -162,17 +247,27 @@ impl Workbench {
         }
         match &self.place {
             TemplatePlace::Fixture { path, .. } => path.display().to_string(),
-            _ => format!("{}.fixture.yaml", self.stem()),
+            _ => self.beside("fixture.yaml"),
         }
     }
 
-    fn stem(&self) -> String {
-        let name = self.name.rsplit(['/', '\\']).next().unwrap_or_default();
-        let stem = name.split('.').next().unwrap_or_default();
-        match stem {
-            "" | "-" => "unjinja".into(),
-            stem => stem.into(),
-        }
+    /// A name for a new file, in the folder of what was opened.
+    fn beside(&self, ending: &str) -> String {
+        let name = self.name.trim_end_matches(['/', '\\']);
+        let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
+        let stem = match name.rsplit_once('.') {
+            Some((stem, end)) if ENDINGS.contains(&end) => stem,
+            _ => name,
+        };
+        let stem = match stem.trim_start_matches('.') {
+            "" | "-" => "unjinja",
+            stem => stem,
+        };
+        let name = format!("{stem}.{ending}");
+        let folder = self.files.first().and_then(|file| file.parent());
+        folder.map_or(name.clone(), |folder| {
+            folder.join(&name).display().to_string()
+        })
     }
 }
 

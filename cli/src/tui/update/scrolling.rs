@@ -1,5 +1,8 @@
 //! Up and down, in the pane that has the focus.
 
+use crossterm::event::KeyEvent;
+
+use crate::tui::keys::{self, Action};
 use crate::tui::layout::{Pane, inner};
 use crate::tui::state::{Screen, Workbench};
 use crate::tui::view;
@@ -50,9 +53,66 @@ impl Workbench {
         self.scrolled[pane.number()] = Some(top);
     }
 
-    pub(super) fn scroll_help(&mut self, scrolled: usize, by: isize) -> usize {
-        let (len, height) = view::help::extent(self);
-        moved(scrolled, by, (len + 1).saturating_sub(height))
+    /// A key while lines are shown in front of the screen: how far they are scrolled then, or none if
+    /// they go.
+    pub(super) fn scroll_key(
+        &self,
+        key: KeyEvent,
+        scrolled: usize,
+        (len, height): (usize, usize),
+    ) -> Option<usize> {
+        let page = height.max(2) as isize - 1;
+        let by = match keys::action(key) {
+            Some(Action::Up) => -1,
+            Some(Action::Down) => 1,
+            Some(Action::PageUp) => -page,
+            Some(Action::PageDown) => page,
+            Some(Action::HalfPageUp) => -page / 2,
+            Some(Action::HalfPageDown) => page / 2,
+            Some(Action::Top | Action::First) => isize::MIN,
+            Some(Action::Bottom | Action::Last) => isize::MAX,
+            Some(Action::Quit | Action::Back | Action::Help | Action::News) => return None,
+            _ => 0,
+        };
+        Some(moved(scrolled, by, (len + 1).saturating_sub(height)))
+    }
+
+    /// To the first or the last of a list; in the text, to its start or its end.
+    pub(super) fn scroll_to_an_end(&mut self, is_last: bool) {
+        let by = if is_last { isize::MAX } else { isize::MIN };
+        match (self.screen, self.focus) {
+            (Screen::Replay, Pane::Text) => self.step(match is_last {
+                true => Action::Last,
+                false => Action::First,
+            }),
+            _ => self.scroll_by(by),
+        }
+    }
+
+    /// Half of a page, in the pane that has the focus.
+    pub(super) fn scroll_half_page(&mut self, pages: isize) {
+        let area = self.areas().pane(self.focus);
+        let height = area.map_or(2, |area| inner(area).height.max(2));
+        self.scroll_by(pages * (height / 2) as isize);
+    }
+
+    /// To the next sample that fails, or to the one before; from the last to the first.
+    pub(super) fn select_failure(&mut self, forward: bool) {
+        let fails = |&number: &usize| self.samples[number].verdict.passed() == Some(false);
+        let (count, at) = (self.samples.len(), self.selected);
+        let next = (1..=count).map(|step| match forward {
+            true => (at + step) % count,
+            false => (at + count - step) % count,
+        });
+        match next.into_iter().find(fails) {
+            Some(number) if number == at => self.notify("no other sample fails"),
+            Some(number) => {
+                self.screen = Screen::Replay;
+                self.select_sample(number);
+            }
+            None if self.is_judging() => self.notify("no sample fails that has been tried so far"),
+            None => self.notify("no sample fails"),
+        }
     }
 }
 

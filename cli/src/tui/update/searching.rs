@@ -8,19 +8,45 @@ use crate::tui::replay::{EventKind, LoggedEvent, Place, Replay};
 use crate::tui::state::Workbench;
 
 impl Workbench {
+    /// Ends the search that was typed: what it has found is where the stream is already.
     pub(super) fn search_for(&mut self, words: String) {
+        let before = self.before_search.take();
         self.search = (!words.is_empty()).then_some(words);
         if self.search.is_some() {
+            if let Some((place, _)) = before {
+                self.go_to(place);
+            }
             self.go_to_match(true);
         }
     }
 
-    /// Goes to the next match, or to the one before; from the last to the first.
+    /// Shows the first match of what has been typed so far.
+    pub(super) fn preview_search(&mut self, words: &str) {
+        let Some((place, _)) = self.before_search else {
+            return;
+        };
+        self.search = (!words.is_empty()).then(|| words.to_owned());
+        let found = matches(&self.replay, words);
+        let next = found.iter().find(|found| **found > place);
+        let next = next.or(found.first()).copied();
+        self.go_to(next.filter(|_| !words.is_empty()).unwrap_or(place));
+    }
+
+    /// Goes back to where the stream was before the search was typed.
+    pub(super) fn leave_search(&mut self) {
+        if let Some((place, search)) = self.before_search.take() {
+            self.search = search;
+            self.go_to(place);
+        }
+    }
+
+    /// Goes to the next match, or to the one before; from the last to the first. Where there is none in
+    /// the text and its events, to the next sample of such a name.
     pub(super) fn go_to_match(&mut self, forward: bool) {
-        let Some(words) = &self.search else {
+        let Some(words) = self.search.clone() else {
             return self.warn("nothing has been searched for yet: `/`");
         };
-        let matches = matches(&self.replay, words);
+        let matches = matches(&self.replay, &words);
         let next = match forward {
             true => matches
                 .iter()
@@ -32,8 +58,7 @@ impl Workbench {
                 .or(matches.last()),
         };
         let Some(&next) = next else {
-            let words = format!("`{words}` is neither in the text nor in the events");
-            return self.warn(words);
+            return self.go_to_name(&words, forward);
         };
         let number = matches.partition_point(|place| *place < next) + 1;
         let words = format!("`{words}`: {number} of {} places", matches.len());
@@ -41,18 +66,49 @@ impl Workbench {
         self.go_to(next);
         self.notify(words);
     }
+
+    /// Goes to the next sample in whose name words are, or to the one before.
+    fn go_to_name(&mut self, words: &str, forward: bool) {
+        let folded = fold(words);
+        let (count, at) = (self.samples.len(), self.selected);
+        let mut numbers = (1..=count).map(|step| match forward {
+            true => (at + step) % count,
+            false => (at + count - step) % count,
+        });
+        let named = numbers.find(|&number| fold(&self.samples[number].case.name).contains(&folded));
+        match named {
+            Some(number) => {
+                self.select_sample(number);
+                self.notify(format!("`{words}` is in the name of this sample"));
+            }
+            None => self.warn(format!(
+                "`{words}` is neither in the text, nor in its events, nor in the name of a sample"
+            )),
+        }
+    }
 }
 
-/// The places where words have come in, or have been reported; each once, in their order. Words without
-/// capitals also stand for those with capitals.
+/// A text without regard to case. All characters keep their places: those that take another number of
+/// bytes in the other case stay as they are.
+pub(in crate::tui) fn fold(text: &str) -> String {
+    let folded = text.chars().map(|letter| {
+        let mut lower = letter.to_lowercase();
+        match (lower.next(), lower.next()) {
+            (Some(lower), None) if lower.len_utf8() == letter.len_utf8() => lower,
+            _ => letter,
+        }
+    });
+    folded.collect()
+}
+
+/// The places where words have come in, or have been reported; each once, in their order, without regard
+/// to case.
 fn matches(replay: &Replay, words: &str) -> Vec<Place> {
-    let any_case = !words.chars().any(char::is_uppercase);
-    let fold = |text: &str| match any_case {
-        // Only letters of one byte, so that places stay the same.
-        true => text.to_ascii_lowercase(),
-        false => text.to_owned(),
-    };
-    let finder = memmem::Finder::new(words);
+    let words = fold(words);
+    if words.is_empty() {
+        return Vec::new();
+    }
+    let finder = memmem::Finder::new(&words);
     let is_found = |text: &str| finder.find(fold(text).as_bytes()).is_some();
     let text = fold(replay.text());
     let ends = finder

@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use crate::tui::chunking::Chunking;
-use crate::tui::difference::first_difference;
+use crate::tui::difference::{departure_from_whole, first_difference};
 use crate::tui::keys::Action;
 use crate::tui::layout::Pane;
 use crate::tui::replay::Place;
-use crate::tui::state::{Goal, READ_AT_ONCE, READ_BY_THE_WAY, SPEEDS, Workbench, chunking_of};
+use crate::tui::sample::Verdict;
+use crate::tui::state::{
+    Goal, READ_AT_ONCE, READ_BY_THE_WAY, SPEEDS, Weight, Workbench, chunking_of,
+};
 
 /// No more steps are played between two frames.
 const STEPS_AT_ONCE: u32 = 1000;
@@ -36,8 +39,8 @@ impl Workbench {
             Action::Play => return self.play(),
             Action::Faster => return self.change_speed(self.speed + 1),
             Action::Slower => return self.change_speed(self.speed.saturating_sub(1)),
-            Action::NextChunking => return self.cut_otherwise(1),
-            Action::PreviousChunking => return self.cut_otherwise(4),
+            Action::NextChunking => return self.cut_otherwise(true),
+            Action::PreviousChunking => return self.cut_otherwise(false),
             Action::LongerChunks => return self.change_length(self.length.saturating_mul(2)),
             Action::ShorterChunks => return self.change_length(self.length / 2),
             Action::NewSeed => return self.change_seed(),
@@ -133,6 +136,7 @@ impl Workbench {
 
     fn start_replay(&mut self) {
         self.stay = None;
+        self.before_search = None;
         self.chunking = chunking_of(self.sample(), self.chunking);
         let replay = self.sample().replay(&self.template, self.chunking);
         self.outworn = Some(std::mem::replace(&mut self.replay, replay));
@@ -192,11 +196,23 @@ impl Workbench {
     }
 
     /// Cuts the text in another of the ways there are.
-    fn cut_otherwise(&mut self, steps: usize) {
+    fn cut_otherwise(&mut self, is_forward: bool) {
         if self.replay.is_live() {
             return self.warn(STILL_COMING);
         }
-        let ways = [
+        let ways = self.ways_to_cut();
+        let kind =
+            |way: &Chunking| std::mem::discriminant(way) == std::mem::discriminant(&self.chunking);
+        let next = match ways.iter().position(kind) {
+            Some(now) => ways[(now + if is_forward { 1 } else { ways.len() - 1 }) % ways.len()],
+            None => ways[0],
+        };
+        self.cut_by(next);
+    }
+
+    /// The ways in which the text can be cut.
+    fn ways_to_cut(&self) -> Vec<Chunking> {
+        let mut ways = vec![
             Chunking::Tokens,
             Chunking::Characters,
             Chunking::Bytes(self.length),
@@ -206,13 +222,9 @@ impl Workbench {
             },
             Chunking::Whole,
         ];
-        let kind =
-            |way: &Chunking| std::mem::discriminant(way) == std::mem::discriminant(&self.chunking);
-        let next = match ways.iter().position(kind) {
-            Some(now) => ways[(now + steps) % ways.len()],
-            None => ways[0],
-        };
-        self.cut_by(next);
+        let others = [Chunking::AsItCame, Chunking::AsItFails].into_iter();
+        ways.extend(others.filter(|way| chunking_of(self.sample(), *way) == *way));
+        ways
     }
 
     fn cut_by(&mut self, chunking: Chunking) {
@@ -258,26 +270,47 @@ impl Workbench {
     }
 
     fn go_to_difference(&mut self) {
-        let expected = &self.sample().case.expected;
-        if expected.is_nothing() {
-            return self.warn(
-                "nothing is expected of this text: `a` makes what comes out the expectation",
-            );
-        }
         if self.replay.outcome().is_none() {
             return self.warn("the text has not been read to its end yet");
         }
-        match first_difference(&self.replay, expected) {
-            Some(place) => {
-                self.playing = false;
-                self.go_to(place);
-                self.notify("the first difference from what was expected");
-            }
-            None if self.sample().verdict.passed() == Some(false) => {
-                self.warn("all is as expected, cut like this: `6` tells what is wrong");
-            }
-            None => self.notify("all is as expected"),
+        // Where it can only be seen in other pieces, it is cut into those.
+        if self.difference().is_none() && self.sample().verdict.failing_places().is_some() {
+            self.cut_by(Chunking::AsItFails);
+            self.replay.read_on(READ_AT_ONCE, true);
         }
+        if let Some((place, words)) = self.difference() {
+            self.playing = false;
+            self.go_to(place);
+            return self.notify(words);
+        }
+        match &self.sample().verdict {
+            Verdict::Failed(_) => self.warn("it is wrong, and shows at no place: `6` says how"),
+            Verdict::Passed => self.notify("all is as expected, however the text is cut"),
+            Verdict::Pending => {
+                self.notify("no difference, cut like this; the other ways are still being tried");
+            }
+            Verdict::Unknown(why) => {
+                let why = format!("the text can't be tried: {why}");
+                self.warn(why);
+            }
+            Verdict::Open => self
+                .warn("nothing is expected of this text: `a` makes what comes out the expectation"),
+        }
+    }
+
+    /// The first place where something is wrong, and what.
+    fn difference(&self) -> Option<(Place, &'static str)> {
+        let expected = &self.sample().case.expected;
+        let words = match expected.is_nothing() {
+            true => "here the text can't be parsed",
+            false => "the first difference from what was expected",
+        };
+        let from_expected = first_difference(&self.replay, expected).map(|place| (place, words));
+        let from_whole = || {
+            let words = "from here on the stream means something else than the whole text";
+            departure_from_whole(&self.replay).map(|place| (place, words))
+        };
+        from_expected.or_else(from_whole)
     }
 
     pub(super) fn take_live(&mut self, text: &str, at: Duration) {
@@ -287,6 +320,7 @@ impl Workbench {
         let sample = &mut self.samples[number];
         sample.case.output.push_str(text);
         sample.arrivals.push((sample.case.output.len(), at));
+        sample.is_unsaved = true;
         if number == self.selected {
             self.replay.push(text, at);
         }
@@ -302,7 +336,7 @@ impl Workbench {
         }
         self.judge_one(number);
         match error {
-            Some(error) => self.warn(error),
+            Some(error) => self.announce(error, Weight::Error),
             None => self.notify("the text has ended"),
         }
     }

@@ -1,4 +1,5 @@
-//! What the parser has reported, the last of it at the bottom.
+//! What the parser has reported, the last of it at the bottom. In front stands the number of the chunk,
+//! or when it came, if that was measured.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -64,8 +65,10 @@ fn line(workbench: &Workbench, index: usize, width: u16) -> Line<'static> {
         EventKind::Close(_) => ("◂ close", styles.strong()),
         EventKind::Malformed(_) => ("! malformed", styles.bad()),
     };
-    let time = workbench.time_of(index);
-    let time = format!("{:>8.3} ", time.as_secs_f64());
+    let time = match workbench.chunk_of(index) {
+        (_, Some(time)) => format!("{:>8.3} ", time.as_secs_f64()),
+        (chunk, None) => format!("{chunk:>6} "),
+    };
     let is_last = index + 1 == workbench.at.events;
     let mut spans = one_line(&time, width, styles.faint());
     spans.extend(one_line(

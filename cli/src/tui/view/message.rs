@@ -4,6 +4,7 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use crate::tui::comparison::{Mark, Pair, Shown, pairs};
+use crate::tui::replay::Against;
 use crate::tui::state::Workbench;
 
 use super::paper::{Paper, Sheet, side_by_side};
@@ -32,11 +33,76 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
     }
     let mut sheet = head.finish();
     let expected = workbench.sample().case.expected.message.as_ref();
-    let pairs = pairs(&workbench.replay, workbench.at, expected);
-    let eye = eye(&pairs);
-    let is_beside = expected.is_some() && width >= ROOM_FOR_BOTH;
+    let pairs = pairs(&workbench.replay, workbench.at, expected, Against::Expected);
+    put_pairs(workbench, &pairs, expected.is_some(), width, &mut sheet);
+    if workbench.replay.is_end(workbench.at) {
+        whole(workbench, width, &mut sheet);
+    }
+    sheet
+}
+
+/// What the text means as a whole, beside what the stream has made of it, where these differ.
+fn whole(workbench: &Workbench, width: u16, sheet: &mut Sheet) {
+    let styles = workbench.styles;
+    let Some(whole) = workbench.replay.whole() else {
+        return;
+    };
+    let mut paper = Paper::new(width);
+    paper.end_line();
+    paper.words(
+        "Read as a whole, the text means something else:",
+        styles.bad(),
+    );
+    if let Err(error) = whole {
+        paper.words(&error.to_string(), styles.plain());
+    }
+    sheet.lines.extend(paper.finish().lines);
+    if let Ok(message) = whole {
+        let pairs = pairs(
+            &workbench.replay,
+            workbench.at,
+            Some(message),
+            Against::Whole,
+        );
+        let eye = sheet.eye;
+        put_pairs(workbench, &pairs, true, width, sheet);
+        sheet.eye = eye.or(sheet.eye);
+    }
+}
+
+/// What comes out, which is about to be expected, beside what was expected before.
+pub(super) fn acceptance(workbench: &Workbench, width: u16) -> Sheet {
+    let styles = workbench.styles;
+    let replay = &workbench.replay;
+    let mut head = Paper::new(width);
+    match replay.outcome() {
+        Some(Err(error)) => {
+            head.words(
+                "What comes out is an error: that the text can't be parsed would be expected.",
+                styles.bad(),
+            );
+            head.words(&error.to_string(), styles.plain());
+        }
+        _ => head.words("What comes out is a message:", styles.strong()),
+    }
+    let mut sheet = head.finish();
+    let expected = workbench.sample().case.expected.message.as_ref();
+    let pairs = pairs(replay, replay.last(), expected, Against::Expected);
+    put_pairs(workbench, &pairs, expected.is_some(), width, &mut sheet);
+    sheet
+}
+
+fn put_pairs(
+    workbench: &Workbench,
+    pairs: &[Pair],
+    has_other: bool,
+    width: u16,
+    sheet: &mut Sheet,
+) {
+    let eye = eye(pairs);
+    let is_beside = has_other && width >= ROOM_FOR_BOTH;
     let mut number = 0;
-    for group in groups(&pairs) {
+    for group in groups(pairs) {
         if eye.is_some_and(|eye| (number..number + group.len()).contains(&eye)) {
             sheet.eye = Some(sheet.lines.len() + eye.map_or(0, |eye| eye - number));
         }
@@ -47,7 +113,6 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
         };
         sheet.lines.extend(lines);
     }
-    sheet
 }
 
 /// The first difference, or what has come last.
@@ -143,6 +208,12 @@ fn side(workbench: &Workbench, pair: &Pair, shown: Option<&Shown>, width: u16) -
     match shown {
         Shown::Parts => {}
         Shown::Left(count) => paper.put(&format!("{count} more"), styles.faint()),
+        Shown::Typed(json, kind) => {
+            if !json.is_empty() {
+                paper.put_words(&format!("{json} "), style);
+            }
+            paper.put_together(&[(&format!("({kind})"), styles.differs())]);
+        }
         Shown::Text(text, None) => paper.put_words(text, style),
         Shown::Text(text, Some(at)) => {
             let (same, other) = text.split_at((*at).min(text.len()));

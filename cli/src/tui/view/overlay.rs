@@ -1,12 +1,14 @@
 //! What is asked in front of the screen.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::widgets::{Block, Widget};
 
 use crate::tui::layout::{Areas, inner};
+use crate::tui::message::Kept;
 use crate::tui::state::{About, Confirm, Question, Workbench};
 
+use super::message;
 use super::paper::Paper;
 
 /// Of a text that is typed, this much before the place where letters go is shown.
@@ -15,7 +17,7 @@ const SHOWN: usize = 4096;
 pub(super) fn ask(workbench: &Workbench, question: &Question, areas: &Areas, buffer: &mut Buffer) {
     let (title, height) = match question.about {
         About::Search => (
-            " Search the text and the events: Enter finds, Esc leaves ",
+            " Search the text, its events and the names of samples: Enter stays, Esc leaves ",
             3,
         ),
         About::Length => (" Pieces of how many bytes? Enter cuts, Esc leaves ", 3),
@@ -24,6 +26,14 @@ pub(super) fn ask(workbench: &Workbench, question: &Question, areas: &Areas, buf
             " Write the response template to: Enter writes, Esc leaves ",
             3,
         ),
+        About::Expectation => (
+            " Expect this of the sample called so: Enter accepts, Esc leaves ",
+            u16::MAX,
+        ),
+        About::CaseName => (
+            " Save this as a case called so: Enter goes on to the file, Esc leaves ",
+            u16::MAX,
+        ),
         About::FixtureFile => (
             " Save the text and its message in the fixture: Enter saves, Esc leaves ",
             3,
@@ -31,6 +41,10 @@ pub(super) fn ask(workbench: &Workbench, question: &Question, areas: &Areas, buf
     };
     let styles = workbench.styles;
     let area = frame(workbench, title, height, areas, buffer);
+    let area = match question.about {
+        About::Expectation | About::CaseName => acceptance(workbench, area, 1, buffer),
+        _ => area,
+    };
     let mut paper = Paper::new(area.width);
     let (before, behind) = question.text.split_at(question.cursor);
     let from = before.ceil_char_boundary(before.len().saturating_sub(SHOWN));
@@ -57,10 +71,28 @@ pub(super) fn confirm(
     buffer: &mut Buffer,
 ) {
     let styles = workbench.styles;
-    let area = frame(workbench, " y does it, n leaves it ", 4, areas, buffer);
+    let is_expectation = matches!(confirm.keep.what, Kept::Expectation { .. });
+    let height = if is_expectation { u16::MAX } else { 4 };
+    let area = frame(workbench, " y does it, n leaves it ", height, areas, buffer);
+    let area = match is_expectation {
+        true => acceptance(workbench, area, 2, buffer),
+        false => area,
+    };
     let mut paper = Paper::new(area.width);
     paper.words(&confirm.question, styles.strong());
     super::put_lines(&paper.finish().lines, 0, area, buffer);
+}
+
+/// Shows what would be expected from now on, and leaves so many rows below it.
+fn acceptance(workbench: &Workbench, area: Rect, rows: u16, buffer: &mut Buffer) -> Rect {
+    let [above, below] =
+        Layout::vertical([Constraint::Fill(1), Constraint::Length(rows)]).areas(area);
+    let sheet = message::acceptance(workbench, above.width);
+    let eye = sheet.eye.unwrap_or(0) + 1;
+    let last = sheet.lines.len().saturating_sub(above.height as usize);
+    let top = eye.saturating_sub(above.height as usize / 2).min(last);
+    super::put_lines(&sheet.lines, top, above, buffer);
+    below
 }
 
 /// A frame at the bottom of the screen; what is left within it.

@@ -6,6 +6,7 @@ use crate::options::option_name;
 use crate::tui::layout::Pane;
 use crate::tui::sample::Verdict;
 use crate::tui::state::Workbench;
+use crate::tui::update::fold;
 
 use super::paper::{self, Paper, Sheet};
 
@@ -30,6 +31,7 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
         eye: Some(workbench.selected),
         ..Sheet::default()
     };
+    let words = workbench.search.as_deref().map(fold);
     for (number, sample) in workbench.samples.iter().enumerate() {
         let (sign, style) = match &sample.verdict {
             Verdict::Passed => ("✓ ", styles.good()),
@@ -39,8 +41,14 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
             Verdict::Unknown(_) => ("? ", styles.bad()),
         };
         let is_selected = number == workbench.selected;
+        let is_hit = || {
+            words
+                .as_ref()
+                .is_some_and(|words| fold(&sample.case.name).contains(words))
+        };
         let text = match is_selected {
             true => styles.chosen(),
+            false if is_hit() => styles.hit(styles.plain()),
             false => styles.plain(),
         };
         let mut line = paper::one_line(sign, 2, style);

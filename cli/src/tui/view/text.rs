@@ -12,6 +12,7 @@ use crate::tui::layout::Pane;
 use crate::tui::replay::{Part, Replay};
 use crate::tui::rows::{Placed, Row, Rows};
 use crate::tui::state::{Goal, Workbench};
+use crate::tui::update::fold;
 
 use super::paper::one_line;
 
@@ -217,6 +218,7 @@ pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     let gutter = gutter(workbench, area);
     let rows = rows(workbench, area);
     let looked = workbench.replay.looked(workbench.at);
+    let hits = hits(workbench, &rows);
     for (number, (row, y)) in rows.iter().zip(area.y..area.bottom()).enumerate() {
         let begins = row.span.start == row.stretch.span.start || number == 0;
         name(
@@ -231,7 +233,10 @@ pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
         for placed in &row.glyphs {
             let offset = row.stretch.span.start + placed.glyph.span.start;
             let span = offset..offset + placed.glyph.span.len();
-            let style = style(workbench, row, &span, looked);
+            let mut style = style(workbench, row, &span, looked);
+            if !span.contains(&looked) && hits.iter().any(|hit| hit.contains(&span.start)) {
+                style = workbench.styles.hit(style);
+            }
             let x = area.x + gutter + placed.column;
             put(placed, x, y, area.right(), style, buffer);
             end = placed.column + placed.glyph.width;
@@ -242,6 +247,24 @@ pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
             buffer.set_string(x, y, " ", workbench.styles.cursor());
         }
     }
+}
+
+/// Where what was searched for stands in the rows that are seen.
+fn hits(workbench: &Workbench, rows: &[PageRow<'_>]) -> Vec<Range<usize>> {
+    let (Some(words), Some(first), Some(last)) = (&workbench.search, rows.first(), rows.last())
+    else {
+        return Vec::new();
+    };
+    let (words, text) = (fold(words), workbench.replay.text());
+    let from = text.floor_char_boundary(first.span.start.saturating_sub(words.len()));
+    let to = text.ceil_char_boundary((last.span.end + words.len()).min(text.len()));
+    let seen = fold(&text[from..to]);
+    let found = seen
+        .match_indices(&words)
+        .filter(|(_, hit)| !hit.is_empty());
+    found
+        .map(|(at, hit)| from + at..from + at + hit.len())
+        .collect()
 }
 
 fn put(placed: &Placed<'_>, x: u16, y: u16, right: u16, style: Style, buffer: &mut Buffer) {

@@ -23,6 +23,14 @@ fn column_of(workbench: &Workbench, byte: usize, width: u16) -> u16 {
     (done * (width.max(2) as u128 - 1) / length) as u16
 }
 
+/// Whether something that can't be parsed closes in a column, which begins at a byte.
+fn is_malformed(workbench: &Workbench, byte: usize, column: u16, width: u16) -> bool {
+    let all = workbench.replay.malformed_at();
+    let first = all.partition_point(|&at| (at as usize) < byte);
+    let first = all.get(first);
+    first.is_some_and(|&at| column_of(workbench, at as usize, width) == column)
+}
+
 pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     let styles = workbench.styles;
     let replay = &workbench.replay;
@@ -32,6 +40,7 @@ pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
         let byte = byte_at(workbench, column, area.width);
         let segment = replay.segment_at(byte.min(replay.text().len().saturating_sub(1)));
         let (symbol, style) = match segment {
+            _ if is_malformed(workbench, byte, column, area.width) => ("✗", styles.bad()),
             _ if column == cursor => ("█", styles.strong()),
             _ if byte > fed => ("·", styles.faint()),
             Some((segment, _)) => match (segment.part, segment.field) {
