@@ -30,7 +30,7 @@ fn check<'py>(
     options.filter = filter;
     options.seed = seed.unwrap_or(options.seed);
     let report = detached(py, || unjinja::check::check(&paths, &options))?;
-    to_python(py, &report.to_value())
+    to_python(py, &report.explain_to_value(errors::argument_name))
 }
 
 /// The response template that reads as a response schema does, and what both make of texts that are made

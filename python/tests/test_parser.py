@@ -92,7 +92,7 @@ def test_without_a_prefix_nothing_is_parsed(template):
         ({"start_anchor": "A:", "fields": {"x": {"opne": "<x>"}}}, "did you mean `open`"),
         ({}, "fields"),
         (["fields"], "object"),
-        ("{", "line 1"),
+        ("{", "^1:2: this is not JSON"),
         ({"start_anchor": "A:", "fields": {"x": {"open_pattern": "("}}}, "/fields/x/open_pattern"),
     ],
 )

@@ -117,12 +117,15 @@ def test_templates_are_linted(template):
 
 
 def test_lints_of_a_chat_template_go_further(jinja):
-    assert unjinja.lint(unjinja.derive(jinja).template, chat_template=jinja) == []
+    template = unjinja.derive(jinja).template
+    alone, beside = unjinja.lint(template), unjinja.lint(template, chat_template=jinja)
+    assert {complaint["level"] for complaint in beside} == {"note"}
+    assert {complaint["code"] for complaint in alone} <= {complaint["code"] for complaint in beside}
 
 
 def test_fixtures_are_checked():
     report = unjinja.check(ROOT / "derived" / "chatml-json-calls.fixture.yaml")
-    assert report["passed"] is True
+    assert report["passed"] > 5 and report["failed"] == report["unreadable"] == 0
 
 
 def test_schemas_are_converted():
