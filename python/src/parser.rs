@@ -11,7 +11,7 @@ use unjinja::completion::{Completion, CompletionOptions, Delta, Ending};
 use unjinja::response_schema::ResponseSchema;
 use unjinja::{
     Event, EventBuffer, Object, OnMalformed, ParseError, ParserOptions, ResponseTemplate, Tools,
-    Value,
+    Value, json,
 };
 
 use crate::errors::{Kind, detached};
@@ -70,7 +70,32 @@ pub(crate) fn template_of(template: &Bound<'_, PyAny>) -> PyResult<ResponseTempl
             }
             false => error,
         })?;
-    ResponseTemplate::from_value(&value).map_err(fail)
+    recent(&value).map_err(fail)
+}
+
+/// The templates that have been read last, each with the JSON that it was read from, since the order of
+/// keys counts: most programs give the same one again and again.
+static RECENT: Mutex<Vec<(String, ResponseTemplate)>> = Mutex::new(Vec::new());
+
+/// So many of them are kept.
+const KEPT: usize = 16;
+
+/// Reads a template, unless it has been read lately.
+fn recent(value: &Value) -> Result<ResponseTemplate, unjinja::TemplateError> {
+    let written = json::write(value);
+    let known = {
+        let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = recent.iter().find(|(json, _)| *json == written);
+        known.map(|(_, template)| template.clone())
+    };
+    if let Some(template) = known {
+        return Ok(template);
+    }
+    let template = ResponseTemplate::from_value(value)?;
+    let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+    recent.truncate(KEPT - 1);
+    recent.insert(0, (written, template.clone()));
+    Ok(template)
 }
 
 /// The tools that are given, if there are any.
@@ -277,6 +302,7 @@ fn event_to_python<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'p
 #[pyclass(frozen, subclass, name = "Completion", module = "unjinja")]
 pub(crate) struct PyCompletion {
     state: Mutex<Option<Completion>>,
+    malformed: Mutex<Vec<String>>,
     /// What is to be sent first: the role, and what the prefix has written into the message.
     #[pyo3(get)]
     initial_chunks: Py<PyList>,
@@ -317,6 +343,7 @@ impl PyCompletion {
         let initial_chunks = list_to_python(py, &initial)?.unbind();
         Ok(PyCompletion {
             state: Mutex::new(Some(completion)),
+            malformed: Mutex::default(),
             initial_chunks,
         })
     }
@@ -339,6 +366,17 @@ impl PyCompletion {
         list_to_python(py, &chunks)
     }
 
+    /// In the end, the fields with regions that could not be parsed, where ``on_malformed="event"`` lets
+    /// these pass.
+    #[getter]
+    fn malformed(&self) -> Vec<String> {
+        let malformed = self
+            .malformed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        malformed.clone()
+    }
+
     /// Ends the output. Returns the last chunks, and the whole ``chat.completion``. ``cut_off`` says that
     /// there was no room for more.
     #[pyo3(signature = (*, cut_off=false))]
@@ -359,6 +397,11 @@ impl PyCompletion {
         })?;
         let finished = finished.map_err(|stopped| stopped.exception(py, "Completion"))?;
         let chunks = list_to_python(py, &finished.chunks())?;
+        let mut malformed = self
+            .malformed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        malformed.clone_from(&finished.malformed);
         Ok((chunks, to_python(py, &finished.to_value())?))
     }
 }

@@ -236,6 +236,13 @@ def test_a_completion_that_has_ended_says_so(template):
         completion.feed("x")
 
 
+def test_what_can_not_be_parsed_is_named(template):
+    completion = unjinja.Completion(template, "", on_malformed="event")
+    completion.feed("<call f>{</call>Hm.")
+    completion.finish()
+    assert completion.malformed == ["tool_calls"]
+
+
 def test_the_package_is_typed():
     folder = pathlib.Path(unjinja.__file__).parent
     assert (folder / "py.typed").exists()

@@ -117,10 +117,9 @@ def test_templates_are_linted(template):
 
 
 def test_lints_of_a_chat_template_go_further(jinja):
-    template = unjinja.derive(jinja).template
+    template = {**unjinja.derive(jinja).template, "start_anchor": "<nobody>"}
     alone, beside = unjinja.lint(template), unjinja.lint(template, chat_template=jinja)
-    assert {complaint["level"] for complaint in beside} == {"note"}
-    assert {complaint["code"] for complaint in alone} <= {complaint["code"] for complaint in beside}
+    assert {complaint["code"] for complaint in alone} < {complaint["code"] for complaint in beside}
 
 
 def test_fixtures_are_checked():

@@ -56,7 +56,7 @@
 //! | arguments in JSON | as they are written, if the name comes before them; else when the region closes |
 //! | a text among them whose tool declares another type | when the text ends |
 //! | arguments that are no object | when they end |
-//! | arguments in tags or lines | each when its tag or line ends, typed by the tools |
+//! | arguments in tags or lines | each when its tag or line ends and no further text can change it, typed by the tools |
 //! | JSON with quotes of its own or keys without any; tags that only backtracking finds, or that are merged; calls that no transform describes | when the region closes |
 //! | fields that the interface does not have | in the end |
 //!
@@ -256,7 +256,7 @@ impl Completion {
             .parser
             .finalize_with(|event| writer.take(&event, &mut send))?;
         writer.end(&message, &mut send);
-        let (message, options) = writer.into_message();
+        let (message, malformed, options) = writer.into_parts();
         let finish_reason = match ending {
             Ending::Length => "length",
             Ending::Stop if message.tool_calls.is_empty() => "stop",
@@ -265,6 +265,7 @@ impl Completion {
         Ok(Finished {
             deltas,
             message,
+            malformed,
             finish_reason,
             options,
         })
@@ -290,6 +291,9 @@ pub struct Finished {
     pub deltas: Vec<Delta>,
     /// The whole message.
     pub message: CompletionMessage,
+    /// The fields with regions that could not be parsed, where
+    /// [`on_malformed`](ParserOptions::on_malformed) lets these pass.
+    pub malformed: Vec<String>,
     /// Why the model ended: `stop`, `tool_calls` or `length`.
     pub finish_reason: &'static str,
     options: CompletionOptions,

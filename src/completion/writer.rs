@@ -22,6 +22,8 @@ pub(super) struct Writer {
     message: CompletionMessage,
     /// The fields of which regions have opened.
     opened: Vec<String>,
+    /// The fields with regions that could not be parsed.
+    malformed: Vec<String>,
     /// The region of calls that is open, and the place of its first call in the message.
     calls: Option<(CallRegion, usize)>,
 }
@@ -73,6 +75,7 @@ impl Writer {
             options,
             message: CompletionMessage::default(),
             opened: Vec::new(),
+            malformed: Vec::new(),
             calls: None,
         }
     }
@@ -85,8 +88,9 @@ impl Writer {
         &self.message
     }
 
-    pub(super) fn into_message(self) -> (CompletionMessage, CompletionOptions) {
-        (self.message, self.options)
+    /// The message, and the fields with regions that could not be parsed.
+    pub(super) fn into_parts(self) -> (CompletionMessage, Vec<String>, CompletionOptions) {
+        (self.message, self.malformed, self.options)
     }
 
     /// What comes before all text.
@@ -111,7 +115,12 @@ impl Writer {
             Event::Chunk { text, .. } => self.text(field, role, text, send),
             Event::Close { value, .. } => self.close(field, role, value, send),
             // What has been sent of it stays.
-            Event::Malformed { .. } => self.calls = None,
+            Event::Malformed { .. } => {
+                self.calls = None;
+                if !self.malformed.contains(&field.name) {
+                    self.malformed.push(field.name.clone());
+                }
+            }
         }
     }
 

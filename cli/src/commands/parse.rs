@@ -593,11 +593,12 @@ fn replay(
     warnings.extend(missing_anchor(template, prefix).map_err(fail)?);
     if args.openai {
         let completion = openai::completion(template, prefix, args.options(tools), case);
-        let completed = completion.map_err(fail).and_then(|mut completion| {
+        let (completed, remarks) = completion.map_err(fail).and_then(|mut completion| {
             feed_chunks(case, warnings, |chunk| completion.feed_with(chunk, |_| {}))?;
             openai::finish(completion, case)
         })?;
         answer.insert("completion", completed);
+        warnings.extend(remarks);
         return Ok(());
     }
     let mut losses = Losses::new(template);

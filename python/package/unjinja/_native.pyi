@@ -57,6 +57,9 @@ class Completion:
     ) -> Completion: ...
     def feed(self, text: str) -> list[dict[str, Any]]:
         """Reads the next piece of the output, and returns the chunks that are to be sent."""
+    @property
+    def malformed(self) -> list[str]:
+        """In the end, the fields with regions that could not be parsed, where these are let pass."""
     def finish(self, *, cut_off: bool = False) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """Ends the output. Returns the last chunks, and the whole `chat.completion`."""
 

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use unjinja::completion::{Completion, CompletionOptions, Ending};
+use unjinja::completion::{Completion, CompletionOptions, Ending, Finished};
 use unjinja::{Object, ParseError, ParserOptions, ResponseTemplate, Value, json};
 
-use super::{Args, Failure, output, wrong};
+use super::{Args, Failure, output, warn, wrong};
 
 /// What is said of response schemas.
 pub(super) const NO_SCHEMA: &str = "response schemas read whole texts into messages of any shape: \
@@ -77,6 +77,7 @@ impl super::Reading for Reading {
     fn finish(self) -> Result<(), Failure> {
         let chunks = self.chunks;
         let finished = self.completion.finish(Ending::Stop).map_err(wrong)?;
+        warnings(&finished).iter().for_each(|warning| warn(warning));
         if !chunks {
             let style = json::Style::pretty(2);
             return output::print(json::write_styled(&finished.to_value(), &style) + "\n");
@@ -109,8 +110,21 @@ pub(super) fn completion(
     )
 }
 
-/// The completion of a case, all of whose text has been read. The case may say why the model ended.
-pub(super) fn finish(completion: Completion, case: &Object) -> Result<Value, (String, Value)> {
+/// What a completion does not show of the text that it was made of.
+fn warnings(finished: &Finished) -> Vec<String> {
+    let fields = finished.malformed.iter();
+    let warnings = fields.map(|field| {
+        format!("a region of `{field}` could not be parsed; `--events` without `--openai` shows it")
+    });
+    warnings.collect()
+}
+
+/// The completion of a case, all of whose text has been read, and what is to be warned of. The case may say
+/// why the model ended.
+pub(super) fn finish(
+    completion: Completion,
+    case: &Object,
+) -> Result<(Value, Vec<String>), (String, Value)> {
     let ending = match case.get("finish_reason").and_then(Value::as_str) {
         Some("length") => Ending::Length,
         _ => Ending::Stop,
@@ -118,5 +132,5 @@ pub(super) fn finish(completion: Completion, case: &Object) -> Result<Value, (St
     let finished = completion
         .finish(ending)
         .map_err(|error| (error.to_string(), "finalize".into()))?;
-    Ok(finished.to_value())
+    Ok((finished.to_value(), warnings(&finished)))
 }
