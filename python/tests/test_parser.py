@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import sys
 import threading
 
 import pytest
@@ -162,25 +163,29 @@ def test_threads_may_share_a_parser(template):
 
 
 def test_others_run_while_a_text_is_parsed(template):
-    text = "<think>" + "Why? " * 2_000_000 + "</think>Hm.<end>"
-    started, counted = threading.Event(), []
+    text = "<think>" + "Why? " * 200_000 + "</think>Hm.<end>"
+    gate, ran = threading.Lock(), []
 
-    def count():
-        started.set()
-        while not done.is_set():
-            counted.append(None)
-            done.wait(0.0005)
+    def wait():
+        with gate:
+            ran.append(True)
 
-    done = threading.Event()
-    thread = threading.Thread(target=count)
+    gate.acquire()
+    thread = threading.Thread(target=wait)
     thread.start()
-    started.wait()
-    before = len(counted)
-    unjinja.parse_response(text, template, prefix="")
-    during = len(counted) - before
-    done.set()
-    thread.join()
-    assert during > 0
+    # Nobody is made to let another thread run: it only does if the lock of Python is released.
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1_000_000)
+    try:
+        gate.release()
+        for _ in range(2_000):
+            unjinja.parse_response(text, template, prefix="")
+            if ran:
+                break
+        assert ran
+    finally:
+        sys.setswitchinterval(interval)
+        thread.join()
 
 
 def test_a_parser_may_be_dropped_in_the_middle(template):
