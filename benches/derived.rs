@@ -4,14 +4,11 @@
 //! `cargo bench --bench derived` prints the median and the slowest of all for messages of growing size,
 //! and for one size a line for each template; `cargo bench --bench derived -- NAME`, the line of one.
 
-use std::path::Path;
-
-use unjinja::check::{Case, Fixture, find};
-use unjinja::{ParserOptions, ResponseTemplate, parse};
-
+mod gallery;
 mod reading;
 
-use reading::{Figures, prose};
+use gallery::{Subject, subjects};
+use reading::Figures;
 
 const SIZES: [usize; 3] = [16 << 10, 256 << 10, 4 << 20];
 
@@ -21,69 +18,13 @@ const SHOWN: usize = 256 << 10;
 /// Of each time, the least of so many is taken.
 const RUNS: usize = 20;
 
-/// A template of the gallery, and a message for it.
-struct Subject {
-    name: String,
-    template: ResponseTemplate,
-    prefix: String,
-    /// An output that has most in it.
-    output: String,
-    /// Those of its texts that can be longer.
-    texts: Vec<String>,
-}
-
-impl Subject {
-    /// A message of so many bytes: long texts stand in place of its own.
-    fn message(&self, bytes: usize) -> String {
-        let long = prose(bytes / self.texts.len().max(1));
-        let texts = self.texts.iter();
-        texts.fold(self.output.clone(), |output, text| {
-            output.replacen(text, long.trim_end(), 1)
-        })
-    }
-
-    fn figures(&self, bytes: usize) -> Figures {
-        Figures::of(&self.template, &self.prefix, &self.message(bytes), RUNS)
-    }
-}
-
-/// The thought and the text that a template reads out of an output, as far as they stand there.
-fn texts(template: &ResponseTemplate, case: &Case) -> Vec<String> {
-    let message = parse(
-        template,
-        &case.prefix,
-        &case.output,
-        ParserOptions::default(),
-    );
-    let message = message.unwrap_or_default();
-    let values = ["thinking", "content"].map(|key| message.get(key).and_then(|text| text.as_str()));
-    let texts = values.into_iter().flatten().map(str::to_owned);
-    texts.filter(|text| case.output.contains(text)).collect()
-}
-
-/// The case of a fixture that has most in it.
-fn subject(fixture: &Fixture, name: String) -> Option<Subject> {
-    let template = fixture.template();
-    let cases = fixture.cases().iter();
-    let case = cases.max_by_key(|case| (texts(template, case).len(), case.output.len()))?;
-    Some(Subject {
-        name,
-        template: template.clone(),
-        prefix: case.prefix.clone(),
-        output: case.output.clone(),
-        texts: texts(template, case),
-    })
-}
-
-fn subjects() -> Vec<Subject> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("derived");
-    let paths = find(&[folder]);
-    let subjects = paths.iter().filter_map(|path| {
-        let fixture = Fixture::load(path).expect("the fixtures of the gallery load");
-        let name = path.file_name()?.to_string_lossy();
-        subject(&fixture, name.split('.').next()?.to_owned())
-    });
-    subjects.collect()
+fn figures(subject: &Subject, bytes: usize) -> Figures {
+    Figures::of(
+        &subject.template,
+        &subject.prefix,
+        &subject.message(bytes),
+        RUNS,
+    )
 }
 
 /// The figure in the middle, and the worst one.
@@ -118,18 +59,18 @@ fn main() {
         "{:<28}{:>10}{:>14}{:>14}{:>12}",
         "template", "message", "ns a chunk", "ns a token", "whole MB/s"
     );
-    let subjects = subjects();
+    let subjects = subjects(concat!(env!("CARGO_MANIFEST_DIR"), "/derived"));
     if let Some(wanted) = wanted {
         for subject in subjects.iter().filter(|subject| subject.name == wanted) {
             for bytes in SIZES {
-                print(&subject.name, bytes, subject.figures(bytes));
+                print(&subject.name, bytes, figures(subject, bytes));
             }
         }
         return;
     }
     for bytes in SIZES {
         let figures = subjects.iter().map(|subject| {
-            let figures = subject.figures(bytes);
+            let figures = figures(subject, bytes);
             if bytes == SHOWN {
                 print(&subject.name, bytes, figures);
             }

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use unjinja::{EventBuffer, ParserOptions, ResponseParser, ResponseTemplate, parse};
+use unjinja::{EventBuffer, EventWriter, ParserOptions, ResponseParser, ResponseTemplate, parse};
 
 mod reading;
 
@@ -149,63 +149,82 @@ fn summary(_: &mut Criterion) {
     requests();
 }
 
-/// Prints what it costs to have the events as they are found, as values of their own, in a buffer, and as
-/// lines of JSON.
+/// Prints what it costs to have the events as they are found, in a buffer, as JSON, and as values of their
+/// own, and behind each how many times as long it takes as the first.
 fn reports() {
     println!();
     println!(
-        "{:<10}{:>20}{:>14}{:>14}{:>14}",
-        "template", "events, ns a chunk", "owned", "buffered", "printed"
+        "{:<10}{:<10}{:>20}{:>12}{:>7}{:>12}{:>7}{:>12}{:>7}",
+        "template",
+        "cut",
+        "events, ns a chunk",
+        "buffered",
+        "times",
+        "written",
+        "times",
+        "owned",
+        "times"
     );
     for case in cases() {
         let text = (case.write)(REPORTED);
-        let chunks = in_fours(&text);
-        let start = || {
-            let parser = ResponseParser::new(&case.template, "", ParserOptions::default());
-            parser.expect("the parser starts")
-        };
-        let borrowed = least(RUNS, || stream(&case.template, &chunks));
-        let owned = least(RUNS, || {
-            let mut parser = start();
-            for chunk in &chunks {
-                black_box(parser.feed(chunk).expect("the message parses"));
+        for (cut, chunks) in [
+            ("4 bytes", in_fours(&text)),
+            ("tokens", in_tokens(&text)),
+            ("whole", vec![text.as_str()]),
+        ] {
+            let each = |time: Duration| time.as_nanos() as f64 / chunks.len() as f64;
+            let as_found = each(least(RUNS, || stream(&case.template, &chunks)));
+            print!("{:<10}{cut:<10}{as_found:>20.1}", case.name);
+            for report in [buffered, written, owned] {
+                let time = each(report(&case.template, &chunks));
+                print!("{time:>12.1}{:>7.2}", time / as_found);
             }
-            black_box(parser.finalize().expect("the message parses"));
-        });
-        let buffered = least(RUNS, || {
-            let mut parser = start();
-            let mut events = EventBuffer::new();
-            for chunk in &chunks {
-                events.clear();
-                let fed = parser.feed_with(chunk, |event| events.push(event));
-                fed.expect("the message parses");
-                black_box(&events);
-            }
-            black_box(parser.finalize_with(|_| {}).expect("the message parses"));
-        });
-        let printed = least(RUNS, || {
-            let mut parser = start();
-            let mut line = String::new();
-            for chunk in &chunks {
-                let fed = parser.feed_with(chunk, |event| {
-                    line.clear();
-                    event.write_json(&mut line);
-                    black_box(&line);
-                });
-                fed.expect("the message parses");
-            }
-            black_box(parser.finalize_with(|_| {}).expect("the message parses"));
-        });
-        let each = |time: Duration| time.as_nanos() as f64 / chunks.len() as f64;
-        println!(
-            "{:<10}{:>20.1}{:>14.1}{:>14.1}{:>14.1}",
-            case.name,
-            each(borrowed),
-            each(owned),
-            each(buffered),
-            each(printed)
-        );
+            println!();
+        }
     }
+}
+
+fn parser(template: &ResponseTemplate) -> ResponseParser {
+    let parser = ResponseParser::new(template, "", ParserOptions::default());
+    parser.expect("the parser starts")
+}
+
+fn buffered(template: &ResponseTemplate, chunks: &[&str]) -> Duration {
+    let mut events = EventBuffer::new();
+    least(RUNS, || {
+        let mut parser = parser(template);
+        for chunk in chunks {
+            events.clear();
+            let fed = parser.feed_with(chunk, |event| events.push(event));
+            fed.expect("the message parses");
+            black_box(&events);
+        }
+        black_box(parser.finalize_with(|_| {}).expect("the message parses"));
+    })
+}
+
+fn written(template: &ResponseTemplate, chunks: &[&str]) -> Duration {
+    let mut writer = EventWriter::new();
+    least(RUNS, || {
+        let mut parser = parser(template);
+        for chunk in chunks {
+            let fed = parser.feed_with(chunk, |event| {
+                black_box(writer.write(&event));
+            });
+            fed.expect("the message parses");
+        }
+        black_box(parser.finalize_with(|_| {}).expect("the message parses"));
+    })
+}
+
+fn owned(template: &ResponseTemplate, chunks: &[&str]) -> Duration {
+    least(RUNS, || {
+        let mut parser = parser(template);
+        for chunk in chunks {
+            black_box(parser.feed(chunk).expect("the message parses"));
+        }
+        black_box(parser.finalize_with(|_| {}).expect("the message parses"));
+    })
 }
 
 /// Feeds all chunks and ends the message.

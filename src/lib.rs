@@ -103,8 +103,8 @@ pub use position::Position;
 #[cfg(feature = "chat-template")]
 pub use remedy::Remedy;
 pub use response::{
-    Event, EventBuffer, OnMalformed, OwnedEvent, ParseError, ParserOptions, ResponseParser,
-    ResponseTemplate, TemplateError, Tools, parse,
+    Event, EventBuffer, EventWriter, OnMalformed, OwnedEvent, ParseError, ParserOptions,
+    ResponseParser, ResponseTemplate, TemplateError, Tools, parse,
 };
 pub use value::{JsonString, Number, Object, Value};
 

@@ -1,6 +1,9 @@
 //! What is derived from small chat templates that have one trait each, and what it makes of texts.
 #![cfg(feature = "chat-template")]
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use unjinja::analysis::Certainty;
 use unjinja::chat_template::ChatTemplate;
 use unjinja::derive::{Derivation, DeriveOptions, ModelOutput, derive};
@@ -66,6 +69,116 @@ fn a_name_may_be_a_part_of_a_string() {
         );
         let message = message(&assistant, &format!("{output}<turn:end>"));
         assert_eq!(message, json::read(expected).unwrap(), "{output}");
+    }
+}
+
+/// Arguments of which each stands in `<arg:KEY>…</arg>`; what stands there is given.
+fn tagged(value: &str) -> String {
+    format!(
+        "{{{{- m.content }}}}{{%- for c in m.tool_calls or [] -%}}{{{{- '<call:' + c.function.name + '>' }}}}
+{{%- for k, v in c.function.arguments.items() -%}}{{{{- '<arg:' + k + '>' ~ ({value}) ~ '</arg>' }}}}{{%- endfor -%}}
+{{{{- '</call>' }}}}{{%- endfor -%}}"
+    )
+}
+
+#[test]
+fn arguments_are_read_as_the_format_quotes_them() {
+    let python = "{{- m.content }}
+{%- for c in m.tool_calls or [] -%}
+{{- ('<do>[' if loop.first else ', ') + c.function.name + '(' }}
+{%- for k, v in c.function.arguments.items() -%}
+{{- ('' if loop.first else ', ') + k + '=' ~ (\"'\" + v + \"'\" if v is string else v) }}
+{%- endfor -%}
+{{- ')' + (']</do>' if loop.last else '') }}
+{%- endfor -%}";
+    let attributes = "{{- m.content }}
+{%- for c in m.tool_calls or [] -%}
+{{- '<call name=\"' + c.function.name + '\"' }}
+{%- for k, v in c.function.arguments.items() -%}{{- ' ' + k + '=\"' ~ v ~ '\"' }}{%- endfor -%}
+{{- '/>' }}
+{%- endfor -%}";
+    for (assistant, output, arguments) in [
+        // As Python prints them: lists are lists, and texts stay as they are.
+        (
+            tagged("v"),
+            "<call:see><arg:at>['a', 'b']</arg><arg:with>{'k': ['c']}</arg></call>",
+            r#"{"at": ["a", "b"], "with": {"k": ["c"]}}"#,
+        ),
+        (
+            tagged("v"),
+            "<call:see><arg:zip>75001</arg><arg:text> it's 'so' \n</arg></call>",
+            r#"{"zip": "75001", "text": " it's 'so' \n"}"#,
+        ),
+        // Where lists are JSON, what Python would print is a text.
+        (
+            tagged("v if v is string else v | tojson"),
+            "<call:see><arg:text>['a', 'b']</arg></call>",
+            r#"{"text": "['a', 'b']"}"#,
+        ),
+        (
+            python.to_owned(),
+            "<do>[see(zip='75001', text=' it's 'so' \n', at=['a', 'b'], n=7)]</do>",
+            r#"{"zip": "75001", "text": " it's 'so' \n", "at": ["a", "b"], "n": 7}"#,
+        ),
+        (
+            python.to_owned(),
+            "<do>[see(text='the last\n')]</do>",
+            r#"{"text": "the last\n"}"#,
+        ),
+        (
+            python.to_owned(),
+            "<do>[see(text=\"it's 'so'\")]</do>",
+            r#"{"text": "it's 'so'"}"#,
+        ),
+        (
+            attributes.to_owned(),
+            r#"<call name="see" place="by the sea" zip="75001"/>"#,
+            r#"{"place": "by the sea", "zip": "75001"}"#,
+        ),
+    ] {
+        let message = message(&assistant, &format!("{output}<turn:end>"));
+        let call = message.pointer("/tool_calls/0/function");
+        let expected = format!(r#"{{"name": "see", "arguments": {arguments}}}"#);
+        let expected = json::read(&expected).unwrap();
+        assert_eq!(call, Some(&expected), "{output}");
+    }
+}
+
+#[test]
+fn what_stands_around_a_text_in_some_turns_is_dropped() {
+    let assistant = "{{- '<say>' + m.content + '</say>' if m.tool_calls else m.content }}
+{%- for c in m.tool_calls or [] -%}
+{{- '<call>' + {'name': c.function.name, 'arguments': c.function.arguments} | tojson + '</call>' }}
+{%- endfor -%}";
+    let call = r#"<call>{"name": "see", "arguments": {}}</call>"#;
+    for (output, expected) in [
+        ("No markers.<turn:end>".to_owned(), "No markers."),
+        (
+            format!("<say>One moment.</say>{call}<turn:end>"),
+            "One moment.",
+        ),
+    ] {
+        let message = message(assistant, &output);
+        assert_eq!(message.get("content"), Some(&expected.into()), "{output}");
+    }
+}
+
+#[test]
+fn no_result_depends_on_what_was_derived_before() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
+    let paths = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let is_template = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "jinja");
+    let mut paths: Vec<PathBuf> = paths.filter(is_template).collect();
+    paths.sort();
+    let derived = |path: &PathBuf| {
+        let jinja = fs::read_to_string(path).unwrap();
+        derive(&ChatTemplate::from_jinja(jinja), &DeriveOptions::default()).unwrap()
+    };
+    let first: Vec<Derivation> = paths.iter().map(derived).collect();
+    for (path, first) in paths.iter().zip(first).rev() {
+        assert_eq!(derived(path), first, "{}", path.display());
     }
 }
 

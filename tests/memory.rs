@@ -3,7 +3,10 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use unjinja::{Event, ParseError, ParserOptions, ResponseParser, ResponseTemplate, json, parse};
+use unjinja::{
+    Event, EventBuffer, EventWriter, ParseError, ParserOptions, ResponseParser, ResponseTemplate,
+    json, parse,
+};
 
 /// Counts what the thread that asks for it allocates.
 struct Counting;
@@ -101,6 +104,31 @@ fn chunks_allocate_nothing_but_the_growth_of_the_body() {
 }
 
 #[test]
+fn chunks_are_kept_and_written_in_room_that_is_there() {
+    let mut parser = parser();
+    let (mut events, mut writer) = (EventBuffer::new(), EventWriter::new());
+    let mut keep = |parser: &mut ResponseParser, text: &str| {
+        for chunk in text.as_bytes().chunks(4) {
+            let chunk = str::from_utf8(chunk).expect("the text is ASCII");
+            events.clear();
+            let fed = parser.feed_with(chunk, |event| {
+                writer.write(&event);
+                events.push(event);
+            });
+            fed.expect("the text parses");
+        }
+    };
+    let line = "Is 1 < 2 or </b> \"so\" <thin air?\n";
+    keep(&mut parser, "<think>");
+    keep(&mut parser, &line.repeat(50));
+    let body = line.repeat(2_000);
+    let before = ALLOCATIONS.get();
+    keep(&mut parser, &body);
+    let allocations = ALLOCATIONS.get() - before;
+    assert!(allocations <= 8, "{allocations} allocations");
+}
+
+#[test]
 fn a_message_of_100_mb_stays_under_three_times_its_size() {
     let size = 100_000_000;
     let mut parser = parser();
@@ -136,6 +164,25 @@ fn places_where_lookaround_waits_for_more_text_leave_nothing_behind() {
     }
     let peak = PEAK.get() - before;
     assert!(peak < 4 * size, "{peak} bytes for a message of {size}");
+}
+
+#[test]
+fn text_without_a_place_to_try_takes_no_notes() {
+    let template = ResponseTemplate::from_json(
+        r#"{"start_anchor": "A:", "fields": {"content": {"close_pattern": "<end>(?!x)"}}}"#,
+    )
+    .expect("the template loads");
+    let text = "a line of thought that goes on and on\n".repeat(30_000) + "<end>";
+    let before = HELD.get();
+    PEAK.set(before);
+    let message = parse(&template, "", &text, ParserOptions::default()).expect("the text parses");
+    let content = message.get("content").and_then(|value| value.as_str());
+    let peak = PEAK.get() - before;
+    assert_eq!(
+        content.map(str::len),
+        Some(text.trim_end_matches("\n<end>").len())
+    );
+    assert!(peak < 3 * text.len(), "{peak} bytes for {}", text.len());
 }
 
 /// What reading a text takes at most, and the error that it ends in.

@@ -47,8 +47,8 @@ mod view;
 
 pub use effects::EffectRunner;
 pub use live::follow;
-pub use loaded::{Format, Loaded, OpenError, TemplatePlace};
-pub use message::{Effect, Keep, Kept, Message};
+pub use loaded::{Format, Loaded, OpenError, Outlier, TemplatePlace};
+pub use message::{Done, Effect, FileChange, Keep, Kept, Message};
 pub use sample::{Origin, Sample, Verdict};
 pub use state::Workbench;
 pub use target::Target;

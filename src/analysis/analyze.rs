@@ -105,20 +105,13 @@ pub(crate) fn analyze<'t>(
     let names = prepared.variables().iter().map(|(name, _)| name.clone());
     let names: Vec<String> = names.collect();
     let missing_tokens = missing_tokens::find(&mut prober, &names, &turns, &content.close);
-    let before_content = content.open.clone().unwrap_or_default();
     let surroundings = CallSurroundings {
         headers: &headers,
-        before_content: &before_content,
         after_content: &after_content,
-        reasoning_open: reasoning.as_ref().and_then(|shape| shape.open.as_deref()),
         reasoning_close: reasoning.as_ref().and_then(|shape| shape.close.as_deref()),
     };
     let call = turns.call.take();
     let (calls, not_understood) = call_shape(&mut prober, template, call, &surroundings, outputs);
-    let calls = calls.map(|(shape, beside_calls)| {
-        content.beside_calls = beside_calls;
-        shape
-    });
     let mut ends = turn::ends(&prober, &turns.plain, &turns.word, &content.close);
     ends.extend(prober.eos_token().map(str::to_owned));
     markers::dedup(&mut ends);
@@ -144,31 +137,30 @@ pub(crate) fn analyze<'t>(
     })
 }
 
-/// How calls are written, with the markers that stand around a text only beside them; or why they are not
-/// understood.
+/// How calls are written; or why they are not understood.
 fn call_shape(
     prober: &mut TurnProber<'_>,
     template: &ChatTemplate,
     call: Option<CallProbe>,
     surroundings: &CallSurroundings<'_>,
     outputs: &[ModelOutput],
-) -> (Option<(CallShape, Vec<String>)>, Option<String>) {
+) -> (Option<CallShape>, Option<String>) {
     let understood = |prober: &TurnProber<'_>, renderings: Option<CallRenderings>| {
         let found = calls::find(&renderings?, surroundings);
-        found.filter(|(shape, _)| !prober.leaks(&calls_value(shape)))
+        found.filter(|shape| !prober.leaks(&calls_value(shape)))
     };
     let Some(call) = call else {
-        if let Some((shape, beside)) = understood(prober, outputs::calls(prober, outputs)) {
+        if let Some(shape) = understood(prober, outputs::calls(prober, outputs)) {
             let observed = CallShape {
                 certainty: Certainty::Observed,
                 several: true,
                 ..shape
             };
-            return (Some((observed, beside)), None);
+            return (Some(observed), None);
         }
         let tools = probe_tools(prober);
         let hinted = hints::calls(prober, tools, &template.jinja, &template.special_tokens);
-        return (hinted.map(|shape| (shape, Vec::new())), None);
+        return (hinted, None);
     };
     let renderings = CallRenderings::render(prober, surroundings.headers, call);
     match understood(prober, renderings) {

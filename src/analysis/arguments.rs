@@ -250,8 +250,15 @@ fn two_arguments(renderings: &CallRenderings, quoting: Option<&Quoting>) -> Opti
     if between.trim().is_empty() {
         return Some(Delimiters::separator(between));
     }
-    let open = common_suffix(after_name(&text[..first.key.start]), between);
+    let mut open = common_suffix(after_name(&text[..first.key.start]), between);
     let after = text.get(second.value.end..)?;
+    // A quote behind a value closes it, if one stands before it, also where it stands before the first key.
+    let quotes = ['"', '\''].into_iter();
+    let mut quotes = quotes.filter(|quote| text[..first.value.start].ends_with(*quote));
+    let closes = quotes.any(|quote| between.starts_with(quote) && after.starts_with(quote));
+    if closes && open == between.len() {
+        open -= 1;
+    }
     let close = common_prefix(between, after).min(between.len() - open);
     Some(Delimiters::split(between, close, open))
 }

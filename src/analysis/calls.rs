@@ -12,78 +12,23 @@ use super::turn_headers::TurnHeaders;
 pub(super) struct CallSurroundings<'a> {
     /// What stands between the message before a turn and the turn.
     pub(super) headers: &'a TurnHeaders,
-    /// What opens the content of every turn.
-    pub(super) before_content: &'a str,
     /// What follows the content of a turn that comes last.
     pub(super) after_content: &'a str,
-    /// What opens reasoning.
-    pub(super) reasoning_open: Option<&'a str>,
     /// What closes reasoning.
     pub(super) reasoning_close: Option<&'a str>,
 }
 
-/// How calls are written, and the markers that stand around a text only beside calls.
+/// How calls are written.
 pub(super) fn find(
     renderings: &CallRenderings,
     surroundings: &CallSurroundings<'_>,
-) -> Option<(CallShape, Vec<String>)> {
+) -> Option<CallShape> {
     let located = LocatedBody::find(renderings)?;
-    let alone = before_call(renderings, &located, surroundings.reasoning_close);
-    let BesideText {
-        before_call,
-        around,
-    } = BesideText::of(renderings, &located, alone, surroundings);
-    let shape = with_surroundings(renderings, located, before_call, surroundings);
+    let before = before_call(renderings, &located, surroundings.reasoning_close);
+    let shape = with_surroundings(renderings, located, before, surroundings);
     // A name that stands elsewhere than before the arguments can't be captured.
     let needs_name = !matches!(shape.body, CallBody::Object(..) | CallBody::Array(..));
-    let is_found = shape.open.contains(&Slot::Name) || !needs_name;
-    is_found.then_some((shape, around))
-}
-
-/// What stands around a text beside a call.
-struct BesideText {
-    /// What stands before the body of a call with a text before it and without. A text may stand amid what
-    /// opens calls: `<say></say><do>` is what opens them after `<say>` and a text.
-    before_call: String,
-    /// The markers around the text that stand there only beside calls.
-    around: Vec<String>,
-}
-
-impl BesideText {
-    fn of(
-        renderings: &CallRenderings,
-        located: &LocatedBody,
-        alone: String,
-        surroundings: &CallSurroundings<'_>,
-    ) -> BesideText {
-        let lead = renderings.string_span();
-        let lead = lead.map_or(0, |span| span.key.start - located.range.start);
-        let mut before_call = alone;
-        if let Some(between) = renderings.between_text_and_body(lead) {
-            let shared = shared_end(&before_call, &numbered(between)).to_owned();
-            if markers(&shared).next().is_some() {
-                before_call = shared;
-            }
-        }
-        let (before, behind) = renderings.around_text().unwrap_or_default();
-        let around = markers(before)
-            .last()
-            .into_iter()
-            .chain(markers(behind).next());
-        let known = [
-            surroundings.before_content,
-            surroundings.after_content,
-            surroundings.reasoning_open.unwrap_or_default(),
-            surroundings.reasoning_close.unwrap_or_default(),
-            &before_call,
-            &renderings.one_call[located.range.end..],
-        ];
-        let around = around.filter(|marker| !known.iter().any(|text| text.contains(marker)));
-        BesideText {
-            around: around.map(str::to_owned).collect(),
-            before_call,
-        }
-    }
+    (shape.open.contains(&Slot::Name) || !needs_name).then_some(shape)
 }
 
 /// Finds what stands around the calls, from a turn with one and a turn with two.
@@ -133,7 +78,8 @@ fn with_surroundings(
     }
 }
 
-/// What stands before the body of a call, behind reasoning.
+/// What stands before the body of a call with a text before it and without, behind reasoning. A text may
+/// stand amid what opens calls: `<say></say><do>` is what opens them after `<say>` and a text.
 fn before_call(
     renderings: &CallRenderings,
     located: &LocatedBody,
@@ -144,7 +90,13 @@ fn before_call(
         let at = before.rfind(close)?;
         Some(at + close.len())
     });
-    before[reasoning_end.unwrap_or(0)..].to_owned()
+    let alone = &before[reasoning_end.unwrap_or(0)..];
+    let lead = renderings.string_span();
+    let lead = lead.map_or(0, |span| span.key.start - located.range.start);
+    let beside = renderings.between_text_and_body(lead).map(numbered);
+    let shared = beside.as_deref().map(|between| shared_end(alone, between));
+    let shared = shared.filter(|shared| markers(shared).next().is_some());
+    shared.unwrap_or(alone).to_owned()
 }
 
 /// The separator of two calls with the white space before the second, and with that behind the

@@ -16,8 +16,6 @@ pub struct ContentShape {
     pub close: Vec<String>,
     /// Markers that stand around it only beside reasoning.
     pub beside_reasoning: Vec<String>,
-    /// Markers that stand around it only beside calls.
-    pub beside_calls: Vec<String>,
 }
 
 /// Looks at what stands around the content of a turn. Also gives what follows it in a turn that
@@ -56,7 +54,6 @@ pub(super) fn find(
         open,
         close,
         beside_reasoning,
-        beside_calls: Vec::new(),
     };
     (shape, after)
 }

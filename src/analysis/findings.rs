@@ -59,12 +59,7 @@ impl Findings {
         let mut texts = Vec::new();
         texts.extend(self.turn.headers.iter_mut().chain(&mut self.turn.ends));
         texts.extend(content.open.iter_mut().chain(&mut content.close));
-        texts.extend(
-            content
-                .beside_reasoning
-                .iter_mut()
-                .chain(&mut content.beside_calls),
-        );
+        texts.extend(&mut content.beside_reasoning);
         texts.extend(&mut self.prompt_remainders);
         if let Some(shape) = &mut self.reasoning {
             texts.extend(shape.open.iter_mut().chain(&mut shape.close));

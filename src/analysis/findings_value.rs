@@ -26,7 +26,6 @@ impl Findings {
             ("open", optional(self.content.open.as_deref())),
             ("close", texts(&self.content.close)),
             ("beside_reasoning", texts(&self.content.beside_reasoning)),
-            ("beside_calls", texts(&self.content.beside_calls)),
         ]);
         let reasoning = self.reasoning.as_ref().map(reasoning_value);
         let calls = self.calls.as_ref().map(calls_value);

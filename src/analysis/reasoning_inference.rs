@@ -31,18 +31,30 @@ pub(super) fn infer(
     known.dedup();
     known.truncate(MAX_MARKERS);
     let last_marker = |rest: &String| markers::markers(rest).last().map(str::to_owned);
-    if let Some(marker) = remainders.iter().find_map(last_marker) {
-        return with_counterpart(prober, &marker, &known);
+    let marker = remainders.iter().find_map(last_marker);
+    if let Some(marker) = &marker
+        && let Some(pair) = with_counterpart(prober, marker, &known)
+    {
+        return Some(pair);
     }
-    let mut words = remainders.iter().map(|rest| rest.trim());
-    if let Some(open) = words.find(|rest| !rest.is_empty()) {
-        // The prompt opens it with words; which words close it shows when content holds them.
-        let close = quoted(&template_source)
-            .into_iter()
-            .find(|text| *text != open && cuts_off(prober, text))?;
+    let mut openers = remainders.iter().map(|rest| rest.trim());
+    if let Some(open) = openers.find(|rest| !rest.is_empty()) {
+        // The prompt opens it with words, or with several markers; what closes it shows when content holds that.
+        let is_alike = |text: &&str| {
+            *text != open && (marker.is_none() || markers::markers(text).nth(1).is_some())
+        };
+        let texts = quoted(&template_source).into_iter().filter(is_alike);
+        let mut texts = texts.take(MAX_MARKERS);
+        if let Some(close) = texts.find(|text| cuts_off(prober, text)) {
+            return Some(ReasoningMarkers {
+                open: Some(open.to_owned()),
+                close: Some(close.to_owned()),
+            });
+        }
+        let close = mirrored(marker.as_deref()?)?;
         return Some(ReasoningMarkers {
-            open: Some(open.to_owned()),
-            close: Some(close.to_owned()),
+            open: marker,
+            close: Some(close),
         });
     }
     known
@@ -96,10 +108,9 @@ fn with_counterpart(
     let close = named
         .or_else(|| known.iter().filter(says_end).find(cuts))
         .or_else(|| known.iter().find(cuts));
-    let close = close.map(|close| (*close).to_owned());
     Some(ReasoningMarkers {
         open: Some(marker.to_owned()),
-        close: Some(close.or_else(|| mirrored(marker))?),
+        close: Some((*close?).to_owned()),
     })
 }
 

@@ -121,13 +121,6 @@ impl Findings {
             let text = format!("beside reasoning also {around}");
             add(Subject::Content, certainty, text);
         }
-        if let (false, Some(calls)) = (self.content.beside_calls.is_empty(), &self.calls) {
-            let text = format!(
-                "beside calls also {}",
-                all_shown(&self.content.beside_calls)
-            );
-            add(Subject::Content, calls.certainty, text);
-        }
         match (&self.calls, &self.calls_refused) {
             (Some(shape), _) => {
                 for text in of_calls(shape) {

@@ -34,6 +34,7 @@ pub(super) struct Extras {
     pub(super) bos_token: Token,
     pub(super) eos_token: Token,
     special_tokens: IndexSet<String>,
+    added_tokens: IndexSet<String>,
     special_origins: Vec<String>,
     /// Whether some file lists the special tokens, beyond those that have a name.
     has_list: bool,
@@ -81,6 +82,7 @@ impl Extras {
             let mut tokens: Vec<_> = tokens.iter().collect();
             let id = |key: &str| key.parse::<u64>().unwrap_or(u64::MAX);
             tokens.sort_by_key(|(key, _)| id(&key.to_string_lossy()));
+            self.add(tokens.iter().map(|(_, token)| *token));
             let special = tokens.into_iter().filter(|(_, token)| is_special(token));
             self.add_special(special.map(|(_, token)| token));
         }
@@ -105,6 +107,7 @@ impl Extras {
             return Ok(());
         };
         let known = self.special_tokens.len();
+        self.add(&tokens);
         let id = |token: &Value| token.get("id")?.as_number()?.as_i64();
         let mut tokens: Vec<_> = tokens.iter().filter(|token| is_special(token)).collect();
         tokens.sort_by_key(|token| id(token).unwrap_or(i64::MAX));
@@ -141,6 +144,11 @@ impl Extras {
         self.special_tokens.extend(tokens.map(str::to_owned));
     }
 
+    fn add<'v>(&mut self, tokens: impl IntoIterator<Item = &'v Value>) {
+        let tokens = tokens.into_iter().filter_map(content);
+        self.added_tokens.extend(tokens.map(str::to_owned));
+    }
+
     /// Notes where special tokens came from, if there are more of them than before.
     fn note_special(&mut self, before: usize, origin: &str) {
         if self.special_tokens.len() > before {
@@ -169,6 +177,8 @@ impl Extras {
             variants: chosen.variants,
             bos_token,
             eos_token,
+            // Special tokens are added ones, whether or not a list says so.
+            added_tokens: (self.added_tokens.union(&self.special_tokens).cloned()).collect(),
             special_tokens: self.special_tokens.into_iter().collect(),
             response_template,
             response_schema,

@@ -40,6 +40,9 @@ pub struct ChatTemplate {
     pub eos_token: Option<String>,
     /// All special tokens, in order and without repeats.
     pub special_tokens: Vec<String>,
+    /// All tokens that were added to the vocabulary, special or not: each of these texts is a single
+    /// token wherever it stands.
+    pub added_tokens: Vec<String>,
     /// The response template, as JSON.
     pub response_template: Option<Value>,
     /// The response schema, as JSON: the older language.

@@ -6,7 +6,7 @@ use crate::response::ResponseTemplate;
 use crate::value::{Object, Value};
 
 use super::choices::{Choices, OPEN_CHOICES};
-use super::score::{KINDS, Score, Tally};
+use super::score::{KINDS, Outcome, Score, Tally};
 use super::search::{Chosen, MAX_TRYING, Search};
 
 /// How many drafts are kept.
@@ -78,7 +78,7 @@ pub(super) fn candidates(search: &Search<'_>, chosen: &Chosen) -> Vec<Candidate>
             .trials
             .score(&template, None, || !is_late())
             .zip(search.trials.tally_while(&template, || !is_late()));
-        let Some((score, tallies)) = measured else {
+        let Some((Outcome { score, .. }, tallies)) = measured else {
             break;
         };
         let differences = choices.differences(&chosen.choices);

@@ -21,6 +21,10 @@ pub(super) struct Choices {
     pub(super) optional_lead: bool,
     /// Whether a text may follow what closes calls, however unclear that is.
     pub(super) text_follows: bool,
+    /// Whether values that look like lists and objects as Python prints them are such.
+    pub(super) python_lists: bool,
+    /// What stands around texts in some renderings, and is no part of them.
+    pub(super) dropped: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -75,7 +79,7 @@ pub(super) struct OpenChoice {
 }
 
 /// All that is to be chosen.
-pub(super) const OPEN_CHOICES: [OpenChoice; 10] = [
+pub(super) const OPEN_CHOICES: [OpenChoice; 12] = [
     OpenChoice {
         describe: |choices| match choices.thinking_open {
             ThinkingOpen::Marker => "a marker opens reasoning, whether or not it is closed later",
@@ -148,6 +152,20 @@ pub(super) const OPEN_CHOICES: [OpenChoice; 10] = [
         },
         adopt: |choices, other| choices.text_follows = other.text_follows,
     },
+    OpenChoice {
+        describe: |choices| match choices.python_lists {
+            true => "lists are read as Python prints them",
+            false => "lists that are no JSON are texts",
+        },
+        adopt: |choices, other| choices.python_lists = other.python_lists,
+    },
+    OpenChoice {
+        describe: |choices| match choices.dropped.is_empty() {
+            true => "all that is nothing else is text",
+            false => "what stands around texts in some renderings is dropped",
+        },
+        adopt: |choices, other| choices.dropped.clone_from(&other.dropped),
+    },
 ];
 
 #[cfg(test)]
@@ -167,6 +185,8 @@ mod tests {
             loose_header: true,
             optional_lead: true,
             text_follows: true,
+            python_lists: true,
+            dropped: vec!["<say>".to_owned()],
         }
     }
 

@@ -8,6 +8,7 @@ mod drafter;
 mod closing;
 mod opening;
 
+mod arguments;
 mod calls;
 mod content;
 mod reasoning;

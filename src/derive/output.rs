@@ -97,7 +97,9 @@ impl OutputCase {
                 .said
                 .as_ref()
                 .map(|said| said.to_message(reasoning_field)),
-            difference: reader.difference(&self.prefix, &self.text, self.expected()),
+            difference: reader
+                .difference(&self.prefix, &self.text, self.expected())
+                .map(|difference| difference.words),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::value::{Object, Value};
 use super::damage::Damaged;
 use super::material::Material;
 use super::sample::{Origin, Sample, Samples, Sampling};
-use super::trial::TrialReader;
+use super::trial::{Difference, TrialReader};
 
 /// What a response template makes of a rendering.
 #[derive(Debug, Clone, PartialEq)]
@@ -183,13 +183,15 @@ pub(super) fn rows(
             output: sample.output.clone(),
             message: sample.written.to_message(field),
             recovery: match difference {
-                Some(difference) => match other_meaning(sample, read(), material, sampling) {
-                    Some(other) => Recovery::NotExpressible {
-                        difference,
-                        other: other.to_message(field),
-                    },
-                    None => Recovery::NotRecovered(difference),
-                },
+                Some(Difference { words, .. }) => {
+                    match other_meaning(sample, read(), material, sampling) {
+                        Some(other) => Recovery::NotExpressible {
+                            difference: words,
+                            other: other.to_message(field),
+                        },
+                        None => Recovery::NotRecovered(words),
+                    }
+                }
                 None if lost.is_empty() => Recovery::Whole,
                 None => Recovery::LostByTemplate(lost.into_iter().map(str::to_owned).collect()),
             },

@@ -4,13 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::fmt;
 
+use crate::analysis::markers::{is_distinctive, is_wordy};
 use crate::json;
 use crate::response::{Delimiter, ResponseTemplate, Tools};
 use crate::value::{Object, Value};
 
 use super::material::Material;
 use super::sample::Origin;
-use super::trial::{self, Expected, TrialReader};
+use super::trial::{self, Difference, Expected, PARTS, Part, TrialReader};
 
 /// How many kinds of texts there are: those that the chat template wrote, or the model a message that is
 /// known; synthetic ones, and outputs that mean nobody knows what; and damaged ones. A text of one kind counts more than all of the next.
@@ -49,6 +50,29 @@ pub(super) struct Score {
     streams: isize,
     /// How short it is.
     simple: isize,
+}
+
+/// How good a draft is, and where it fails.
+pub(super) struct Outcome {
+    pub(super) score: Score,
+    pub(super) failures: Failures,
+}
+
+/// In how many texts of each kind a draft misreads each part of the message.
+#[derive(Default)]
+pub(super) struct Failures([[usize; KINDS]; PARTS]);
+
+impl Failures {
+    fn add(&mut self, kind: usize, difference: &Difference) {
+        for part in &difference.parts {
+            self.0[*part as usize][kind] += 1;
+        }
+    }
+
+    /// How many texts of each kind there are in which this part is misread.
+    pub(super) fn of(&self, part: Part) -> [usize; KINDS] {
+        self.0[part as usize]
+    }
 }
 
 /// A text that drafts are tried on.
@@ -130,8 +154,8 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// The score of a template, if it beats the one that there is; before each trial `goes_on` is asked
-    /// whether to go on.
+    /// How good a template is and where it fails, if it beats the score that there is; before each trial
+    /// `goes_on` is asked whether to go on.
     ///
     /// What costs least comes first: a template that can't win, or that misreads whole texts, is not
     /// looked at any further.
@@ -140,7 +164,7 @@ impl<'a> Trials<'a> {
         template: &ResponseTemplate,
         to_beat: Option<Score>,
         goes_on: impl Fn() -> bool,
-    ) -> Option<Score> {
+    ) -> Option<Outcome> {
         let wins = |score: &Score| to_beat.is_none_or(|to_beat| *score > to_beat);
         let length = json::write(template.as_value()).len();
         let mut score = Score {
@@ -151,6 +175,7 @@ impl<'a> Trials<'a> {
         let reader =
             |trial: &Trial<'a>| TrialReader::new(template, self.reasoning_field, trial.tools);
         let mut recovered = Vec::new();
+        let mut failures = Failures::default();
         let mut order = self.order.borrow_mut();
         for at in 0..order.len() {
             if !wins(&score) || !goes_on() {
@@ -160,7 +185,8 @@ impl<'a> Trials<'a> {
             self.read.set(self.read.get() + 1);
             match reader(trial).whole_difference(trial.prefilled, trial.output, trial.expected) {
                 None => recovered.push(order[at]),
-                Some(_) => {
+                Some(difference) => {
+                    failures.add(trial.kind, &difference);
                     score.recovered[trial.kind] -= 1;
                     order[..=at].rotate_right(1);
                 }
@@ -175,10 +201,41 @@ impl<'a> Trials<'a> {
                 let trial = &self.distinct[at];
                 let difference =
                     reader(trial).pieces_difference(trial.prefilled, trial.output, trial.expected);
-                score.recovered[trial.kind] -= usize::from(difference.is_some());
+                if let Some(difference) = difference {
+                    failures.add(trial.kind, &difference);
+                    score.recovered[trial.kind] -= 1;
+                }
             }
         }
-        wins(&score).then_some(score)
+        wins(&score).then_some(Outcome { score, failures })
+    }
+
+    /// What a template leaves around texts of the chat template's renderings that are all it misreads there.
+    pub(super) fn around_texts(&self, template: &ResponseTemplate) -> Vec<String> {
+        let mut around = Vec::new();
+        for trial in self.distinct.iter().filter(|trial| trial.kind == 0) {
+            let Expected::Turn(said) = trial.expected else {
+                continue;
+            };
+            self.read.set(self.read.get() + 1);
+            let reader = TrialReader::new(template, self.reasoning_field, trial.tools);
+            let read = reader.read(trial.prefilled, trial.output).ok();
+            let read = read.filter(|read| {
+                let difference = reader.difference_to(read, said);
+                difference.is_some_and(|difference| difference.parts == [Part::Content])
+            });
+            let text = read.as_ref().and_then(|read| read.content.as_deref());
+            let said = said.content.as_deref().map(str::trim).unwrap_or_default();
+            let split = text.and_then(|text| text.split_once(said));
+            if let Some((before, behind)) = split.filter(|_| !said.is_empty()) {
+                let (before, behind) = (before.trim(), behind.trim());
+                around.extend((!before.is_empty()).then(|| before.to_owned()));
+                // Words behind a text may as well be said.
+                let is_marker = is_distinctive(behind) && !is_wordy(behind);
+                around.extend(is_marker.then(|| behind.to_owned()));
+            }
+        }
+        around
     }
 
     /// How many texts of each kind a template recovers, those that stand there more than once as

@@ -1,11 +1,13 @@
-//! Choosing among drafts by trying them.
+//! Choosing among drafts by trying them, and mending the best by what it fails on.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use indexmap::IndexSet;
 
 use crate::analysis::CallBody;
+use crate::analysis::markers::dedup;
 use crate::json;
 use crate::response::{Patterns, ResponseTemplate, TemplateError};
 use crate::value::Value;
@@ -14,7 +16,8 @@ use super::choices::{Choices, ContentPlace, ThinkingEnd, ThinkingOpen};
 use super::draft::draft;
 use super::material::Material;
 use super::options::DeriveOptions;
-use super::score::{Score, Trials};
+use super::score::{Outcome, Score, Trials};
+use super::trial::Part;
 
 /// How long drafts are tried. Ordinary formats take some milliseconds; what an unusual template
 /// writes can make every trial slow.
@@ -36,7 +39,7 @@ pub(super) struct Chosen {
 struct Tried {
     template: ResponseTemplate,
     choices: Choices,
-    score: Score,
+    outcome: Outcome,
 }
 
 /// What has been made so far.
@@ -70,7 +73,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Goes from the simplest draft to better ones, one choice at a time, until none is better.
+    /// Goes from the simplest draft to better ones, one choice at a time, until none is better. What a draft
+    /// fails on says what is to be chosen otherwise first.
     ///
     /// # Errors
     ///
@@ -83,59 +87,59 @@ impl<'a> Search<'a> {
             patterns: Patterns::default(),
         };
         let mut best = self.first(&mut drafts)?;
-        loop {
-            let before = best.score;
-            for choices in self.neighbours(&best.choices) {
-                if drafts.are_late() {
-                    break;
-                }
-                if let Ok(Some(better)) = self.better(choices, Some(best.score), &mut drafts) {
-                    best = better;
-                }
-            }
-            if best.score == before {
-                return Ok(Chosen {
-                    template: best.template,
-                    choices: best.choices,
-                    tried: drafts.tried,
-                    drafts: drafts.written.len(),
-                    trials: self.trials.read(),
-                });
-            }
+        while let Some(better) = self.mended(&best, &mut drafts) {
+            best = better;
         }
+        Ok(Chosen {
+            template: best.template,
+            choices: best.choices,
+            tried: drafts.tried,
+            drafts: drafts.written.len(),
+            trials: self.trials.read(),
+        })
     }
 
-    /// Where to begin: text is what is left over, or stands between markers if there are any.
+    /// The first draft that is better than this one and differs from it in one choice. Choices that concern
+    /// the parts of messages that it misreads come first.
+    fn mended(&self, best: &Tried, drafts: &mut Drafts) -> Option<Tried> {
+        let mut mends = self.mends(best);
+        mends.sort_by_key(|(part, _)| Reverse(best.outcome.failures.of(*part)));
+        mends
+            .into_iter()
+            .find_map(|(_, choices)| match drafts.are_late() {
+                true => None,
+                // What is no template is no better.
+                false => self
+                    .better(choices, Some(best.outcome.score), drafts)
+                    .ok()?,
+            })
+    }
+
+    /// Where to begin: text is what is left over; or, where no such template is valid, what stands between
+    /// its markers.
     fn first(&self, drafts: &mut Drafts) -> Result<Tried, TemplateError> {
-        let plain = Choices::default();
-        let marked = Choices {
-            content: ContentPlace::Marked,
-            ..plain.clone()
-        };
-        let has_markers = self.material.findings.content.open.is_some();
-        let first = self.better(plain, None, drafts);
-        let first = first.map(|first| first.expect("nothing is to beat"));
-        match first {
-            Ok(first) if has_markers && !drafts.are_late() => {
-                let better = self.better(marked, Some(first.score), drafts);
-                Ok(better.ok().flatten().unwrap_or(first))
+        match self.better(Choices::default(), None, drafts) {
+            Ok(first) => Ok(first.expect("nothing is to beat")),
+            Err(error) => {
+                let marked = Choices {
+                    content: ContentPlace::Marked,
+                    ..Choices::default()
+                };
+                let first = self.better(marked, None, drafts);
+                first.ok().flatten().ok_or(error)
             }
-            Err(error) if has_markers => match self.better(marked, None, drafts) {
-                Ok(Some(marked)) => Ok(marked),
-                _ => Err(error),
-            },
-            first => first,
         }
     }
 
-    /// The choices that differ in one thing.
-    fn neighbours(&self, from: &Choices) -> Vec<Choices> {
+    /// The choices that differ in one thing, with the part of messages that it concerns.
+    fn mends(&self, best: &Tried) -> Vec<(Part, Choices)> {
         let mut all = Vec::new();
-        let mut add = |change: &dyn Fn(&mut Choices)| {
+        let from = &best.choices;
+        let mut add = |part: Part, change: &dyn Fn(&mut Choices)| {
             let mut next = from.clone();
             change(&mut next);
             if next != *from {
-                all.push(next);
+                all.push((part, next));
             }
         };
         if let Some(reasoning) = &self.material.findings.reasoning {
@@ -144,7 +148,7 @@ impl<'a> Search<'a> {
                 None => &[ThinkingOpen::StartIfClosed],
             };
             for &open in opens {
-                add(&|choices| choices.thinking_open = open);
+                add(Part::Reasoning, &|choices| choices.thinking_open = open);
             }
             let ends = [
                 ThinkingEnd::Marker,
@@ -152,28 +156,50 @@ impl<'a> Search<'a> {
                 ThinkingEnd::OrCall,
             ];
             for end in ends {
-                add(&|choices| choices.thinking_end = end);
+                add(Part::Reasoning, &|choices| choices.thinking_end = end);
             }
         }
         if self.material.findings.content.open.is_some() {
-            add(&|choices| choices.content = ContentPlace::Leftover);
-            add(&|choices| choices.content = ContentPlace::Marked);
+            for content in [ContentPlace::Leftover, ContentPlace::Marked] {
+                add(Part::Content, &|choices| choices.content = content);
+            }
             if from.content == ContentPlace::Marked {
-                add(&|choices| choices.calls_close_content = !choices.calls_close_content);
+                add(Part::Content, &|choices| {
+                    choices.calls_close_content = !choices.calls_close_content;
+                });
             }
         }
-        if self.material.findings.calls.is_some() {
-            add(&|choices| choices.next_call_closes = !choices.next_call_closes);
-            add(&|choices| choices.calls_anywhere = !choices.calls_anywhere);
+        if from.content == ContentPlace::Leftover && best.outcome.failures.of(Part::Content)[0] > 0
+        {
+            let around = self.trials.around_texts(&best.template);
+            add(Part::Content, &|choices| {
+                choices.dropped.extend(around.iter().cloned());
+                dedup(&mut choices.dropped);
+            });
+        }
+        if let Some(shape) = &self.material.findings.calls {
+            let mut flip = |flag: fn(&mut Choices) -> &mut bool| {
+                add(Part::Calls, &|choices| *flag(choices) = !*flag(choices));
+            };
+            flip(|choices| &mut choices.next_call_closes);
+            flip(|choices| &mut choices.calls_anywhere);
             if self.has_bare_objects() {
-                add(&|choices| choices.split_objects = !choices.split_objects);
-                // Neither helps where calls follow upon a text, and upon each other.
-                add(&|choices| (choices.split_objects, choices.calls_anywhere) = (true, true));
+                flip(|choices| &mut choices.split_objects);
             }
-            add(&|choices| choices.loose_header = !choices.loose_header);
-            add(&|choices| choices.optional_lead = !choices.optional_lead);
+            flip(|choices| &mut choices.loose_header);
+            flip(|choices| &mut choices.optional_lead);
             if self.has_text_behind_calls() {
-                add(&|choices| choices.text_follows = !choices.text_follows);
+                flip(|choices| &mut choices.text_follows);
+            }
+            let has_lists = matches!(shape.body, CallBody::Tagged(_) | CallBody::Python);
+            if has_lists && best.outcome.failures.of(Part::Calls)[0] > 0 {
+                flip(|choices| &mut choices.python_lists);
+            }
+            if self.has_bare_objects() {
+                // Neither helps alone where calls follow upon a text, and upon each other.
+                add(Part::Calls, &|choices| {
+                    (choices.split_objects, choices.calls_anywhere) = (true, true);
+                });
             }
         }
         all
@@ -201,11 +227,11 @@ impl<'a> Search<'a> {
         let template = ResponseTemplate::with_patterns(&draft, &mut drafts.patterns)?;
         // Something has to come out, however late it is.
         let goes_on = || to_beat.is_none() || !drafts.are_late();
-        let score = self.trials.score(&template, to_beat, goes_on);
-        Ok(score.map(|score| Tried {
+        let outcome = self.trials.score(&template, to_beat, goes_on);
+        Ok(outcome.map(|outcome| Tried {
             template,
             choices,
-            score,
+            outcome,
         }))
     }
 

@@ -25,6 +25,26 @@ impl<'a> From<&'a AssistantTurn> for Expected<'a> {
     }
 }
 
+/// What is wrong with what came of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Difference {
+    /// The parts of the message that it is in.
+    pub(super) parts: Vec<Part>,
+    /// What the first of it is, in words.
+    pub(super) words: String,
+}
+
+/// How many parts a message has.
+pub(super) const PARTS: usize = 3;
+
+/// The parts of a message, each of which is a field of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Reasoning,
+    Content,
+    Calls,
+}
+
 /// Reads texts with a response template, and compares what comes of them with what was meant.
 pub(super) struct TrialReader<'a> {
     template: &'a ResponseTemplate,
@@ -52,7 +72,7 @@ impl<'a> TrialReader<'a> {
         prefix: &str,
         output: &str,
         expected: impl Into<Expected<'e>>,
-    ) -> Option<String> {
+    ) -> Option<Difference> {
         let expected = expected.into();
         let whole = self.whole_difference(prefix, output, expected);
         whole.or_else(|| match self.depends_on_pieces() {
@@ -67,7 +87,7 @@ impl<'a> TrialReader<'a> {
         prefix: &str,
         output: &str,
         expected: impl Into<Expected<'e>>,
-    ) -> Option<String> {
+    ) -> Option<Difference> {
         self.difference_in(self.read(prefix, output), expected.into())
     }
 
@@ -77,10 +97,13 @@ impl<'a> TrialReader<'a> {
         prefix: &str,
         output: &str,
         expected: impl Into<Expected<'e>>,
-    ) -> Option<String> {
+    ) -> Option<Difference> {
         let read = self.read_pieces(prefix, output);
         let difference = self.difference_in(read, expected.into())?;
-        Some(format!("read piece by piece, {difference}"))
+        Some(Difference {
+            words: format!("read piece by piece, {}", difference.words),
+            ..difference
+        })
     }
 
     /// Whether what comes of a text may depend on where it is cut into pieces.
@@ -92,11 +115,15 @@ impl<'a> TrialReader<'a> {
         &self,
         read: Result<AssistantTurn, ParseError>,
         expected: Expected<'_>,
-    ) -> Option<String> {
+    ) -> Option<Difference> {
         match (read, expected) {
             (Ok(read), Expected::Turn(turn)) => self.difference_to(&read, turn),
             (Ok(read), Expected::NoMarkers(markers)) => self.marker_left_in(&read, markers),
-            (Err(error), _) => Some(error.to_string()),
+            // Nothing but what stands in calls can fail to be read.
+            (Err(error), _) => Some(Difference {
+                parts: vec![Part::Calls],
+                words: error.to_string(),
+            }),
         }
     }
 
@@ -130,18 +157,27 @@ impl<'a> TrialReader<'a> {
     }
 
     /// Which marker is left in what was read.
-    fn marker_left_in(&self, read: &AssistantTurn, markers: &[String]) -> Option<String> {
+    fn marker_left_in(&self, read: &AssistantTurn, markers: &[String]) -> Option<Difference> {
         let texts = [
-            (self.reasoning_field, &read.reasoning),
-            ("content", &read.content),
+            (Part::Reasoning, &read.reasoning),
+            (Part::Content, &read.content),
         ];
         let texts = texts
             .into_iter()
-            .filter_map(|(field, text)| Some((field, text.as_deref()?)));
-        let names = read.calls.iter().map(|call| ("a call", call.name.as_str()));
-        texts.chain(names).find_map(|(place, text)| {
+            .filter_map(|(part, text)| Some((part, text.as_deref()?)));
+        let names = read.calls.iter();
+        let names = names.map(|call| (Part::Calls, call.name.as_str()));
+        texts.chain(names).find_map(|(part, text)| {
             let marker = markers.iter().find(|marker| text.contains(*marker))?;
-            Some(format!("{marker:?} is left in {place}"))
+            let place = match part {
+                Part::Reasoning => self.reasoning_field,
+                Part::Content => "content",
+                Part::Calls => "a call",
+            };
+            Some(Difference {
+                parts: vec![part],
+                words: format!("{marker:?} is left in {place}"),
+            })
         })
     }
 
@@ -150,26 +186,33 @@ impl<'a> TrialReader<'a> {
         &self,
         read: &AssistantTurn,
         expected: &AssistantTurn,
-    ) -> Option<String> {
+    ) -> Option<Difference> {
         let trimmed = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
+        let field = self.reasoning_field;
         let texts = [
-            (self.reasoning_field, &read.reasoning, &expected.reasoning),
-            ("content", &read.content, &expected.content),
+            (Part::Reasoning, field, &read.reasoning, &expected.reasoning),
+            (Part::Content, "content", &read.content, &expected.content),
         ];
-        for (field, read, expected) in texts {
+        let mut parts = Vec::new();
+        let mut words = Vec::new();
+        for (part, field, read, expected) in texts {
             let (read, expected) = (trimmed(read), trimmed(expected));
             if read != expected {
-                return Some(format!("{field} is {read:?}, not {expected:?}"));
+                parts.push(part);
+                words.push(format!("{field} is {read:?}, not {expected:?}"));
             }
         }
-        (read.calls != expected.calls).then(|| {
+        if read.calls != expected.calls {
             let calls: Vec<String> = read
                 .calls
                 .iter()
                 .map(|c| format!("{}({})", c.name, json::write(&c.arguments.clone().into())))
                 .collect();
-            format!("the calls are [{}]", calls.join(", "))
-        })
+            parts.push(Part::Calls);
+            words.push(format!("the calls are [{}]", calls.join(", ")));
+        }
+        let words = words.into_iter().next()?;
+        Some(Difference { parts, words })
     }
 }
 

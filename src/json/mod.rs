@@ -37,6 +37,7 @@ pub mod object {
 pub use crate::position::Position;
 pub use edit::{EditError, get_key, set_key};
 pub use tree::{locate, locate_key};
+pub(crate) use writer::push_escaped;
 pub use writer::{Style, write, write_into, write_json_string, write_str, write_styled};
 
 pub(crate) use tree::Places;

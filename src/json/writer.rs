@@ -164,7 +164,10 @@ pub(crate) fn write_within(value: &Value, style: &Style, most: usize) -> Option<
 /// ```
 pub fn write_str(out: &mut String, text: &str, ensure_ascii: bool) {
     out.push('"');
-    push_escaped(out, text, ensure_ascii);
+    match ensure_ascii {
+        true => push_escaped_as::<true>(out, text),
+        false => push_escaped(out, text),
+    }
     out.push('"');
 }
 
@@ -175,7 +178,10 @@ pub fn write_json_string(out: &mut String, text: &JsonString, ensure_ascii: bool
     }
     out.push('"');
     for (text, surrogate) in text.pieces() {
-        push_escaped(out, text, ensure_ascii);
+        match ensure_ascii {
+            true => push_escaped_as::<true>(out, text),
+            false => push_escaped(out, text),
+        }
         if let Some(surrogate) = surrogate {
             push_unit(out, surrogate);
         }
@@ -294,26 +300,33 @@ impl Writer<'_> {
     }
 }
 
-/// Appends the inside of a string literal.
-fn push_escaped(out: &mut String, text: &str, ensure_ascii: bool) {
-    if ensure_ascii {
-        push_escaped_as::<true>(out, text);
-    } else {
-        push_escaped_as::<false>(out, text);
+/// Appends the inside of a string literal, with characters as they are where they can be.
+#[inline]
+pub(crate) fn push_escaped(out: &mut String, text: &str) {
+    push_escaped_as::<false>(out, text);
+}
+
+#[inline]
+fn push_escaped_as<const ASCII: bool>(out: &mut String, text: &str) {
+    match special_from::<ASCII>(text.as_bytes(), 0) {
+        end if end == text.len() => out.push_str(text),
+        end => push_escapes::<ASCII>(out, text, end),
     }
 }
 
-fn push_escaped_as<const ASCII: bool>(out: &mut String, text: &str) {
+/// The same for a text of which it is known where the first character stands that is escaped.
+#[inline(never)]
+fn push_escapes<const ASCII: bool>(out: &mut String, text: &str, first: usize) {
     out.reserve(text.len());
-    let mut done = 0;
+    let (mut done, mut end) = (0, first);
     loop {
-        let end = special_from::<ASCII>(text.as_bytes(), done);
         out.push_str(&text[done..end]);
         let Some(c) = text[end..].chars().next() else {
             return;
         };
         push_escape(out, c);
         done = end + c.len_utf8();
+        end = special_from::<ASCII>(text.as_bytes(), done);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod buffer;
 mod from_value;
+mod writer;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,6 +11,7 @@ use crate::json::{self, Style};
 use crate::value::{Object, Value};
 
 pub use buffer::EventBuffer;
+pub use writer::EventWriter;
 
 /// A named group of a delimiter, and the text that it matched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -237,7 +239,12 @@ impl Event<'_> {
     pub fn write_json(&self, out: &mut String) {
         // Nearly all events are chunks.
         match self {
-            Event::Chunk { field, text, dirty } => write_chunk(out, field, text, *dirty),
+            Event::Chunk { field, text, dirty } => {
+                const AROUND: usize = 80;
+                out.reserve(AROUND + field.len() + text.len());
+                write_chunk_until_text(out, field);
+                write_chunk_text(out, text, *dirty);
+            }
             _ => self.write_members(out),
         }
     }
@@ -298,17 +305,20 @@ impl Event<'_> {
     }
 }
 
-/// Writes a chunk as [`Event::write_members`] would.
-fn write_chunk(out: &mut String, field: &str, text: &str, dirty: bool) {
-    const AROUND: usize = 80;
-    out.reserve(AROUND + field.len() + text.len());
+/// Writes a chunk as [`Event::write_members`] would, up to its text.
+fn write_chunk_until_text(out: &mut String, field: &str) {
     out.push_str("{\"type\":\"region_chunk\",\"field\":");
     json::write_str(out, field, false);
-    out.push_str(",\"text\":");
-    json::write_str(out, text, false);
+    out.push_str(",\"text\":\"");
+}
+
+/// Writes the text of a chunk and what follows it.
+#[inline]
+fn write_chunk_text(out: &mut String, text: &str, dirty: bool) {
+    json::push_escaped(out, text);
     out.push_str(match dirty {
-        true => ",\"dirty\":true}",
-        false => ",\"dirty\":false}",
+        true => "\",\"dirty\":true}",
+        false => "\",\"dirty\":false}",
     });
 }
 
@@ -438,6 +448,14 @@ mod tests {
             open(None),
             open(Some(opening)),
             chunk("", false),
+            chunk("short", false),
+            chunk("\"", true),
+            Event::Chunk {
+                field: "",
+                text: "of another field",
+                dirty: false,
+            },
+            chunk("of the first again", false),
             chunk(
                 "a line\nthat is a little longer, \u{1} \"—\" and \\ in it",
                 true,
@@ -446,11 +464,13 @@ mod tests {
             close(Some(1..2)),
             malformed,
         ];
+        let mut writer = EventWriter::new();
         for event in &events {
             let mut written = String::from("before ");
             event.write_json(&mut written);
             let expected = json::write(&event.to_value());
             assert_eq!(written.strip_prefix("before "), Some(&*expected));
+            assert_eq!(writer.write(event), expected);
         }
         let mut buffer = EventBuffer::new();
         for _ in 0..2 {

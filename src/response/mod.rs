@@ -29,7 +29,7 @@ pub use template::Field;
 #[doc(no_inline)]
 pub use error::ParseError;
 #[doc(no_inline)]
-pub use event::{Event, EventBuffer, OwnedEvent};
+pub use event::{Event, EventBuffer, EventWriter, OwnedEvent};
 #[doc(no_inline)]
 pub use parser::{OnMalformed, ParserOptions, ResponseParser, parse};
 #[doc(no_inline)]

@@ -13,8 +13,8 @@ use clap::ValueEnum;
 use unjinja::check::Reader;
 use unjinja::response_schema::ResponseSchema;
 use unjinja::{
-    Event, Object, OnMalformed, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools,
-    Value, json,
+    Event, EventWriter, Object, OnMalformed, ParseError, ParserOptions, ResponseParser,
+    ResponseTemplate, Tools, Value, json,
 };
 
 use super::input::Ended;
@@ -368,6 +368,7 @@ impl Cutter {
 /// Prints events as lines, if they are wanted.
 struct Printer<'t> {
     events: bool,
+    writer: EventWriter,
     text: String,
     losses: Losses<'t>,
 }
@@ -376,6 +377,7 @@ impl<'t> Printer<'t> {
     fn new(events: bool, template: &'t ResponseTemplate) -> Printer<'t> {
         Printer {
             events,
+            writer: EventWriter::new(),
             text: String::new(),
             losses: Losses::new(template),
         }
@@ -384,7 +386,7 @@ impl<'t> Printer<'t> {
     fn event(&mut self, event: &Event<'_>) {
         self.losses.note(event);
         if self.events {
-            event.write_json(&mut self.text);
+            self.text.push_str(self.writer.write(event));
             if event.is_at_end() {
                 self.text.pop();
                 self.text.push_str(",\"at_end\":true}");

@@ -1,17 +1,20 @@
 //! `unjinja tui`: the workbench.
 
-use std::io::{self, IsTerminal};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use crate::tui::{self, Origin, Sample, Target, TerminalError, Workbench};
-use unjinja::Tools;
 use unjinja::check::{Case, Expected};
+use unjinja::files::read_text;
+use unjinja::{ResponseTemplate, Tools};
 
 use super::source::SourceOptions;
 use super::{Failure, input, print_error, report};
+use crate::incoming::Incoming;
 
 /// What takes longer to be loaded is reported.
 const SOON: Duration = Duration::from_millis(300);
@@ -28,7 +31,7 @@ const SOON: Duration = Duration::from_millis(300);
   A response template, with outputs of a model:
     unjinja tui -t response_template.json output.txt another.txt
 
-  An output while it comes in:
+  An output while it comes in; `-` may be left out:
     model | unjinja tui -t response_template.json -
 
 In the workbench, `?` shows all keys. `→` and `←` step by chunk, `.` and `,` by
@@ -79,10 +82,23 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let no_terminal = |error: TerminalError| Failure::Input(error.to_string());
     tui::check_terminal().map_err(no_terminal)?;
     let opening = args.opening();
-    let (samples, is_live) = args.samples()?;
-    let loaded = telling_if_slow(&opening.source, || opening.load(None))
-        .map_err(|error| Failure::Input(error.to_string()))?;
-    let mut workbench = Workbench::new(loaded, samples, (80, 24));
+    if opening.source == "-" && io::stdin().is_terminal() {
+        return Err(Failure::Input(
+            "-: the standard input is the terminal: let a chat template come in by it, as in \
+             `unjinja tui - < chat_template.jinja`, or name a file"
+                .into(),
+        ));
+    }
+    let given = args.samples()?;
+    let is_live = given.samples.iter().any(Sample::is_live);
+    let loaded = telling_if_slow(&opening.source, || opening.load(None)).map_err(|error| {
+        let hint = args.hint_of_order(&opening.source).unwrap_or_default();
+        Failure::Input(format!("{error}{hint}"))
+    })?;
+    let mut workbench = Workbench::new(loaded, given.samples, (80, 24)).with_tools(given.tools);
+    for fault in given.faults {
+        workbench = workbench.with_warning(fault);
+    }
     if !report::wants_colours(true) {
         workbench = workbench.without_colours();
     }
@@ -121,8 +137,30 @@ impl Args {
         opening
     }
 
-    /// The outputs and texts, and whether one of them comes in live.
-    fn samples(&self) -> Result<(Vec<Sample>, bool), Failure> {
+    /// Where another file than the first looks like the template: how they should be named.
+    fn hint_of_order(&self, source: &str) -> Option<String> {
+        let first = self.source.iter().filter(|_| self.template.is_some());
+        let mut outputs = first.map(PathBuf::from).chain(self.outputs.iter().cloned());
+        let template = outputs.find(|path| looks_like_a_template(path))?;
+        Some(format!(
+            "\n`{}` looks like a template: the template comes first, and outputs behind it, as in \
+             `unjinja tui -t {0} {source}`",
+            template.display()
+        ))
+    }
+
+    /// Whether a text comes in by a pipe, though nothing says so: what is written into the program is to
+    /// be looked at.
+    fn has_pipe(&self) -> bool {
+        self.outputs.is_empty()
+            && self.text.is_empty()
+            && self.source.as_deref() != Some("-")
+            && (self.template.is_none() || self.source.is_none())
+            && is_pipe()
+    }
+
+    /// The outputs and texts that were given.
+    fn samples(&self) -> Result<Given, Failure> {
         let prefix = match (&self.prefix, &self.prefix_text) {
             (Some(path), _) => input::read_text(path)?,
             (None, text) => text.clone().unwrap_or_default(),
@@ -133,7 +171,9 @@ impl Args {
         };
         let first = self.source.iter().filter(|_| self.template.is_some());
         let outputs = first.map(PathBuf::from).chain(self.outputs.iter().cloned());
+        let outputs = outputs.chain(self.has_pipe().then(|| PathBuf::from("-")));
         let mut samples = Vec::new();
+        let mut faults = Vec::new();
         let mut is_live = false;
         for path in outputs {
             if path == Path::new("-") {
@@ -152,7 +192,8 @@ impl Args {
                 samples.push(Sample::live(prefix.clone(), tools.clone()));
                 continue;
             }
-            let text = input::read_text(&path)?;
+            let (text, fault) = read_output(&path)?;
+            faults.extend(fault);
             samples.push(given(path.display().to_string(), text, &prefix, &tools));
         }
         for (number, text) in (1..).zip(&self.text) {
@@ -163,8 +204,77 @@ impl Args {
                 &tools,
             ));
         }
-        Ok((samples, is_live))
+        Ok(Given {
+            samples,
+            tools,
+            faults,
+        })
     }
+}
+
+/// What was given to be looked at.
+struct Given {
+    samples: Vec<Sample>,
+    tools: Tools,
+    /// What is wrong with the bytes of files.
+    faults: Vec<String>,
+}
+
+/// Outputs may be this large.
+const MAX_OUTPUT: u64 = 256 << 20;
+
+/// Reads an output of a model. Bytes that are no UTF-8 are shown as U+FFFD, and the first of them is
+/// reported: what comes from a model should be looked at all the same.
+fn read_output(path: &Path) -> Result<(String, Option<String>), Failure> {
+    let fail = |error: io::Error| Failure::Input(format!("{}: {error}", path.display()));
+    let file = File::open(path).map_err(fail)?;
+    let mut incoming = Incoming::new(file.take(MAX_OUTPUT + 1));
+    let mut text = String::new();
+    let mut fault = None;
+    while let Some(piece) = incoming.next().map_err(fail)? {
+        text.push_str(&piece.text);
+        fault = fault.or(piece.fault);
+        if text.len() as u64 > MAX_OUTPUT {
+            let limit = MAX_OUTPUT >> 20;
+            let words = format!("{}: the file is larger than {limit} MiB", path.display());
+            return Err(Failure::Input(words));
+        }
+    }
+    let fault = fault.map(|fault| {
+        let (path, offset) = (path.display(), fault.offset);
+        format!("{path}: byte {offset} is not valid UTF-8: it is shown as U+FFFD")
+    });
+    Ok((text, fault))
+}
+
+/// Whether the standard input is one that someone writes into, or a file: not a terminal, and not what
+/// programs have that were started without any.
+fn is_pipe() -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{FileType, fstat};
+        let kind = fstat(io::stdin()).map(|stat| FileType::from_raw_mode(stat.st_mode));
+        matches!(
+            kind,
+            Ok(FileType::Fifo | FileType::Socket | FileType::RegularFile)
+        )
+    }
+    #[cfg(not(unix))]
+    {
+        false
+    }
+}
+
+/// Whether a file is more likely a template than an output of a model.
+fn looks_like_a_template(path: &Path) -> bool {
+    let is_jinja = path
+        .extension()
+        .is_some_and(|end| end == "jinja" || end == "jinja2");
+    let is_response_template = || {
+        let text = read_text(path, MAX_OUTPUT).unwrap_or_default();
+        ResponseTemplate::find_in(&text).is_ok()
+    };
+    is_jinja || is_response_template()
 }
 
 fn given(name: String, text: String, prefix: &str, tools: &Tools) -> Sample {

@@ -135,6 +135,7 @@ impl HostileSource {
                 .map(|case| Sample::new(Origin::Fixture, case))
                 .collect(),
             format: self.has_format.then(|| FORMAT.clone()),
+            tokens: vec!["<x>".into(), "</x>".into()],
         }
     }
 }

@@ -1,5 +1,6 @@
 //! How a text comes in.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use unjinja::check::Cut;
@@ -28,6 +29,69 @@ pub(crate) enum Chunking {
     AsItFails,
 }
 
+/// The texts that are single tokens of a model, whatever is in them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AddedTokens {
+    tokens: HashSet<String>,
+    /// How long they are in bytes, the longest first.
+    lengths: Vec<usize>,
+    /// The bytes that they begin with.
+    starts: HashSet<u8>,
+}
+
+impl AddedTokens {
+    pub(crate) fn new(tokens: &[String]) -> AddedTokens {
+        let tokens = tokens.iter().filter(|token| !token.is_empty());
+        let tokens: HashSet<String> = tokens.cloned().collect();
+        let lengths: HashSet<usize> = tokens.iter().map(String::len).collect();
+        let mut lengths: Vec<usize> = lengths.into_iter().collect();
+        lengths.sort_unstable_by(|a, b| b.cmp(a));
+        AddedTokens {
+            starts: tokens.iter().map(|token| token.as_bytes()[0]).collect(),
+            tokens,
+            lengths,
+        }
+    }
+
+    /// The places where a text is cut, changed so that each of these tokens is a piece.
+    pub(crate) fn keep_whole(&self, text: &str, places: &[usize]) -> Vec<usize> {
+        let mut kept = Vec::with_capacity(places.len());
+        let mut rest = places.iter().copied().peekable();
+        let mut at = 0;
+        while let Some(next) = self.next_start(text, at) {
+            let Some(end) = self.end_of_token(text, next) else {
+                at = next + 1;
+                continue;
+            };
+            while let Some(place) = rest.next_if(|&place| place < end) {
+                if place < next {
+                    kept.push(place);
+                }
+            }
+            kept.extend([next, end]);
+            at = end;
+        }
+        kept.extend(rest);
+        kept.dedup();
+        kept
+    }
+
+    fn next_start(&self, text: &str, from: usize) -> Option<usize> {
+        let mut rest = text.as_bytes()[from..].iter();
+        let ahead = rest.position(|byte| self.starts.contains(byte))?;
+        Some(from + ahead)
+    }
+
+    /// Where the longest of them ends that begins at a byte.
+    fn end_of_token(&self, text: &str, start: usize) -> Option<usize> {
+        let mut ends = self.lengths.iter().map(|length| start + length);
+        ends.find(|&end| {
+            text.get(start..end)
+                .is_some_and(|text| self.tokens.contains(text))
+        })
+    }
+}
+
 impl Chunking {
     /// The cuts of a text; none if they are known already.
     pub(crate) fn cut(self, text: &str) -> Option<Cut> {
@@ -53,6 +117,44 @@ impl fmt::Display for Chunking {
             Chunking::Whole => f.write_str("whole"),
             Chunking::AsItCame => f.write_str("as it came"),
             Chunking::AsItFails => f.write_str("as it fails"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn added_tokens_are_pieces_of_their_own() {
+        let tokens = ["<|end|>", "<|end", "<t>", "日本"].map(str::to_owned);
+        let tokens = AddedTokens::new(&tokens);
+        for (text, pieces) in [
+            ("a<|end|>b", vec!["a", "<|end|>", "b"]),
+            (
+                "<|end|><t><|end<x>",
+                vec!["<|end|>", "<t>", "<|end", "<", "x", ">"],
+            ),
+            ("日本語", vec!["日本", "語"]),
+            ("", vec![""]),
+        ] {
+            let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+            let places = tokens.keep_whole(text, &places);
+            let ends = places.iter().copied().chain([text.len()]);
+            let starts = [0].into_iter().chain(places.iter().copied());
+            let cut: Vec<&str> = starts
+                .zip(ends)
+                .map(|(start, end)| &text[start..end])
+                .collect();
+            let cut: Vec<&str> = cut
+                .into_iter()
+                .filter(|piece| !piece.is_empty() || text.is_empty())
+                .collect();
+            let mut expected = pieces;
+            expected.dedup();
+            let mut cut = cut;
+            cut.dedup();
+            assert_eq!(cut, expected, "{text}");
         }
     }
 }

@@ -71,7 +71,11 @@ impl EffectRunner {
                     Err(error) => Message::Failed(error),
                 });
             }
-            Effect::Edit(_) | Effect::Suspend | Effect::Redraw | Effect::Quit => {
+            Effect::Edit(..)
+            | Effect::Copy(_)
+            | Effect::Suspend
+            | Effect::Redraw
+            | Effect::Quit => {
                 return Some(effect);
             }
         }

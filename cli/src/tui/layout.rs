@@ -49,6 +49,9 @@ impl Pane {
 /// From this size on all panes are shown at once.
 const ROOM_FOR_ALL: (u16, u16) = (120, 34);
 
+/// And from this size on panes have frames.
+const ROOM_FOR_FRAMES: (u16, u16) = (44, 16);
+
 /// Where everything stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Areas {
@@ -60,13 +63,21 @@ pub(crate) struct Areas {
     pub(crate) panes: Vec<(Pane, Rect)>,
     /// Where there is no room for all panes: the line that names those that share a place.
     pub(crate) tabs: Option<Rect>,
+    /// Whether panes have frames.
+    pub(crate) has_frames: bool,
     pub(crate) notice: Rect,
     pub(crate) keys: Rect,
 }
 
 impl Areas {
     /// The areas of a screen. Where there is no room for all panes, the text is shown with one other.
-    pub(crate) fn of((width, height): (u16, u16), zoomed: Option<Pane>, other: Pane) -> Areas {
+    /// Where there is hardly any, one is shown, and frames go before what is in them.
+    pub(crate) fn of(
+        (width, height): (u16, u16),
+        zoomed: Option<Pane>,
+        focus: Pane,
+        other: Pane,
+    ) -> Areas {
         let screen = Rect::new(0, 0, width, height);
         let [title, timeline, body, notice, keys] = Layout::vertical([
             Constraint::Length(1),
@@ -76,7 +87,9 @@ impl Areas {
             Constraint::Length(1),
         ])
         .areas(screen);
+        let has_frames = width >= ROOM_FOR_FRAMES.0 && height >= ROOM_FOR_FRAMES.1;
         let (panes, tabs) = match zoomed {
+            None if !has_frames => alone(body, focus),
             Some(pane) => (vec![(pane, body)], None),
             None if width >= ROOM_FOR_ALL.0 && height >= ROOM_FOR_ALL.1 => (all(body), None),
             None => folded(body, other),
@@ -87,8 +100,17 @@ impl Areas {
             body,
             panes,
             tabs,
+            has_frames,
             notice,
             keys,
+        }
+    }
+
+    /// What of a pane's area is left for what it shows.
+    pub(crate) fn inside(&self, area: Rect) -> Rect {
+        match self.has_frames {
+            true => inner(area),
+            false => area,
         }
     }
 
@@ -124,6 +146,11 @@ fn all(body: Rect) -> Vec<(Pane, Rect)> {
     .areas(bottom);
     let areas = [samples, text, template, why, events, message];
     Pane::ALL.into_iter().zip(areas).collect()
+}
+
+fn alone(body: Rect, pane: Pane) -> (Vec<(Pane, Rect)>, Option<Rect>) {
+    let [tabs, below] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(body);
+    (vec![(pane, below)], Some(tabs))
 }
 
 fn folded(body: Rect, other: Pane) -> (Vec<(Pane, Rect)>, Option<Rect>) {

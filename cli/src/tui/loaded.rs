@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use unjinja::ResponseTemplate;
 use unjinja::analysis::{Evidence, Findings, Statement};
+use unjinja::check::Case;
 use unjinja::derive::Candidate;
 
 use super::sample::Sample;
@@ -26,6 +27,8 @@ pub struct Loaded {
     pub samples: Vec<Sample>,
     /// What the chat template says, if there is one.
     pub format: Option<Arc<Format>>,
+    /// The texts that are single tokens of the model, as far as files beside the template say so.
+    pub tokens: Vec<String>,
 }
 
 /// Where a response template comes from.
@@ -70,6 +73,21 @@ pub struct Format {
     pub evidence: Vec<Evidence>,
     /// The drafts that were tried, the best first.
     pub candidates: Vec<Candidate>,
+    /// The texts that the derived template does not read back, or of which the chat template has left
+    /// something out.
+    pub outliers: Vec<Outlier>,
+}
+
+/// A text that does not mean what was said.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Outlier {
+    /// What kind of text it is, in few words: `not recovered`, `left out`, `damaged`.
+    pub kind: &'static str,
+    /// Why it is one.
+    pub why: String,
+    /// The text, with what was said.
+    pub case: Case,
 }
 
 /// Why something could not be loaded.

@@ -76,8 +76,10 @@ pub enum Effect {
         /// A file with a response template that is used in place of the one that was opened.
         template: Option<PathBuf>,
     },
-    /// A file is to be opened in the editor.
-    Edit(PathBuf),
+    /// A file is to be opened in the editor, where a field stands in it.
+    Edit(PathBuf, Option<String>),
+    /// A text is to be put where the terminal keeps what is copied.
+    Copy(String),
     /// Something is to be kept.
     Keep(Keep),
     /// The shell is to be gone back to for a while.

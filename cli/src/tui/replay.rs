@@ -9,6 +9,7 @@ mod agreement;
 mod log;
 mod moment;
 mod places;
+mod waits;
 
 use std::ops::Range;
 use std::time::Duration;
@@ -27,6 +28,7 @@ use log::Log;
 pub(crate) use log::{EventKind, LoggedEvent, Part, Segment};
 pub(crate) use moment::{AwaitedDelimiter, Waiting};
 pub(crate) use places::Place;
+use waits::{Wait, Waits};
 
 /// Feeding a chunk costs about as much as reading so many bytes.
 const COST_OF_CHUNK: usize = 32;
@@ -72,6 +74,8 @@ pub(crate) struct Replay {
     /// How many events have been reported when nothing has been fed but the prompt, when the first chunk
     /// has, and so on.
     marks: Vec<usize>,
+    /// The longest waits of each field.
+    waits: Waits,
     /// The parser that reads on; none when it can't.
     parser: Option<ResponseParser>,
     /// What came of it in the end.
@@ -152,6 +156,7 @@ impl Replay {
             arrivals: Vec::new(),
             is_live: true,
             marks: vec![log.events.len()],
+            waits: Waits::new(template),
             log,
             agreement,
             kept: parser.iter().map(|parser| (0, parser.clone())).collect(),
@@ -218,6 +223,8 @@ impl Replay {
         });
         let closed = self.log.closed_since(self.marks[number - 1]);
         self.marks.push(self.log.events.len());
+        let held = self.ends[number - 1].saturating_sub(self.log.divided());
+        self.waits.take(self.log.open_field(), held);
         if let Err(error) = fed {
             return self.fail(error);
         }
@@ -254,7 +261,7 @@ impl Replay {
 
     /// What the text means as a whole, if that is something else than what came of the stream.
     fn whole_reading(&self, streamed: &Result<Object, ParseError>) -> Option<WholeReading> {
-        let outcome = self.strictly_read([self.output..self.text.len()].into_iter());
+        let outcome = self.strictly_read(std::iter::once(self.output..self.text.len()));
         let is_same = match (streamed, &outcome) {
             (Ok(streamed), Ok(whole)) => {
                 Value::from(streamed.clone()).total_eq(&whole.clone().into())
@@ -331,9 +338,20 @@ impl Replay {
         self.whole.as_ref().map(|whole| &whole.outcome)
     }
 
+    /// The fields of which text was held back, each with the most bytes at once, and the most chunks in a
+    /// row.
+    pub(crate) fn waits(&self) -> impl Iterator<Item = (u16, Wait)> + '_ {
+        self.waits.all()
+    }
+
     /// Where regions that can't be parsed begin to close, in bytes and in their order.
     pub(crate) fn malformed_at(&self) -> &[u32] {
         self.log.malformed_at()
+    }
+
+    /// The numbers of the events that begin a row where the chunks of a region share one.
+    pub(crate) fn event_rows(&self) -> &[u32] {
+        self.log.rows()
     }
 
     /// What has been reported up to a place.

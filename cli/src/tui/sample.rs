@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use unjinja::check::{Case, Expected, Failure};
+use unjinja::check::{Case, Cut, Expected, Failure};
 use unjinja::{ResponseTemplate, Tools};
 
-use super::chunking::Chunking;
+use super::chunking::{AddedTokens, Chunking};
 use super::replay::Replay;
 
 /// A text that can be replayed, and what is known of it.
@@ -80,6 +80,11 @@ impl Sample {
         }
     }
 
+    /// Whether more of it may come.
+    pub fn is_live(&self) -> bool {
+        self.is_live
+    }
+
     /// What stands there where there is no sample at all: something is always selected.
     pub(crate) fn stand_in() -> Sample {
         let case = Case::new("nothing yet", "", "", Tools::none(), Expected::default());
@@ -90,8 +95,18 @@ impl Sample {
         self.origin == Origin::Typed && self.case.output.is_empty()
     }
 
-    pub(crate) fn replay(&self, template: &ResponseTemplate, chunking: Chunking) -> Replay {
+    pub(crate) fn replay(
+        &self,
+        template: &ResponseTemplate,
+        chunking: Chunking,
+        tokens: &AddedTokens,
+    ) -> Replay {
         match chunking {
+            Chunking::Tokens => {
+                let cut = Cut::tokens(&self.case.output);
+                let places = tokens.keep_whole(&self.case.output, cut.places());
+                Replay::of_places(template, &self.case, &places)
+            }
             Chunking::AsItCame => {
                 Replay::of_arrivals(template, &self.case, &self.arrivals, self.is_live)
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use unjinja::check::Case;
 use unjinja::{ResponseTemplate, Tools};
 
-use super::chunking::Chunking;
+use super::chunking::{AddedTokens, Chunking};
 use super::layout::{Areas, Pane};
 use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
 use super::message::{Effect, FileChange, Keep};
@@ -57,6 +57,8 @@ pub struct Workbench {
     pub(crate) tools: Tools,
 
     pub(crate) chunking: Chunking,
+    /// What stays whole in pieces like those of the model.
+    pub(crate) tokens: AddedTokens,
     /// How long the pieces are where that can be chosen, and what chance goes by.
     pub(crate) length: usize,
     pub(crate) seed: u64,
@@ -83,6 +85,8 @@ pub struct Workbench {
     pub(crate) zoomed: bool,
     /// How far each pane has been scrolled; those that have not show what matters.
     pub(crate) scrolled: [Option<usize>; 6],
+    /// Whether the chunks of regions that have closed stand on rows of their own.
+    pub(crate) unfolded: bool,
     pub(crate) screen: Screen,
     pub(crate) overlay: Option<Overlay>,
     pub(crate) search: Option<String>,
@@ -93,6 +97,8 @@ pub struct Workbench {
     pub(crate) news: Vec<Notice>,
     /// What can be taken back, the last of it at the end.
     pub(crate) done: Vec<Undo>,
+    /// The prompt of the sample of which a copy is being changed.
+    pub(crate) copied_from: Option<String>,
     /// The name of the case that is being saved.
     pub(crate) saving_as: String,
     /// The fixture that a text was saved in last.
@@ -150,6 +156,8 @@ pub(crate) enum About {
     Search,
     /// How many bytes a piece has.
     Length,
+    /// A byte of the text to go to.
+    Byte,
     /// A text to be replayed.
     Text,
     /// The file for the response template; whether it is to be edited then.
@@ -178,8 +186,8 @@ pub(crate) struct Notice {
     pub(crate) weight: Weight,
 }
 
-/// How much news matter: what weighs less does not take the place of what weighs more, until a key has
-/// been pressed.
+/// How much news matter. An error stays until a key has been pressed or another comes; that nothing has
+/// changed takes the place of nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Weight {
     /// Nothing has changed.
@@ -229,7 +237,8 @@ impl Workbench {
             samples.push(Sample::stand_in());
         }
         let chunking = chunking_of(&samples[0], Chunking::Tokens);
-        let replay = samples[0].replay(&loaded.template, chunking);
+        let tokens = AddedTokens::new(&loaded.tokens);
+        let replay = samples[0].replay(&loaded.template, chunking, &tokens);
         let mut workbench = Workbench {
             size,
             styles: Styles { colours: true },
@@ -248,6 +257,7 @@ impl Workbench {
             is_untouched,
             tools: Tools::none(),
             chunking,
+            tokens,
             length: 4,
             seed: 0,
             at: replay.first(),
@@ -263,6 +273,7 @@ impl Workbench {
             other: Pane::Message,
             zoomed: false,
             scrolled: [None; 6],
+            unfolded: false,
             screen: Screen::Replay,
             overlay: None,
             search: None,
@@ -270,6 +281,7 @@ impl Workbench {
             notice: None,
             news: Vec::new(),
             done: Vec::new(),
+            copied_from: None,
             saving_as: String::new(),
             fixture: None,
             is_leaving: false,
@@ -277,6 +289,11 @@ impl Workbench {
         };
         workbench.judge();
         workbench.read_on(true);
+        if workbench.sample().is_stand_in() {
+            workbench.notify(
+                "there is no text yet: `t` takes one, and so does a file behind the template",
+            );
+        }
         workbench
     }
 
@@ -292,6 +309,12 @@ impl Workbench {
         self
     }
 
+    /// The same with something at the bottom that one should know.
+    pub fn with_warning(mut self, words: impl Into<String>) -> Workbench {
+        self.announce(words, Weight::Error);
+        self
+    }
+
     /// Where everything stands.
     pub(crate) fn areas(&self) -> Areas {
         self.areas_of(self.size)
@@ -299,7 +322,8 @@ impl Workbench {
 
     /// Where everything stands on a screen of some size.
     pub(crate) fn areas_of(&self, size: (u16, u16)) -> Areas {
-        Areas::of(size, self.zoomed.then_some(self.focus), self.other)
+        let zoomed = self.zoomed.then_some(self.focus);
+        Areas::of(size, zoomed, self.focus, self.other)
     }
 
     pub(crate) fn sample(&self) -> &Sample {
@@ -383,7 +407,12 @@ impl Workbench {
         }
         self.news.push(notice.clone());
         let shown = self.notice.as_ref().map(|shown| shown.weight);
-        if shown.is_none_or(|shown| shown <= weight) {
+        let gives_way = |shown| match shown {
+            Weight::Aside => true,
+            Weight::News | Weight::Warning => weight >= Weight::News,
+            Weight::Error => weight == Weight::Error,
+        };
+        if shown.is_none_or(gives_way) {
             self.notice = Some(notice);
         }
     }

@@ -7,11 +7,11 @@ use super::replay::Part;
 /// The colours of fields, in their order.
 const FIELDS: [Color; 6] = [
     Color::Cyan,
-    Color::Yellow,
-    Color::Green,
     Color::Magenta,
     Color::Blue,
-    Color::LightRed,
+    Color::LightGreen,
+    Color::LightCyan,
+    Color::LightMagenta,
 ];
 
 /// How things look.
@@ -54,7 +54,7 @@ impl Styles {
     /// Text that is held back.
     pub(crate) fn held(self) -> Style {
         let held = Modifier::UNDERLINED | Modifier::BOLD;
-        self.coloured(Style::new(), Color::LightRed)
+        self.coloured(Style::new(), Color::LightYellow)
             .add_modifier(held)
     }
 
@@ -99,12 +99,23 @@ impl Styles {
     /// What was searched for.
     pub(crate) fn hit(self, style: Style) -> Style {
         match self.colours {
-            true => style.fg(Color::Black).bg(Color::LightYellow),
+            true => style.fg(Color::Black).bg(Color::White),
             false => style.add_modifier(Modifier::UNDERLINED | Modifier::REVERSED),
         }
     }
 
-    /// What only the one has, and not the other.
+    /// What one has more than the other.
+    pub(crate) fn added(self) -> Style {
+        self.coloured(Style::new(), Color::LightBlue)
+            .add_modifier(Modifier::BOLD)
+    }
+
+    /// What only one of two renderings has, of which none is wrong.
+    pub(crate) fn changed(self) -> Style {
+        self.added().add_modifier(Modifier::UNDERLINED)
+    }
+
+    /// What is not what was expected.
     pub(crate) fn differs(self) -> Style {
         let differs = Modifier::UNDERLINED | Modifier::BOLD;
         self.coloured(Style::new(), Color::Red)

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use unjinja::analysis::Findings;
 use unjinja::chat_template::{ChatTemplate, LoadError, LoadOptions, Source};
 use unjinja::check::{Case, Expected, Fixture, FixtureError, free_name, is_fixture};
-use unjinja::derive::{Derivation, DeriveOptions, Row};
+use unjinja::derive::{Derivation, DeriveOptions, Recovery, Row};
 use unjinja::files::read_text;
 use unjinja::response_schema::ResponseSchema;
 use unjinja::{
     Diagnostic, ParserOptions, Position, ResponseTemplate, TemplateError, Tools, Value, json, parse,
 };
 
-use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
+use super::loaded::{Format, Loaded, OpenError, Outlier, TemplatePlace};
 use super::sample::{Origin, Sample};
 use crate::options::option_name;
 
@@ -139,6 +139,7 @@ impl Target {
                 .collect(),
             samples: samples.collect(),
             format: None,
+            tokens: Vec::new(),
         })
     }
 
@@ -147,6 +148,7 @@ impl Target {
         // Nobody has asked for the chat template, so what is wrong with it is no reason to stop.
         let beside = self.with_options(|options| ChatTemplate::beside(path, options));
         let beside = beside.ok().flatten().map(|chat| self.with_tokens(chat));
+        let tokens = beside.as_ref().map(|chat| chat.added_tokens.clone());
         let derived = beside.and_then(|chat| self.derived(&chat).ok());
         let (samples, format) = match derived {
             Some((derivation, format)) => (samples(&derivation, &template), Some(Arc::new(format))),
@@ -159,6 +161,7 @@ impl Target {
             files: self.files(),
             samples,
             format,
+            tokens: tokens.unwrap_or_default(),
         })
     }
 
@@ -175,6 +178,7 @@ impl Target {
             place: TemplatePlace::Derived,
             files: self.files(),
             format: Some(Arc::new(format)),
+            tokens: chat.added_tokens,
         })
     }
 
@@ -190,6 +194,7 @@ impl Target {
             findings,
             evidence,
             candidates,
+            outliers: outliers(&derivation),
         };
         Ok((derivation, format))
     }
@@ -247,6 +252,44 @@ fn samples(derivation: &Derivation, template: &ResponseTemplate) -> Vec<Sample> 
         samples.push(Sample::new(Origin::Rendered, case));
     }
     samples
+}
+
+/// The texts that one may want to look at: what was not read back, what the chat template has left out,
+/// and damaged texts that were not read as far as they could be.
+fn outliers(derivation: &Derivation) -> Vec<Outlier> {
+    let tools = &derivation.tools;
+    let of_rows = derivation.proof.iter().filter_map(|row| {
+        let (kind, why) = match &row.recovery {
+            Recovery::Whole => return None,
+            Recovery::LostByTemplate(lost) => (
+                "left out",
+                format!("the chat template does not write {}", lost.join(", ")),
+            ),
+            Recovery::NotRecovered(difference) => ("not recovered", difference.clone()),
+            Recovery::NotExpressible { difference, .. } => {
+                let why = "the very same text stands for another message as well";
+                ("not recovered", format!("{difference}: {why}"))
+            }
+            _ => return None,
+        };
+        let mut expected = Expected::default();
+        expected.message = Some(message(row, &derivation.template, tools));
+        let case = Case::new(&row.name, &row.prefix, &row.output, tools.clone(), expected);
+        Some(Outlier { kind, why, case })
+    });
+    let damaged = derivation.damaged.iter().filter(|text| !text.is_recovered);
+    let of_damaged = damaged.map(|text| Outlier {
+        kind: "damaged",
+        why: "not all that is left of what was said comes back".into(),
+        case: Case::new(
+            &text.damage,
+            &text.prefix,
+            &text.output,
+            tools.clone(),
+            Expected::default(),
+        ),
+    });
+    of_rows.chain(of_damaged).collect()
 }
 
 fn message(row: &Row, derived: &ResponseTemplate, tools: &Tools) -> unjinja::Object {

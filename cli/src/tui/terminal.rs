@@ -279,8 +279,9 @@ impl Show {
                     self.workbench.update(Message::Failed(words));
                 }
             }
-            Some(Effect::Edit(path)) => {
-                if let Err(error) = self.lend(guard, || edit(&path))? {
+            Some(Effect::Copy(text)) => guard.copy(&text)?,
+            Some(Effect::Edit(path, field)) => {
+                if let Err(error) = self.lend(guard, || edit(&path, field.as_deref()))? {
                     self.workbench.update(Message::Failed(error));
                 }
                 self.watched.remember(self.files());

@@ -15,11 +15,13 @@ pub(super) use searching::fold;
 
 use super::keys::{self, Action};
 use super::layout::Pane;
-use super::loaded::TemplatePlace;
+use super::loaded::{Outlier, TemplatePlace};
 use super::message::{Effect, Message};
+use super::sample::{Origin, Sample};
 use super::state::{About, Overlay, Question, Screen, Weight, Workbench};
 use super::view;
 use keeping::replacing;
+use unjinja::check::free_name;
 
 impl Workbench {
     /// Takes in something that has happened. Returns what is to be done because of it.
@@ -128,6 +130,10 @@ impl Workbench {
                 self.before_search = Some((self.at, self.search.take()));
                 self.ask(About::Search, String::new());
             }
+            Action::GoToByte => self.ask(About::Byte, String::new()),
+            Action::Copy => self.copy(),
+            Action::EditCopy => self.edit_copy(),
+            Action::Unfold => self.unfolded = !self.unfolded,
             Action::ChunksOfBytes => self.ask(About::Length, String::new()),
             Action::NextMatch => self.go_to_match(true),
             Action::PreviousMatch => self.go_to_match(false),
@@ -209,6 +215,9 @@ impl Workbench {
         let Some(number) = row.checked_sub(format.statements.len()) else {
             return self.warn("a finding can't be taken: go down to the candidates");
         };
+        if let Some(outlier) = number.checked_sub(format.candidates.len()) {
+            return self.open_outlier(format.outliers.get(outlier));
+        }
         let Some(candidate) = format.candidates.get(number) else {
             return;
         };
@@ -224,6 +233,28 @@ impl Workbench {
             "candidate {} is in use; `w` writes it to a file",
             number + 1
         ));
+    }
+
+    /// Opens a text that is out of line as a sample, which outlives other templates.
+    fn open_outlier(&mut self, outlier: Option<&Outlier>) {
+        let Some(outlier) = outlier else {
+            return;
+        };
+        self.screen = Screen::Replay;
+        let case = &outlier.case;
+        let is_it = |sample: &Sample| {
+            sample.case.output == case.output && sample.case.prefix == case.prefix
+        };
+        let number = self.samples.iter().position(is_it).unwrap_or_else(|| {
+            let mut case = case.clone();
+            let is_taken = |name: &str| self.samples.iter().any(|other| other.case.name == name);
+            case.name = free_name(&case.name, is_taken);
+            self.samples.push(Sample::new(Origin::Given, case));
+            self.judge_one(self.samples.len() - 1);
+            self.samples.len() - 1
+        });
+        self.select_sample(number);
+        self.notify(format!("{}: {}", outlier.kind, outlier.why));
     }
 
     fn ask(&mut self, about: About, text: String) {

@@ -9,7 +9,7 @@ mod overlay;
 mod paper;
 pub(super) mod samples;
 pub(super) mod tabs;
-mod template;
+pub(super) mod template;
 pub(super) mod text;
 pub(super) mod timeline;
 mod why;
@@ -21,7 +21,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Widget};
 
 use super::keys;
-use super::layout::{Areas, Pane, inner};
+use super::layout::{Areas, Pane};
 use super::state::{Overlay, Screen, Workbench};
 
 use paper::Sheet;
@@ -53,7 +53,7 @@ pub fn render(workbench: &Workbench, buffer: &mut Buffer) {
             timeline::draw(workbench, areas.timeline, buffer);
             tabs::draw(workbench, &areas, buffer);
             for &(pane, area) in &areas.panes {
-                draw_pane(workbench, pane, area, buffer);
+                draw_pane(workbench, pane, &areas, area, buffer);
             }
         }
         Screen::Findings { .. } => findings::draw(workbench, &areas, buffer),
@@ -133,7 +133,24 @@ fn place(workbench: &Workbench) -> String {
     place
 }
 
-fn draw_pane(workbench: &Workbench, pane: Pane, area: Rect, buffer: &mut Buffer) {
+fn draw_pane(workbench: &Workbench, pane: Pane, areas: &Areas, area: Rect, buffer: &mut Buffer) {
+    if areas.has_frames {
+        frame(workbench, pane, area, buffer);
+    }
+    let area = areas.inside(area);
+    match pane {
+        Pane::Text => text::draw(workbench, area, buffer),
+        Pane::Events => events::draw(workbench, area, buffer),
+        pane => {
+            let sheet = sheet(workbench, pane, area.width);
+            let top = top(workbench, pane, &sheet, area);
+            put_lines(&sheet.lines, top, area, buffer);
+        }
+    }
+}
+
+/// The frame of a pane, with its title.
+fn frame(workbench: &Workbench, pane: Pane, area: Rect, buffer: &mut Buffer) {
     let has_focus = workbench.focus == pane;
     let styles = workbench.styles;
     let title = format!(" {} {} ", pane.number() + 1, pane.title());
@@ -155,16 +172,6 @@ fn draw_pane(workbench: &Workbench, pane: Pane, area: Rect, buffer: &mut Buffer)
         block = block.title(Line::from(paper::one_line(&more, room, styles.faint())));
     }
     block.render(area, buffer);
-    let area = inner(area);
-    match pane {
-        Pane::Text => text::draw(workbench, area, buffer),
-        Pane::Events => events::draw(workbench, area, buffer),
-        pane => {
-            let sheet = sheet(workbench, pane, area.width);
-            let top = top(workbench, pane, &sheet, area);
-            put_lines(&sheet.lines, top, area, buffer);
-        }
-    }
 }
 
 /// What stands behind the title of a pane.
@@ -252,19 +259,15 @@ fn keys_at_the_bottom(workbench: &Workbench) -> Vec<(&'static str, &'static str)
             ("?", "help"),
             ("Esc", "back"),
             ("↑↓", "choose"),
-            ("Enter", "take the candidate"),
+            ("Enter", "take it, or open it"),
             ("PgUp PgDn", "go through what shows it"),
         ];
     }
-    let shown = keys::bindings().filter_map(|binding| {
-        let name = binding.names.split(' ').next()?;
-        Some((binding.action, (name, binding.short?)))
-    });
     // How to learn more and how to get out have to be there in any case.
-    let comes_first = |action| matches!(action, keys::Action::Help | keys::Action::Quit);
-    let (first, rest): (Vec<_>, Vec<_>) = shown.partition(|(action, _)| comes_first(*action));
-    let all = first.into_iter().chain(rest);
-    all.map(|(_, shown)| shown).collect()
+    let first = [(keys::Action::Help, "help"), (keys::Action::Quit, "quit")];
+    let all = first.iter().chain(keys::of_pane(workbench.focus));
+    all.map(|(action, words)| (keys::name(*action), *words))
+        .collect()
 }
 
 /// Fills an area, so that what was drawn there before does not show.

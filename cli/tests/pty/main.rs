@@ -147,7 +147,58 @@ fn a_text_is_shown_while_it_comes_in_and_keys_work() {
     session.wait_for("the tide.");
     session.wait_for("the text has ended");
     session.press("q");
+    session.wait_for("in no fixture yet");
+    session.press("q");
     session.wait_end();
+}
+
+#[test]
+fn a_pipe_is_looked_at_though_nothing_says_so() {
+    let folder = folder();
+    let script = r#"printf 'One moment.<end>' | "$unjinja" tui template.json"#;
+    let mut session = Session::shell(folder.path(), script);
+    session.wait_for("content One moment.");
+    session.press("qq");
+    session.wait_end();
+}
+
+#[test]
+fn bytes_that_are_no_text_are_shown_and_reported() {
+    let folder = folder();
+    fs::write(folder.path().join("output.txt"), b"so\xff far<end>").unwrap();
+    let mut session = Session::workbench(
+        folder.path(),
+        &["-t", "template.json", "output.txt"],
+        (140, 45),
+    );
+    session.wait_for("byte 2 is not valid UTF-8: it is shown as U+FFFD");
+    session.press("q");
+    session.wait_end();
+}
+
+#[test]
+fn what_was_named_in_another_order_is_explained() {
+    for (arguments, why) in [
+        (
+            "output.txt chat.jinja",
+            "the template comes first, and outputs behind it",
+        ),
+        (
+            "-t output.txt template.json",
+            "the template comes first, and outputs behind it",
+        ),
+        ("-", "let a chat template come in by it"),
+    ] {
+        let folder = folder();
+        fs::write(folder.path().join("output.txt"), "Hello<end>").unwrap();
+        let script = format!(r#""$unjinja" tui {arguments}; echo "left with $?""#);
+        let mut session = Session::shell(folder.path(), &script);
+        session.wait_end();
+        let screen = session.screen().replace('\n', " ");
+        let words = |text: &str| text.split_whitespace().collect::<String>();
+        assert!(words(&screen).contains(&words(why)), "{screen}");
+        assert!(screen.trim_end().ends_with("left with 2"), "{screen}");
+    }
 }
 
 #[test]
@@ -294,6 +345,9 @@ fn no_key_waits_for_a_text_that_never_ends() {
     session.wait_for(", live");
     session.press("?");
     session.wait_for("to where the next region opens");
+    // The first closes the help, the second says that the text would be lost.
     session.press("qq");
+    session.wait_for("in no fixture yet");
+    session.press("q");
     session.wait_end();
 }

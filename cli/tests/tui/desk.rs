@@ -19,6 +19,8 @@ pub struct Desk {
     receiver: Receiver<Message>,
     /// The files that it wanted to have opened in an editor.
     pub edited: Vec<PathBuf>,
+    /// What was copied last.
+    pub copied: String,
     pub has_quit: bool,
     size: (u16, u16),
     /// How many loads have yet to come back.
@@ -44,6 +46,7 @@ impl Desk {
             runner: EffectRunner::new(opening, sender),
             receiver,
             edited: Vec::new(),
+            copied: String::new(),
             has_quit: false,
             loads: 0,
             size,
@@ -70,7 +73,8 @@ impl Desk {
         for effect in effects {
             self.loads += usize::from(matches!(effect, Effect::Load { .. }));
             match self.runner.perform(effect) {
-                Some(Effect::Edit(path)) => self.edited.push(path),
+                Some(Effect::Edit(path, _)) => self.edited.push(path),
+                Some(Effect::Copy(text)) => self.copied = text,
                 Some(Effect::Quit) => self.has_quit = true,
                 _ => {}
             }

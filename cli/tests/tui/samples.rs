@@ -188,3 +188,57 @@ fn tools_of_the_prober_are_not_those_of_a_text_that_is_typed() {
     let text = std::fs::read_to_string(&fixture).expect("it is saved");
     assert!(!text.contains("tools"), "{text}");
 }
+
+#[test]
+fn a_copy_of_a_text_can_be_changed_in_place() {
+    let mut desk = Desk::open("chat_templates/xml-calls.jinja");
+    desk.select("an answer");
+    desk.press("E").press("And so on.");
+    desk.control('d');
+    let samples = desk.pane("1 Samples").join("\n");
+    assert!(samples.contains("· typed 1"), "{samples}");
+    let text = desk.pane("2 Text").join("\n");
+    assert!(
+        text.contains("High water is at noon.") && text.contains("And so on."),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_text_out_of_line_is_opened_as_a_sample() {
+    let mut desk = Desk::open("chat_templates/xml-calls.jinja");
+    desk.press("f");
+    for _ in 0..40 {
+        if desk.screen().contains("does not write") {
+            break;
+        }
+        desk.press("↓");
+    }
+    let screen = desk.screen();
+    assert!(
+        screen.contains("the chat template does not write"),
+        "{screen}"
+    );
+    desk.press("⏎");
+    let screen = desk.screen();
+    assert!(
+        screen.contains("left out: the chat template does not write"),
+        "{screen}"
+    );
+    assert!(screen.contains("2 Text"), "{screen}");
+}
+
+#[test]
+fn where_there_is_no_text_it_says_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("template.json");
+    let template = r#"{"start_anchor": "A:", "fields": {"content": {}}}"#;
+    std::fs::write(&path, template).expect("is written");
+    let desk = Desk::open(&path.display().to_string());
+    assert!(
+        desk.screen()
+            .contains("there is no text yet: `t` takes one"),
+        "{}",
+        desk.screen()
+    );
+}

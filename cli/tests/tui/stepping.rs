@@ -41,6 +41,15 @@ fn reading(template: &str, output: &str, message: Option<&str>) -> Desk {
     Desk::with(&path.display().to_string(), vec![sample])
 }
 
+/// What lines say, wherever they are broken.
+fn words(lines: &[String]) -> String {
+    let words: Vec<&str> = lines
+        .iter()
+        .flat_map(|line| line.split_whitespace())
+        .collect();
+    words.join(" ")
+}
+
 /// The events that are seen, the last of them first, without their times.
 fn last_event(desk: &Desk) -> String {
     let events = desk.pane("5 Events");
@@ -326,9 +335,13 @@ fn words_are_searched_in_the_text_and_in_the_events() {
 fn why_tells_what_is_waited_for_and_what_fired_last() {
     let mut desk = desk("Hi <call wait>{}</call>");
     desk.press("⇤cc(((→→→→→");
-    let why = desk.pane("4 Why").join("\n");
-    assert!(why.contains("held   <c 2 from byte 3 on"), "{why}");
-    assert!(why.contains("has <c"), "{why}");
+    let why = words(&desk.pane("4 Why"));
+    assert!(why.contains("held <c 2 from byte 3 on"), "{why}");
+    assert!(
+        why.contains("has <c lacks the rest of the pattern"),
+        "{why}"
+    );
+    assert!(why.contains("if it is no delimiter, it goes to"), "{why}");
     desk.press("]");
     let why = desk.pane("4 Why").join("\n");
     assert!(why.contains("tool_calls opened <call wait>"), "{why}");
@@ -365,12 +378,18 @@ fn what_can_not_be_parsed_is_reported_and_the_stream_goes_on() {
     let events = desk.pane("5 Events").join("\n");
     assert!(events.contains("! malformed tool_calls"), "{events}");
     assert!(events.contains("◂ close content"), "{events}");
-    let message = desk.pane("6 Message").join("\n");
-    assert!(
-        message.contains("field `tool_calls`, bytes 11 to 16"),
-        "{message}"
-    );
+    let message = desk.pane("6 Message").join(" ");
+    let error = "field `tool_calls`, bytes 11 to 16 of the message";
+    assert!(message.contains(error), "{message}");
     assert!(message.contains("content Hello"), "{message}");
+    // It is said once, and the event says the rest of it on its row.
+    let screen = desk.screen().replace('\n', " ");
+    assert_eq!(
+        screen.matches("bytes 11 to").count(),
+        1,
+        "{}",
+        desk.screen()
+    );
     desk.press("a");
     assert!(
         desk.screen().contains("What comes out is an error"),
@@ -398,5 +417,148 @@ fn keys_that_come_while_a_long_text_is_read_lead_where_they_would_later() {
         keys.chars().for_each(|key| hasty.press_only(key));
         hasty.settle();
         assert_eq!(hasty.title(), patient.title(), "{keys}");
+    }
+}
+
+#[test]
+fn of_a_literal_it_is_said_what_lacks() {
+    let mut desk = desk("Hi<en");
+    desk.press("cc");
+    let why = desk.pane("4 Why").join("\n");
+    assert!(!why.contains("lacks"), "the text has ended\n{why}");
+    desk.press("←");
+    let why = words(&desk.pane("4 Why"));
+    assert!(why.contains("◂ content <end> has <en lacks d>"), "{why}");
+}
+
+#[test]
+fn what_held_back_texts_cost_stands_at_the_end() {
+    let mut desk = desk("Hi <em> you<end>");
+    desk.press("c");
+    let why = words(&desk.pane("4 Why"));
+    assert!(
+        why.contains("waits content held back 4 bytes at most, for 4 chunks"),
+        "{why}"
+    );
+}
+
+#[test]
+fn of_several_spellings_the_one_that_was_found_is_marked() {
+    let template = r#"{"start_anchor": "<bot>", "fields": {
+        "thinking": {"open": ["<think>", "<thought>"], "close": "</t>"}, "content": {}}}"#;
+    let mut desk = reading(template, "<thought>Hm</t>Hi", None);
+    desk.press("⇤]3z");
+    let buffer = desk.buffer();
+    let marked = |word: &str| {
+        let screen = desk.screen();
+        let row = screen
+            .lines()
+            .position(|line| line.contains(word))
+            .expect("it is there");
+        let line = screen.lines().nth(row).expect("the row");
+        let column = line[..line.find(word).expect("it is there")]
+            .chars()
+            .count();
+        let modifier = buffer[(column as u16, row as u16)].modifier;
+        modifier.contains(ratatui::style::Modifier::REVERSED)
+    };
+    assert!(marked("<thought>"));
+    assert!(!marked("<think>"));
+}
+
+#[test]
+fn chunks_of_regions_that_have_closed_share_a_row_that_opens() {
+    let mut desk = desk(OUTPUT);
+    desk.press("5z");
+    let events = desk.pane("5 Events").join("\n");
+    assert!(events.contains("chunk content ×2 Hello there"), "{events}");
+    desk.press("o");
+    let events = desk.pane("5 Events").join("\n");
+    assert!(events.contains("chunk content Hello\n"), "{events}");
+    assert!(events.contains("chunk content  there\n"), "{events}");
+}
+
+#[test]
+fn a_byte_can_be_gone_to() {
+    let mut desk = desk(OUTPUT);
+    desk.press("c:11⏎");
+    assert_eq!(desk.title(), "by character, chunk 12 of 60");
+    let text = desk.pane("2 Text");
+    assert!(
+        text[1].ends_with(" 11"),
+        "the ruler says where rows begin\n{text:?}"
+    );
+    desk.press(":1000⏎");
+    assert!(
+        desk.screen().contains("the text has 60 bytes"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
+fn what_a_pane_shows_can_be_copied() {
+    let mut desk = desk("Hi<end>");
+    desk.press("6y");
+    assert_eq!(desk.copied, "{\n  \"content\": \"Hi\"\n}\n");
+    desk.press("5y");
+    assert_eq!(desk.copied.lines().count(), 3, "{}", desk.copied);
+    assert!(desk.copied.starts_with("{\"type\""), "{}", desk.copied);
+    desk.press("2y");
+    assert_eq!(desk.copied, "Hi<end>");
+}
+
+#[test]
+fn a_search_shows_while_it_is_typed_and_regards_no_case() {
+    let mut desk = desk(OUTPUT);
+    desk.press("⇤/HELLO");
+    assert_eq!(desk.title(), "by token, chunk 1 of 30");
+    desk.press("⎋");
+    assert_eq!(desk.title(), "by token, chunk 0 of 30");
+    let mut desk = Desk::open("tests/check/mixed.fixture.yaml");
+    desk.press("/ONLY JUST⏎");
+    assert!(
+        desk.screen().contains("is in the name of this sample"),
+        "{}",
+        desk.screen()
+    );
+    assert!(
+        desk.screen().contains("  only just begun"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
+fn added_tokens_of_a_configuration_stay_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("chat_template.jinja");
+    let chat = crate::root::root().join("chat_templates/xml-calls.jinja");
+    std::fs::copy(chat, &source).expect("a copy");
+    let chunks = |desk: &mut Desk| {
+        desk.select("an answer");
+        let title = desk.title();
+        let count = title
+            .split(" of ")
+            .nth(1)
+            .and_then(|rest| rest.split(',').next());
+        count
+            .and_then(|count| count.parse::<usize>().ok())
+            .expect("a number")
+    };
+    let before = chunks(&mut Desk::open(&folder.path().display().to_string()));
+    let config = r#"{"added_tokens_decoder": {"7": {"content": "<|im_end|>", "special": true}}}"#;
+    std::fs::write(folder.path().join("tokenizer_config.json"), config).expect("is written");
+    let mut desk = Desk::open(&folder.path().display().to_string());
+    let after = chunks(&mut desk);
+    assert!(after < before, "{after} {before}");
+    desk.press("4");
+    while !desk.title().contains("chunk 1 of") {
+        desk.press("←");
+        let why = desk.pane("4 Why").join("\n");
+        assert!(
+            !why.contains("has <|im") || why.contains("has <|im_end|>"),
+            "{why}"
+        );
     }
 }

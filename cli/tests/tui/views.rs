@@ -173,3 +173,54 @@ fn the_screen_follows_the_size_of_the_terminal() {
     let desk = desk.sized(140, 45);
     assert!(desk.screen().contains("┌ 1 Samples"));
 }
+
+#[test]
+fn the_keys_at_the_bottom_are_those_of_the_pane_that_has_the_focus() {
+    let mut desk = Desk::open(CHAT_TEMPLATE);
+    for (pane, keys) in [
+        ("1", "x failing"),
+        ("2", ". event  ] region"),
+        ("3", "e edit  w write to a file"),
+        ("5", "o unfold"),
+        ("6", "a expect  y copy"),
+    ] {
+        let screen = desk.press(pane).screen();
+        let bottom = screen.lines().last().unwrap_or_default();
+        assert!(bottom.starts_with("? help  q quit"), "{bottom}");
+        assert!(bottom.contains(keys), "{pane}: {bottom}");
+    }
+}
+
+#[test]
+fn frames_go_before_content_does() {
+    let mut desk = Desk::open(CHAT_TEMPLATE).sized(40, 10);
+    desk.select("a call");
+    let mut screens = Vec::new();
+    for pane in ["1", "2", "3", "4", "5", "6"] {
+        screens.push(desk.press(pane).screen());
+    }
+    insta::assert_snapshot!(screens.join("\n"));
+}
+
+#[test]
+fn red_is_for_what_is_wrong_alone() {
+    for (source, sample) in [(CHAT_TEMPLATE, "two calls"), (FIXTURE, "an answer")] {
+        let mut desk = Desk::open(source);
+        desk.select(sample);
+        for keys in ["⇤", "]→→→→", "c→→→→→→", "/e⏎", "f", "f?"] {
+            desk.press(keys);
+            let buffer = desk.buffer();
+            let is_red = |colour| matches!(colour, Color::Red | Color::LightRed);
+            let area = buffer.area;
+            // The list of samples shows which of them are wrong.
+            let cells = (0..area.height).flat_map(|y| (0..area.width).map(move |x| (x, y)));
+            let red = cells.filter(|&place| is_red(buffer[place].fg) || is_red(buffer[place].bg));
+            let red: Vec<&str> = red.map(|place| buffer[place].symbol()).collect();
+            let wrong: Vec<&str> = red
+                .into_iter()
+                .filter(|symbol| !["✗", " "].contains(symbol))
+                .collect();
+            assert!(wrong.is_empty(), "{keys}: {wrong:?}\n{}", desk.screen());
+        }
+    }
+}

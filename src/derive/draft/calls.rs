@@ -1,8 +1,6 @@
 //! The field for calls, and how the body of a call becomes a name and arguments.
 
-use crate::analysis::markers::is_distinctive;
-use crate::analysis::{CallBody, CallKeys, Slot, Tagged, text_with_slots};
-use crate::derive::regex::{any_of, char_until, exact, loose};
+use crate::analysis::{CallBody, CallKeys};
 use crate::format::Dialect;
 use crate::value::{Object, Value};
 
@@ -49,7 +47,7 @@ impl Drafter<'_> {
             }
             CallBody::Python => {
                 field.insert("content", "xml-inline");
-                field.insert("content_args", python_arguments());
+                field.insert("content_args", self.python(shape));
                 field.insert("transform", call_of("{name}", "{content}", with_id));
             }
         }
@@ -94,129 +92,6 @@ impl Drafter<'_> {
         call.insert("function", function);
         Some(call.into())
     }
-
-    fn tagged(&self, tagged: &Tagged) -> Object {
-        let mut between = variants(&tagged.between);
-        let mut wrapping_end = String::new();
-        if let Some((open, close)) = &tagged.wrapping {
-            between.push_str(&format!("(?:{})?", exact(open)));
-            wrapping_end = format!("(?:{})?", exact(close));
-        }
-        let key = match tagged.between[0].chars().next() {
-            // Between quotes a key may have white space in it.
-            Some(quote @ ('"' | '\'')) => format!("[^{quote}]"),
-            _ => char_until(&tagged.between[0]),
-        };
-        let value = match tagged.close.is_empty() {
-            // Only a separator shows where a value ends.
-            true => match tagged.separator.trim().chars().next() {
-                Some(stop) => format!("(?P<value>[^{}\\n]*)", exact(&stop.to_string())),
-                None => "(?P<value>[^\\n]*)".to_owned(),
-            },
-            false => {
-                let slots = tagged.close.iter().enumerate();
-                let close = slots.map(|(at, slot)| match slot {
-                    Slot::Text(text) if at == 0 => after_value(text.trim_end()),
-                    Slot::Text(text) => loose(text.trim_end()),
-                    _ => format!("{key}+"),
-                });
-                let close = close.collect::<String>();
-                let separator = match tagged.separator.trim() {
-                    "" => String::new(),
-                    separator => format!("(?:{})?\\s*", loose(separator)),
-                };
-                // A value may hold elements, too: the last closer before the next key is its own. So
-                // is that of signs which a value may have as well, if what stands around the next key
-                // follows.
-                let open = loose(tagged.open.trim_start());
-                let is_clear = is_distinctive(&text_with_slots(&tagged.close));
-                let ahead = match (tagged.close.contains(&Slot::Key), is_clear) {
-                    (true, _) => format!("(?=\\s*{separator}(?:{open}\\w|\\Z))"),
-                    (false, true) => String::new(),
-                    (false, false) => {
-                        let separator = loose(&tagged.separator);
-                        let next = format!("{separator}{open}{key}+{between}");
-                        format!("(?={next}|\\s*\\Z)")
-                    }
-                };
-                format!("(?P<value>.*?){wrapping_end}{close}{ahead}")
-            }
-        };
-        let open = tagged.open.trim();
-        let separator = match tagged.separator.trim() {
-            // It must not be taken for what opens an argument.
-            separator if !open.is_empty() && separator.starts_with(open) => {
-                format!("(?:{})?\\s*", loose(separator))
-            }
-            _ => String::new(),
-        };
-        let pattern = format!(
-            "{separator}{}(?P<key>{key}+){between}{value}",
-            loose(tagged.open.trim_start()),
-        );
-        let mut arguments = Object::from_iter([("tag_pattern", pattern)]);
-        if self.options.guess_types || tagged.json_values {
-            arguments.insert("value_parser", json_or_text());
-        }
-        arguments
-    }
-}
-
-/// One of several texts, of which only the middle differs.
-fn variants(texts: &[String]) -> String {
-    let [first, second] = texts else {
-        return texts
-            .first()
-            .map_or_else(String::new, |text| before_value(text));
-    };
-    let start = first
-        .chars()
-        .zip(second.chars())
-        .take_while(|(a, b)| a == b);
-    let start: usize = start.map(|(a, _)| a.len_utf8()).sum();
-    // Words are not cut.
-    let start = first[..start].trim_end_matches(char::is_alphanumeric).len();
-    let (a, b) = (&first[start..], &second[start..]);
-    let end = a
-        .chars()
-        .rev()
-        .zip(b.chars().rev())
-        .take_while(|(a, b)| a == b);
-    let end: usize = end.map(|(a, _)| a.len_utf8()).sum();
-    let end = a[a.len() - end..]
-        .trim_start_matches(char::is_alphanumeric)
-        .len();
-    let middles = [&a[..a.len() - end], &b[..b.len() - end]];
-    let is_word = |text: &&str| !text.is_empty() && text.chars().all(char::is_alphanumeric);
-    let middle = match middles.iter().all(is_word) {
-        // A word that names the value's type: there are more types than two.
-        true => "\\w+".to_owned(),
-        false => any_of(&middles.map(exact)),
-    };
-    let (lead, trail) = (loose(&first[..start]), before_value(&a[a.len() - end..]));
-    format!("{lead}{middle}{trail}")
-}
-
-/// White space after a marker and before a value: what the format writes is not the value's.
-fn before_value(text: &str) -> String {
-    let marker = text.trim_end();
-    let space = &text[marker.len()..];
-    format!("{}{}", loose(marker), optional(space))
-}
-
-/// White space after a value and before a marker.
-fn after_value(text: &str) -> String {
-    let marker = text.trim_start();
-    let space = &text[..text.len() - marker.len()];
-    format!("{}{}", optional(space), loose(marker))
-}
-
-fn optional(space: &str) -> String {
-    match space.chars().count() {
-        0 => String::new(),
-        1 => format!("{}?", exact(space)),
-        _ => format!("(?:{})?", exact(space)),
-    }
 }
 
 fn json_content(field: &mut Object, dialect: &Dialect) {
@@ -232,36 +107,6 @@ fn json_content(field: &mut Object, dialect: &Dialect) {
     if !arguments.is_empty() {
         field.insert("content_args", arguments);
     }
-}
-
-fn json_or_text() -> Object {
-    let mut parser = Object::from_iter([("name", "json")]);
-    parser.insert("args", Object::from_iter([("allow_non_json", true)]));
-    parser
-}
-
-/// Arguments as Python writes them.
-///
-/// A string in single quotes with no quote and no backslash in it is captured from the sign before it
-/// on, as in `='7'`, which is what the value parser knows strings by: `7` would be a number. Another
-/// goes on to the quote that the next key or the end follows, since models don't escape quotes. Then
-/// there are strings in double quotes, which are JSON, and whatever else goes on to the next key.
-fn python_arguments() -> Object {
-    let end = r"\s*(?:,\s*\w+\s*=|\Z)";
-    let plain = format!("='[^'\\\\]*'(?={end})");
-    let single = format!(r"(?<=')(?:[^\\]|\\.)*?(?='{end})");
-    let double = r#""(?:[^"\\]|\\.)*""#;
-    let other = format!("(?!=).*?(?={end})");
-    let pattern =
-        format!("(?P<key>\\w+)(?:(?==')|\\s*=\\s*'?)(?P<value>{plain}|{single}|{double}|{other})");
-    let mut arguments = Object::from_iter([("tag_pattern", pattern)]);
-    let mut parser = Object::from_iter([("name", "json")]);
-    let mut own = Object::from_iter([("allow_non_json", true)]);
-    let quotes: Value = vec!["='".into(), "'".into()].into();
-    own.insert("string_delims", vec![quotes]);
-    parser.insert("args", own);
-    arguments.insert("value_parser", parser);
-    arguments
 }
 
 fn call_of(name: &str, arguments: &str, with_id: bool) -> Object {

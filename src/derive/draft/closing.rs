@@ -23,7 +23,7 @@ impl Drafter<'_> {
                 push_markers(&mut closers, section);
             }
         } else {
-            ahead.extend(self.unclear_close(close, section));
+            ahead.extend(self.unclear_close(shape, close, section));
             ahead.extend(self.next_after(shape, close));
         }
         closers.extend(self.turn_ends());
@@ -38,10 +38,11 @@ impl Drafter<'_> {
     }
 
     /// What closes a call and could as well stand in its arguments: what follows decides.
-    fn unclear_close(&self, close: &str, section: &str) -> Option<String> {
+    fn unclear_close(&self, shape: &CallShape, close: &str, section: &str) -> Option<String> {
+        let own = unclear(shape, close);
         let both = match section {
-            "" => loose(close),
-            section => format!("{}\\s*{}", loose(close), loose(section)),
+            "" => own,
+            section => format!("{own}\\s*{}", loose(section)),
         };
         if is_distinctive(section) {
             return Some(format!("{both}\\s*"));
@@ -65,21 +66,27 @@ impl Drafter<'_> {
             return Vec::new();
         }
         let openers = any_of(&openers);
-        let unclear = |text| if is_distinctive(text) { "" } else { text };
-        let (own, separator) = (unclear(close), unclear(shape.separator.trim()));
+        let own = (!is_distinctive(close)).then(|| unclear(shape, close));
+        let separator = shape.separator.trim();
+        let separator = (!is_distinctive(separator)).then(|| loose(separator));
         let mut places = Vec::new();
-        for parts in [[own, separator], [own, ""], ["", separator]] {
-            let between: Vec<String> = parts
-                .iter()
+        for parts in [[&own, &separator], [&own, &None], [&None, &separator]] {
+            let parts = parts.into_iter().flatten();
+            let between: Vec<&str> = parts
+                .map(String::as_str)
                 .filter(|part| !part.is_empty())
-                .map(|part| loose(part))
                 .collect();
             if !between.is_empty() {
                 places.push(format!("{}\\s*(?={openers})", between.join("\\s*")));
             }
         }
-        // Behind a blank, a marker is only spoken of, or stands in a text.
+        // Behind a blank, a marker is only spoken of, or stands in a text, unless calls are indented.
         places.push(format!("(?<! )(?={openers})"));
+        let line = shape.separator.rfind('\n');
+        let indent = line.map_or("", |at| &shape.separator[at..]);
+        if indent.ends_with(' ') && indent.trim().is_empty() {
+            places.push(format!("{}(?={openers})", exact(indent)));
+        }
         places
     }
 
@@ -95,7 +102,7 @@ impl Drafter<'_> {
         }
         let behind = match close.is_empty() {
             true => "(?<=[}\\])])".to_owned(),
-            false => loose(close),
+            false => unclear(shape, close),
         };
         let separator = loose(&shape.separator);
         Some(
@@ -111,5 +118,14 @@ impl Drafter<'_> {
                 _ => format!("{behind}(?={separator}{head})"),
             },
         )
+    }
+}
+
+/// The expression for what closes a call and could as well stand in its arguments. The bracket behind those
+/// of a Python call stays with them: it shows where the last of them ends.
+fn unclear(shape: &CallShape, close: &str) -> String {
+    match (&shape.body, close.strip_prefix(')')) {
+        (CallBody::Python, Some(rest)) => format!("(?<=\\)){}", loose(rest)),
+        _ => loose(close),
     }
 }

@@ -35,7 +35,13 @@ impl Drafter<'_> {
                 .flatten();
             self.close(&mut field, &closers, ahead);
         } else {
-            self.close(&mut field, &self.skipped(), None);
+            let words = self.choices.dropped.iter();
+            let words: Vec<String> = words
+                .filter(|text| !is_clear(text))
+                .map(|text| format!("{}\\s*", self.words_at_start(text)))
+                .collect();
+            let ahead = (!words.is_empty()).then(|| words.join("|"));
+            self.close(&mut field, &self.skipped(), ahead);
         }
         field
     }
@@ -129,7 +135,6 @@ impl Drafter<'_> {
             .iter()
             .chain(&content.close)
             .chain(&content.beside_reasoning)
-            .chain(&content.beside_calls)
         {
             push_markers(&mut skipped, marker);
         }
@@ -149,9 +154,16 @@ impl Drafter<'_> {
             push_markers(&mut skipped, first);
             push_markers(&mut skipped, rest);
         }
+        let dropped = self.choices.dropped.iter();
+        skipped.extend(dropped.filter(|text| is_clear(text)).cloned());
         dedup(&mut skipped);
         let opens = findings.calls.as_ref().and_then(literal_open);
         skipped.retain(|marker| opens.as_deref() != Some(marker.as_str()));
         skipped
     }
+}
+
+/// Whether a text is no part of what a model says, wherever it stands.
+fn is_clear(text: &str) -> bool {
+    is_distinctive(text) && !markers::is_wordy(text)
 }

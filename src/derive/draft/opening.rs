@@ -119,7 +119,8 @@ impl Drafter<'_> {
         };
         let is_anchored = !shape.separator.trim().is_empty() && !opens_clearly(shape);
         match is_anchored {
-            true => Vec::new(),
+            // A marker before the calls may begin as what opens them does.
+            true => vec![shape.section_open.as_str()],
             false => vec![shape.section_open.as_str(), shape.separator.as_str()],
         }
     }

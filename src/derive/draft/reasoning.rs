@@ -55,7 +55,7 @@ impl Drafter<'_> {
     }
 
     /// The expression for words that open the turn, behind its header if the prompt has not ended in that.
-    fn words_at_start(&self, words: &str) -> String {
+    pub(super) fn words_at_start(&self, words: &str) -> String {
         let headers = self
             .findings
             .turn

@@ -4,8 +4,8 @@ use super::{Event, OwnedEvent};
 
 /// Events that stand on their own, with the text of all of them in one piece of memory.
 ///
-/// An [`OwnedEvent`] takes a piece of memory for its field and one for its text. Here they go behind those of
-/// the events before, so keeping a chunk costs little more than copying it, and a buffer that has been
+/// An [`OwnedEvent`] takes a piece of memory for its field and one for its text. Here the text goes behind that
+/// of the events before, so keeping a chunk costs little more than copying it, and a buffer that has been
 /// [cleared](Self::clear) has room for the next ones.
 ///
 /// ```
@@ -31,25 +31,27 @@ use super::{Event, OwnedEvent};
 #[derive(Debug, Clone, Default)]
 pub struct EventBuffer {
     entries: Vec<Entry>,
-    /// The fields and texts of all chunks, one behind the other. A field that is that of the chunk before
-    /// stands there once.
-    room: String,
+    /// The texts of all chunks, one behind the other.
+    texts: String,
+    /// The fields of chunks, in their order; one for all chunks in a row. The last one stays when the
+    /// buffer is cleared: the next chunk is mostly one of the same field.
+    fields: Vec<String>,
+    /// All events that are no chunks.
+    others: Vec<OwnedEvent>,
 }
 
-#[derive(Debug, Clone)]
-enum Entry {
-    Chunk(Chunk),
-    Other(Box<OwnedEvent>),
-}
-
-/// Where the parts of a chunk lie in the room.
+/// An event, in the order in which they were added.
 #[derive(Debug, Clone, Copy)]
-struct Chunk {
-    field: usize,
-    field_end: usize,
-    text: usize,
-    text_end: usize,
-    dirty: bool,
+enum Entry {
+    Chunk {
+        /// The number of its field.
+        field: usize,
+        /// Where its text ends; it begins where that of the chunk before ends.
+        end: usize,
+        dirty: bool,
+    },
+    /// The next of the others.
+    Other,
 }
 
 impl EventBuffer {
@@ -61,45 +63,43 @@ impl EventBuffer {
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, event: Event<'_>) {
-        let entry = match event {
-            Event::Chunk { field, text, dirty } => Entry::Chunk(self.chunk(field, text, dirty)),
-            other => Entry::Other(Box::new(other.into_owned())),
+        // Nearly all events are chunks, and nearly all chunks go on with the field of the one before.
+        let Event::Chunk { field, text, dirty } = event else {
+            return self.push_other(event);
         };
-        self.entries.push(entry);
+        if self.fields.last().is_none_or(|last| last != field) {
+            self.begin_field(field);
+        }
+        self.texts.push_str(text);
+        self.entries.push(Entry::Chunk {
+            field: self.fields.len() - 1,
+            end: self.texts.len(),
+            dirty,
+        });
     }
 
-    #[inline]
-    fn chunk(&mut self, field: &str, text: &str, dirty: bool) -> Chunk {
-        let (from, to) = match self.entries.last() {
-            Some(Entry::Chunk(last)) if &self.room[last.field..last.field_end] == field => {
-                (last.field, last.field_end)
-            }
-            _ => {
-                let from = self.room.len();
-                self.room.push_str(field);
-                (from, self.room.len())
-            }
-        };
-        let start = self.room.len();
-        self.room.push_str(text);
-        Chunk {
-            field: from,
-            field_end: to,
-            text: start,
-            text_end: self.room.len(),
-            dirty,
-        }
+    #[cold]
+    fn begin_field(&mut self, field: &str) {
+        self.fields.push(field.into());
+    }
+
+    #[cold]
+    fn push_other(&mut self, event: Event<'_>) {
+        self.others.push(event.into_owned());
+        self.entries.push(Entry::Other);
     }
 
     /// The events, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = Event<'_>> {
-        self.entries.iter().map(|entry| match entry {
-            Entry::Chunk(chunk) => Event::Chunk {
-                field: &self.room[chunk.field..chunk.field_end],
-                text: &self.room[chunk.text..chunk.text_end],
-                dirty: chunk.dirty,
-            },
-            Entry::Other(event) => event.as_event(),
+        let mut others = self.others.iter().map(OwnedEvent::as_event);
+        let mut start = 0;
+        self.entries.iter().filter_map(move |entry| match *entry {
+            Entry::Chunk { field, end, dirty } => Some(Event::Chunk {
+                field: &self.fields[field],
+                text: &self.texts[std::mem::replace(&mut start, end)..end],
+                dirty,
+            }),
+            Entry::Other => others.next(),
         })
     }
 
@@ -114,8 +114,13 @@ impl EventBuffer {
     }
 
     /// Forgets the events, and keeps the room that they took.
+    #[inline]
     pub fn clear(&mut self) {
         self.entries.clear();
-        self.room.clear();
+        self.texts.clear();
+        self.others.clear();
+        if self.fields.len() > 1 {
+            self.fields.drain(..self.fields.len() - 1);
+        }
     }
 }

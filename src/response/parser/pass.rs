@@ -18,16 +18,16 @@ use super::run::Run;
 use super::scan::{Scan, Scanned};
 
 /// A pass over the text of a chunk, with what was held back before it.
-pub(super) struct Pass<'p, F> {
+pub(super) struct Pass<'p> {
     pub(super) run: &'p mut Run,
     pub(super) inner: &'p Inner,
     pub(super) window: Window<'p>,
     /// Whether no more text follows.
     pub(super) is_last: bool,
-    pub(super) on_event: &'p mut F,
+    pub(super) on_event: &'p mut dyn FnMut(Event<'_>),
 }
 
-impl<F: FnMut(Event<'_>)> Pass<'_, F> {
+impl Pass<'_> {
     /// Deals with the text, up to what has to be held back.
     pub(super) fn process(mut self) -> Result<(), ParseError> {
         // Where a region last opened without taking any text.

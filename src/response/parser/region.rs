@@ -38,7 +38,7 @@ impl Region {
         field: &Field,
         text: &str,
         options: &ParserOptions,
-        on_event: &mut impl FnMut(Event<'_>),
+        on_event: &mut (impl FnMut(Event<'_>) + ?Sized),
     ) {
         self.body.push_str(text);
         let text = match options.stripped_chunks && field.content.is_stripped_text() {

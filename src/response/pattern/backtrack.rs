@@ -85,8 +85,45 @@ impl Clone for Backtracker {
 struct Failures {
     origin: usize,
     words: usize,
-    after: Vec<u64>,
-    before: Vec<u64>,
+    after: Notes,
+    before: Notes,
+}
+
+/// Words of bits, of which those that were never asked for take no room: most of a text is passed over without
+/// a trial.
+#[derive(Debug, Default)]
+struct Notes {
+    /// For each page where it begins in the room, if it is there.
+    pages: Vec<Option<usize>>,
+    room: Vec<u64>,
+}
+
+/// The words of a page.
+const PAGE: usize = 256;
+
+impl Notes {
+    fn clear(&mut self) {
+        self.pages.clear();
+        self.room.clear();
+    }
+
+    fn word(&mut self, index: usize) -> &mut u64 {
+        let page = index / PAGE;
+        if self.pages.len() <= page {
+            self.pages.resize(page + 1, None);
+        }
+        let start = *self.pages[page].get_or_insert_with(|| {
+            let start = self.room.len();
+            self.room.resize(start + PAGE, 0);
+            start
+        });
+        &mut self.room[start + index % PAGE]
+    }
+
+    /// About how many bytes it takes.
+    fn size(&self) -> usize {
+        size_of::<Option<usize>>() * self.pages.capacity() + size_of::<u64>() * self.room.capacity()
+    }
 }
 
 impl Failures {
@@ -105,11 +142,8 @@ impl Failures {
         } else {
             (&mut self.before, self.origin - position)
         };
-        let index = distance * self.words + number / 64;
-        if side.len() <= index {
-            side.resize(index + 1, 0);
-        }
-        (&mut side[index], 1 << (number % 64))
+        let word = side.word(distance * self.words + number / 64);
+        (word, 1 << (number % 64))
     }
 
     /// Notes a trial; says whether it is the first of its kind.
@@ -157,9 +191,9 @@ impl Backtracker {
 
     /// About how many bytes it takes.
     pub(crate) fn size(&self) -> usize {
-        let words = self.failed.after.capacity() + self.failed.before.capacity();
+        let notes = self.failed.after.size() + self.failed.before.size();
         let steps = self.trail.capacity() * size_of::<Step>();
-        size_of::<u64>() * words + steps + self.frames.capacity() * size_of::<Frame>()
+        notes + steps + self.frames.capacity() * size_of::<Frame>()
     }
 
     /// Sees to it that the next search finds no empty match at a position, or that it may again.

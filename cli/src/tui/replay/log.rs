@@ -70,6 +70,8 @@ pub(crate) struct Log {
     errors: Vec<String>,
     /// Where what could not be parsed begins to close.
     malformed_at: Vec<u32>,
+    /// The numbers of the events that begin a row where the chunks of a region share one.
+    rows: Vec<u32>,
     /// How much of the text is divided into segments.
     at: usize,
 }
@@ -109,6 +111,11 @@ impl Log {
             // The library may come to know more kinds of events than there are signs for here.
             _ => return,
         };
+        let is_chunk = |what: &EventKind| matches!(what, EventKind::Chunk { .. });
+        let before = self.events.last().map(|event| event.what);
+        if !(is_chunk(&what) && before.as_ref().is_some_and(is_chunk)) {
+            self.rows.push(short(self.events.len()));
+        }
         self.events.push(LoggedEvent {
             what,
             field,
@@ -163,6 +170,13 @@ impl Log {
         bodies.map(|(_, span)| span.len()).sum()
     }
 
+    /// The field whose region is open.
+    pub(crate) fn open_field(&self) -> Option<u16> {
+        let last = self.events.last()?;
+        let is_open = matches!(last.what, EventKind::Open(_) | EventKind::Chunk { .. });
+        is_open.then_some(last.field)
+    }
+
     /// How much of the text is divided into segments.
     pub(crate) fn divided(&self) -> usize {
         self.at
@@ -208,6 +222,11 @@ impl Log {
 
     pub(crate) fn has_errors(&self) -> bool {
         !self.errors.is_empty()
+    }
+
+    /// The numbers of the events that begin a row where the chunks of a region share one.
+    pub(crate) fn rows(&self) -> &[u32] {
+        &self.rows
     }
 
     pub(crate) fn malformed_at(&self) -> &[u32] {

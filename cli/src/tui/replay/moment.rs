@@ -30,6 +30,15 @@ pub(crate) struct AwaitedDelimiter {
     pub(crate) prefix: Option<String>,
 }
 
+impl AwaitedDelimiter {
+    /// What has yet to come of it, where it is a literal of which a beginning has come.
+    pub(crate) fn lacks(&self) -> Option<&str> {
+        let prefix = self.prefix.as_deref().filter(|_| !self.is_pattern)?;
+        let mut spellings = self.spellings.iter();
+        spellings.find_map(|spelling| spelling.strip_prefix(prefix))
+    }
+}
+
 impl Replay {
     /// The field whose region is open, and its text so far.
     pub(crate) fn open_region(&self, place: Place) -> Option<(u16, Range<usize>)> {

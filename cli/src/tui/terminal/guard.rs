@@ -66,6 +66,13 @@ impl TerminalGuard {
         Ok(result)
     }
 
+    /// Has the terminal keep a text as what was copied.
+    pub(super) fn copy(&mut self, text: &str) -> io::Result<()> {
+        let mut out = io::stdout();
+        write!(out, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
+        out.flush()
+    }
+
     /// Wipes the screen, of which nobody knows any more what it shows. All of it is drawn next time.
     pub(super) fn wipe(&mut self) -> io::Result<()> {
         let size = self.terminal.size()?;
@@ -79,6 +86,21 @@ impl Drop for TerminalGuard {
         give_back();
         SHOWS.set(false);
     }
+}
+
+/// Bytes as terminals take them.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let at = |index: usize| u32::from(three.get(index).copied().unwrap_or(0));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        for place in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * place)) as usize & 63] as char;
+            out.push(if place <= three.len() { letter } else { '=' });
+        }
+    }
+    out
 }
 
 fn enter() -> io::Result<()> {
@@ -178,6 +200,20 @@ mod tests {
             let place = text.find(part);
             place.unwrap_or_else(|| panic!("{part:?} is not in {text:?}"))
         })
+    }
+
+    #[test]
+    fn bytes_are_written_as_terminals_take_them() {
+        for (bytes, written) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("\u{7f}é?>", "f8OpPz4="),
+        ] {
+            assert_eq!(base64(bytes.as_bytes()), written);
+        }
     }
 
     #[test]

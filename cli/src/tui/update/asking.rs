@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use crate::tui::keys::is_control;
+use crate::tui::layout::Pane;
 use crate::tui::message::{Effect, Keep, Kept};
 use crate::tui::sample::{Origin, Sample};
 use crate::tui::state::{About, Confirm, Overlay, Question, Screen, Workbench};
 use unjinja::check::{Case, Expected};
+use unjinja::{Value, json};
 
 /// Texts that are typed or pasted may be this long.
 const MAX_TYPED: usize = 64 << 20;
@@ -48,6 +50,7 @@ impl Workbench {
 
     /// Leaves a question without an answer.
     fn leave(&mut self, question: &Question) {
+        self.copied_from = None;
         if question.about == About::Search {
             self.leave_search();
         }
@@ -80,6 +83,10 @@ impl Workbench {
                 Ok(length) => self.cut_by_bytes(length),
                 Err(_) => self.warn("that is no number of bytes: nothing was changed"),
             },
+            About::Byte => match text.trim().parse() {
+                Ok(byte) => self.go_to_byte(byte),
+                Err(_) => self.warn("that is no byte of the text: nothing was changed"),
+            },
             About::Text => self.add_text(text),
             About::TemplateFile { then_edit } => self.keep(
                 text,
@@ -97,6 +104,38 @@ impl Workbench {
         }
     }
 
+    /// Asks for a text that begins as the one that is shown, and answers the same prompt.
+    pub(super) fn edit_copy(&mut self) {
+        let case = &self.sample().case;
+        let text = case.output.clone();
+        self.copied_from = Some(case.prefix.clone());
+        self.ask(About::Text, text);
+    }
+
+    /// Copies what the pane shows that has the focus.
+    pub(super) fn copy(&mut self) {
+        let (what, text) = match self.focus {
+            Pane::Message => {
+                let message = Value::from(self.replay.message(self.at));
+                (
+                    "the message",
+                    json::write_styled(&message, &json::Style::pretty(2)) + "\n",
+                )
+            }
+            Pane::Events => {
+                let events = self.replay.events(self.at).iter();
+                let lines =
+                    events.map(|event| json::write(&self.replay.event_value(&[*event])) + "\n");
+                ("the events", lines.collect())
+            }
+            _ => ("the text", self.replay.text().to_owned()),
+        };
+        self.notify(format!(
+            "{what} is copied, as far as the terminal allows that"
+        ));
+        self.effects.push(Effect::Copy(text));
+    }
+
     fn add_text(&mut self, text: String) {
         if text.is_empty() {
             return;
@@ -107,6 +146,7 @@ impl Workbench {
             _ if self.sample().is_stand_in() => self.tools.clone(),
             _ => self.sample().case.tools.clone(),
         };
+        let prefix = self.copied_from.take().unwrap_or_default();
         let had_none = self.samples.iter().any(Sample::is_stand_in);
         self.samples.retain(|sample| !sample.is_stand_in());
         let typed = self
@@ -114,7 +154,7 @@ impl Workbench {
             .iter()
             .filter(|sample| sample.origin == Origin::Typed);
         let name = format!("typed {}", typed.count() + 1);
-        let case = Case::new(name, "", text, tools, Expected::default());
+        let case = Case::new(name, prefix, text, tools, Expected::default());
         self.samples.push(Sample {
             is_unsaved: true,
             ..Sample::new(Origin::Typed, case)

@@ -1,9 +1,11 @@
 //! Mending a template, keeping what was found, and what the files say when they have changed.
 
+use crate::tui::chunking::AddedTokens;
 use crate::tui::loaded::{Loaded, TemplatePlace};
 use crate::tui::message::{Done, Effect, Keep, Kept};
 use crate::tui::sample::{Origin, Sample, Verdict};
 use crate::tui::state::{About, Confirm, Overlay, Undo, Workbench};
+use crate::tui::view;
 use unjinja::Object;
 use unjinja::check::{Expected, free_name};
 
@@ -14,7 +16,10 @@ impl Workbench {
     /// Opens the response template in the editor. One that is in no file yet needs one first.
     pub(super) fn edit(&mut self) {
         match self.place.file() {
-            Some(path) => self.effects.push(Effect::Edit(path.clone())),
+            Some(path) => {
+                let field = view::template::field_at_work(self).map(|(field, _)| field);
+                self.effects.push(Effect::Edit(path.clone(), field));
+            }
             None => {
                 let about = About::TemplateFile { then_edit: true };
                 self.ask(about, self.template_file());
@@ -153,6 +158,7 @@ impl Workbench {
         self.place = loaded.place;
         self.files = loaded.files;
         self.format = loaded.format;
+        self.tokens = AddedTokens::new(&loaded.tokens);
         self.remember_verdicts("read anew".to_owned());
         self.take_samples(loaded.samples);
         self.judge();
@@ -208,7 +214,7 @@ impl Workbench {
                 self.adopted = Some(keep.path.clone());
                 self.load();
                 if *then_edit {
-                    self.effects.push(Effect::Edit(keep.path.clone()));
+                    self.effects.push(Effect::Edit(keep.path.clone(), None));
                 }
             }
             Kept::Expectation { .. } => self.load(),

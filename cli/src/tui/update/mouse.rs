@@ -4,7 +4,7 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use crate::tui::keys::Action;
-use crate::tui::layout::{Pane, inner};
+use crate::tui::layout::Pane;
 use crate::tui::state::{Screen, Workbench};
 use crate::tui::view;
 
@@ -45,7 +45,7 @@ impl Workbench {
             return;
         };
         self.focus_on(pane);
-        let area = inner(area);
+        let area = areas.inside(area);
         if !area.contains(position) {
             return;
         }

@@ -1,9 +1,10 @@
 //! Up and down, in the pane that has the focus.
 
 use crossterm::event::KeyEvent;
+use ratatui::layout::Rect;
 
 use crate::tui::keys::{self, Action};
-use crate::tui::layout::{Pane, inner};
+use crate::tui::layout::Pane;
 use crate::tui::state::{Screen, Workbench};
 use crate::tui::view;
 
@@ -29,17 +30,23 @@ impl Workbench {
             self.screen = Screen::Findings { row, scrolled };
             return;
         }
-        let area = self.areas().pane(self.focus);
-        let height = area.map_or(1, |area| inner(area).height.max(2) - 1);
+        let height = self
+            .area_of(self.focus)
+            .map_or(1, |area| area.height.max(2) - 1);
         self.scroll_by(pages * height as isize);
+    }
+
+    /// Where a pane shows what it has, if it is seen.
+    fn area_of(&self, pane: Pane) -> Option<Rect> {
+        let areas = self.areas();
+        areas.pane(pane).map(|area| areas.inside(area))
     }
 
     /// Scrolls a pane by so many rows.
     pub(super) fn scroll_pane(&mut self, pane: Pane, by: isize) {
-        let Some(area) = self.areas().pane(pane) else {
+        let Some(area) = self.area_of(pane) else {
             return;
         };
-        let area = inner(area);
         let top = match pane {
             Pane::Text => view::text::scrolled(self, area, by),
             Pane::Samples => {
@@ -91,8 +98,9 @@ impl Workbench {
 
     /// Half of a page, in the pane that has the focus.
     pub(super) fn scroll_half_page(&mut self, pages: isize) {
-        let area = self.areas().pane(self.focus);
-        let height = area.map_or(2, |area| inner(area).height.max(2));
+        let height = self
+            .area_of(self.focus)
+            .map_or(2, |area| area.height.max(2));
         self.scroll_by(pages * (height / 2) as isize);
     }
 

@@ -93,6 +93,21 @@ impl Workbench {
         }
     }
 
+    /// Goes to where a byte of the text has come in.
+    pub(super) fn go_to_byte(&mut self, byte: usize) {
+        let last = self.replay.text().len();
+        if byte > last {
+            return self.warn(format!("the text has {last} bytes"));
+        }
+        match byte > self.replay.read() {
+            true => self.head_for(Goal::Byte(byte)),
+            false => {
+                self.playing = false;
+                self.go_to(self.replay.at_byte(byte));
+            }
+        }
+    }
+
     fn head_for(&mut self, goal: Goal) {
         self.stay = None;
         self.playing = false;
@@ -138,7 +153,9 @@ impl Workbench {
         self.stay = None;
         self.before_search = None;
         self.chunking = chunking_of(self.sample(), self.chunking);
-        let replay = self.sample().replay(&self.template, self.chunking);
+        let replay = self
+            .sample()
+            .replay(&self.template, self.chunking, &self.tokens);
         self.outworn = Some(std::mem::replace(&mut self.replay, replay));
         self.at = self.replay.first();
         self.waiting = None;

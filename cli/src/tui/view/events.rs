@@ -21,9 +21,72 @@ pub(super) fn summary(workbench: &Workbench) -> String {
     format!("{past} of {last}")
 }
 
-/// The number of the event at the top, and how many there are.
+/// The events that stand on a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Row {
+    first: usize,
+    count: usize,
+}
+
+/// The rows of the events up to the place: the chunks of a region share one, but for those of the region
+/// that came last.
+struct Rows<'w> {
+    /// The first events of the rows that are shared, where there are such.
+    firsts: &'w [u32],
+    /// From this event on, each has a row of its own.
+    own: usize,
+    len: usize,
+}
+
+impl<'w> Rows<'w> {
+    fn of(workbench: &'w Workbench) -> Rows<'w> {
+        let len = workbench.at.events;
+        let firsts = workbench.replay.event_rows();
+        let firsts = &firsts[..firsts.partition_point(|&first| (first as usize) < len)];
+        // The last row is open.
+        let closed = firsts.len().saturating_sub(1);
+        match workbench.unfolded {
+            true => Rows {
+                firsts: &[],
+                own: 0,
+                len,
+            },
+            false => Rows {
+                firsts: &firsts[..closed],
+                own: firsts.last().map_or(0, |&first| first as usize),
+                len,
+            },
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.firsts.len() + self.len - self.own
+    }
+
+    fn row(&self, index: usize) -> Row {
+        match self.firsts.get(index) {
+            Some(&first) => {
+                let next = self
+                    .firsts
+                    .get(index + 1)
+                    .map_or(self.own, |&next| next as usize);
+                let first = first as usize;
+                Row {
+                    first,
+                    count: next - first,
+                }
+            }
+            None => Row {
+                first: self.own + index - self.firsts.len(),
+                count: 1,
+            },
+        }
+    }
+}
+
+/// The number of the row at the top, and how many there are.
 pub(super) fn extent(workbench: &Workbench, area: Rect) -> (usize, usize) {
-    let len = workbench.at.events;
+    let len = Rows::of(workbench).count();
     let last = len.saturating_sub(area.height as usize);
     let top = workbench.scrolled[Pane::Events.number()].unwrap_or(last);
     (top.min(last), len)
@@ -31,15 +94,18 @@ pub(super) fn extent(workbench: &Workbench, area: Rect) -> (usize, usize) {
 
 pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     let (top, len) = extent(workbench, area);
+    let rows = Rows::of(workbench);
     for (index, y) in (top..len).zip(area.y..area.bottom()) {
-        let line = line(workbench, index, area.width);
+        let line = line(workbench, rows.row(index), area.width);
         buffer.set_line(area.x, y, &line, area.width);
     }
 }
 
-fn line(workbench: &Workbench, index: usize, width: u16) -> Line<'static> {
+fn line(workbench: &Workbench, row: Row, width: u16) -> Line<'static> {
     let (styles, replay) = (workbench.styles, &workbench.replay);
-    let Some(event) = replay.events(workbench.at).get(index) else {
+    let events = replay.events(workbench.at);
+    let index = row.first + row.count - 1;
+    let (Some(first), Some(event)) = (events.get(row.first), events.get(index)) else {
         return Line::default();
     };
     let shown = match event.what {
@@ -50,7 +116,7 @@ fn line(workbench: &Workbench, index: usize, width: u16) -> Line<'static> {
             format!("{text}{}", captures.collect::<String>())
         }
         EventKind::Chunk { .. } => {
-            let text = &replay.text()[event.span()];
+            let text = &replay.text()[first.span().start..event.span().end];
             text[..text.floor_char_boundary(SHOWN)].to_owned()
         }
         EventKind::Close(_) => {
@@ -76,7 +142,11 @@ fn line(workbench: &Workbench, index: usize, width: u16) -> Line<'static> {
         width,
         if is_last { styles.chosen() } else { style },
     ));
-    let field = format!(" {} ", replay.field(event.field));
+    let count = match row.count {
+        1 => String::new(),
+        count => format!("×{count} "),
+    };
+    let field = format!(" {} {count}", replay.field(event.field));
     spans.extend(one_line(&field, width, styles.field(event.field)));
     let taken: usize = spans.iter().map(ratatui::text::Span::width).sum();
     let room = (width as usize).saturating_sub(taken) as u16;
@@ -92,5 +162,8 @@ pub(in crate::tui) fn event_at(
 ) -> Option<usize> {
     let (top, len) = extent(workbench, area);
     let index = top + (position.y - area.y) as usize;
-    (index < len).then_some(index)
+    let rows = Rows::of(workbench);
+    (index < len)
+        .then(|| rows.row(index))
+        .map(|row| row.first + row.count - 1)
 }

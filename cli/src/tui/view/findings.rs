@@ -22,11 +22,11 @@ const ROOM_FOR_BOTH: u16 = 60;
 /// Of what two renderings have in common, no more than this is shown at a stretch.
 const SHARED: usize = 160;
 
-/// How many rows can be chosen: the findings, and the candidates.
+/// How many rows can be chosen: the findings, the candidates, and the texts that are out of line.
 pub(in crate::tui) fn rows(workbench: &Workbench) -> usize {
     let format = workbench.format.as_deref();
     format.map_or(0, |format| {
-        format.statements.len() + format.candidates.len()
+        format.statements.len() + format.candidates.len() + format.outliers.len()
     })
 }
 
@@ -74,7 +74,10 @@ pub(super) fn draw(workbench: &Workbench, areas: &Areas, buffer: &mut Buffer) {
     };
     let styles = workbench.styles;
     let [left, right] = halves(areas);
-    let titles = [" Findings and candidates ", " What shows it "];
+    let titles = [
+        " Findings, candidates, texts out of line ",
+        " What shows it ",
+    ];
     for (area, title) in [left, right].into_iter().zip(titles) {
         let title = one_line(title, area.width.saturating_sub(2), styles.strong());
         let block = Block::bordered().border_style(styles.border(false));
@@ -154,6 +157,24 @@ fn list(workbench: &Workbench, width: u16) -> (Sheet, Vec<Option<usize>>) {
         paper.put_together(&[(in_use, styles.good())]);
         add(Some(row), paper.finish().lines);
     }
+    if !format.outliers.is_empty() {
+        add(None, vec![Line::default()]);
+    }
+    for (number, outlier) in format.outliers.iter().enumerate() {
+        let row = format.statements.len() + format.candidates.len() + number;
+        let style = match outlier.kind {
+            "not recovered" => styles.bad(),
+            _ => styles.strong(),
+        };
+        let mut paper = Paper::new(width);
+        paper.put(outlier.kind, mark(row, style));
+        paper.indent(11);
+        paper.put_words(
+            &format!(" {}", outlier.case.name),
+            mark(row, styles.plain()),
+        );
+        add(Some(row), paper.finish().lines);
+    }
     (sheet, rows)
 }
 
@@ -179,7 +200,13 @@ fn details(workbench: &Workbench, width: u16) -> Sheet {
             let shown: Vec<&Evidence> = format.evidence.iter().filter(shows).collect();
             evidence(workbench, &shown, width)
         }
-        None => candidate(workbench, format, row - format.statements.len(), width),
+        None => {
+            let number = row - format.statements.len();
+            match number.checked_sub(format.candidates.len()) {
+                Some(number) => outlier(workbench, format, number, width),
+                None => candidate(workbench, format, number, width),
+            }
+        }
     }
 }
 
@@ -234,9 +261,9 @@ fn rendering(
         let text = side(change);
         if !change.is_equal() {
             if !text.is_empty() {
-                paper.put("⟦", styles.differs());
-                paper.put(text, styles.differs());
-                paper.put("⟧", styles.differs());
+                paper.put("⟦", styles.changed());
+                paper.put(text, styles.changed());
+                paper.put("⟧", styles.changed());
             }
             continue;
         }
@@ -264,6 +291,33 @@ fn shared(paper: &mut Paper, text: &str, is_first: bool, is_last: bool, style: S
         (true, false) => paper.put(&text[end..], style),
         (false, _) => paper.put(text, style),
     }
+}
+
+/// A text that is out of line, why, and what was said.
+fn outlier(workbench: &Workbench, format: &Format, number: usize, width: u16) -> Sheet {
+    let styles = workbench.styles;
+    let mut paper = Paper::new(width);
+    let Some(outlier) = format.outliers.get(number) else {
+        return paper.finish();
+    };
+    paper.words(&outlier.why, styles.strong());
+    paper.words(
+        "Enter opens it as a sample, which is tried on every template from then on.",
+        styles.faint(),
+    );
+    paper.end_line();
+    paper.line("the text:", styles.strong());
+    paper.put(&outlier.case.output, styles.plain());
+    paper.end_line();
+    if let Some(message) = &outlier.case.expected.message {
+        paper.end_line();
+        paper.line("what was said:", styles.strong());
+        let message = json::write_styled(&message.clone().into(), &json::Style::pretty(2));
+        message
+            .lines()
+            .for_each(|line| paper.line(line, styles.plain()));
+    }
+    paper.finish()
 }
 
 /// What a draft does, and how it differs from the one in use.
@@ -295,12 +349,12 @@ fn candidate(workbench: &Workbench, format: &Format, number: usize, width: u16) 
             change
                 .before
                 .lines()
-                .for_each(|line| paper.line(&format!("- {line}"), styles.bad()));
+                .for_each(|line| paper.line(&format!("- {line}"), styles.plain()));
         }
         let (sign, style) = if is_same {
             (" ", styles.faint())
         } else {
-            ("+", styles.good())
+            ("+", styles.added())
         };
         change
             .after

@@ -1,5 +1,7 @@
 //! All keys, and what the signs mean.
 
+use std::ops::Range;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Block, Widget};
@@ -8,7 +10,7 @@ use crate::tui::keys::GROUPS;
 use crate::tui::layout::{Areas, inner};
 use crate::tui::state::Workbench;
 
-use super::paper::{Paper, Sheet};
+use super::paper::{Paper, Sheet, side_by_side};
 
 const SIGNS: &[(&str, &str)] = &[
     ("▸ ◂", "a delimiter that opens a field, or closes it"),
@@ -47,26 +49,49 @@ pub(in crate::tui) fn extent(workbench: &Workbench) -> (usize, usize) {
     (lines, area.height as usize)
 }
 
+/// From this width on there are two columns.
+const ROOM_FOR_TWO: u16 = 110;
+
 fn sheet(workbench: &Workbench, width: u16) -> Sheet {
+    let parts = GROUPS.len() + 1;
+    if width < ROOM_FOR_TWO {
+        return part(workbench, 0..parts, width);
+    }
+    let left = width / 2;
+    let lines = |range: Range<usize>| part(workbench, range, left - 2).lines;
+    // As many on the one side as on the other, as far as groups allow.
+    let total = lines(0..parts).len();
+    let middle = (1..parts).find(|&middle| lines(0..middle).len() * 2 >= total);
+    let middle = middle.unwrap_or(1);
+    let [first, second] = [lines(0..middle), lines(middle..parts)];
+    Sheet {
+        lines: side_by_side(first, second, left, workbench.styles.faint()),
+        eye: None,
+    }
+}
+
+/// Some of the groups of keys; behind the last of them comes what the signs mean.
+fn part(workbench: &Workbench, range: Range<usize>, width: u16) -> Sheet {
     let styles = workbench.styles;
     let mut paper = Paper::new(width);
-    for group in GROUPS {
-        paper.line(group.title, styles.strong());
-        for binding in group.bindings {
-            entry(workbench, binding.names, binding.words, &mut paper);
+    for number in range {
+        match GROUPS.get(number) {
+            Some(group) => {
+                paper.line(group.title, styles.strong());
+                for binding in group.bindings {
+                    entry(workbench, binding.names, binding.words, &mut paper);
+                }
+            }
+            None => {
+                paper.line("What is seen", styles.strong());
+                for (sign, words) in SIGNS {
+                    entry(workbench, sign, words, &mut paper);
+                }
+                let words = "click a text, an event, a sample, a pane; drag along the timeline";
+                entry(workbench, "mouse", words, &mut paper);
+            }
         }
         paper.end_line();
-    }
-    entry(
-        workbench,
-        "mouse",
-        "click a text, an event, a sample, a pane; drag along the timeline",
-        &mut paper,
-    );
-    paper.end_line();
-    paper.line("What is seen", styles.strong());
-    for (sign, words) in SIGNS {
-        entry(workbench, sign, words, &mut paper);
     }
     paper.finish()
 }

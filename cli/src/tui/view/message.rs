@@ -5,7 +5,9 @@ use ratatui::text::Line;
 
 use crate::tui::comparison::{Mark, Pair, Shown, pairs};
 use crate::tui::replay::Against;
+use crate::tui::sample::Verdict;
 use crate::tui::state::Workbench;
+use unjinja::check::Failure;
 
 use super::paper::{Paper, Sheet, side_by_side};
 use super::samples;
@@ -26,8 +28,15 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
     let styles = workbench.styles;
     let mut head = Paper::new(width);
     samples::verdict(workbench, &mut head);
+    let says_it =
+        |failure: &Failure| matches!(failure, Failure::NotParsed(_) | Failure::OtherError { .. });
+    let is_said = match &workbench.sample().verdict {
+        Verdict::Failed(failures) => failures.iter().any(says_it),
+        _ => false,
+    };
     if workbench.replay.is_end(workbench.at)
         && let Some(Err(error)) = workbench.replay.outcome()
+        && !is_said
     {
         head.words(&error.to_string(), styles.bad());
     }
@@ -135,7 +144,8 @@ fn sign(mark: Mark) -> &'static str {
 fn style(workbench: &Workbench, mark: Mark) -> Style {
     match mark {
         Mark::Same => workbench.styles.plain(),
-        Mark::Other | Mark::Extra | Mark::Missing => workbench.styles.bad(),
+        Mark::Other | Mark::Missing => workbench.styles.bad(),
+        Mark::Extra => workbench.styles.added(),
         Mark::ToCome => workbench.styles.faint(),
     }
 }

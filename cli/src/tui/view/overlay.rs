@@ -20,6 +20,7 @@ pub(super) fn ask(workbench: &Workbench, question: &Question, areas: &Areas, buf
             " Search the text, its events and the names of samples: Enter stays, Esc leaves ",
             3,
         ),
+        About::Byte => (" To which byte of the text? Enter goes, Esc leaves ", 3),
         About::Length => (" Pieces of how many bytes? Enter cuts, Esc leaves ", 3),
         About::Text => (" A text to replay: Ctrl-D ends it, Esc leaves ", 12),
         About::TemplateFile { .. } => (

@@ -6,17 +6,22 @@ use ratatui::layout::Position;
 use crate::tui::layout::{Areas, Pane};
 use crate::tui::state::Workbench;
 
-fn label(pane: Pane) -> String {
-    format!(" {} {} ", pane.number() + 1, pane.title())
+/// Where there is no room for frames, there is none for the names of panes that are not shown.
+fn label(areas: &Areas, pane: Pane) -> String {
+    match areas.has_frames || areas.pane(pane).is_some() {
+        true => format!(" {} {} ", pane.number() + 1, pane.title()),
+        false => format!(" {} ", pane.number() + 1),
+    }
 }
 
 /// The panes, each with the columns that its name takes.
-fn places(areas: &Areas) -> impl Iterator<Item = (Pane, u16, u16)> {
+fn places(areas: &Areas) -> impl Iterator<Item = (Pane, u16, u16)> + '_ {
     let mut x = areas.tabs.map_or(0, |area| area.x);
-    let panes = Pane::ALL.into_iter().filter(|pane| *pane != Pane::Text);
+    let panes = Pane::ALL.into_iter();
+    let panes = panes.filter(|pane| *pane != Pane::Text || !areas.has_frames);
     panes.map(move |pane| {
         let start = x;
-        x += label(pane).len() as u16;
+        x += label(areas, pane).len() as u16;
         (pane, start, x)
     })
 }
@@ -31,7 +36,7 @@ pub(super) fn draw(workbench: &Workbench, areas: &Areas, buffer: &mut Buffer) {
             None => workbench.styles.faint(),
         };
         let room = area.right().saturating_sub(start).min(end - start);
-        buffer.set_stringn(start, area.y, label(pane), room as usize, style);
+        buffer.set_stringn(start, area.y, label(areas, pane), room as usize, style);
     }
 }
 

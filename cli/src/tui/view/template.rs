@@ -25,6 +25,8 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
     let text = json::write_styled(workbench.template.as_value(), &json::Style::pretty(2));
     let mut field = None;
     let mut in_fields = false;
+    let mut in_fired_list = false;
+    let found = delimiter_found(workbench);
     for line in text.lines() {
         let depth = line.len() - line.trim_start().len();
         match depth {
@@ -39,8 +41,18 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
         let is_at_work = in_fields && depth >= 4 && field.is_some();
         let key = name_of(line).unwrap_or_default();
         let fired = at_work.as_ref().and_then(|(_, key)| *key);
-        let has_fired =
+        let is_fired =
             is_at_work && depth == 6 && fired.is_some_and(|fired| key.starts_with(fired));
+        match depth {
+            6 => in_fired_list = is_fired && line.ends_with('['),
+            ..6 => in_fired_list = false,
+            _ => {}
+        }
+        // Of a list, the element that was found.
+        let has_fired = match in_fired_list {
+            true => depth == 8 && line.trim().trim_end_matches(',') == found,
+            false => is_fired,
+        };
         if is_at_work && depth == 4 && field.is_some() && !line.trim_start().starts_with('}') {
             paper.look_here();
         }
@@ -74,7 +86,9 @@ fn name_of(line: &str) -> Option<String> {
 
 /// The field that the last event is about, or that takes the next text, and which of its keys has
 /// just done something.
-fn field_at_work(workbench: &Workbench) -> Option<(String, Option<&'static str>)> {
+pub(in crate::tui) fn field_at_work(
+    workbench: &Workbench,
+) -> Option<(String, Option<&'static str>)> {
     let replay = &workbench.replay;
     let last = replay.events(workbench.at).last();
     let of_last = |key| last.map(|last| (replay.field(last.field).to_owned(), key));
@@ -88,6 +102,15 @@ fn field_at_work(workbench: &Workbench) -> Option<(String, Option<&'static str>)
             Some((field, None))
         }
     }
+}
+
+/// The delimiter that the last event is about, as it is written in JSON.
+fn delimiter_found(workbench: &Workbench) -> String {
+    let replay = &workbench.replay;
+    let last = replay.events(workbench.at).last();
+    let text = last.map_or("", |last| &replay.text()[last.span()]);
+    let text = &text[..text.floor_char_boundary(SHOWN)];
+    json::write(&text.into())
 }
 
 /// What is wrong with the file, at its place.

@@ -22,6 +22,9 @@ const NAMES: usize = 18;
 /// Narrower panes have no room for names.
 const ROOM_FOR_NAMES: u16 = 36;
 
+/// And narrower ones have none for the bytes at which rows begin.
+const ROOM_FOR_RULER: u16 = 56;
+
 /// A stretch of the text that is one thing, and begins a row of its own.
 #[derive(Clone)]
 struct Stretch {
@@ -150,10 +153,19 @@ fn gutter(workbench: &Workbench, area: Rect) -> u16 {
     (longest.clamp("skipped".len(), NAMES) + 3) as u16
 }
 
+/// How many columns the bytes take at which rows begin.
+fn ruler(workbench: &Workbench, area: Rect) -> u16 {
+    match area.width < ROOM_FOR_RULER {
+        true => 0,
+        false => workbench.replay.text().len().to_string().len() as u16 + 1,
+    }
+}
+
 fn page<'w>(workbench: &'w Workbench, area: Rect) -> Page<'w> {
+    let taken = gutter(workbench, area) + ruler(workbench, area);
     Page {
         replay: &workbench.replay,
-        width: area.width - gutter(workbench, area).min(area.width),
+        width: area.width - taken.min(area.width),
     }
 }
 
@@ -216,6 +228,7 @@ pub(super) fn summary(workbench: &Workbench) -> Option<String> {
 
 pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     let gutter = gutter(workbench, area);
+    let ruler = ruler(workbench, area);
     let rows = rows(workbench, area);
     let looked = workbench.replay.looked(workbench.at);
     let hits = hits(workbench, &rows);
@@ -241,9 +254,14 @@ pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
             put(placed, x, y, area.right(), style, buffer);
             end = placed.column + placed.glyph.width;
         }
+        if ruler > 0 {
+            let byte = format!("{:>1$}", row.span.start, ruler as usize);
+            let x = area.right() - ruler;
+            buffer.set_string(x, y, byte, workbench.styles.faint());
+        }
         let is_last = row.span.end == workbench.replay.text().len();
         let x = area.x + gutter + end;
-        if is_last && looked >= row.span.end && x < area.right() {
+        if is_last && looked >= row.span.end && x < area.right() - ruler {
             buffer.set_string(x, y, " ", workbench.styles.cursor());
         }
     }
@@ -355,10 +373,8 @@ fn held(workbench: &Workbench) -> Range<usize> {
 /// The bytes of each row that is seen.
 #[cfg(test)]
 pub(in crate::tui) fn row_spans(workbench: &Workbench) -> Vec<Range<usize>> {
-    let area = workbench
-        .areas()
-        .pane(Pane::Text)
-        .map(crate::tui::layout::inner);
+    let areas = workbench.areas();
+    let area = areas.pane(Pane::Text).map(|area| areas.inside(area));
     let rows = area.map(|area| rows(workbench, area)).unwrap_or_default();
     rows.into_iter().map(|row| row.span).collect()
 }

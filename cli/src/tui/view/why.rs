@@ -15,6 +15,9 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
         Some(_) => waiting(workbench, &mut paper),
         None => not_waiting(workbench, &mut paper),
     }
+    if workbench.replay.is_end(workbench.at) {
+        waits(workbench, &mut paper);
+    }
     paper.finish()
 }
 
@@ -49,6 +52,11 @@ fn waiting(workbench: &Workbench, paper: &mut Paper) {
             let place = format!(" {count} from byte {} on", waiting.held.start);
             paper.put_together(&[(&place, styles.plain())]);
             paper.end_line();
+            let words = match &waiting.field {
+                Some(field) => format!("if it is no delimiter, it goes to {field}"),
+                None => "if it is no delimiter, it goes nowhere".to_owned(),
+            };
+            paper.words(&words, styles.faint());
         }
     }
     label(workbench, paper, "watch");
@@ -57,6 +65,28 @@ fn waiting(workbench: &Workbench, paper: &mut Paper) {
     }
     for awaited in &waiting.awaited {
         watch(workbench, awaited, paper);
+    }
+}
+
+/// What it has cost to wait for delimiters.
+fn waits(workbench: &Workbench, paper: &mut Paper) {
+    let styles = workbench.styles;
+    let mut is_first = true;
+    for (field, wait) in workbench.replay.waits() {
+        if std::mem::take(&mut is_first) {
+            label(workbench, paper, "waits");
+        }
+        let count = |count: usize, one: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {one}s"),
+        };
+        paper.put(workbench.replay.field(field), styles.field(field));
+        let words = format!(
+            " held back {} at most, for {}",
+            count(wait.bytes, "byte"),
+            count(wait.chunks, "chunk")
+        );
+        paper.words(&words, styles.plain());
     }
 }
 
@@ -83,8 +113,15 @@ fn watch(workbench: &Workbench, awaited: &AwaitedDelimiter, paper: &mut Paper) {
         }
     }
     if let Some(prefix) = &awaited.prefix {
-        let prefix = (shortened(prefix), styles.held());
-        paper.put_together(&[(" has ", styles.faint()), prefix]);
+        let has = (shortened(prefix), styles.held());
+        paper.put_together(&[(" has ", styles.faint()), has]);
+        match awaited.lacks() {
+            Some(lacks) => {
+                let lacks = (shortened(lacks), styles.plain());
+                paper.put_together(&[(" lacks ", styles.faint()), lacks]);
+            }
+            None => paper.put_words(" lacks the rest of the pattern", styles.faint()),
+        }
     }
     paper.end_line();
 }
@@ -103,7 +140,10 @@ fn not_waiting(workbench: &Workbench, paper: &mut Paper) {
             paper.words(&words, styles.plain());
         }
         false => match replay.outcome() {
-            Some(Err(error)) => paper.words(&error.to_string(), styles.bad()),
+            Some(Err(_)) => paper.words(
+                "nothing: the text has ended, and can't be parsed",
+                styles.bad(),
+            ),
             Some(Ok(_)) => paper.line("nothing: the text has ended", styles.plain()),
             None => paper.line("the text is being read", styles.faint()),
         },
@@ -139,9 +179,6 @@ fn fired(workbench: &Workbench, paper: &mut Paper) {
     for capture in replay.captures(last) {
         paper.put(&format!("{} = ", capture.name), styles.faint());
         paper.line(shortened(&capture.text), styles.strong());
-    }
-    if let Some(error) = replay.error(last) {
-        paper.line(shortened(error), styles.bad());
     }
 }
 

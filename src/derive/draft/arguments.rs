@@ -1,0 +1,261 @@
+//! Arguments that are not an object of JSON: those between markers, and those of a Python call.
+
+use crate::analysis::markers::is_distinctive;
+use crate::analysis::{CallShape, Slot, Tagged, text_with_slots};
+use crate::derive::regex::{any_of, char_until, exact, loose};
+use crate::value::{Object, Value};
+
+use super::call_texts::split_close;
+use super::drafter::{Drafter, texts};
+
+/// How a list or an object begins that Python prints, if a text comes first in it.
+const LIST: &str = r"[\[{]+'";
+
+impl Drafter<'_> {
+    /// Arguments between markers.
+    pub(super) fn tagged(&self, tagged: &Tagged) -> Object {
+        if let Some(arguments) = self.tagged_with_lists(tagged) {
+            return arguments;
+        }
+        let mut between = variants(&tagged.between);
+        let mut wrapping_end = String::new();
+        if let Some((open, close)) = &tagged.wrapping {
+            between.push_str(&format!("(?:{})?", exact(open)));
+            wrapping_end = format!("(?:{})?", exact(close));
+        }
+        let key = key_class(tagged);
+        let value = match tagged.close.is_empty() {
+            // Only a separator shows where a value ends.
+            true => match tagged.separator.trim().chars().next() {
+                Some(stop) => format!("(?P<value>[^{}\\n]*)", exact(&stop.to_string())),
+                None => "(?P<value>[^\\n]*)".to_owned(),
+            },
+            false => {
+                let slots = tagged.close.iter().enumerate();
+                let close = slots.map(|(at, slot)| match slot {
+                    Slot::Text(text) if at == 0 => after_value(text.trim_end()),
+                    Slot::Text(text) => loose(text.trim_end()),
+                    _ => format!("{key}+"),
+                });
+                let close = close.collect::<String>();
+                let separator = match tagged.separator.trim() {
+                    "" => String::new(),
+                    separator => format!("(?:{})?\\s*", loose(separator)),
+                };
+                // A value may hold elements, too: the last closer before the next key is its own. So
+                // is that of signs which a value may have as well, if what stands around the next key
+                // follows.
+                let open = loose(tagged.open.trim_start());
+                let is_clear = is_distinctive(&text_with_slots(&tagged.close));
+                let ahead = match (tagged.close.contains(&Slot::Key), is_clear) {
+                    (true, _) => format!("(?=\\s*{separator}(?:{open}\\w|\\Z))"),
+                    (false, true) => String::new(),
+                    (false, false) => {
+                        let separator = loose(&tagged.separator);
+                        let space = match tagged.open.starts_with(char::is_whitespace) {
+                            true => "\\s*",
+                            false => "",
+                        };
+                        let next = format!("{separator}{space}{open}{key}+{between}");
+                        format!("(?={next}|\\s*\\Z)")
+                    }
+                };
+                format!("(?P<value>.*?){wrapping_end}{close}{ahead}")
+            }
+        };
+        let open = before_key(tagged);
+        let pattern = format!("{open}(?P<key>{key}+){between}{value}");
+        match self.options.guess_types || tagged.json_values {
+            true => arguments(pattern, json_or_text(&[])),
+            false => Object::from_iter([("tag_pattern", pattern)]),
+        }
+    }
+
+    /// The same where lists and objects stand as Python prints them, as in `['a', 'b']`.
+    ///
+    /// One parser reads all values, and to it `7` is a number. So a text is captured with what stands around
+    /// it, which is what the parser knows texts by. `None` if nothing clear stands there.
+    fn tagged_with_lists(&self, tagged: &Tagged) -> Option<Object> {
+        if !self.choices.python_lists || tagged.json_values || self.options.guess_types {
+            return None;
+        }
+        let ([between], [Slot::Text(close)]) = (tagged.between.as_slice(), tagged.close.as_slice())
+        else {
+            return None;
+        };
+        let marker = between.trim_end();
+        let (head, before) = match marker.rfind(char::is_whitespace) {
+            Some(at) => marker.split_at(at + marker[at..].chars().next()?.len_utf8()),
+            None => ("", marker),
+        };
+        let (space, after) = (&between[marker.len()..], close.trim());
+        let is_clear = is_distinctive(after) && !after.contains(char::is_whitespace);
+        if before.is_empty() || !is_clear {
+            return None;
+        }
+        let befores = [format!("{before}{space}"), before.to_owned()];
+        let afters = [close.trim_end().to_owned(), after.to_owned()];
+        let bare = (String::new(), String::new());
+        let mut quotes: Vec<[String; 2]> = Vec::new();
+        for (open, close) in tagged.wrapping.iter().chain([&bare]) {
+            for before in &befores {
+                for after in &afters {
+                    let pair = [format!("{before}{open}"), format!("{close}{after}")];
+                    if !quotes.contains(&pair) {
+                        quotes.push(pair);
+                    }
+                }
+            }
+        }
+        quotes.push(["'", "'"].map(str::to_owned));
+        let (open, key, head) = (before_key(tagged), key_class(tagged), loose(head));
+        let (before, after) = (exact(before), exact(after));
+        let value = format!("{before}.*?{after}|{LIST}.*?(?=\\s*{after})");
+        let pattern =
+            format!("{open}(?P<key>{key}+){head}(?:{before}\\s*(?={LIST}))?(?P<value>{value})");
+        Some(arguments(pattern, json_or_text(&quotes)))
+    }
+
+    /// Arguments as Python writes them.
+    ///
+    /// A text in single quotes is captured from the sign before it on, as in `='7'`, up to the sign behind
+    /// it, which is what the value parser knows texts by: `7` would be a number. One that has such a sign
+    /// behind a quote in it goes on to the quote that the next key or the end follows, since models don't escape quotes. Then
+    /// there are texts in double quotes, which are JSON, and whatever else goes on to the next key.
+    ///
+    /// Where lists have single quotes in them, the value parser must not see those in texts with double quotes.
+    pub(super) fn python(&self, shape: &CallShape) -> Object {
+        let close = text_with_slots(&shape.close);
+        let bracket = match is_distinctive(split_close(&close).0) {
+            true => "",
+            false => "\\)?",
+        };
+        let end = format!(r"\s*(?:,\s*\w+\s*=|{bracket}\s*\Z)");
+        let texts = [
+            r"='(?:(?!'[,)]).)*'(?:,(?=\s*\w+\s*=)|\)(?=\s*\Z))".to_owned(),
+            format!("='[^']*'(?={end})"),
+            format!(r"(?<=')(?:[^\\]|\\.)*?(?='{end})"),
+        ];
+        let plain = format!("=\"[^\"\\\\]*\"(?={end})");
+        let others = [
+            r#""(?:[^"\\]|\\.)*""#.to_owned(),
+            format!("(?!=).*?(?={end})"),
+        ];
+        let mut quotes = [("='", "',"), ("='", "')"), ("='", "'")].to_vec();
+        let mut forms = texts.to_vec();
+        let signs = match self.choices.python_lists {
+            true => {
+                quotes.extend([("=\"", "\""), ("'", "'")]);
+                forms.push(plain);
+                "['\"]"
+            }
+            false => "'",
+        };
+        forms.extend(others);
+        let forms = forms.join("|");
+        let pattern = format!(r"(?P<key>\w+)(?:(?=={signs})|\s*=\s*'?)(?P<value>{forms})");
+        let quotes = quotes.iter();
+        let quotes: Vec<[String; 2]> = quotes
+            .map(|(open, close)| [*open, *close].map(str::to_owned))
+            .collect();
+        arguments(pattern, json_or_text(&quotes))
+    }
+}
+
+/// What a key consists of.
+fn key_class(tagged: &Tagged) -> String {
+    match tagged.between[0].chars().next() {
+        // Between quotes a key may have white space in it.
+        Some(quote @ ('"' | '\'')) => format!("[^{quote}]"),
+        _ => char_until(&tagged.between[0]),
+    }
+}
+
+/// What stands before a key.
+fn before_key(tagged: &Tagged) -> String {
+    let open = tagged.open.trim();
+    let separator = match tagged.separator.trim() {
+        // It must not be taken for what opens an argument.
+        separator if !open.is_empty() && separator.starts_with(open) => {
+            format!("(?:{})?\\s*", loose(separator))
+        }
+        _ => String::new(),
+    };
+    format!("{separator}{}", loose(tagged.open.trim_start()))
+}
+
+fn arguments(pattern: String, value_parser: Object) -> Object {
+    let mut arguments = Object::from_iter([("tag_pattern", pattern)]);
+    arguments.insert("value_parser", value_parser);
+    arguments
+}
+
+/// JSON, or else a text. What stands between the quotes is a text as it is.
+fn json_or_text(quotes: &[[String; 2]]) -> Object {
+    let mut own = Object::from_iter([("allow_non_json", true)]);
+    if !quotes.is_empty() {
+        let pairs = quotes.iter().map(|pair| texts(pair));
+        let pairs: Vec<Value> = pairs.map(Value::from).collect();
+        own.insert("string_delims", pairs);
+    }
+    let mut parser = Object::from_iter([("name", "json")]);
+    parser.insert("args", own);
+    parser
+}
+
+/// One of several texts, of which only the middle differs.
+fn variants(texts: &[String]) -> String {
+    let [first, second] = texts else {
+        return texts
+            .first()
+            .map_or_else(String::new, |text| before_value(text));
+    };
+    let start = first
+        .chars()
+        .zip(second.chars())
+        .take_while(|(a, b)| a == b);
+    let start: usize = start.map(|(a, _)| a.len_utf8()).sum();
+    // Words are not cut.
+    let start = first[..start].trim_end_matches(char::is_alphanumeric).len();
+    let (a, b) = (&first[start..], &second[start..]);
+    let end = a
+        .chars()
+        .rev()
+        .zip(b.chars().rev())
+        .take_while(|(a, b)| a == b);
+    let end: usize = end.map(|(a, _)| a.len_utf8()).sum();
+    let end = a[a.len() - end..]
+        .trim_start_matches(char::is_alphanumeric)
+        .len();
+    let middles = [&a[..a.len() - end], &b[..b.len() - end]];
+    let is_word = |text: &&str| !text.is_empty() && text.chars().all(char::is_alphanumeric);
+    let middle = match middles.iter().all(is_word) {
+        // A word that names the value's type: there are more types than two.
+        true => "\\w+".to_owned(),
+        false => any_of(&middles.map(exact)),
+    };
+    let (lead, trail) = (loose(&first[..start]), before_value(&a[a.len() - end..]));
+    format!("{lead}{middle}{trail}")
+}
+
+/// White space after a marker and before a value: what the format writes is not the value's.
+fn before_value(text: &str) -> String {
+    let marker = text.trim_end();
+    let space = &text[marker.len()..];
+    format!("{}{}", loose(marker), optional(space))
+}
+
+/// White space after a value and before a marker.
+fn after_value(text: &str) -> String {
+    let marker = text.trim_start();
+    let space = &text[..text.len() - marker.len()];
+    format!("{}{}", optional(space), loose(marker))
+}
+
+fn optional(space: &str) -> String {
+    match space.chars().count() {
+        0 => String::new(),
+        1 => format!("{}?", exact(space)),
+        _ => format!("(?:{})?", exact(space)),
+    }
+}
