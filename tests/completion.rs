@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use unjinja::check::{Fixture, find};
@@ -98,6 +99,10 @@ fn root() -> &'static Path {
 
 /// All outputs of the gallery.
 fn gallery() -> Vec<Output> {
+    GALLERY.clone()
+}
+
+static GALLERY: LazyLock<Vec<Output>> = LazyLock::new(|| {
     let files: Vec<PathBuf> = find(&[root().join("derived")]);
     let fixtures = files
         .iter()
@@ -119,7 +124,7 @@ fn gallery() -> Vec<Output> {
         })
     });
     outputs.collect()
-}
+});
 
 /// The outputs that are recorded beside the project, if they are there.
 fn recorded() -> Vec<Output> {
@@ -444,7 +449,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn whatever_stands_in_a_text_is_sent_as_it_is_read(
         places in prop::collection::vec(0usize..400, 1..5),
@@ -457,7 +462,8 @@ proptest! {
     ) {
         let outputs: Vec<Output> = gallery()
             .into_iter()
-            .step_by(1 + places[0] % 7)
+            .skip(places[0] % 7)
+            .step_by(7)
             .map(|mut output| {
                 for (place, piece) in places.iter().zip(&pieces) {
                     let at = output.text.floor_char_boundary(*place);
@@ -638,7 +644,7 @@ fn in_common(messages: &[CompletionMessage]) -> Vec<(&'static str, String)> {
         parts.push(("name", name));
         let mut arguments = text(&|message| call(message).map(|call| call.arguments));
         // That there are arguments at all says nothing: here, all calls have some.
-        if ["{", "{\""].contains(&arguments.as_str()) {
+        if ["{", "{\"", "{}"].contains(&arguments.as_str()) {
             arguments.clear();
         }
         parts.push(("arguments", arguments));
