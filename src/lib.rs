@@ -36,6 +36,7 @@
 //! |---|---|---|
 //! | [`json`] | JSON as Python reads and writes it, and changing a key of a document in place | |
 //! | [`response`] | what a template and its events are made of, and what a parser waits for | |
+//! | [`completion`] | outputs as chat completions, and as their deltas while a model writes | |
 //! | `response_schema` | reading outputs by response schemas, the older language | `response-schema` |
 //! | `chat_template` | loading chat templates from wherever models keep them, and rendering them | `chat-template` |
 //! | `analysis` | what a chat template can do, and how its model writes a turn | `chat-template` |
@@ -68,6 +69,7 @@ pub mod analysis;
 pub mod chat_template;
 #[cfg(feature = "check")]
 pub mod check;
+pub mod completion;
 #[cfg(feature = "chat-template")]
 pub mod conversation;
 #[cfg(feature = "chat-template")]

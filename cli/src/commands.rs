@@ -27,6 +27,7 @@ mod testimony;
 mod tui;
 
 use std::env;
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -143,7 +144,20 @@ pub(crate) fn print_error(text: fmt::Arguments<'_>) {
 
 /// Runs the command that the arguments of the process name.
 pub fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    ExitCode::from(run(env::args_os()))
+}
+
+/// Runs the command that some arguments name, of which the first is the program, and returns the exit code.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let command = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli.command,
+        Err(usage) => {
+            // Help is printed in this way, too. Where nobody listens, nothing is lost.
+            let _nobody_listens = usage.print();
+            return u8::try_from(usage.exit_code()).unwrap_or(2);
+        }
+    };
+    let result = match command {
         Command::Derive(args) => derive::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Analyze(args) => analyze::run(&args),
@@ -163,12 +177,12 @@ pub fn main() -> ExitCode {
         Command::Man(args) => man::run(&args),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(failure) => {
             if !matches!(failure, Failure::Closed | Failure::Reported(_)) {
                 print_error(format_args!("error: {failure}\n"));
             }
-            ExitCode::from(failure.exit_code())
+            failure.exit_code()
         }
     }
 }

@@ -14,5 +14,5 @@ mod options;
 mod printable;
 pub mod tui;
 
-pub use commands::main;
+pub use commands::{main, run};
 pub use printable::printable;

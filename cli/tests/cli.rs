@@ -445,6 +445,110 @@ mod events {
     }
 }
 
+mod chat_completions {
+    use super::*;
+
+    /// What is printed, without what is another in each run: the numbers in ids, and the time.
+    fn same_each_time(outcome: &Outcome) -> String {
+        let mut shown = outcome.to_string();
+        for before in ["chatcmpl-", "call_", "\"created\":", "\"created\": "] {
+            let mut parts = shown.split(before);
+            let mut out = parts.next().unwrap_or_default().to_owned();
+            for part in parts {
+                out.push_str(before);
+                out.push_str(part.trim_start_matches(|c: char| c.is_ascii_hexdigit()));
+            }
+            shown = out;
+        }
+        shown
+    }
+
+    #[test]
+    fn an_output_becomes_a_completion() {
+        let parsed = unjinja(
+            "parse -t examples/template.json --prefix examples/prompt.txt --tools examples/tools.json \
+             --openai examples/output.txt",
+        );
+        assert_snapshot!(same_each_time(&parsed), @r##"
+        {
+          "id": "chatcmpl-",
+          "object": "chat.completion",
+          "created": ,
+          "model": "",
+          "choices": [
+            {
+              "index": 0,
+              "message": {
+                "role": "assistant",
+                "content": "Let me look at the sky over Oslo.",
+                "reasoning_content": "Two days should be enough to tell.",
+                "tool_calls": [
+                  {
+                    "id": "call__0",
+                    "type": "function",
+                    "function": {
+                      "name": "forecast",
+                      "arguments": "{\"city\":\"Oslo\",\"days\":2}"
+                    }
+                  }
+                ]
+              },
+              "finish_reason": "tool_calls"
+            }
+          ]
+        }
+        exit 0
+        "##);
+    }
+
+    #[test]
+    fn chunks_are_printed_while_a_model_writes() {
+        let arguments = "parse -t cli/tests/cli/json_calls.json --openai --events --chunk 25";
+        let output =
+            "So.<call>{\"name\": \"wave\", \"arguments\": {\"hands\": \"both of them\"}}</call>";
+        assert_snapshot!(same_each_time(&unjinja_with(arguments, output)), @r##"
+        {"id":"chatcmpl-","object":"chat.completion.chunk","created":,"model":"","choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]}
+        {"id":"chatcmpl-","object":"chat.completion.chunk","created":,"model":"","choices":[{"index":0,"delta":{"content":"So."},"finish_reason":null}]}
+        {"id":"chatcmpl-","object":"chat.completion.chunk","created":,"model":"","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call__0","type":"function","function":{"name":"wave","arguments":""}}]},"finish_reason":null}]}
+        {"id":"chatcmpl-","object":"chat.completion.chunk","created":,"model":"","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"hands\": \""}}]},"finish_reason":null}]}
+        {"id":"chatcmpl-","object":"chat.completion.chunk","created":,"model":"","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"both of them\"}"}}]},"finish_reason":null}]}
+        {"id":"chatcmpl-","object":"chat.completion.chunk","created":,"model":"","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}
+        {"id":"chatcmpl-","object":"chat.completion","created":,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":"So.","tool_calls":[{"id":"call__0","type":"function","function":{"name":"wave","arguments":"{\"hands\": \"both of them\"}"}}]},"finish_reason":"tool_calls"}]}
+        exit 0
+        "##);
+    }
+
+    #[test]
+    fn each_line_of_a_batch_has_its_completion() {
+        let cases = concat!(
+            "{\"id\": \"a\", \"text\": \"So.\"}\n",
+            "{\"id\": 2, \"chunks\": [\"<call>{\"], \"finish_reason\": \"length\"}\n",
+        );
+        let arguments = "parse -t cli/tests/cli/json_calls.json --openai --jsonl -";
+        assert_snapshot!(unjinja_with(arguments, cases), @r##"
+        {"id":"a","completion":{"id":"a","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":"So."},"finish_reason":"stop"}]}}
+        {"id":2,"error":"field `tool_calls`, bytes 6 to 7 of the message: this is not JSON: expected a key in double quotes at line 1, column 2, but the text ends there, in \"{\"","error_at":"finalize"}
+        exit 0
+        "##);
+        let arguments = format!("{arguments} --on-malformed event");
+        assert_snapshot!(unjinja_with(&arguments, cases), @r#"
+        {"id":"a","completion":{"id":"a","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":"So."},"finish_reason":"stop"}]}}
+        {"id":2,"completion":{"id":"2","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":null},"finish_reason":"length"}]}}
+        ! warning: standard input:2: a region of `tool_calls` could not be parsed; `--events` without `--openai` shows it
+        exit 0
+        "#);
+    }
+
+    #[test]
+    fn a_response_schema_is_no_template() {
+        let arguments = "parse -t examples/response_schema.json --openai examples/output.txt";
+        assert_snapshot!(unjinja(arguments), @r##"
+        ! error: response schemas read whole texts into messages of any shape: give a response template for `--openai`, which `unjinja convert` makes of a schema
+        exit 2
+        "##);
+    }
+}
+
 mod refused_templates {
     use super::*;
 

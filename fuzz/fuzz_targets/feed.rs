@@ -10,6 +10,7 @@ mod walk;
 
 use arbitrary::Unstructured;
 use libfuzzer_sys::{Corpus, fuzz_target};
+use unjinja::completion::{Completion, CompletionMessage, CompletionOptions, Ending};
 use unjinja::{
     Object, OwnedEvent, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Value, parse,
 };
@@ -33,6 +34,7 @@ fuzz_target!(|data: &[u8]| -> Corpus {
 });
 
 fn check(case: &Case, template: &ResponseTemplate) {
+    check_completion(case, template);
     let chunked = read(case, template, &case.prefix, &case.chunks);
     let whole_text = [case.chunks.concat()];
     let whole = read(case, template, &case.prefix, &whole_text);
@@ -55,6 +57,46 @@ fn check(case: &Case, template: &ResponseTemplate) {
         let message = parse(template, &case.prefix, &whole_text[0], options);
         assert!(same_outcome(&message, &whole.outcome), "{case:?}");
     }
+}
+
+/// A completion fails where the parser does, has sent what it holds in the end, and does not depend on chunks
+/// where events don't.
+fn check_completion(case: &Case, template: &ResponseTemplate) {
+    let chunked = complete(case, template, &case.chunks);
+    let options = case.options.clone();
+    let parsed = ResponseParser::new(template, &case.prefix, options).and_then(|mut parser| {
+        for chunk in &case.chunks {
+            parser.feed(chunk)?;
+        }
+        parser.finalize()
+    });
+    assert_eq!(chunked.as_ref().err(), parsed.as_ref().err(), "{case:?}");
+    if !case.may_match_nothing && is_chunk_independent(template) {
+        let whole = complete(case, template, &[case.chunks.concat()]);
+        if let (Ok(chunked), Ok(whole)) = (chunked, whole) {
+            assert_eq!(format!("{chunked:?}"), format!("{whole:?}"), "{case:?}");
+        }
+    }
+}
+
+fn complete(
+    case: &Case,
+    template: &ResponseTemplate,
+    chunks: &[String],
+) -> Result<CompletionMessage, ParseError> {
+    let (parser, options) = (case.options.clone(), CompletionOptions::default());
+    let mut completion = Completion::new(template, &case.prefix, parser, options)?;
+    let mut together = CompletionMessage::default();
+    let initial = completion.initial_deltas().to_vec();
+    initial.iter().for_each(|delta| together.add(delta));
+    for chunk in chunks {
+        completion.feed_with(chunk, |delta| together.add(delta))?;
+    }
+    let finished = completion.finish(Ending::Stop)?;
+    finished.deltas.iter().for_each(|delta| together.add(delta));
+    // By their text, since NaN is not equal to itself.
+    assert_eq!(format!("{together:?}"), format!("{:?}", finished.message));
+    Ok(together)
 }
 
 /// What came out of a parser.

@@ -4,7 +4,7 @@
 ///
 /// Value parsers stand in each other, and each may be given the same text again and again. So a short
 /// template could take a time that no text justifies.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Allowance {
     left: usize,
 }
@@ -19,6 +19,11 @@ impl Allowance {
         Allowance {
             left: (1 << 20) + 64 * bytes,
         }
+    }
+
+    /// So much more text has come.
+    pub(super) fn allow(&mut self, bytes: usize) {
+        self.left = self.left.saturating_add(64 * bytes);
     }
 
     /// Counts bytes that are parsed.

@@ -3,6 +3,7 @@
 //! [`CONTENT_PARSERS`] lists them. Whoever adds one writes an entry there and a variant of [`Parser`],
 //! and the compiler shows every place that has to know what the new one does.
 
+mod entries;
 mod json;
 mod kv_lines;
 mod xml_inline;
@@ -15,6 +16,7 @@ use super::ContentError;
 use super::allowance::{Allowance, Exhausted};
 use super::template::Loader;
 
+pub(crate) use entries::Entries;
 pub(crate) use json::JsonArgs;
 pub(crate) use kv_lines::KvLinesArgs;
 pub(crate) use xml_inline::XmlInlineArgs;

@@ -40,10 +40,12 @@ pub use template::{ResponseTemplate, TemplateError};
 pub use tools::Tools;
 
 #[cfg(feature = "chat-template")]
-pub(crate) use content::{Parser, XmlInlineArgs};
+pub(crate) use content::XmlInlineArgs;
+pub(crate) use content::{Entries, Parser};
 #[cfg(feature = "chat-template")]
 pub(crate) use examples::Example;
 #[cfg(feature = "chat-template")]
 pub(crate) use template::{Inner, Patterns};
+pub(crate) use transform::Transform;
 #[cfg(feature = "chat-template")]
 pub(crate) use watch::{Hit, Kind, Watch};

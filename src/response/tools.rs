@@ -6,7 +6,7 @@ mod types;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
-use crate::value::{Object, Value, object};
+use crate::value::{JsonString, Object, Value, object};
 
 use declaration::{AS_TOOL, declarations, list_of};
 use types::{Type, cast, collect_types};
@@ -189,31 +189,70 @@ impl Tools {
             return;
         };
         for (key, argument) in arguments.iter_mut() {
-            let mut types = Vec::new();
-            if let Some(schema) = properties.get_json_string(key) {
-                collect_types(schema, &mut types);
-            }
-            if types.is_empty() {
-                continue;
-            }
-            match argument {
-                Value::String(text) => {
-                    if let Some(cast) = cast(text, &types) {
-                        *argument = cast;
-                    }
-                }
-                Value::Array(values) if !types.contains(&Type::Array) => {
-                    for value in values {
-                        if let Some(cast) =
-                            value.as_json_string().and_then(|text| cast(text, &types))
-                        {
-                            *value = cast;
-                        }
-                    }
-                }
-                _ => {}
+            cast_argument(argument, &declared_types(properties, key));
+        }
+    }
+
+    /// What typing does to an argument of a call, by itself.
+    pub(crate) fn argument_cast(&self, tool: &str, key: &JsonString) -> ArgumentCast {
+        let properties = self.properties.get(tool).and_then(Value::as_object);
+        ArgumentCast {
+            types: properties
+                .map(|properties| declared_types(properties, key))
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// What typing does to one argument.
+#[derive(Debug)]
+pub(crate) struct ArgumentCast {
+    types: Vec<Type>,
+}
+
+impl ArgumentCast {
+    /// Types a value.
+    pub(crate) fn apply(&self, argument: &mut Value) {
+        cast_argument(argument, &self.types);
+    }
+
+    /// Whether it may change a value whose JSON begins with this character.
+    pub(crate) fn may_change(&self, first: u8) -> bool {
+        let types_texts = self.types.iter().any(|declared| *declared != Type::Other);
+        match first {
+            b'"' => types_texts,
+            b'[' => types_texts && !self.types.contains(&Type::Array),
+            _ => false,
+        }
+    }
+}
+
+fn declared_types(properties: &Object, key: &JsonString) -> Vec<Type> {
+    let mut types = Vec::new();
+    if let Some(schema) = properties.get_json_string(key) {
+        collect_types(schema, &mut types);
+    }
+    types
+}
+
+fn cast_argument(argument: &mut Value, types: &[Type]) {
+    if types.is_empty() {
+        return;
+    }
+    match argument {
+        Value::String(text) => {
+            if let Some(cast) = cast(text, types) {
+                *argument = cast;
             }
         }
+        Value::Array(values) if !types.contains(&Type::Array) => {
+            for value in values {
+                if let Some(cast) = value.as_json_string().and_then(|text| cast(text, types)) {
+                    *value = cast;
+                }
+            }
+        }
+        _ => {}
     }
 }
 

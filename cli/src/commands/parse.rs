@@ -1,6 +1,7 @@
 //! `unjinja parse`: an output into a message, or into events.
 
 mod by_schema;
+mod openai;
 mod strict;
 
 use std::fs::File;
@@ -45,6 +46,10 @@ const EMPTY: &str = "the output is empty";
 
   Arguments of calls typed by the tools' schemas:
     unjinja parse -t template.json --tools tools.json output.txt
+
+  As clients of a server expect it: a chat.completion, or its chunks while a model is writing:
+    unjinja parse -t template.json --openai output.txt
+    model | unjinja parse -t template.json --openai --events
 
   Also if some of it is not UTF-8:
     model | unjinja parse -t template.json --events --lossy
@@ -99,6 +104,10 @@ pub(crate) struct Args {
     /// Print every event as a line of JSON, as soon as it happens, and the message as the last
     #[arg(long, conflicts_with = "jsonl")]
     events: bool,
+
+    /// Print a chat.completion in place of the message, and its chunks in place of events
+    #[arg(long, conflicts_with = "spans")]
+    openai: bool,
 
     /// What to do with a region whose text does not parse
     #[arg(long, value_name = "WHAT", default_value = "fail")]
@@ -166,6 +175,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let template = match input::read_reader(path)? {
         Reader::Template(template) => template,
+        Reader::Schema(_) if args.openai => return Err(Failure::Input(openai::NO_SCHEMA.into())),
         Reader::Schema(schema) => return by_schema::run(args, &schema),
     };
     let tools = match &args.tools {
@@ -176,8 +186,62 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for warning in missing_anchor(&template, &prefix).map_err(wrong)? {
         warn(&warning);
     }
+    if args.openai {
+        let reading = openai::Reading::new(args, &template, &prefix, args.options(tools))?;
+        return args.parse(reading);
+    }
     let parser = ResponseParser::new(&template, &prefix, args.options(tools)).map_err(wrong)?;
-    args.parse(&template, parser)
+    let mut printer = Printer::new(args.events, &template);
+    for event in parser.initial_events() {
+        printer.event(&event.as_event());
+    }
+    printer.flush()?;
+    args.parse(Events { parser, printer })
+}
+
+/// What an output becomes while it comes in.
+trait Reading {
+    /// Takes the next piece, and prints what comes of it.
+    fn feed(&mut self, text: &str) -> Result<(), Failure>;
+
+    /// Prints what comes out in the end.
+    fn finish(self) -> Result<(), Failure>;
+}
+
+/// Events, and the message.
+struct Events<'t> {
+    parser: ResponseParser,
+    printer: Printer<'t>,
+}
+
+impl Reading for Events<'_> {
+    fn feed(&mut self, text: &str) -> Result<(), Failure> {
+        let printer = &mut self.printer;
+        let result = self.parser.feed_with(text, |event| printer.event(&event));
+        let printed = printer.flush();
+        // What is wrong counts, even if nobody is left to see what came before it.
+        result.map_err(wrong)?;
+        printed
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        let Events {
+            parser,
+            mut printer,
+        } = self;
+        let ended = parser.finalize_with(|event| printer.event(&event));
+        let printed = printer.flush();
+        let message = ended.map_err(wrong)?;
+        printed?;
+        if printer.events {
+            printer.message(message);
+            return printer.flush();
+        }
+        let text = json::write_styled(&message.into(), &json::Style::pretty(2)) + "\n";
+        output::print(text)?;
+        printer.losses.warnings().iter().for_each(|loss| warn(loss));
+        Ok(())
+    }
 }
 
 fn warn(text: &str) {
@@ -252,25 +316,10 @@ impl Args {
             .body_aware_close(self.body_aware_close)
     }
 
-    /// Feeds the output to the parser and prints what comes of it.
-    fn parse(
-        &self,
-        template: &ResponseTemplate,
-        mut parser: ResponseParser,
-    ) -> Result<(), Failure> {
-        let mut printer = Printer::new(self.events, template);
-        for event in parser.initial_events() {
-            printer.event(&event.as_event());
-        }
-        printer.flush()?;
+    /// Reads the output, and prints what comes of it.
+    fn parse(&self, mut reading: impl Reading) -> Result<(), Failure> {
         let mut is_empty = true;
-        let mut feed = |text: &str| {
-            let result = parser.feed_with(text, |event| printer.event(&event));
-            let printed = printer.flush();
-            // What is wrong counts, even if nobody is left to see what came before it.
-            result.map_err(wrong)?;
-            printed
-        };
+        let mut feed = |text: &str| reading.feed(text);
         let mut cutter = Cutter::new(self.chunk);
         let take = |text: &str| {
             is_empty = false;
@@ -282,7 +331,7 @@ impl Args {
         if is_empty && finished.is_ok() {
             warn(EMPTY);
         }
-        let finished = finished.and_then(|()| self.finish(parser, printer));
+        let finished = finished.and_then(|()| reading.finish());
         let Ended::Broken(why) = ended else {
             return finished;
         };
@@ -290,22 +339,6 @@ impl Args {
             super::print_error(format_args!("error: {failure}\n"));
         }
         Err(Failure::Input(why))
-    }
-
-    /// Prints what comes out in the end.
-    fn finish(&self, parser: ResponseParser, mut printer: Printer<'_>) -> Result<(), Failure> {
-        let ended = parser.finalize_with(|event| printer.event(&event));
-        let printed = printer.flush();
-        let message = ended.map_err(wrong)?;
-        printed?;
-        if self.events {
-            printer.message(message);
-            return printer.flush();
-        }
-        let text = json::write_styled(&message.into(), &json::Style::pretty(2)) + "\n";
-        output::print(text)?;
-        printer.losses.warnings().iter().for_each(|loss| warn(loss));
-        Ok(())
     }
 
     /// Reads the output, and hands it on piece by piece.
@@ -550,6 +583,10 @@ fn answer(args: &Args, readers: &Readers, case: &Object) -> Reply {
     };
     let template = match reader {
         Reader::Template(template) => template,
+        Reader::Schema(_) if args.openai => {
+            reply.answer.insert("load_error", openai::NO_SCHEMA);
+            return reply;
+        }
         Reader::Schema(schema) => {
             match by_schema::message(&schema, case) {
                 Ok(message) => reply.answer.insert("message", message),
@@ -590,6 +627,16 @@ fn replay(
     };
     let fail = |error: ParseError| (error.to_string(), "prefix".into());
     warnings.extend(missing_anchor(template, prefix).map_err(fail)?);
+    if args.openai {
+        let completion = openai::completion(template, prefix, args.options(tools), case);
+        let (completed, remarks) = completion.map_err(fail).and_then(|mut completion| {
+            feed_chunks(case, warnings, |chunk| completion.feed_with(chunk, |_| {}))?;
+            openai::finish(completion, case)
+        })?;
+        answer.insert("completion", completed);
+        warnings.extend(remarks);
+        return Ok(());
+    }
     let mut losses = Losses::new(template);
     let mut parser = ResponseParser::new(template, prefix, args.options(tools)).map_err(fail)?;
     let mut initial = List::default();
@@ -598,7 +645,7 @@ fn replay(
     }
     answer.insert_written("initial_events", &initial.ended());
     let mut of_chunks = List::default();
-    let fed = feed_chunks(&mut parser, case, warnings, |parser, chunk| {
+    let fed = feed_chunks(case, warnings, |chunk| {
         let mut of_chunk = List::default();
         parser.feed_with(chunk, |event| of_chunk.event(&event, &mut losses))?;
         of_chunks.item(|out| out.push_str(&of_chunk.ended()));
@@ -618,17 +665,16 @@ fn replay(
 
 /// Feeds the chunks of a case one by one, up to a failure.
 fn feed_chunks(
-    parser: &mut ResponseParser,
     case: &Object,
     warnings: &mut Vec<String>,
-    mut feed: impl FnMut(&mut ResponseParser, &str) -> Result<(), ParseError>,
+    mut feed: impl FnMut(&str) -> Result<(), ParseError>,
 ) -> Result<(), (String, Value)> {
     let chunks = chunks(case)?;
     if chunks.iter().all(|chunk| chunk.is_empty()) {
         warnings.push(EMPTY.into());
     }
     for (index, chunk) in chunks.iter().enumerate() {
-        feed(parser, chunk).map_err(|error| (error.to_string(), Value::from(index)))?;
+        feed(chunk).map_err(|error| (error.to_string(), Value::from(index)))?;
     }
     Ok(())
 }

@@ -28,9 +28,13 @@ pub(crate) struct JsonArgs {
 }
 
 impl JsonArgs {
+    /// Whether the text is JSON as it stands there, or none.
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.unquoted_keys && self.string_delims.is_empty()
+    }
+
     pub(super) fn parse(&self, text: &str, content: &Content) -> Result<Value, ContentError> {
-        let plain = !self.unquoted_keys && self.string_delims.is_empty();
-        let result = if plain {
+        let result = if self.is_plain() {
             json::read(text)
         } else {
             json::read(&self.to_json(text)?)

@@ -21,13 +21,26 @@ impl KvLinesArgs {
     ) -> Result<Value, ContentError> {
         let mut object = Object::new();
         for line in text.split(self.line_sep.as_str()) {
-            let line = content.stripped(line);
-            if let Some((key, value)) = line.split_once(self.kv_sep.as_str()) {
-                let value = content.stripped(value);
-                let value = parse_value(self.value_parser.as_deref(), value, allowance)?;
-                object.insert(content.stripped(key), value);
+            if let Some((key, value)) = self.entry(line, content, allowance)? {
+                object.insert(key, value);
             }
         }
         Ok(object.into())
+    }
+
+    /// What a line says, if it is an entry.
+    pub(super) fn entry<'l>(
+        &self,
+        line: &'l str,
+        content: &Content,
+        allowance: &mut Allowance,
+    ) -> Result<Option<(&'l str, Value)>, ContentError> {
+        let line = content.stripped(line);
+        let Some((key, value)) = line.split_once(self.kv_sep.as_str()) else {
+            return Ok(None);
+        };
+        let value = content.stripped(value);
+        let value = parse_value(self.value_parser.as_deref(), value, allowance)?;
+        Ok(Some((content.stripped(key), value)))
     }
 }

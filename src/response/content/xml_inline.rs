@@ -28,30 +28,30 @@ impl XmlInlineArgs {
         let mut object = Object::new();
         let mut result = Ok(());
         self.pattern
-            .for_each_match(text, |found| {
-                result = self.add(&mut object, text, found, allowance);
-                match result {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(_) => ControlFlow::Break(()),
+            .for_each_match(text, |found| match self.entry(text, found, allowance) {
+                Ok((key, value)) => {
+                    self.add(&mut object, key, value);
+                    ControlFlow::Continue(())
+                }
+                Err(error) => {
+                    result = Err(error);
+                    ControlFlow::Break(())
                 }
             })
-            .map_err(|TooCostly| {
-                ContentError::new("`tag_pattern` takes too many steps on this text")
-            })?;
+            .map_err(|TooCostly| too_costly())?;
         result.map(|()| object.into())
     }
 
-    fn add(
+    /// What a match of the tags' pattern says.
+    pub(super) fn entry<'t>(
         &self,
-        object: &mut Object,
-        text: &str,
+        text: &'t str,
         found: Match<'_>,
         allowance: &mut Allowance,
-    ) -> Result<(), ContentError> {
+    ) -> Result<(&'t str, Value), ContentError> {
         let key = found
             .group(self.key)
             .ok_or_else(|| ContentError::new("`tag_pattern` matched without its group `key`"))?;
-        let key = &text[key];
         let parser = self.value_parser.as_deref();
         let value = match self.value.map(|group| found.group(group)) {
             None => parse_value(parser, "", allowance)?,
@@ -64,6 +64,10 @@ impl XmlInlineArgs {
                 ));
             }
         };
+        Ok((&text[key], value))
+    }
+
+    fn add(&self, object: &mut Object, key: &str, value: Value) {
         match object.get_mut(key).filter(|_| self.merge_duplicates) {
             None => {
                 object.insert(key, value);
@@ -74,6 +78,9 @@ impl XmlInlineArgs {
                 *first = values.into();
             }
         }
-        Ok(())
     }
+}
+
+pub(super) fn too_costly() -> ContentError {
+    ContentError::new("`tag_pattern` takes too many steps on this text")
 }

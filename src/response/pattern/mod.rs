@@ -15,6 +15,7 @@ mod chunk_dependence;
 mod examples;
 #[cfg(feature = "chat-template")]
 mod holding;
+mod matches;
 mod meter;
 mod prefilter;
 mod program;
@@ -34,6 +35,7 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 #[cfg(feature = "chat-template")]
 pub(crate) use examples::{Draft, drafts};
+pub(crate) use matches::Matches;
 pub(crate) use meter::{Meter, TooCostly};
 pub(crate) use prefilter::Prefilter;
 pub(crate) use program::Reach;
@@ -247,47 +249,12 @@ impl Pattern {
         &self,
         text: &str,
         meter: &mut Meter,
-        mut visit: impl FnMut(Match<'_>) -> std::ops::ControlFlow<()>,
+        visit: impl FnMut(Match<'_>) -> std::ops::ControlFlow<()>,
     ) -> Result<(), TooCostly> {
-        let window = Window::whole(text);
-        let mut search = self.search();
-        let result = self.visit_matches(&mut search, &window, meter, &mut visit);
-        self.give_back(search);
+        let mut matches = Matches::new(self);
+        let result = matches.walk(self, text, true, meter, visit);
+        matches.end(self);
         result
-    }
-
-    fn visit_matches(
-        &self,
-        search: &mut Search,
-        window: &Window<'_>,
-        meter: &mut Meter,
-        visit: &mut impl FnMut(Match<'_>) -> std::ops::ControlFlow<()>,
-    ) -> Result<(), TooCostly> {
-        let mut from = 0;
-        let mut after_empty = false;
-        while from <= window.end() {
-            if after_empty {
-                search.start_after_empty(self, window, from, meter)?;
-            } else {
-                search.start(window, from);
-            }
-            search.advance(self, window, window.end(), meter)?;
-            let verdict = search.verdict(self, window, true, meter)?;
-            let Verdict::Found { start, end } = verdict else {
-                break;
-            };
-            let found = Match {
-                start,
-                end,
-                groups: search.groups(self),
-            };
-            if visit(found).is_break() {
-                break;
-            }
-            from = end;
-            after_empty = start == end;
-        }
-        Ok(())
     }
 }
 

@@ -123,6 +123,21 @@ impl Search {
         }
     }
 
+    /// Whether it has found a match that no further text can change, in a text that has been read to its
+    /// end. A search that backtracks never says so.
+    pub(super) fn is_settled(
+        &mut self,
+        pattern: &Pattern,
+        meter: &mut Meter,
+    ) -> Result<bool, TooCostly> {
+        match (self, &pattern.engine) {
+            (Search::Scan(scanner), Engine::Automaton(automaton)) => {
+                scanner.is_settled(automaton, meter)
+            }
+            _ => Ok(false),
+        }
+    }
+
     /// Makes the search fit for text of which everything before `position` has gone elsewhere:
     /// a match that began there can't be one any more.
     #[inline]

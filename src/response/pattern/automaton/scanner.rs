@@ -410,6 +410,35 @@ impl Scanner {
         })
     }
 
+    /// Whether a match ends where the text has been read to, or before, and no further text can change it.
+    pub(crate) fn is_settled(
+        &mut self,
+        automaton: &Automaton,
+        meter: &mut Meter,
+    ) -> Result<bool, TooCostly> {
+        if self.asleep || self.is_finished() {
+            return Ok(!self.asleep);
+        }
+        let program = &automaton.program;
+        let stride = program.alphabet.len();
+        // A match is noted with the character behind it: here, whatever that is.
+        for class in 0..stride as Class {
+            let mut transition = self.cache.transition(self.state, class, stride);
+            if transition.is_unknown() {
+                (self.state, transition) = self.cache.step(program, self.state, class);
+                meter.spend(self.cache.take_work())?;
+            }
+            let Step::Move(number) = transition.step() else {
+                return Ok(false);
+            };
+            let step = self.cache.step_of(number);
+            if step.found.is_none() || !self.cache.key(step.next).is_dead() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn verdict_of_found(&self) -> Verdict {
         match self.found {
             Some((start, end)) => Verdict::Found { start, end },

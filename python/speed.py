@@ -1,0 +1,102 @@
+"""How fast the package parses, beside the parser of the transformers library, in one run.
+
+    python speed.py
+
+For each format and size, whole texts and chunks of four bytes: the best of several runs, one after the
+other, so that both have the same machine. What takes longer than a minute is left out.
+"""
+
+import time
+
+import unjinja
+
+try:
+    from transformers.utils import chat_parsing as reference
+except ImportError as error:
+    raise SystemExit(f"there is nothing to compare with: {error}")
+
+TEMPLATES = {
+    "text": (
+        {
+            "start_anchor": "<bot>",
+            "fields": {
+                "thinking": {"open": "<think>", "close": "</think>"},
+                "content": {"close": "<end>"},
+            },
+        },
+        lambda size: "<think>Hm.</think>" + ("The tide comes in at noon, and goes out at six. " * (size // 47 + 1))[:size] + "<end>",
+    ),
+    "pattern": (
+        {
+            "start_anchor": "<bot>",
+            "fields": {
+                "thinking": {"open_pattern": "<think>\\s*", "close_pattern": "\\s*</think>\\s*"},
+                "content": {"close_pattern": "<end>\\s*|$"},
+            },
+        },
+        lambda size: "<think>\nHm.\n</think>\n" + ("The tide comes in at noon, and goes out at six. " * (size // 47 + 1))[:size] + "<end>",
+    ),
+    "calls": (
+        {
+            "start_anchor": "<bot>",
+            "fields": {
+                "tool_calls": {
+                    "open": "<tool_call>",
+                    "close": "</tool_call>",
+                    "repeats": True,
+                    "content": "json",
+                    "transform": {"type": "function", "function": "{content}"},
+                },
+                "content": {"close": "<end>"},
+            },
+        },
+        lambda size: '<tool_call>{"name": "read_tide", "arguments": {"harbour": "Brest", "days": [1, 2, 3]}}</tool_call>\n'
+        * (size // 98 + 1)
+        + "<end>",
+    ),
+}
+SIZES = [1_000, 10_000, 100_000, 1_000_000]
+LONGEST = 60.0
+
+
+def parse(library, template, text, length):
+    """Parses a text as a whole, or in chunks of so many bytes."""
+    if length is None:
+        return library.parse_response(text, template, prefix="")
+    parser = library.ResponseParser(template, prefix="")
+    for at in range(0, len(text), length):
+        parser.feed(text[at : at + length])
+    return parser.finalize()[0]
+
+
+def best(*task):
+    """The best time of as many runs as fit into half a second, but of one at least."""
+    times = []
+    while not times or (sum(times) < 0.5 and len(times) < 50):
+        begun = time.perf_counter()
+        parse(*task)
+        times.append(time.perf_counter() - begun)
+    return min(times)
+
+
+def main():
+    print("| format | bytes | given as | transformers | unjinja | times as fast |")
+    print("|---|---:|---|---:|---:|---:|")
+    for name, (template, make) in TEMPLATES.items():
+        for length, label in [(None, "a whole"), (4, "chunks of 4")]:
+            theirs = 0.0
+            for size in SIZES:
+                text = make(size)
+                ours = best(unjinja, template, text, length)
+                row = f"| {name} | {len(text)} | {label} |"
+                # Ten times the text takes it at least ten times as long.
+                if theirs * 10 > LONGEST:
+                    print(f"{row} over a minute | {ours * 1e3:.2f} ms | |", flush=True)
+                    continue
+                theirs = best(reference, template, text, length)
+                times = f"{theirs * 1e3:.2f} ms | {ours * 1e3:.2f} ms | {theirs / ours:.1f}"
+                print(f"{row} {times} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,393 @@
+//! Chat templates, and all that is worked out of them.
+
+use jiff::civil::DateTime;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyList;
+
+use unjinja::chat_template::{ChatTemplate, LoadOptions, RenderInput, Source};
+use unjinja::conversation::{ConversationReader, Marking, MaskError, MaskPolicy, Proof};
+use unjinja::derive::{DeriveOptions, ModelOutput, derive};
+use unjinja::format::Format;
+use unjinja::grammar::{Grammar, Reasoning, Request, ToolChoice};
+use unjinja::lint::{LintOptions, lint};
+use unjinja::{Object, Value};
+
+use crate::errors::{Kind, argument_name, detached};
+use crate::parser::{list_to_python, object, template_of, tools_of};
+use crate::values::{from_python, to_python};
+
+/// A chat template with its tokens, and with what all of its renderings have in common.
+#[pyclass(frozen, name = "ChatTemplate", module = "unjinja")]
+pub(crate) struct PyChatTemplate {
+    template: ChatTemplate,
+    base: RenderInput,
+}
+
+/// What is said of a template, with its name before it.
+fn named(template: &ChatTemplate, what: impl std::fmt::Display) -> String {
+    format!("{}: {what}", template.name)
+}
+
+#[pymethods]
+impl PyChatTemplate {
+    /// Loads a template from wherever models keep them.
+    #[staticmethod]
+    #[pyo3(signature = (source, *, variant=None, offline=false, bos_token=None, eos_token=None, now=None, variables=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
+    fn load(
+        py: Python<'_>,
+        source: PyBackedStr,
+        variant: Option<String>,
+        offline: bool,
+        bos_token: Option<String>,
+        eos_token: Option<String>,
+        now: Option<&str>,
+        variables: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyChatTemplate> {
+        let base = base(now, variables)?;
+        let loaded = detached(py, || {
+            let mut options = LoadOptions::default();
+            options.variant = variant;
+            options.offline = offline;
+            ChatTemplate::load(&Source::parse(&source)?, &options)
+        })?;
+        let fail = |error: unjinja::chat_template::LoadError| {
+            Kind::Load.exception(py, error.explain(argument_name))
+        };
+        let template = loaded.map_err(fail)?;
+        Ok(PyChatTemplate::with(template, bos_token, eos_token, base))
+    }
+
+    /// A template that is given as its Jinja text.
+    #[staticmethod]
+    #[pyo3(signature = (jinja, *, bos_token=None, eos_token=None, now=None, variables=None))]
+    fn from_jinja(
+        jinja: String,
+        bos_token: Option<String>,
+        eos_token: Option<String>,
+        now: Option<&str>,
+        variables: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyChatTemplate> {
+        let template = ChatTemplate::from_jinja(jinja);
+        let base = base(now, variables)?;
+        Ok(PyChatTemplate::with(template, bos_token, eos_token, base))
+    }
+
+    #[getter]
+    fn jinja(&self) -> &str {
+        &self.template.jinja
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.template.name
+    }
+
+    #[getter]
+    fn bos_token(&self) -> Option<&str> {
+        self.template.bos_token.as_deref()
+    }
+
+    #[getter]
+    fn eos_token(&self) -> Option<&str> {
+        self.template.eos_token.as_deref()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("ChatTemplate({:?})", self.template.name)
+    }
+
+    #[pyo3(signature = (messages, *, tools=None, add_generation_prompt=false))]
+    fn render(
+        &self,
+        py: Python<'_>,
+        messages: &Bound<'_, PyAny>,
+        tools: Option<&Bound<'_, PyAny>>,
+        add_generation_prompt: bool,
+    ) -> PyResult<String> {
+        let input = self.input(messages, tools, add_generation_prompt)?;
+        let rendered = detached(py, || self.template.render(&input))?;
+        let fail = |error| Kind::Render.exception(py, named(&self.template, error));
+        Ok(rendered.map_err(fail)?.text)
+    }
+
+    #[pyo3(signature = (*, reasoning_field="thinking", ids=false, guess_types=false, outputs=None))]
+    fn derive<'py>(
+        &self,
+        py: Python<'py>,
+        reasoning_field: &str,
+        ids: bool,
+        guess_types: bool,
+        outputs: Option<Vec<Bound<'py, PyAny>>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let outputs = outputs.unwrap_or_default().into_iter();
+        let outputs = outputs.map(|output| model_output(&output));
+        let options = DeriveOptions::default()
+            .base(self.base.clone())
+            .reasoning_field(reasoning_field)
+            .ids(ids)
+            .guess_types(guess_types)
+            .outputs(outputs.collect::<PyResult<Vec<ModelOutput>>>()?);
+        let derived = detached(py, || derive(&self.template, &options))?;
+        let derivation = derived.map_err(|error| {
+            let text = named(&self.template, error.explain(argument_name));
+            Kind::Derive.exception(py, text)
+        })?;
+        to_python(py, &derivation.to_value())
+    }
+
+    #[pyo3(signature = (text, *, proof=true))]
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        text: PyBackedStr,
+        proof: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let read = detached(py, || {
+            let reader = ConversationReader::new(&self.template, &self.base)
+                .map_err(|error| (Kind::Render, self.question(&error)))?;
+            let reader = match proof {
+                true => reader,
+                false => reader.without_proof(),
+            };
+            reader
+                .read(&text)
+                .map_err(|error| (Kind::Read, error.to_string()))
+        })?;
+        let read = read.map_err(|(kind, error)| kind.exception(py, error))?;
+        let is_proved = match &read.proof {
+            Proof::Differs { .. } | Proof::Refused(_) => Value::from(false),
+            _ => proof.into(),
+        };
+        let conversation = object([
+            ("messages", read.messages.clone()),
+            ("tools", read.tools.clone()),
+            ("variables", read.variables.clone().into()),
+            ("is_open", read.ending.is_open().into()),
+            ("is_proved", is_proved),
+            ("remarks", read.remarks.iter().map(String::as_str).collect()),
+        ]);
+        to_python(py, &conversation)
+    }
+
+    /// The masks of conversations, each a dict with `messages`, and `tools` if it has some.
+    #[pyo3(signature = (conversations, *, ending=true, white_space=false, prefilled=false, header=false))]
+    fn mask<'py>(
+        &self,
+        py: Python<'py>,
+        conversations: Vec<(Bound<'py, PyAny>, Option<Bound<'py, PyAny>>)>,
+        ending: bool,
+        white_space: bool,
+        prefilled: bool,
+        header: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let inputs = conversations.iter();
+        let inputs = inputs.map(|(messages, tools)| self.input(messages, tools.as_ref(), false));
+        let inputs = inputs.collect::<PyResult<Vec<RenderInput>>>()?;
+        let mut policy = MaskPolicy::default();
+        policy.ending = ending;
+        policy.white_space = white_space;
+        policy.prefilled = prefilled;
+        policy.header = header;
+        let masked = detached(py, || {
+            let marking =
+                Marking::of(&self.template, &self.base, policy).map_err(|error| match error {
+                    MaskError::Render(error) => self.question(&error),
+                    error => named(&self.template, error),
+                })?;
+            let one = |(index, input): (usize, &RenderInput)| {
+                let masked = marking.mask(input);
+                masked.map_err(|error| {
+                    format!("conversation {index}: {}", named(&self.template, error))
+                })
+            };
+            inputs
+                .iter()
+                .enumerate()
+                .map(one)
+                .collect::<Result<Vec<_>, String>>()
+        })?;
+        let masked = masked.map_err(|error| Kind::Mask.exception(py, error))?;
+        let masks = masked.iter().map(|masked| {
+            let warnings = masked
+                .unmasked
+                .iter()
+                .map(|lack| Value::from(lack.to_string()));
+            object([
+                ("text", masked.text.as_str().into()),
+                ("spans", masked.spans.to_value()),
+                ("warnings", warnings.collect()),
+            ])
+        });
+        list_to_python(py, &masks.collect::<Vec<Value>>())
+    }
+
+    /// The template with generation tags around what the model writes.
+    fn tagged(&self, py: Python<'_>) -> PyResult<String> {
+        let marking = detached(py, || {
+            Marking::of(&self.template, &self.base, MaskPolicy::default())
+        })?;
+        let fail = |error| Kind::Mask.exception(py, named(&self.template, error));
+        Ok(marking.map_err(fail)?.tagged().to_owned())
+    }
+
+    /// A grammar, and what it does not hold.
+    #[pyo3(signature = (tools=None, *, format="gbnf", tool_choice="auto", reasoning="auto", parallel=true, prefix=""))]
+    #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
+    fn grammar<'py>(
+        &self,
+        py: Python<'py>,
+        tools: Option<&Bound<'py, PyAny>>,
+        format: &str,
+        tool_choice: &str,
+        reasoning: &str,
+        parallel: bool,
+        prefix: &str,
+    ) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
+        let tools = tools_of(tools)?;
+        let request = Request::new()
+            .tool_choice(match tool_choice {
+                "auto" => ToolChoice::Auto,
+                "required" => ToolChoice::Required,
+                "none" => ToolChoice::None,
+                name => ToolChoice::Named(name.to_owned()),
+            })
+            .reasoning(match reasoning {
+                "auto" => Reasoning::Auto,
+                "on" => Reasoning::On,
+                "off" => Reasoning::Off,
+                other => return Err(choice("reasoning", "auto, on or off", other)),
+            })
+            .parallel(parallel)
+            .prompt(prefix);
+        if !["gbnf", "lark", "structural-tag", "regex"].contains(&format) {
+            return Err(choice(
+                "format",
+                "gbnf, lark, structural-tag or regex",
+                format,
+            ));
+        }
+        let written = detached(py, || {
+            let fail = |error: &dyn std::fmt::Display| named(&self.template, error);
+            let found = Format::of(&self.template, &self.base).map_err(|error| fail(&error))?;
+            let grammar = Grammar::of(&found, &tools, &request).map_err(|error| fail(&error))?;
+            let written = match format {
+                "gbnf" => grammar.to_gbnf(),
+                "lark" => grammar.to_lark(),
+                "regex" => grammar.to_regex().map_err(|error| fail(&error))?,
+                _ => {
+                    let tag = grammar.to_structural_tag();
+                    return Ok((tag.value, tag.warnings));
+                }
+            };
+            Ok((Value::from(written.text), written.warnings))
+        })?;
+        let (grammar, warnings) =
+            written.map_err(|error: String| Kind::Grammar.exception(py, error))?;
+        Ok((to_python(py, &grammar)?, warnings))
+    }
+
+    /// What will hurt about a response template of this chat template.
+    fn lint<'py>(
+        &self,
+        py: Python<'py>,
+        template: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let options = LintOptions::default()
+            .chat_template(&self.template)
+            .base(self.base.clone());
+        complaints(py, template, &options)
+    }
+}
+
+impl PyChatTemplate {
+    fn with(
+        mut template: ChatTemplate,
+        bos_token: Option<String>,
+        eos_token: Option<String>,
+        base: RenderInput,
+    ) -> PyChatTemplate {
+        template.bos_token = bos_token.or(template.bos_token);
+        template.eos_token = eos_token.or(template.eos_token);
+        PyChatTemplate { template, base }
+    }
+
+    fn input(
+        &self,
+        messages: &Bound<'_, PyAny>,
+        tools: Option<&Bound<'_, PyAny>>,
+        add_generation_prompt: bool,
+    ) -> PyResult<RenderInput> {
+        let tools = tools.filter(|tools| !tools.is_none());
+        Ok(RenderInput {
+            messages: from_python(messages)?,
+            tools: tools.map_or(Ok(Value::Null), from_python)?,
+            add_generation_prompt,
+            ..self.base.clone()
+        })
+    }
+
+    fn question(&self, error: &unjinja::chat_template::RenderError) -> String {
+        named(
+            &self.template,
+            format_args!("{}: {error}", error.of_question()),
+        )
+    }
+}
+
+/// What is wrong with a response template by itself.
+#[pyfunction]
+pub(crate) fn lint_template<'py>(
+    py: Python<'py>,
+    template: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyList>> {
+    complaints(py, template, &LintOptions::default())
+}
+
+fn complaints<'py>(
+    py: Python<'py>,
+    template: &Bound<'py, PyAny>,
+    options: &LintOptions<'_>,
+) -> PyResult<Bound<'py, PyList>> {
+    let template = template_of(template)?;
+    let found = detached(py, || lint(&template, options))?;
+    let found = found.map_err(|error| Kind::Render.exception(py, error))?;
+    let found: Vec<Value> = found.iter().map(|complaint| complaint.to_value()).collect();
+    list_to_python(py, &found)
+}
+
+fn base(now: Option<&str>, variables: Option<&Bound<'_, PyAny>>) -> PyResult<RenderInput> {
+    let wrong =
+        |_| PyValueError::new_err("`now`: this is no time: write it as 2026-01-15T12:00:00");
+    let now = now.map(str::parse::<DateTime>).transpose().map_err(wrong)?;
+    let variables = match variables.map(from_python).transpose()? {
+        None | Some(Value::Null) => Object::new(),
+        Some(Value::Object(variables)) => variables,
+        Some(other) => {
+            return Err(PyTypeError::new_err(format!(
+                "`variables`: expected a dict, found {}",
+                other.type_name()
+            )));
+        }
+    };
+    Ok(RenderInput {
+        now,
+        variables,
+        ..RenderInput::default()
+    })
+}
+
+/// An output of the model: its text, or a dict of `output` and what is known besides.
+fn model_output(output: &Bound<'_, PyAny>) -> PyResult<ModelOutput> {
+    match from_python(output)? {
+        Value::String(text) => Ok(ModelOutput::new(text.to_string_lossy())),
+        value => ModelOutput::from_value(&value)
+            .map_err(|error| PyValueError::new_err(format!("`outputs`: {error}"))),
+    }
+}
+
+fn choice(name: &str, of: &str, found: &str) -> PyErr {
+    PyValueError::new_err(format!("`{name}`: expected {of}, found `{found}`"))
+}

@@ -1,0 +1,80 @@
+//! Errors as exceptions of Python.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+use unjinja::Remedy;
+
+static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+
+/// Which exception an error is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    Template,
+    Parse,
+    Load,
+    Render,
+    Derive,
+    Read,
+    Mask,
+    Grammar,
+    Convert,
+    Internal,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Template => "TemplateError",
+            Kind::Parse => "ParseError",
+            Kind::Load => "LoadError",
+            Kind::Render => "RenderError",
+            Kind::Derive => "DeriveError",
+            Kind::Read => "ReadError",
+            Kind::Mask => "MaskError",
+            Kind::Grammar => "GrammarError",
+            Kind::Convert => "ConvertError",
+            Kind::Internal => "InternalError",
+        }
+    }
+
+    /// The exception with this text.
+    pub(crate) fn exception(self, py: Python<'_>, text: impl ToString) -> PyErr {
+        let class = MODULE
+            .get_or_try_init(py, || Ok(py.import("unjinja._errors")?.unbind()))
+            .and_then(|module| module.bind(py).getattr(self.name()));
+        match class.and_then(|class| class.call1((text.to_string(),))) {
+            Ok(exception) => PyErr::from_value(exception),
+            Err(error) => error,
+        }
+    }
+}
+
+/// Does work while other threads of Python run. What panics there is an exception here.
+pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    done.map_err(|panic| Kind::Internal.exception(py, text_of(panic)))
+}
+
+fn text_of(panic: Box<dyn Any + Send>) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+    text.unwrap_or_else(|| "something went wrong inside of unjinja".to_owned())
+}
+
+/// What Python calls something that the message of an error advises to make use of.
+pub(crate) fn argument_name(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::Offline => "`offline=True`",
+        Remedy::HubFeature => "the feature `hub`",
+        Remedy::BosToken => "`bos_token=`",
+        Remedy::EosToken => "`eos_token=`",
+        Remedy::Variable => "`variables=`",
+        Remedy::Update => "`unjinja check --update`",
+        Remedy::FirstFixture => "`unjinja new`",
+        Remedy::Lint => "`unjinja.lint`",
+    }
+}

@@ -1,0 +1,81 @@
+//! What Python calls of unjinja. The package's own Python is in `unjinja/`.
+
+mod chat;
+mod errors;
+mod parser;
+mod values;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+
+use unjinja::Value;
+use unjinja::check::CheckOptions;
+use unjinja::response_schema::{Way, convert};
+
+use errors::{Kind, detached};
+use values::to_python;
+
+/// Checks response templates against fixtures, and returns the report.
+#[pyfunction]
+#[pyo3(signature = (paths, *, filter=None, seed=None))]
+fn check<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    filter: Option<String>,
+    seed: Option<u64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut options = CheckOptions::default();
+    options.filter = filter;
+    options.seed = seed.unwrap_or(options.seed);
+    let report = detached(py, || unjinja::check::check(&paths, &options))?;
+    to_python(py, &report.explain_to_value(errors::argument_name))
+}
+
+/// The response template that reads as a response schema does, and what both make of texts that are made
+/// of the schema's patterns.
+#[pyfunction(name = "convert")]
+fn convert_schema<'py>(
+    py: Python<'py>,
+    schema: &Bound<'py, PyAny>,
+    streaming: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let schema = parser::schema_of(schema)?;
+    let way = if streaming {
+        Way::Streaming
+    } else {
+        Way::Exact
+    };
+    let converted = detached(py, || convert(&schema, way))?;
+    let converted = converted.map_err(|error| Kind::Convert.exception(py, error))?;
+    let parted = |damaged| Value::from(converted.parted(damaged).count());
+    let made = parser::object([
+        ("template", converted.template.as_value().clone()),
+        ("trials", converted.trials.len().into()),
+        ("differ", parted(false)),
+        ("differ_damaged", parted(true)),
+    ]);
+    to_python(py, &made)
+}
+
+/// Runs the program with these arguments, and returns its exit code.
+#[pyfunction]
+fn run(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<u8> {
+    detached(py, || unjinja_cli::run(arguments))
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<parser::PyTemplate>()?;
+    module.add_class::<parser::PyParser>()?;
+    module.add_class::<parser::PyCompletion>()?;
+    module.add_class::<chat::PyChatTemplate>()?;
+    module.add_function(wrap_pyfunction!(parser::parse_response, module)?)?;
+    module.add_function(wrap_pyfunction!(parser::parse_by_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(chat::lint_template, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(convert_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)
+}

@@ -1,0 +1,423 @@
+//! Reading outputs: response templates, the parser, completions.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyDict, PyList, PyString};
+
+use unjinja::completion::{Completion, CompletionOptions, Delta, Ending};
+use unjinja::response_schema::ResponseSchema;
+use unjinja::{
+    Event, EventBuffer, Object, OnMalformed, ParseError, ParserOptions, ResponseTemplate, Tools,
+    Value, json,
+};
+
+use crate::errors::{Kind, detached};
+use crate::values::{from_python, object_to_python, to_python};
+
+/// A response template that has been read: parsers that are given it need not read it again.
+///
+/// ``ResponseTemplate(template)`` takes a dict, or JSON text. What is wrong with it is a
+/// ``TemplateError`` that names every fault with its place.
+#[pyclass(frozen, name = "ResponseTemplate", module = "unjinja")]
+pub(crate) struct PyTemplate(pub(crate) ResponseTemplate);
+
+#[pymethods]
+impl PyTemplate {
+    #[new]
+    fn new(template: &Bound<'_, PyAny>) -> PyResult<PyTemplate> {
+        template_of(template).map(PyTemplate)
+    }
+
+    /// The template as a dict.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, self.0.as_value())
+    }
+
+    /// What the template holds that has no effect.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings().iter().map(ToString::to_string).collect()
+    }
+
+    fn __eq__(&self, other: &PyTemplate) -> bool {
+        self.0 == other.0
+    }
+
+    fn __repr__(&self) -> String {
+        let fields: Vec<&str> = self.0.fields().iter().map(|field| field.name()).collect();
+        format!("ResponseTemplate(fields={fields:?})")
+    }
+}
+
+/// The response template that is given as what it was read into, as a dict, or as text.
+pub(crate) fn template_of(template: &Bound<'_, PyAny>) -> PyResult<ResponseTemplate> {
+    let py = template.py();
+    if let Ok(known) = template.cast::<PyTemplate>() {
+        return Ok(known.get().0.clone());
+    }
+    let fail = |error: unjinja::TemplateError| Kind::Template.exception(py, error);
+    if let Ok(text) = template.cast::<PyString>() {
+        let text = text.to_cow()?;
+        return ResponseTemplate::from_json(&text).map_err(fail);
+    }
+    let value =
+        from_python(template).map_err(|error| match error.is_instance_of::<PyTypeError>(py) {
+            true => {
+                Kind::Template.exception(py, format!("a response template: {}", error.value(py)))
+            }
+            false => error,
+        })?;
+    recent(&value).map_err(fail)
+}
+
+/// The templates that have been read last, each with the JSON that it was read from, since the order of
+/// keys counts: most programs give the same one again and again.
+static RECENT: Mutex<Vec<(String, ResponseTemplate)>> = Mutex::new(Vec::new());
+
+/// So many of them are kept.
+const KEPT: usize = 16;
+
+/// Reads a template, unless it has been read lately.
+fn recent(value: &Value) -> Result<ResponseTemplate, unjinja::TemplateError> {
+    let written = json::write(value);
+    let known = {
+        let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = recent.iter().find(|(json, _)| *json == written);
+        known.map(|(_, template)| template.clone())
+    };
+    if let Some(template) = known {
+        return Ok(template);
+    }
+    let template = ResponseTemplate::from_value(value)?;
+    let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+    recent.truncate(KEPT - 1);
+    recent.insert(0, (written, template.clone()));
+    Ok(template)
+}
+
+/// The tools that are given, if there are any.
+pub(crate) fn tools_of(tools: Option<&Bound<'_, PyAny>>) -> PyResult<Tools> {
+    match tools {
+        Some(tools) => Ok(Tools::from_value(&from_python(tools)?)),
+        None => Ok(Tools::none()),
+    }
+}
+
+/// The prompt, which has to be given.
+fn prefix_of(prefix: Option<PyBackedStr>) -> PyResult<PyBackedStr> {
+    prefix.ok_or_else(|| {
+        PyValueError::new_err(
+            "`prefix` is missing: give the prompt that came before the output, of which templates \
+             often write the beginning of the message; or `prefix=\"\"`, if the output is all of it",
+        )
+    })
+}
+
+fn on_malformed(what: &str) -> PyResult<OnMalformed> {
+    match what {
+        "fail" => Ok(OnMalformed::Fail),
+        "event" => Ok(OnMalformed::Event),
+        other => Err(PyValueError::new_err(format!(
+            "`on_malformed`: expected \"fail\" or \"event\", found {other:?}"
+        ))),
+    }
+}
+
+/// Parses a whole output at once, and returns the message.
+#[pyfunction]
+#[pyo3(signature = (text, response_template, *, prefix=None, tools=None))]
+pub(crate) fn parse_response<'py>(
+    py: Python<'py>,
+    text: PyBackedStr,
+    response_template: &Bound<'py, PyAny>,
+    prefix: Option<PyBackedStr>,
+    tools: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let template = template_of(response_template)?;
+    let prefix = prefix_of(prefix)?;
+    let options = ParserOptions::default().tools(tools_of(tools)?);
+    let parsed = detached(py, || unjinja::parse(&template, &prefix, &text, options))?;
+    let message = parsed.map_err(|error| Kind::Parse.exception(py, error))?;
+    object_to_python(py, &message)
+}
+
+/// Reads a text by a response schema, the older language, and returns what it means.
+#[pyfunction]
+pub(crate) fn parse_by_schema<'py>(
+    py: Python<'py>,
+    text: PyBackedStr,
+    schema: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let schema = schema_of(schema)?;
+    let read = detached(py, || schema.read(&text))?;
+    to_python(py, &read.map_err(|error| Kind::Parse.exception(py, error))?)
+}
+
+/// The response schema that is given as a dict or as text.
+pub(crate) fn schema_of(schema: &Bound<'_, PyAny>) -> PyResult<ResponseSchema> {
+    let read = match schema.cast::<PyString>() {
+        Ok(text) => ResponseSchema::from_json(&text.to_cow()?),
+        Err(_) => ResponseSchema::from_value(&from_python(schema)?),
+    };
+    read.map_err(|error| Kind::Template.exception(schema.py(), error))
+}
+
+/// Reads the output of a model while it is written, event by event.
+///
+/// It takes what the class of this name of the transformers library takes, and reports the same.
+/// ``prefix`` is the prompt, whose part after the last anchor belongs to the message; ``prefix=""``
+/// says that the output is the whole message.
+///
+/// Beyond that: ``on_malformed="event"`` makes an event of a region that can't be parsed, in place of an
+/// error; ``spans=True`` tells where delimiters lie; ``body_aware_close=True`` ignores delimiters
+/// inside of the strings of JSON.
+///
+/// Threads may share a parser: each ``feed`` is read as a whole, in the order in which they come. A parser
+/// that has failed stays failed.
+#[pyclass(frozen, subclass, name = "ResponseParser", module = "unjinja")]
+pub(crate) struct PyParser {
+    state: Mutex<Option<unjinja::ResponseParser>>,
+    /// What the prefix has written into the message.
+    #[pyo3(get)]
+    initial_events: Py<PyList>,
+}
+
+/// Why a parser does not read on.
+enum Stopped {
+    Ended,
+    Failed(ParseError),
+}
+
+impl Stopped {
+    fn exception(self, py: Python<'_>, class: &str) -> PyErr {
+        match self {
+            Stopped::Ended => PyRuntimeError::new_err(format!("{class} already finalized")),
+            Stopped::Failed(error) => Kind::Parse.exception(py, error),
+        }
+    }
+}
+
+#[pymethods]
+impl PyParser {
+    #[new]
+    #[pyo3(signature = (response_template, prefix=None, *, tools=None, on_malformed="fail", spans=false, body_aware_close=false))]
+    fn new(
+        py: Python<'_>,
+        response_template: &Bound<'_, PyAny>,
+        prefix: Option<PyBackedStr>,
+        tools: Option<&Bound<'_, PyAny>>,
+        on_malformed: &str,
+        spans: bool,
+        body_aware_close: bool,
+    ) -> PyResult<PyParser> {
+        let template = template_of(response_template)?;
+        let prefix = prefix_of(prefix)?;
+        let options = ParserOptions::default()
+            .tools(tools_of(tools)?)
+            .on_malformed(self::on_malformed(on_malformed)?)
+            .spans(spans)
+            .body_aware_close(body_aware_close);
+        let parser = detached(py, || {
+            unjinja::ResponseParser::new(&template, &prefix, options)
+        })?;
+        let parser = parser.map_err(|error| Kind::Parse.exception(py, error))?;
+        let events = PyList::empty(py);
+        for event in parser.initial_events() {
+            events.append(event_to_python(py, &event.as_event())?)?;
+        }
+        Ok(PyParser {
+            state: Mutex::new(Some(parser)),
+            initial_events: events.unbind(),
+        })
+    }
+
+    /// Reads the next piece of the output, and returns the events in it.
+    fn feed<'py>(&self, py: Python<'py>, text: PyBackedStr) -> PyResult<Bound<'py, PyList>> {
+        let fed = detached(py, || {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let parser = state.as_mut().ok_or(Stopped::Ended)?;
+            let mut events = EventBuffer::new();
+            parser
+                .feed_with(&text, |event| events.push(event))
+                .map_err(Stopped::Failed)?;
+            Ok(events)
+        })?;
+        let events = fed.map_err(|stopped: Stopped| stopped.exception(py, "ResponseParser"))?;
+        events_to_python(py, &events)
+    }
+
+    /// Ends the output: what is still open is closed. Returns the message and the last events.
+    fn finalize<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyList>)> {
+        let ended = detached(py, || {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let parser = state.take().ok_or(Stopped::Ended)?;
+            let mut events = EventBuffer::new();
+            // One that has failed stays failed, and is not ended.
+            let kept = parser.clone();
+            match parser.finalize_with(|event| events.push(event)) {
+                Ok(message) => Ok((message, events)),
+                Err(error) => {
+                    *state = Some(kept);
+                    Err(Stopped::Failed(error))
+                }
+            }
+        })?;
+        let (message, events) =
+            ended.map_err(|stopped: Stopped| stopped.exception(py, "ResponseParser"))?;
+        Ok((
+            object_to_python(py, &message)?,
+            events_to_python(py, &events)?,
+        ))
+    }
+}
+
+fn events_to_python<'py>(py: Python<'py>, events: &EventBuffer) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for event in events.iter() {
+        list.append(event_to_python(py, &event)?)?;
+    }
+    Ok(list)
+}
+
+fn event_to_python<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'py, PyAny>> {
+    // Nearly all events are chunks.
+    if let Event::Chunk { field, text, dirty } = event {
+        let dict = PyDict::new(py);
+        dict.set_item(pyo3::intern!(py, "type"), pyo3::intern!(py, "region_chunk"))?;
+        dict.set_item(pyo3::intern!(py, "field"), field)?;
+        dict.set_item(pyo3::intern!(py, "text"), text)?;
+        dict.set_item(pyo3::intern!(py, "dirty"), dirty)?;
+        return Ok(dict.into_any());
+    }
+    to_python(py, &event.to_value())
+}
+
+/// Turns an output into a chat completion while it is written: chunks as clients of servers expect them,
+/// and the whole in the end.
+///
+/// ``reasoning`` is the key of the reasoning; a call to which the model gives no id has one made of ``id``.
+#[pyclass(frozen, subclass, name = "Completion", module = "unjinja")]
+pub(crate) struct PyCompletion {
+    state: Mutex<Option<Completion>>,
+    malformed: Mutex<Vec<String>>,
+    /// What is to be sent first: the role, and what the prefix has written into the message.
+    #[pyo3(get)]
+    initial_chunks: Py<PyList>,
+}
+
+#[pymethods]
+impl PyCompletion {
+    #[new]
+    #[pyo3(signature = (response_template, prefix=None, *, tools=None, id="", model="", created=0, reasoning="reasoning_content", on_malformed="fail", body_aware_close=false))]
+    #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
+    fn new(
+        py: Python<'_>,
+        response_template: &Bound<'_, PyAny>,
+        prefix: Option<PyBackedStr>,
+        tools: Option<&Bound<'_, PyAny>>,
+        id: &str,
+        model: &str,
+        created: i64,
+        reasoning: &str,
+        on_malformed: &str,
+        body_aware_close: bool,
+    ) -> PyResult<PyCompletion> {
+        let template = template_of(response_template)?;
+        let prefix = prefix_of(prefix)?;
+        let parser = ParserOptions::default()
+            .tools(tools_of(tools)?)
+            .on_malformed(self::on_malformed(on_malformed)?)
+            .body_aware_close(body_aware_close);
+        let options = CompletionOptions::default()
+            .id(id)
+            .model(model)
+            .created(created)
+            .reasoning(reasoning);
+        let completion = detached(py, || Completion::new(&template, &prefix, parser, options))?;
+        let completion = completion.map_err(|error| Kind::Parse.exception(py, error))?;
+        let initial = completion.initial_deltas().iter();
+        let initial: Vec<Value> = initial.map(|delta| completion.chunk(delta)).collect();
+        let initial_chunks = list_to_python(py, &initial)?.unbind();
+        Ok(PyCompletion {
+            state: Mutex::new(Some(completion)),
+            malformed: Mutex::default(),
+            initial_chunks,
+        })
+    }
+
+    /// Reads the next piece of the output, and returns the chunks that are to be sent.
+    fn feed<'py>(&self, py: Python<'py>, text: PyBackedStr) -> PyResult<Bound<'py, PyList>> {
+        let fed = detached(py, || {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let completion = state.as_mut().ok_or(Stopped::Ended)?;
+            let mut deltas: Vec<Delta> = Vec::new();
+            completion
+                .feed_with(&text, |delta| deltas.push(delta.clone()))
+                .map_err(Stopped::Failed)?;
+            Ok(deltas
+                .iter()
+                .map(|delta| completion.chunk(delta))
+                .collect::<Vec<Value>>())
+        })?;
+        let chunks = fed.map_err(|stopped: Stopped| stopped.exception(py, "Completion"))?;
+        list_to_python(py, &chunks)
+    }
+
+    /// In the end, the fields with regions that could not be parsed, where ``on_malformed="event"`` lets
+    /// these pass.
+    #[getter]
+    fn malformed(&self) -> Vec<String> {
+        let malformed = self
+            .malformed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        malformed.clone()
+    }
+
+    /// Ends the output. Returns the last chunks, and the whole ``chat.completion``. ``cut_off`` says that
+    /// there was no room for more.
+    #[pyo3(signature = (*, cut_off=false))]
+    fn finish<'py>(
+        &self,
+        py: Python<'py>,
+        cut_off: bool,
+    ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
+        let ending = if cut_off {
+            Ending::Length
+        } else {
+            Ending::Stop
+        };
+        let finished = detached(py, || {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let completion = state.take().ok_or(Stopped::Ended)?;
+            completion.finish(ending).map_err(Stopped::Failed)
+        })?;
+        let finished = finished.map_err(|stopped| stopped.exception(py, "Completion"))?;
+        let chunks = list_to_python(py, &finished.chunks())?;
+        let mut malformed = self
+            .malformed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        malformed.clone_from(&finished.malformed);
+        Ok((chunks, to_python(py, &finished.to_value())?))
+    }
+}
+
+pub(crate) fn list_to_python<'py>(
+    py: Python<'py>,
+    values: &[Value],
+) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for value in values {
+        list.append(to_python(py, value)?)?;
+    }
+    Ok(list)
+}
+
+/// An object of named values.
+pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Object::from_iter(members).into()
+}

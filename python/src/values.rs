@@ -1,0 +1,146 @@
+//! Values from Python, and back to it.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyNone, PyString, PyTuple,
+};
+
+use unjinja::{JsonString, Number, Object, Value, json};
+
+/// A value as Python has it.
+pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => PyNone::get(py).to_owned().into_any(),
+        Value::Bool(flag) => PyBool::new(py, *flag).to_owned().into_any(),
+        Value::Number(Number::Int(int)) => int.into_pyobject(py)?.into_any(),
+        Value::Number(Number::BigInt(digits)) => py.get_type::<PyInt>().call1((digits,))?,
+        Value::Number(Number::Float(float)) => PyFloat::new(py, *float).into_any(),
+        Value::String(text) => text_to_python(py, text)?.into_any(),
+        Value::Array(values) => {
+            let list = PyList::empty(py);
+            for value in values {
+                list.append(to_python(py, value)?)?;
+            }
+            list.into_any()
+        }
+        Value::Object(object) => object_to_python(py, object)?.into_any(),
+    })
+}
+
+/// An object as a dict.
+pub(crate) fn object_to_python<'py>(
+    py: Python<'py>,
+    object: &Object,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (key, value) in object.iter() {
+        dict.set_item(text_to_python(py, key)?, to_python(py, value)?)?;
+    }
+    Ok(dict)
+}
+
+fn text_to_python<'py>(py: Python<'py>, text: &JsonString) -> PyResult<Bound<'py, PyString>> {
+    if let Some(text) = text.as_str() {
+        return Ok(PyString::new(py, text));
+    }
+    let bytes = PyBytes::new(py, text.as_wtf8());
+    let decoded = bytes.call_method1("decode", ("utf-8", "surrogatepass"))?;
+    Ok(decoded.cast_into::<PyString>()?)
+}
+
+/// A value of Python, which has to be one that JSON can say.
+pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    read(value, 0)
+}
+
+fn read(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+    if depth > json::MAX_DEPTH {
+        return Err(PyValueError::new_err(
+            "too many nested lists and dicts, or one that holds itself",
+        ));
+    }
+    if value.is_none() {
+        return Ok(Value::Null);
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(Value::String(text_from_python(text)?));
+    }
+    if let Ok(flag) = value.cast::<PyBool>() {
+        return Ok(flag.is_true().into());
+    }
+    if let Ok(int) = value.cast::<PyInt>() {
+        return Ok(match int.extract::<i64>() {
+            Ok(int) => int.into(),
+            // A subclass may print otherwise.
+            Err(_) => {
+                let digits = value
+                    .py()
+                    .get_type::<PyInt>()
+                    .call_method1("__repr__", (int,))?;
+                json::read(&digits.extract::<String>()?).map_err(|error| {
+                    PyValueError::new_err(format!("this number is too long: {error}"))
+                })?
+            }
+        });
+    }
+    if let Ok(float) = value.cast::<PyFloat>() {
+        return Ok(Value::Number(Number::Float(float.value())));
+    }
+    if let Ok(dict) = value.cast::<PyDict>() {
+        let mut object = Object::new();
+        for (key, value) in dict.iter() {
+            insert(&mut object, &key, &value, depth)?;
+        }
+        return Ok(object.into());
+    }
+    if let Ok(list) = value.cast::<PyList>() {
+        let values = list.iter().map(|value| read(&value, depth + 1));
+        return Ok(values.collect::<PyResult<Vec<Value>>>()?.into());
+    }
+    if let Ok(list) = value.cast::<PyTuple>() {
+        let values = list.iter().map(|value| read(&value, depth + 1));
+        return Ok(values.collect::<PyResult<Vec<Value>>>()?.into());
+    }
+    if let Ok(mapping) = value.cast::<PyMapping>() {
+        let mut object = Object::new();
+        for item in mapping.items()?.iter() {
+            let (key, value) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+            insert(&mut object, &key, &value, depth)?;
+        }
+        return Ok(object.into());
+    }
+    Err(PyTypeError::new_err(format!(
+        "expected None, bool, int, float, str, list or dict, found {}",
+        value.get_type().name()?
+    )))
+}
+
+fn insert(
+    object: &mut Object,
+    key: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+    depth: usize,
+) -> PyResult<()> {
+    let Ok(name) = key.cast::<PyString>() else {
+        return Err(PyTypeError::new_err(format!(
+            "the keys of a dict have to be str, and {} is {}",
+            key.repr()?,
+            key.get_type().name()?
+        )));
+    };
+    object.insert(text_from_python(name)?, read(value, depth + 1)?);
+    Ok(())
+}
+
+fn text_from_python(text: &Bound<'_, PyString>) -> PyResult<JsonString> {
+    if let Ok(text) = text.to_cow() {
+        return Ok(text.into());
+    }
+    // Halves of pairs can only be written as escapes.
+    let escaped = text.py().import("json")?.call_method1("dumps", (text,))?;
+    match json::read(&escaped.extract::<String>()?) {
+        Ok(Value::String(text)) => Ok(text),
+        _ => Err(PyValueError::new_err("this text is not valid")),
+    }
+}

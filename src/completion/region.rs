@@ -1,0 +1,224 @@
+//! A region of calls that is open: what can be said of its calls so far.
+
+use crate::json;
+use crate::response::{Capture, Entries, Field, Parser, Tools};
+use crate::value::Value;
+
+use super::calls::{Plan, Source, arguments_text, calls_of, id_of};
+use super::json_calls::JsonCalls;
+
+/// What is known of a call: of each part nothing as long as it may still come, and then what it is.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known {
+    /// The name, if it is a text.
+    pub(super) name: Option<Option<String>>,
+    /// The id, if there is one.
+    pub(super) id: Option<Option<String>>,
+}
+
+/// A piece of a region's calls.
+#[derive(Debug)]
+pub(super) enum Part {
+    /// The next call of the region has begun.
+    Begin { name: String, id: Option<String> },
+    /// More of the arguments of a call, counted within the region.
+    Arguments { call: usize, text: String },
+}
+
+/// The pieces that one piece of text has brought.
+#[derive(Debug, Default)]
+pub(super) struct Parts(pub(super) Vec<Part>);
+
+impl Parts {
+    pub(super) fn begin(&mut self, name: &str, id: Option<String>) {
+        self.0.push(Part::Begin {
+            name: name.to_owned(),
+            id,
+        });
+    }
+
+    pub(super) fn arguments(&mut self, call: usize, text: &str) {
+        match self.0.last_mut() {
+            // What comes at once is sent at once.
+            Some(Part::Arguments {
+                call: last,
+                text: before,
+            }) if *last == call => before.push_str(text),
+            _ => self.0.push(Part::Arguments {
+                call,
+                text: text.to_owned(),
+            }),
+        }
+    }
+}
+
+/// A region of calls that is open.
+#[derive(Debug, Clone)]
+pub(super) struct CallRegion {
+    way: Way,
+}
+
+/// How the arguments come out of the text.
+#[derive(Debug, Clone)]
+enum Way {
+    /// The text is JSON.
+    Json(Box<JsonCalls>),
+    /// Of one call, entry by entry.
+    Entries {
+        entries: Box<Entries>,
+        tool: String,
+        /// What types the arguments, if they are typed.
+        tools: Option<Tools>,
+        is_empty: bool,
+        /// An entry could not be read: nothing more of the text will be of use.
+        has_failed: bool,
+    },
+    /// They are the text of one call.
+    Text,
+    /// When the region has closed; so many calls have begun, one or none.
+    AtClose { begun: usize },
+}
+
+impl CallRegion {
+    /// A region has opened.
+    pub(super) fn open(
+        field: &Field,
+        captures: &[Capture],
+        tools: &Tools,
+        out: &mut Parts,
+    ) -> CallRegion {
+        let way = match Plan::of(field) {
+            Some(plan) => Way::of(field, plan, captures, tools, out),
+            None => Way::AtClose { begun: 0 },
+        };
+        CallRegion { way }
+    }
+
+    /// Takes more of its text.
+    pub(super) fn feed(&mut self, field: &Field, text: &str, out: &mut Parts) {
+        match &mut self.way {
+            Way::Json(calls) => calls.feed(text, out),
+            Way::Text => out.arguments(0, text),
+            Way::Entries { .. } => self.read_entries(field, text, false, out),
+            Way::AtClose { .. } => {}
+        }
+    }
+
+    /// The region has closed with a value: what has not come yet.
+    pub(super) fn close(&mut self, field: &Field, value: &Value, out: &mut Parts) {
+        let calls = calls_of(value);
+        let (begun, last_is_complete) = match &self.way {
+            Way::Json(calls) => calls.progress(),
+            Way::Entries { .. } => (1, false),
+            Way::Text => (1, true),
+            Way::AtClose { begun } => (*begun, false),
+        };
+        if let (false, Some(last)) = (last_is_complete, begun.checked_sub(1)) {
+            let arguments = calls.get(last).and_then(|call| call.arguments);
+            match &mut self.way {
+                Way::Json(calls) => calls.close(arguments, out),
+                Way::Entries { .. } => {
+                    self.read_entries(field, "", true, out);
+                    self.end_entries(out);
+                }
+                Way::Text => {}
+                Way::AtClose { .. } => {
+                    out.arguments(last, &arguments_text(arguments));
+                }
+            }
+        }
+        for (call, whole) in calls.into_iter().enumerate().skip(begun) {
+            out.begin(&whole.name, whole.id);
+            out.arguments(call, &arguments_text(whole.arguments));
+        }
+    }
+
+    fn read_entries(&mut self, field: &Field, text: &str, is_last: bool, out: &mut Parts) {
+        let Way::Entries {
+            entries,
+            tool,
+            tools,
+            is_empty,
+            has_failed,
+        } = &mut self.way
+        else {
+            return;
+        };
+        if *has_failed {
+            return;
+        }
+        let read = entries.read(&field.content, text, is_last, |key, mut value| {
+            if let Some(tools) = tools {
+                tools.argument_cast(tool, &key.into()).apply(&mut value);
+            }
+            let mut entry = String::from(if *is_empty { "{" } else { "," });
+            *is_empty = false;
+            json::write_str(&mut entry, key, false);
+            entry.push(':');
+            json::write_into(&mut entry, &value, &json::Style::COMPACT);
+            out.arguments(0, &entry);
+        });
+        *has_failed = read.is_err();
+    }
+
+    fn end_entries(&mut self, out: &mut Parts) {
+        if let Way::Entries { is_empty, .. } = &self.way {
+            out.arguments(0, if *is_empty { "{}" } else { "}" });
+        }
+    }
+}
+
+impl Way {
+    fn of(field: &Field, plan: Plan, captures: &[Capture], tools: &Tools, out: &mut Parts) -> Way {
+        let known = plan.known_at_open(captures);
+        let path = match &plan.arguments {
+            Some(Source::Path(path)) => Some(path),
+            _ => None,
+        };
+        let is_content = path.is_some_and(|path| path.is_empty() && !plan.each);
+        if let (Parser::Json(args), Some(_)) = (&field.content.parser, path)
+            && args.is_plain()
+            // Text that is taken with the white space before it is only known in the end.
+            && (field.content.strip || !args.allow_non_json || !is_content)
+        {
+            let may_be_text = args.allow_non_json && is_content;
+            let mut calls = JsonCalls::new(plan, known, tools, may_be_text);
+            calls.open(out);
+            return Way::Json(Box::new(calls));
+        }
+        let (false, Some(Some(tool)), Some(id)) = (plan.each, known.name, known.id) else {
+            return Way::AtClose { begun: 0 };
+        };
+        out.begin(&tool, id);
+        if !is_content {
+            return Way::AtClose { begun: 1 };
+        }
+        match (&field.content.parser, Entries::new(&field.content)) {
+            (Parser::Text, _) => Way::Text,
+            (_, Some(entries)) => Way::Entries {
+                entries: Box::new(entries),
+                tool,
+                tools: plan.is_typed.then(|| tools.clone()),
+                is_empty: true,
+                has_failed: false,
+            },
+            _ => Way::AtClose { begun: 1 },
+        }
+    }
+}
+
+impl Plan {
+    fn known_at_open(&self, captures: &[Capture]) -> Known {
+        let text = |value: Value| {
+            let text = value.as_json_string();
+            text.map(|text| text.to_string_lossy().into_owned())
+        };
+        Known {
+            name: self.name.at_open(captures).map(text),
+            id: match &self.id {
+                None => Some(None),
+                Some(source) => source.at_open(captures).map(|id| id_of(&id)),
+            },
+        }
+    }
+}
