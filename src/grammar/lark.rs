@@ -53,7 +53,13 @@ struct Lark<'g> {
     /// The lexemes of texts: each with what can't stand in it, and what ends it.
     texts: BTreeMap<(Vec<String>, Option<String>), String>,
     has_space: bool,
+    /// How often what follows a text was written for each way to it.
+    spread: usize,
 }
+
+/// What follows a text is written for each way to it, so often in all: of many one after the other, there are
+/// more ways than one could write.
+const MAX_SPREAD: usize = 200;
 
 impl<'g> Lark<'g> {
     fn new(grammar: &'g Grammar) -> Lark<'g> {
@@ -63,6 +69,7 @@ impl<'g> Lark<'g> {
             written: NewRules::new(&["start", "space"], '_', &grammar.warnings),
             texts: BTreeMap::new(),
             has_space: false,
+            spread: 0,
         }
     }
 
@@ -219,7 +226,11 @@ impl<'g> Lark<'g> {
                     texts.push(self.text(&[], &rest(), name));
                     return texts.join(" ");
                 }
-                part if at + 1 < parts.len() && ends_in_text_at_times(part) => {
+                part if at + 1 < parts.len()
+                    && self.spread < MAX_SPREAD
+                    && ends_in_text_at_times(part) =>
+                {
+                    self.spread += 1;
                     // What follows belongs to the lexeme of a text that comes last.
                     let rest = rest();
                     let ways = match part {
