@@ -96,6 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 .into(),
         ));
     }
+    args.check_order(&opening.source)?;
     let given = args.samples()?;
     let is_live = given.samples.iter().any(Sample::is_live);
     let loaded = telling_if_slow(&opening.source, || opening.load(None)).map_err(|error| {
@@ -143,6 +144,38 @@ impl Args {
         opening.conversation.clone_from(&self.conversation);
         self.options.fill(&mut opening);
         opening
+    }
+
+    /// A text without any Jinja would be taken for a chat template that writes nothing but itself.
+    fn check_order(&self, source: &str) -> Result<(), Failure> {
+        let path = Path::new(source);
+        let is_plain = path.is_file()
+            && read_text(path, MAX_OUTPUT).is_ok_and(|text| {
+                let starts = ["{", "["];
+                let is_jinja = ["{%", "{{", "{#"].iter().any(|tag| text.contains(tag));
+                !is_jinja
+                    && !starts
+                        .iter()
+                        .any(|start| text.trim_start().starts_with(start))
+            })
+            && !looks_like_a_template(path)
+            && path
+                .extension()
+                .is_none_or(|end| !["yaml", "yml", "json"].iter().any(|yaml| end == *yaml));
+        match is_plain {
+            false => Ok(()),
+            true => {
+                let hint = self.hint_of_order(source).unwrap_or_else(|| {
+                    format!(
+                        "\nan output stands behind the template that reads it, as in \
+                         `unjinja tui -t template.json {source}`"
+                    )
+                });
+                let words =
+                    format!("{source}: this is no template, but a text without any Jinja{hint}");
+                Err(Failure::Input(words))
+            }
+        }
     }
 
     /// Where another file than the first looks like the template: how they should be named.

@@ -25,6 +25,9 @@ pub(crate) fn first_difference(replay: &Replay, expected: &Expected) -> Option<P
 
 /// The place from which on the stream means something else than the whole text; none if it never does.
 pub(crate) fn departure_from_whole(replay: &Replay) -> Option<Place> {
+    if let Some(byte) = replay.departs_at() {
+        return Some(replay.at_byte(byte));
+    }
     let place = match (replay.outcome()?, replay.whole()?) {
         (Ok(message), Ok(whole)) => first_other_field(replay, message, whole, Against::Whole),
         _ => Some(first_malformed(replay)),

@@ -44,6 +44,8 @@ const BETWEEN_KEPT: usize = 1 << 20;
 struct WholeReading {
     outcome: Result<Object, ParseError>,
     agreement: Agreement,
+    /// The first byte that is something else there than in the stream.
+    departs_at: Option<usize>,
 }
 
 /// What the message of a stream is compared with.
@@ -271,8 +273,28 @@ impl Replay {
         };
         (!is_same).then(|| WholeReading {
             agreement: self.agreement_with(outcome.clone().unwrap_or_default()),
+            departs_at: self.log.departs_from(&self.log_of_whole()),
             outcome,
         })
+    }
+
+    /// What is reported of the text where it comes as a whole.
+    fn log_of_whole(&self) -> Log {
+        let options = ParserOptions::default()
+            .tools(self.tools.clone())
+            .on_malformed(OnMalformed::Event)
+            .spans(true);
+        let mut log = Log::default();
+        let mut take = |event: Event<'_>| log.take(&self.template, &event);
+        let (prefilled, output) = self.text.split_at(self.output);
+        if let Ok(mut parser) = begin(&self.template, prefilled, options, &mut take)
+            && parser.feed_with(output, &mut take).is_ok()
+        {
+            // What can't be finished has been reported as far as it goes.
+            let _as_far_as_it_goes = parser.finalize_with(&mut take);
+        }
+        log.end(self.text.len());
+        log
     }
 
     /// What comes of the text in such chunks, where the first region that can't be parsed is the end.
@@ -342,6 +364,11 @@ impl Replay {
     /// row.
     pub(crate) fn waits(&self) -> impl Iterator<Item = (u16, Wait)> + '_ {
         self.waits.all()
+    }
+
+    /// The first byte that is something else in the stream than in the whole text.
+    pub(crate) fn departs_at(&self) -> Option<usize> {
+        self.whole.as_ref()?.departs_at
     }
 
     /// Where regions that can't be parsed begin to close, in bytes and in their order.

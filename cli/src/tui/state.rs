@@ -99,6 +99,10 @@ pub struct Workbench {
     pub(crate) news: Vec<Notice>,
     /// What can be taken back, the last of it at the end.
     pub(crate) done: Vec<Undo>,
+    /// Why what was opened is loaded anew, where that is known.
+    pub(crate) why_loaded: Option<String>,
+    /// How far that is scrolled which is about to be expected.
+    pub(crate) preview_scrolled: usize,
     /// The prompt of the sample of which a copy is being changed.
     pub(crate) copied_from: Option<String>,
     /// The name of the case that is being saved.
@@ -291,6 +295,8 @@ impl Workbench {
             notice: None,
             news: Vec::new(),
             done: Vec::new(),
+            why_loaded: None,
+            preview_scrolled: 0,
             copied_from: None,
             saving_as: String::new(),
             fixture: None,

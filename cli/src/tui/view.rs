@@ -6,7 +6,7 @@ pub(super) mod findings;
 pub(super) mod help;
 mod message;
 pub(super) mod news;
-mod overlay;
+pub(super) mod overlay;
 mod paper;
 pub(super) mod samples;
 pub(super) mod tabs;
@@ -23,7 +23,7 @@ use ratatui::widgets::{Block, BorderType, Widget};
 
 use super::keys;
 use super::layout::{Areas, Pane};
-use super::state::{Overlay, Screen, Workbench};
+use super::state::{About, Overlay, Screen, Workbench};
 
 use paper::Sheet;
 
@@ -262,6 +262,25 @@ fn bottom(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
 }
 
 fn keys_at_the_bottom(workbench: &Workbench) -> Vec<(&'static str, &'static str)> {
+    match &workbench.overlay {
+        Some(Overlay::Ask(question)) if question.about == About::Text => {
+            return vec![("Ctrl-D", "done"), ("Esc", "leave")];
+        }
+        Some(Overlay::Ask(_)) => {
+            return vec![
+                ("Enter", "done"),
+                ("Esc", "leave"),
+                ("Ctrl-U", "empty the line"),
+            ];
+        }
+        Some(Overlay::Confirm(_)) => {
+            return vec![("y", "yes"), ("n", "no"), ("↑↓", "scroll")];
+        }
+        Some(Overlay::Help(_) | Overlay::News(_)) => {
+            return vec![("↑↓", "scroll"), ("g G", "to the ends"), ("Esc", "back")];
+        }
+        None => {}
+    }
     if matches!(workbench.screen, Screen::Findings { .. }) {
         return vec![
             ("?", "help"),

@@ -145,10 +145,11 @@ fn events_of_texts_that_did_not_come_in_live_have_the_numbers_of_their_chunks() 
     let numbers = events
         .iter()
         .filter_map(|line| line.split_whitespace().next());
+    let numbers = numbers.filter(|number| *number != "end");
     let numbers: Vec<usize> = numbers
         .map(|number| number.parse().expect("a number"))
         .collect();
-    assert!(numbers.len() > 2 && numbers.is_sorted(), "{events:?}");
+    assert!(numbers.len() > 1 && numbers.is_sorted(), "{events:?}");
 }
 
 #[test]

@@ -170,6 +170,21 @@ impl Log {
         bodies.map(|(_, span)| span.len()).sum()
     }
 
+    /// The first byte that is something else here than in another log of the same text.
+    pub(super) fn departs_from(&self, other: &Log) -> Option<usize> {
+        let mut start = 0;
+        for (one, another) in self.segments.iter().zip(&other.segments) {
+            if (one.part, one.field) != (another.part, another.field) {
+                return Some(start);
+            }
+            if one.end != another.end {
+                return Some(one.end.min(another.end) as usize);
+            }
+            start = one.end as usize;
+        }
+        None
+    }
+
     /// The field whose region is open.
     pub(crate) fn open_field(&self) -> Option<u16> {
         let last = self.events.last()?;

@@ -9,6 +9,7 @@ use crate::tui::layout::Pane;
 use crate::tui::message::{Effect, Keep, Kept};
 use crate::tui::sample::{Origin, Sample};
 use crate::tui::state::{About, Confirm, Overlay, Question, Screen, Workbench};
+use crate::tui::view::overlay;
 use unjinja::check::{Case, Expected};
 use unjinja::{Value, json};
 
@@ -23,6 +24,11 @@ impl Workbench {
             return;
         }
         let has_lines = question.about == About::Text;
+        let has_preview = matches!(question.about, About::Expectation | About::CaseName);
+        if has_preview && self.scroll_preview(key) {
+            self.overlay = Some(Overlay::Ask(question));
+            return;
+        }
         match key.code {
             _ if is_control(key, 'c') => return self.leave(&question),
             KeyCode::Esc => return self.leave(&question),
@@ -46,6 +52,21 @@ impl Workbench {
             self.preview_search(&question.text);
         }
         self.overlay = Some(Overlay::Ask(question));
+    }
+
+    /// Scrolls what is about to be expected, if the key does that.
+    fn scroll_preview(&mut self, key: KeyEvent) -> bool {
+        let by = match key.code {
+            _ if key.kind == KeyEventKind::Release => return false,
+            KeyCode::Up => -1,
+            KeyCode::Down => 1,
+            KeyCode::PageUp => -10,
+            KeyCode::PageDown => 10,
+            _ => return false,
+        };
+        let last = overlay::acceptance_rows(self).saturating_sub(1);
+        self.preview_scrolled = self.preview_scrolled.saturating_add_signed(by).min(last);
+        true
     }
 
     /// Leaves a question without an answer.
@@ -130,9 +151,7 @@ impl Workbench {
             }
             _ => ("the text", self.replay.text().to_owned()),
         };
-        self.notify(format!(
-            "{what} is copied, as far as the terminal allows that"
-        ));
+        self.notify(format!("copied, as far as the terminal allows it: {what}"));
         self.effects.push(Effect::Copy(text));
     }
 
@@ -200,6 +219,10 @@ impl Workbench {
 
     /// A key while the person is asked for yes or no.
     pub(super) fn confirm(&mut self, confirm: Confirm, key: KeyEvent) {
+        if self.scroll_preview(key) {
+            self.overlay = Some(Overlay::Confirm(confirm));
+            return;
+        }
         match key.code {
             _ if key.kind == KeyEventKind::Release => {
                 self.overlay = Some(Overlay::Confirm(confirm));

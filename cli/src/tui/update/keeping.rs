@@ -1,5 +1,6 @@
 //! Mending a template, keeping what was found, and what the files say when they have changed.
 
+use crate::options::option_name;
 use crate::tui::chunking::AddedTokens;
 use crate::tui::loaded::{Loaded, TemplatePlace};
 use crate::tui::message::{Done, Effect, Keep, Kept};
@@ -7,7 +8,7 @@ use crate::tui::sample::{Origin, Sample, Verdict};
 use crate::tui::state::{About, Confirm, Overlay, Screen, Undo, Workbench};
 use crate::tui::view;
 use unjinja::Object;
-use unjinja::check::{Expected, free_name};
+use unjinja::check::{Expected, Failure, free_name};
 
 /// The ends of names that say what kind of file it is; other dots are parts of names.
 const ENDINGS: &[&str] = &["jinja", "jinja2", "json", "yaml", "yml", "gguf", "txt"];
@@ -34,6 +35,10 @@ impl Workbench {
         if self.replay.outcome().is_none() {
             return self.warn("the text has not been read to its end yet");
         }
+        if let Some(why) = self.is_in_doubt() {
+            return self.warn(why);
+        }
+        self.preview_scrolled = 0;
         if let (Origin::Fixture, TemplatePlace::Fixture { path, .. }) =
             (self.sample().origin, &self.place)
         {
@@ -49,6 +54,23 @@ impl Workbench {
             return;
         }
         self.ask(About::Expectation, self.sample().case.name.clone());
+    }
+
+    /// Why it is not certain what comes out of the sample.
+    fn is_in_doubt(&self) -> Option<String> {
+        let failures = match &self.sample().verdict {
+            Verdict::Failed(failures) => failures.as_slice(),
+            _ => &[],
+        };
+        let is_cut = |failure: &Failure| matches!(failure, Failure::Cut { .. });
+        if self.replay.whole().is_some() || failures.iter().any(is_cut) {
+            let why = "what comes out depends on how the text is cut: mend the template first; `d` shows where";
+            return Some(why.to_owned());
+        }
+        let no_anchor = failures
+            .iter()
+            .find(|failure| matches!(failure, Failure::NoAnchor));
+        no_anchor.map(|failure| failure.explain(option_name))
     }
 
     /// Expects what comes out of the sample, which is called like this from now on.
@@ -139,6 +161,10 @@ impl Workbench {
         if self.replay.outcome().is_none() {
             return self.warn("the text has not been read to its end yet");
         }
+        if let Some(why) = self.is_in_doubt() {
+            return self.warn(why);
+        }
+        self.preview_scrolled = 0;
         self.ask(About::CaseName, self.sample().case.name.clone());
     }
 
@@ -163,7 +189,8 @@ impl Workbench {
             self.screen = Screen::Conversation { top: 0 };
         }
         self.tokens = AddedTokens::new(&loaded.tokens);
-        self.remember_verdicts("read anew".to_owned());
+        let cause = self.why_loaded.take();
+        self.remember_verdicts(cause.unwrap_or_else(|| "read anew".to_owned()));
         self.take_samples(loaded.samples);
         self.judge();
         self.replay_again();
@@ -210,6 +237,9 @@ impl Workbench {
 
     /// Something has been kept in a file.
     pub(super) fn kept(&mut self, keep: &Keep, done: Done) {
+        if let Kept::Expectation { .. } | Kept::Undone(_) = &keep.what {
+            self.why_loaded = Some(done.words.clone());
+        }
         self.notify(done.words);
         self.done.extend(done.change.map(Undo::File));
         match &keep.what {

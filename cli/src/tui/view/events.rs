@@ -133,6 +133,7 @@ fn line(workbench: &Workbench, row: Row, width: u16) -> Line<'static> {
     };
     let time = match workbench.chunk_of(index) {
         (_, Some(time)) => format!("{:>8.3} ", time.as_secs_f64()),
+        (chunk, None) if chunk > replay.chunks() => format!("{:>6} ", "end"),
         (chunk, None) => format!("{chunk:>6} "),
     };
     let is_last = index + 1 == workbench.at.events;

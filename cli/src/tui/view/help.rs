@@ -1,7 +1,5 @@
 //! All keys, and what the signs mean.
 
-use std::ops::Range;
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Block, Widget};
@@ -50,50 +48,56 @@ pub(in crate::tui) fn extent(workbench: &Workbench) -> (usize, usize) {
     (lines, area.height as usize)
 }
 
-/// From this width on there are two columns.
-const ROOM_FOR_TWO: u16 = 110;
+/// A column takes so much width at the least.
+const COLUMN: u16 = 46;
 
 fn sheet(workbench: &Workbench, width: u16) -> Sheet {
-    let parts = GROUPS.len() + 1;
-    if width < ROOM_FOR_TWO {
-        return part(workbench, 0..parts, width);
+    let count = (width / COLUMN).clamp(1, 3);
+    // Two cells stand between columns.
+    let each = (width - 2 * (count - 1)) / count;
+    let lens = (0..=GROUPS.len()).map(|number| part(workbench, number, each - 1).lines.len());
+    let lens: Vec<usize> = lens.collect();
+    let total: usize = lens.iter().sum();
+    let mut columns = vec![Vec::new(); count as usize];
+    let mut before = 0;
+    for (number, len) in lens.iter().enumerate() {
+        // A group goes to the column in which its middle would be if groups could be cut.
+        let column = (before + len / 2) * columns.len() / total.max(1);
+        columns[column].extend(part(workbench, number, each - 1).lines);
+        before += len;
     }
-    let left = width / 2;
-    let lines = |range: Range<usize>| part(workbench, range, left - 2).lines;
-    // As many on the one side as on the other, as far as groups allow.
-    let total = lines(0..parts).len();
-    let middle = (1..parts).find(|&middle| lines(0..middle).len() * 2 >= total);
-    let middle = middle.unwrap_or(1);
-    let [first, second] = [lines(0..middle), lines(middle..parts)];
+    let beside = |left, right| side_by_side(left, right, each, workbench.styles.faint());
+    let lines = columns
+        .into_iter()
+        .rev()
+        .reduce(|right, left| beside(left, right));
     Sheet {
-        lines: side_by_side(first, second, left, workbench.styles.faint()),
+        lines: lines.unwrap_or_default(),
         eye: None,
     }
 }
 
-/// Some of the groups of keys; behind the last of them comes what the signs mean.
-fn part(workbench: &Workbench, range: Range<usize>, width: u16) -> Sheet {
+/// A group of keys; behind the last of them comes what the signs mean.
+fn part(workbench: &Workbench, number: usize, width: u16) -> Sheet {
     let styles = workbench.styles;
     let mut paper = Paper::new(width);
-    for number in range {
-        match GROUPS.get(number) {
-            Some(group) => {
-                paper.line(group.title, styles.strong());
-                for binding in group.bindings {
-                    entry(workbench, binding.names, binding.words, &mut paper);
-                }
-            }
-            None => {
-                paper.line("What is seen", styles.strong());
-                for (sign, words) in SIGNS {
-                    entry(workbench, sign, words, &mut paper);
-                }
-                let words = "click a text, an event, a sample, a pane; drag along the timeline";
-                entry(workbench, "mouse", words, &mut paper);
+    match GROUPS.get(number) {
+        Some(group) => {
+            paper.line(group.title, styles.strong());
+            for binding in group.bindings {
+                entry(workbench, binding.names, binding.words, &mut paper);
             }
         }
-        paper.end_line();
+        None => {
+            paper.line("What is seen", styles.strong());
+            for (sign, words) in SIGNS {
+                entry(workbench, sign, words, &mut paper);
+            }
+            let words = "click a text, an event, a sample, a pane; drag along the timeline";
+            entry(workbench, "mouse", words, &mut paper);
+        }
     }
+    paper.end_line();
     paper.finish()
 }
 

@@ -59,7 +59,7 @@ fn whole(workbench: &Workbench, width: u16, sheet: &mut Sheet) {
     let mut paper = Paper::new(width);
     paper.end_line();
     paper.words(
-        "Read as a whole, the text means something else:",
+        "Read as a whole, the text means something else, as stands on the right:",
         styles.bad(),
     );
     if let Err(error) = whole {
@@ -94,8 +94,19 @@ pub(super) fn acceptance(workbench: &Workbench, width: u16) -> Sheet {
         }
         _ => head.words("What comes out is a message:", styles.strong()),
     }
+    let before = &workbench.sample().case.expected;
+    if let Some(error) = &before.error {
+        let words = format!("An error was expected that says {error:?}.");
+        head.words(&words, styles.strong());
+    }
+    if before.events.is_some() {
+        head.words(
+            "Events are expected: those that came take their place.",
+            styles.strong(),
+        );
+    }
     let mut sheet = head.finish();
-    let expected = workbench.sample().case.expected.message.as_ref();
+    let expected = before.message.as_ref();
     let pairs = pairs(replay, replay.last(), expected, Against::Expected);
     put_pairs(workbench, &pairs, expected.is_some(), width, &mut sheet);
     sheet

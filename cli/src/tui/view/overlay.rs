@@ -89,11 +89,27 @@ fn acceptance(workbench: &Workbench, area: Rect, rows: u16, buffer: &mut Buffer)
     let [above, below] =
         Layout::vertical([Constraint::Fill(1), Constraint::Length(rows)]).areas(area);
     let sheet = message::acceptance(workbench, above.width);
-    let eye = sheet.eye.unwrap_or(0) + 1;
     let last = sheet.lines.len().saturating_sub(above.height as usize);
-    let top = eye.saturating_sub(above.height as usize / 2).min(last);
+    let top = workbench.preview_scrolled.min(last);
     super::put_lines(&sheet.lines, top, above, buffer);
+    // The last row says that there is more.
+    if top < last && above.height > 0 {
+        let more = format!("↓ {} rows more", last - top);
+        let y = above.bottom() - 1;
+        let line = super::paper::one_line(
+            &format!("{more:<0$}", above.width as usize),
+            above.width,
+            workbench.styles.strong(),
+        );
+        buffer.set_line(above.x, y, &ratatui::text::Line::from(line), above.width);
+    }
     below
+}
+
+/// How many rows there are of what is about to be expected.
+pub(in crate::tui) fn acceptance_rows(workbench: &Workbench) -> usize {
+    let width = workbench.areas().body.width.saturating_sub(2);
+    message::acceptance(workbench, width).lines.len()
 }
 
 /// A frame at the bottom of the screen; what is left within it.

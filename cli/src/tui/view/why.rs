@@ -120,7 +120,7 @@ fn watch(workbench: &Workbench, awaited: &AwaitedDelimiter, paper: &mut Paper) {
                 let lacks = (shortened(lacks), styles.plain());
                 paper.put_together(&[(" lacks ", styles.faint()), lacks]);
             }
-            None => paper.put_words(" lacks the rest of the pattern", styles.faint()),
+            None => paper.put_words(" and may go on", styles.faint()),
         }
     }
     paper.end_line();
