@@ -15,7 +15,8 @@ use super::output::Output;
 use super::report::Format;
 use super::source::SourceOptions;
 use super::{Failure, input, jsonl, output, render};
-use tokens::Tokenizer;
+use crate::tokenizer::Tokenizer;
+use tokens::masked_tokens;
 
 /// Tell what of a conversation the model writes, or mark it in the chat template
 #[derive(Debug, clap::Args)]
@@ -158,7 +159,11 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let tokenizer = args.tokens.as_deref().map(Tokenizer::load).transpose()?;
+    let tokenizer = args.tokens.as_deref().map(Tokenizer::load).transpose();
+    let tokenizer = tokenizer.map_err(|error| match cfg!(feature = "tokenizers") {
+        true => Failure::Input(error),
+        false => Failure::Input(format!("--tokens: {error}")),
+    })?;
     let template = args.options.load(&args.source)?;
     if let Some(path) = &args.jsonl {
         let markings = Markings {
@@ -287,7 +292,7 @@ impl Answer {
             warnings: masked.unmasked.iter().map(Unmasked::to_string).collect(),
         };
         if let Some(tokenizer) = tokenizer {
-            let tokens = tokenizer.mask(masked)?;
+            let tokens = masked_tokens(tokenizer, masked)?;
             answer.found.extend(tokens.value);
             answer.count = format!(
                 "{} of {} tokens are the model's\n",

@@ -137,6 +137,8 @@ impl HostileSource {
             format: self.has_format.then(|| FORMAT.clone()),
             conversation: None,
             tokens: vec!["<x>".into(), "</x>".into()],
+            tokenizer: None,
+            tokenizer_trouble: None,
         }
     }
 }

@@ -2,8 +2,11 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
 use unjinja::check::Cut;
+
+use crate::tokenizer::Tokenizer;
 
 /// How a text comes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +32,37 @@ pub(crate) enum Chunking {
     AsItFails,
 }
 
+/// Longer texts are cut in pieces like tokens, since to find the real ones takes too long.
+const LONGEST_ENCODED: usize = 1 << 20;
+
+/// What is known of a model's tokens.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ModelTokens {
+    added: AddedTokens,
+    tokenizer: Option<Arc<Tokenizer>>,
+}
+
+impl ModelTokens {
+    pub(crate) fn new(added: &[String], tokenizer: Option<Arc<Tokenizer>>) -> ModelTokens {
+        ModelTokens {
+            added: AddedTokens::new(added),
+            tokenizer,
+        }
+    }
+
+    /// The places between a text's tokens: the real ones, if there is a tokenizer that takes it; or else
+    /// pieces like tokens, of which added ones stay whole.
+    pub(crate) fn places(&self, text: &str) -> Vec<usize> {
+        let tokenizer = self.tokenizer.as_ref();
+        let tokenizer = tokenizer.filter(|_| text.len() <= LONGEST_ENCODED);
+        let real = tokenizer.and_then(|tokenizer| tokenizer.places(text));
+        real.unwrap_or_else(|| self.added.keep_whole(text, Cut::tokens(text).places()))
+    }
+}
+
 /// The texts that are single tokens of a model, whatever is in them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct AddedTokens {
+struct AddedTokens {
     tokens: HashSet<String>,
     /// How long they are in bytes, the longest first.
     lengths: Vec<usize>,
@@ -40,7 +71,7 @@ pub(crate) struct AddedTokens {
 }
 
 impl AddedTokens {
-    pub(crate) fn new(tokens: &[String]) -> AddedTokens {
+    fn new(tokens: &[String]) -> AddedTokens {
         let tokens = tokens.iter().filter(|token| !token.is_empty());
         let tokens: HashSet<String> = tokens.cloned().collect();
         let lengths: HashSet<usize> = tokens.iter().map(String::len).collect();
@@ -54,7 +85,7 @@ impl AddedTokens {
     }
 
     /// The places where a text is cut, changed so that each of these tokens is a piece.
-    pub(crate) fn keep_whole(&self, text: &str, places: &[usize]) -> Vec<usize> {
+    fn keep_whole(&self, text: &str, places: &[usize]) -> Vec<usize> {
         let mut kept = Vec::with_capacity(places.len());
         let mut rest = places.iter().copied().peekable();
         let mut at = 0;

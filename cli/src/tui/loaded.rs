@@ -10,6 +10,7 @@ use unjinja::derive::Candidate;
 
 use super::conversation::OpenedConversation;
 use super::sample::Sample;
+use crate::tokenizer::Tokenizer;
 
 /// All that the workbench knows of what was opened.
 #[derive(Debug, Clone)]
@@ -32,6 +33,10 @@ pub struct Loaded {
     pub conversation: Option<Arc<OpenedConversation>>,
     /// The texts that are single tokens of the model, as far as files beside the template say so.
     pub tokens: Vec<String>,
+    /// The model's tokenizer, if there is one beside the template and the program can read it.
+    pub(crate) tokenizer: Option<Arc<Tokenizer>>,
+    /// Why one that is there can't be used.
+    pub(crate) tokenizer_trouble: Option<String>,
 }
 
 /// Where a response template comes from.

@@ -39,6 +39,10 @@ const COST_OF_CLOSING: usize = 16;
 /// A parser is kept whenever so much has been read.
 const BETWEEN_KEPT: usize = 1 << 20;
 
+/// A parser that is kept holds the text of the region that is open. So many times as much is read before
+/// the next one, so that long regions in short chunks do not fill the memory.
+const READ_PER_KEPT: usize = 8;
+
 /// What a text means that comes as a whole.
 #[derive(Debug)]
 struct WholeReading {
@@ -231,7 +235,9 @@ impl Replay {
             return self.fail(error);
         }
         self.since_kept += cost + COST_OF_CLOSING * closed;
-        if self.since_kept > BETWEEN_KEPT {
+        let open = self.open_region(self.last());
+        let open = open.map_or(0, |(_, text)| text.len());
+        if self.since_kept > BETWEEN_KEPT.max(READ_PER_KEPT * open) {
             self.since_kept = 0;
             self.kept
                 .extend(self.parser.clone().map(|parser| (number, parser)));

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use unjinja::check::{Case, Cut, Expected, Failure};
+use unjinja::check::{Case, Expected, Failure};
 use unjinja::{ResponseTemplate, Tools};
 
-use super::chunking::{AddedTokens, Chunking};
+use super::chunking::{Chunking, ModelTokens};
 use super::replay::Replay;
 
 /// A text that can be replayed, and what is known of it.
@@ -99,12 +99,11 @@ impl Sample {
         &self,
         template: &ResponseTemplate,
         chunking: Chunking,
-        tokens: &AddedTokens,
+        tokens: &ModelTokens,
     ) -> Replay {
         match chunking {
             Chunking::Tokens => {
-                let cut = Cut::tokens(&self.case.output);
-                let places = tokens.keep_whole(&self.case.output, cut.places());
+                let places = tokens.places(&self.case.output);
                 Replay::of_places(template, &self.case, &places)
             }
             Chunking::AsItCame => {

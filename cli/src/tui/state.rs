@@ -7,7 +7,7 @@ use std::time::Duration;
 use unjinja::check::Case;
 use unjinja::{ResponseTemplate, Tools};
 
-use super::chunking::{AddedTokens, Chunking};
+use super::chunking::{Chunking, ModelTokens};
 use super::conversation::OpenedConversation;
 use super::layout::{Areas, Pane};
 use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
@@ -60,7 +60,7 @@ pub struct Workbench {
 
     pub(crate) chunking: Chunking,
     /// What stays whole in pieces like those of the model.
-    pub(crate) tokens: AddedTokens,
+    pub(crate) tokens: ModelTokens,
     /// How long the pieces are where that can be chosen, and what chance goes by.
     pub(crate) length: usize,
     pub(crate) seed: u64,
@@ -247,7 +247,7 @@ impl Workbench {
             samples.push(Sample::stand_in());
         }
         let chunking = chunking_of(&samples[0], Chunking::Tokens);
-        let tokens = AddedTokens::new(&loaded.tokens);
+        let tokens = ModelTokens::new(&loaded.tokens, loaded.tokenizer);
         let replay = samples[0].replay(&loaded.template, chunking, &tokens);
         let mut workbench = Workbench {
             size,
@@ -305,6 +305,9 @@ impl Workbench {
         };
         workbench.judge();
         workbench.read_on(true);
+        if let Some(trouble) = loaded.tokenizer_trouble {
+            workbench.announce(trouble, Weight::Error);
+        }
         if workbench.sample().is_stand_in() {
             workbench.notify(
                 "there is no text yet: `t` takes one, and so does a file behind the template",

@@ -18,6 +18,7 @@ use super::conversation::OpenedConversation;
 use super::loaded::{Format, Loaded, OpenError, Outlier, TemplatePlace};
 use super::sample::{Origin, Sample};
 use crate::options::option_name;
+use crate::tokenizer::Tokenizer;
 
 /// Around what is wrong, so many lines are shown on each side.
 const EXCERPT: usize = 2;
@@ -89,6 +90,10 @@ impl Target {
             Kind::Template(path) => self.template(&path)?,
             Kind::ChatTemplate => self.chat_template()?,
         };
+        match self.tokenizer() {
+            Ok(tokenizer) => loaded.tokenizer = tokenizer.map(Arc::new),
+            Err(trouble) => loaded.tokenizer_trouble = Some(trouble),
+        }
         if let Some(path) = adopted {
             loaded.template = read_template(path)?;
             loaded.place = TemplatePlace::File(path.to_owned());
@@ -151,6 +156,8 @@ impl Target {
             format: None,
             conversation: None,
             tokens: Vec::new(),
+            tokenizer: None,
+            tokenizer_trouble: None,
         })
     }
 
@@ -174,6 +181,8 @@ impl Target {
             format,
             conversation: None,
             tokens: tokens.unwrap_or_default(),
+            tokenizer: None,
+            tokenizer_trouble: None,
         })
     }
 
@@ -199,6 +208,8 @@ impl Target {
             format: Some(Arc::new(format)),
             conversation,
             tokens: chat.added_tokens,
+            tokenizer: None,
+            tokenizer_trouble: None,
         })
     }
 
@@ -217,6 +228,22 @@ impl Target {
             outliers: outliers(&derivation),
         };
         Ok((derivation, format))
+    }
+
+    /// The tokenizer in the folder of the model, or beside the configuration that was opened. Without the
+    /// feature for it, none is looked for.
+    fn tokenizer(&self) -> Result<Option<Tokenizer>, String> {
+        let Ok(Source::Path(path)) = Source::parse(&self.source) else {
+            return Ok(None);
+        };
+        let folder = if path.is_dir() {
+            Some(path.as_path())
+        } else {
+            path.parent()
+        };
+        let file = folder.map(|folder| folder.join("tokenizer.json"));
+        let file = file.filter(|file| cfg!(feature = "tokenizers") && file.is_file());
+        file.map(|file| Tokenizer::load(&file)).transpose()
     }
 
     fn with_options<T>(&self, load: impl FnOnce(&LoadOptions<'_>) -> T) -> T {

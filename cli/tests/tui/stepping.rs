@@ -587,3 +587,31 @@ fn what_is_about_to_be_expected_can_be_scrolled() {
     desk.press("⇟⇟⇟⇟⇟");
     assert!(desk.screen().contains("k39"), "{}", desk.screen());
 }
+
+/// A tokenizer of words, blanks and whatever stands between `<` and `>`.
+#[cfg(feature = "tokenizers")]
+const TOKENIZER: &str = r#"{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+    "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(?s)<[^>]*>|\\s+|[^<\\s]+"}, "behavior": "Isolated", "invert": false},
+    "post_processor": null, "decoder": null, "model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0}}}"#;
+
+#[cfg(feature = "tokenizers")]
+#[test]
+fn a_tokenizer_beside_the_template_gives_its_tokens() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let chat = crate::root::root().join("chat_templates/xml-calls.jinja");
+    std::fs::copy(chat, folder.path().join("chat_template.jinja")).expect("a copy");
+    let tokenizer = folder.path().join("tokenizer.json");
+    std::fs::write(&tokenizer, TOKENIZER).expect("is written");
+    let source = folder.path().display().to_string();
+    let mut desk = Desk::open(&source);
+    desk.select("an answer");
+    // Five words, the blanks between them, what ends the turn, and the end of the line.
+    assert_eq!(desk.title(), "by token, chunk 11 of 11, the end");
+    std::fs::write(&tokenizer, "{}").expect("is written");
+    let desk = Desk::open(&source);
+    assert!(
+        desk.screen().contains("tokenizer.json: no tokenizer"),
+        "{}",
+        desk.screen()
+    );
+}

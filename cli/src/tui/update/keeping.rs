@@ -1,7 +1,7 @@
 //! Mending a template, keeping what was found, and what the files say when they have changed.
 
 use crate::options::option_name;
-use crate::tui::chunking::AddedTokens;
+use crate::tui::chunking::ModelTokens;
 use crate::tui::loaded::{Loaded, TemplatePlace};
 use crate::tui::message::{Done, Effect, Keep, Kept};
 use crate::tui::sample::{Origin, Sample, Verdict};
@@ -188,7 +188,7 @@ impl Workbench {
         if matches!(self.screen, Screen::Conversation { .. }) {
             self.screen = Screen::Conversation { top: 0 };
         }
-        self.tokens = AddedTokens::new(&loaded.tokens);
+        self.tokens = ModelTokens::new(&loaded.tokens, loaded.tokenizer);
         let cause = self.why_loaded.take();
         self.remember_verdicts(cause.unwrap_or_else(|| "read anew".to_owned()));
         self.take_samples(loaded.samples);

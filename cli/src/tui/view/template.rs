@@ -1,5 +1,7 @@
 //! The response template, with the field at work.
 
+use ratatui::style::Modifier;
+
 use crate::tui::loaded::TemplatePlace;
 use crate::tui::replay::EventKind;
 use crate::tui::state::Workbench;
@@ -56,8 +58,15 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
         if is_at_work && depth == 4 && field.is_some() && !line.trim_start().starts_with('}') {
             paper.look_here();
         }
+        let named = match depth {
+            4 if in_fields => number_of(workbench, &key),
+            _ => None,
+        };
         let style = match (has_fired, is_at_work) {
             (true, _) => styles.chosen(),
+            _ if named.is_some() => styles
+                .field(named.unwrap_or(0))
+                .add_modifier(Modifier::BOLD),
             (_, true) => styles.strong(),
             _ => styles.faint(),
         };
@@ -102,6 +111,13 @@ pub(in crate::tui) fn field_at_work(
             Some((field, None))
         }
     }
+}
+
+/// The number of a field, which has its colour.
+fn number_of(workbench: &Workbench, name: &str) -> Option<u16> {
+    let mut fields = workbench.template.fields().iter();
+    let number = fields.position(|field| field.name() == name);
+    number.map(|number| number as u16)
 }
 
 /// The delimiter that the last event is about, as it is written in JSON.
