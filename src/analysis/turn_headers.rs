@@ -267,11 +267,6 @@ fn own_header(prober: &TurnProber<'_>, header: &TurnHeader) -> String {
     if let Some(own) = own.filter(|own| !own.trim().is_empty() && own.len() < header.len()) {
         return own.trim_start().to_owned();
     }
-    // What the prompt and the turn share may end amid what ends the message before, which is no header.
-    let rest = before.strip_prefix(header);
-    if rest.is_some_and(|rest| !rest.trim().is_empty()) {
-        return String::new();
-    }
     // The turn begins where the message before it ends: with the last marker.
     let pieces = markers::pieces(header);
     match pieces.iter().rposition(|piece| markers::is_marker(piece)) {

@@ -140,9 +140,9 @@ fn a_text_is_shown_while_it_comes_in_and_keys_work() {
     session.wait_for("One moment, ");
     session.wait_for(", live");
     session.press("?");
-    session.wait_for("to where the next region opens");
+    session.wait_for("one chunk back");
     session.press("\x1b");
-    session.wait_without("to where the next region opens");
+    session.wait_without("one chunk back");
     fs::write(folder.path().join("go"), "").unwrap();
     session.wait_for("the tide.");
     session.wait_for("the text has ended");
@@ -282,7 +282,7 @@ fn without_a_shell_ctrl_z_does_nothing() {
     let mut session = with_text(&folder, "Hello<end>");
     session.press("\x1a");
     session.press("?");
-    session.wait_for("to where the next region opens");
+    session.wait_for("one chunk back");
     session.press("qq");
     session.wait_end();
 }
@@ -344,7 +344,7 @@ fn no_key_waits_for_a_text_that_never_ends() {
     let mut session = Session::shell(folder.path(), script);
     session.wait_for(", live");
     session.press("?");
-    session.wait_for("to where the next region opens");
+    session.wait_for("one chunk back");
     // The first closes the help, the second says that the text would be lost.
     session.press("qq");
     session.wait_for("in no fixture yet");
