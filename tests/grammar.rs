@@ -809,3 +809,19 @@ fn what_a_rule_begins_with_is_found_once() {
     assert_eq!(grammar.triggers(), ["<c>"]);
     assert_eq!(verdict(&grammar, "x"), "no");
 }
+
+#[test]
+fn what_follows_a_text_is_written_in_bounded_time_where_it_grows_for_ever() {
+    // Each time around, one `c` more has to come behind the text.
+    let grammar = Grammar::build(|p| {
+        let again = p.literal("a") + p.until("a") + p.rule_ref("three") + "c";
+        p.until("a") + p.rule("three", p.choice([p.eps(), again]))
+    });
+    let lark = grammar.to_lark();
+    let warned = lark
+        .warnings
+        .iter()
+        .any(|warning| warning.contains("no end of forms"));
+    assert!(warned, "{:?}", lark.warnings);
+    assert!(grammar.to_gbnf().warnings.is_empty());
+}

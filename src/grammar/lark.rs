@@ -55,11 +55,16 @@ struct Lark<'g> {
     has_space: bool,
     /// How often what follows a text was written for each way to it.
     spread: usize,
+    /// How many rules were made of what follows texts.
+    rests: usize,
 }
 
 /// What follows a text is written for each way to it, so often in all: of many one after the other, there are
 /// more ways than one could write.
 const MAX_SPREAD: usize = 200;
+
+/// So many rules are made of what follows texts: where a rule stands amid itself, what follows can grow for ever.
+const MAX_RESTS: usize = 1_000;
 
 impl<'g> Lark<'g> {
     fn new(grammar: &'g Grammar) -> Lark<'g> {
@@ -70,6 +75,7 @@ impl<'g> Lark<'g> {
             texts: BTreeMap::new(),
             has_space: false,
             spread: 0,
+            rests: 0,
         }
     }
 
@@ -299,7 +305,13 @@ impl<'g> Lark<'g> {
     /// A node that may stand in several places, as a rule if it is long.
     fn shared(&mut self, expr: Expr, name: &str) -> String {
         match expr {
+            Expr::Sequence(_) | Expr::Choice(_) if self.rests == MAX_RESTS => {
+                let words = "what follows a text has no end of forms, of which only some are held";
+                self.written.warn(words.to_owned());
+                "\"\"".to_owned()
+            }
             Expr::Sequence(_) | Expr::Choice(_) => {
+                self.rests += 1;
                 let rule = self.written.add(&format!("{name}_rest"), expr);
                 self.expr(&rule, name)
             }
