@@ -55,16 +55,16 @@ struct Lark<'g> {
     has_space: bool,
     /// How often what follows a text was written for each way to it.
     spread: usize,
-    /// How many rules were made of what follows texts.
-    rests: usize,
+    /// How many nodes were looked at for what follows texts.
+    followed: usize,
 }
 
 /// What follows a text is written for each way to it, so often in all: of many one after the other, there are
 /// more ways than one could write.
 const MAX_SPREAD: usize = 200;
 
-/// So many rules are made of what follows texts: where a rule stands amid itself, what follows can grow for ever.
-const MAX_RESTS: usize = 1_000;
+/// So many nodes are looked at for what follows texts: where a rule stands amid itself, that can grow for ever.
+const MAX_FOLLOWED: usize = 1_000_000;
 
 impl<'g> Lark<'g> {
     fn new(grammar: &'g Grammar) -> Lark<'g> {
@@ -75,7 +75,7 @@ impl<'g> Lark<'g> {
             texts: BTreeMap::new(),
             has_space: false,
             spread: 0,
-            rests: 0,
+            followed: 0,
         }
     }
 
@@ -158,13 +158,13 @@ impl<'g> Lark<'g> {
         }
         let mut ways = Vec::new();
         for delimiter in delimiters {
-            let mut after = remainder::behind(expr, delimiter, self.rules);
+            let mut after = self.behind(expr, delimiter);
             let mut lexeme = json::write(&delimiter.as_str().into());
             if let Expr::Sequence(parts) = expr
                 && let Some((Expr::Space, rest)) = parts.split_first()
             {
                 let rest = Expr::sequence(rest.iter().cloned());
-                after = remainder::behind(&rest, delimiter, self.rules);
+                after = self.behind(&rest, delimiter);
                 lexeme = self.spaced(delimiter);
             }
             match after {
@@ -267,7 +267,7 @@ impl<'g> Lark<'g> {
         }
         let mut found = false;
         for delimiter in delimiters {
-            let after = remainder::behind(rest, delimiter, self.rules);
+            let after = self.behind(rest, delimiter);
             if after.is_never() {
                 continue;
             }
@@ -282,7 +282,7 @@ impl<'g> Lark<'g> {
             // The delimiter is longer than the literal that follows.
             let lexeme = match rest.first_literal() {
                 Some(literal) => {
-                    let after = remainder::behind(rest, &literal, self.rules);
+                    let after = self.behind(rest, &literal);
                     let lexeme = self.lexeme_with(delimiters, &literal);
                     match after {
                         Expr::Empty => lexeme,
@@ -302,16 +302,23 @@ impl<'g> Lark<'g> {
         }
     }
 
+    /// What may stand behind a text that a node begins with.
+    fn behind(&mut self, expr: &Expr, text: &str) -> Expr {
+        let (behind, nodes) = remainder::counted_behind(expr, text, self.rules);
+        self.followed += nodes;
+        behind
+    }
+
     /// A node that may stand in several places, as a rule if it is long.
     fn shared(&mut self, expr: Expr, name: &str) -> String {
         match expr {
-            Expr::Sequence(_) | Expr::Choice(_) if self.rests == MAX_RESTS => {
+            Expr::Sequence(_) | Expr::Choice(_) if self.followed > MAX_FOLLOWED => {
                 let words = "what follows a text has no end of forms, of which only some are held";
                 self.written.warn(words.to_owned());
                 "\"\"".to_owned()
             }
-            Expr::Sequence(_) | Expr::Choice(_) => {
-                self.rests += 1;
+            Expr::Sequence(ref parts) | Expr::Choice(ref parts) => {
+                self.followed += parts.len();
                 let rule = self.written.add(&format!("{name}_rest"), expr);
                 self.expr(&rule, name)
             }

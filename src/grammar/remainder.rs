@@ -13,12 +13,23 @@ const MAX_STEPS: usize = 100_000;
 
 /// What may stand behind a text that a node begins with; never if it does not.
 pub(super) fn behind(expr: &Expr, text: &str, rules: &IndexMap<String, Rule>) -> Expr {
-    let left = Remainder::new(rules).step(expr, text, 0);
-    Expr::choice(left.into_iter().filter_map(|left| match left {
+    counted_behind(expr, text, rules).0
+}
+
+/// The same, with how many nodes were looked at.
+pub(super) fn counted_behind(
+    expr: &Expr,
+    text: &str,
+    rules: &IndexMap<String, Rule>,
+) -> (Expr, usize) {
+    let remainder = Remainder::new(rules);
+    let left = remainder.step(expr, text, 0);
+    let behind = Expr::choice(left.into_iter().filter_map(|left| match left {
         Left::Rest(expr) => Some(expr),
         Left::Text("") => Some(Expr::Empty),
         Left::Text(_) => None,
-    }))
+    }));
+    (behind, MAX_STEPS - remainder.steps.get())
 }
 
 /// Whether a node may be nothing at all.

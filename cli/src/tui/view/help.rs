@@ -54,8 +54,9 @@ const COLUMN: u16 = 46;
 fn sheet(workbench: &Workbench, width: u16) -> Sheet {
     let count = (width / COLUMN).clamp(1, 3);
     // Two cells stand between columns.
-    let each = (width - 2 * (count - 1)) / count;
-    let lens = (0..=GROUPS.len()).map(|number| part(workbench, number, each - 1).lines.len());
+    let each = width.saturating_sub(2 * (count - 1)) / count;
+    let lens = (0..=GROUPS.len())
+        .map(|number| part(workbench, number, each.saturating_sub(1)).lines.len());
     let lens: Vec<usize> = lens.collect();
     let total: usize = lens.iter().sum();
     let mut columns = vec![Vec::new(); count as usize];
@@ -63,7 +64,7 @@ fn sheet(workbench: &Workbench, width: u16) -> Sheet {
     for (number, len) in lens.iter().enumerate() {
         // A group goes to the column in which its middle would be if groups could be cut.
         let column = (before + len / 2) * columns.len() / total.max(1);
-        columns[column].extend(part(workbench, number, each - 1).lines);
+        columns[column].extend(part(workbench, number, each.saturating_sub(1)).lines);
         before += len;
     }
     let beside = |left, right| side_by_side(left, right, each, workbench.styles.faint());
