@@ -318,7 +318,11 @@ impl<'g> Lark<'g> {
                 "\"\"".to_owned()
             }
             Expr::Sequence(ref parts) | Expr::Choice(ref parts) => {
-                self.followed += parts.len();
+                let sizes = parts.iter().map(|part| match part {
+                    Expr::Literal(text) => text.len(),
+                    _ => 1,
+                });
+                self.followed += sizes.sum::<usize>();
                 let rule = self.written.add(&format!("{name}_rest"), expr);
                 self.expr(&rule, name)
             }
