@@ -474,15 +474,10 @@ fn typed(value: &Value) -> Shown {
     Shown::Typed(preview(value, TYPED), type_of(value))
 }
 
+/// The type of a value, without its article.
 fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
+    let name = value.type_name();
+    name.split_once(' ').map_or(name, |(_, name)| name)
 }
 
 /// Whether nothing of a text would be seen.

@@ -29,13 +29,7 @@ impl Workbench {
     }
 
     pub(super) fn accept(&mut self) {
-        if self.sample().is_stand_in() {
-            return self.warn("there is no text yet: `t` takes one");
-        }
-        if self.replay.outcome().is_none() {
-            return self.warn("the text has not been read to its end yet");
-        }
-        if let Some(why) = self.is_in_doubt() {
+        if let Some(why) = self.why_in_doubt() {
             return self.warn(why);
         }
         self.preview_scrolled = 0;
@@ -57,7 +51,13 @@ impl Workbench {
     }
 
     /// Why it is not certain what comes out of the sample.
-    fn is_in_doubt(&self) -> Option<String> {
+    fn why_in_doubt(&self) -> Option<String> {
+        if self.sample().is_stand_in() {
+            return Some("there is no text yet: `t` takes one".to_owned());
+        }
+        if self.replay.outcome().is_none() {
+            return Some("the text has not been read to its end yet".to_owned());
+        }
         let failures = match &self.sample().verdict {
             Verdict::Failed(failures) => failures.as_slice(),
             _ => &[],
@@ -155,13 +155,7 @@ impl Workbench {
 
     /// Begins to save the sample: asks for its name, and then for the file.
     pub(super) fn save(&mut self) {
-        if self.sample().is_stand_in() {
-            return self.warn("there is no text yet: `t` takes one");
-        }
-        if self.replay.outcome().is_none() {
-            return self.warn("the text has not been read to its end yet");
-        }
-        if let Some(why) = self.is_in_doubt() {
+        if let Some(why) = self.why_in_doubt() {
             return self.warn(why);
         }
         self.preview_scrolled = 0;
