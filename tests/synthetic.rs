@@ -94,12 +94,7 @@ fn what_grammars_of_synthetic_formats_allow_is_read() {
         samples as u64 > count * 5,
         "there are {samples} samples of {count} formats"
     );
-    // One in twenty may be read otherwise. Those that are, are shown.
-    assert!(
-        faults.len() * 20 <= samples,
-        "{} of {samples}:\n{shown}",
-        faults.len()
-    );
+    assert!(faults.is_empty(), "{} of {samples}", faults.len());
 }
 
 fn described(outcome: &Outcome) -> String {
