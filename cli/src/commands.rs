@@ -17,12 +17,14 @@ mod mask;
 mod new;
 mod output;
 mod parse;
+mod port;
 mod read;
 mod render;
 mod report;
 mod request;
 mod schema;
 mod source;
+mod target;
 mod testimony;
 mod tui;
 
@@ -68,6 +70,7 @@ enum Command {
     Check(check::Args),
     Lint(lint::Args),
     Diff(diff::Args),
+    Port(port::Args),
     Grammar(grammar::Args),
     Tui(tui::Args),
     Render(render::Args),
@@ -166,6 +169,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Check(args) => check::run(&args),
         Command::Lint(args) => lint::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Port(args) => port::run(&args),
         Command::Grammar(args) => grammar::run(&args),
         Command::Tui(args) => tui::run(&args),
         Command::Render(args) => render::run(&args),

@@ -87,6 +87,9 @@ pub use message::{CompletionMessage, ToolCall};
 
 use writer::Writer;
 
+/// What the fields are called that hold reasoning, in the templates of this world.
+pub(crate) const REASONING: [&str; 3] = ["thinking", "reasoning_content", "reasoning"];
+
 /// What a completion says of itself.
 ///
 /// ```
