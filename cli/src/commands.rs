@@ -12,6 +12,7 @@ mod grammar;
 mod input;
 mod jsonl;
 mod lint;
+mod maintainer_report;
 mod man;
 mod mask;
 mod new;
@@ -77,6 +78,7 @@ enum Command {
     Read(read::Args),
     Mask(mask::Args),
     Caps(caps::Args),
+    Report(maintainer_report::Args),
     Schema(schema::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -176,6 +178,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Read(args) => read::run(&args),
         Command::Mask(args) => mask::run(&args),
         Command::Caps(args) => caps::run(&args),
+        Command::Report(args) => maintainer_report::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

@@ -90,6 +90,7 @@ fn rule(value: Value, sources: &HashMap<String, SourceFile>) -> Result<Rule, Str
         },
         "call-shape" => Check::CallShape {
             flat: keys.flag("flat")?,
+            bare: keys.flag("bare")?,
         },
         "calls-in-list" => Check::CallsInList,
         "call-by-call" => Check::CallByCall,

@@ -74,7 +74,7 @@ pub fn port(template: &ResponseTemplate, target: Target) -> Result<Ported, Templ
                 Check::Text { names, without, .. } => {
                     leave_out_of_texts(document, names, without, renamed, &mut changes);
                 }
-                Check::CallShape { flat: false } => wrap_calls(document, &mut changes),
+                Check::CallShape { flat: false, .. } => wrap_calls(document, &mut changes),
                 Check::CallsInList => list_calls(document, &mut changes),
                 _ => {}
             }
@@ -326,7 +326,7 @@ fn wrap_calls(document: &mut Object, changes: &mut Vec<Change>) {
     let Some(field) = calls.and_then(Value::as_object_mut) else {
         return;
     };
-    if call_shape(field) != Some(CallShape::Flat) {
+    if !matches!(call_shape(field), Some(CallShape::Flat { .. })) {
         return;
     }
     if let Some(transform) = field.get_mut("transform")

@@ -40,8 +40,9 @@ pub(super) enum Check {
         field: String,
         where_opened: Option<String>,
     },
-    /// A call is an object of `function`, with `name` and `arguments`; or of these two, if it may be flat.
-    CallShape { flat: bool },
+    /// A call is an object of `function`, with `name` and `arguments`; or of these two, if it may be flat; or
+    /// without arguments, if it may be bare.
+    CallShape { flat: bool, bare: bool },
     /// `tool_calls` becomes a list.
     CallsInList,
     /// A region holds one call.
@@ -186,12 +187,15 @@ impl fmt::Display for Rule {
                     None => Ok(()),
                 }
             }
-            Check::CallShape { flat: false } => {
-                f.write_str("a call is an object of `function`, with `name` and `arguments`")
+            Check::CallShape { flat, bare } => {
+                f.write_str("a call is an object of `function`, with `name` and ")?;
+                f.write_str(if *bare {
+                    "maybe `arguments`"
+                } else {
+                    "`arguments`"
+                })?;
+                f.write_str(if *flat { ", or of these two" } else { "" })
             }
-            Check::CallShape { flat: true } => f.write_str(
-                "a call is an object of `function`, with `name` and `arguments`, or of these two",
-            ),
             Check::CallsInList => f.write_str("`tool_calls` becomes a list"),
             Check::CallByCall => f.write_str("a region of `tool_calls` holds one call"),
             Check::WithoutKey(key) => write!(f, "fields have no `{key}`"),
@@ -286,9 +290,9 @@ impl Check {
                     )
                 })
             }),
-            Check::CallShape { flat } => of_fields(&|name, field| {
-                let is_other =
-                    name == CALLS && call_shape(field).is_some_and(|s| !s.is_fine(*flat));
+            Check::CallShape { flat, bare } => of_fields(&|name, field| {
+                let is_other = name == CALLS
+                    && call_shape(field).is_some_and(|shape| !shape.is_fine(*flat, *bare));
                 is_other.then(|| {
                     let (key, pointer) = ("transform", pointer_to(name));
                     let pointer = match field.contains_key(key) {
@@ -382,17 +386,21 @@ pub(super) fn is_each(field: &Object) -> bool {
 /// What a call becomes, as far as the template shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallShape {
-    /// An object of `function`, with `name` and `arguments`, or with what the text has.
-    Nested,
-    /// An object of `name` and `arguments`.
-    Flat,
+    /// An object of `function`, with a name, and maybe with arguments.
+    Nested { arguments: bool },
+    /// An object of a name, and maybe of arguments.
+    Flat { arguments: bool },
     /// Something else.
     Other,
 }
 
 impl CallShape {
-    fn is_fine(self, flat: bool) -> bool {
-        self == CallShape::Nested || flat && self == CallShape::Flat
+    fn is_fine(self, flat: bool, bare: bool) -> bool {
+        match self {
+            CallShape::Nested { arguments } => arguments || bare,
+            CallShape::Flat { arguments } => flat && (arguments || bare),
+            CallShape::Other => false,
+        }
     }
 }
 
@@ -407,18 +415,20 @@ pub(super) fn call_shape(field: &Object) -> Option<CallShape> {
             return is_plain.then_some(CallShape::Other);
         }
     };
-    let has_both = |object: &Object| {
-        let is_there = |key| {
-            object
-                .get(key)
-                .is_some_and(|value: &Value| !value.is_null())
-        };
-        is_there("name") && is_there("arguments")
+    let has = |object: &Object, key| {
+        object
+            .get(key)
+            .is_some_and(|value: &Value| !value.is_null())
     };
     Some(match transform.get("function") {
-        Some(Value::Object(function)) if has_both(function) => CallShape::Nested,
-        Some(Value::String(_)) => CallShape::Nested,
-        None if has_both(transform) => CallShape::Flat,
+        Some(Value::Object(function)) if has(function, "name") => CallShape::Nested {
+            arguments: has(function, "arguments"),
+        },
+        // Whether there are arguments, only the text shows.
+        Some(Value::String(_)) => CallShape::Nested { arguments: true },
+        None if has(transform, "name") => CallShape::Flat {
+            arguments: has(transform, "arguments"),
+        },
         _ => CallShape::Other,
     })
 }

@@ -179,6 +179,16 @@ fn templates_are_taken_or_not() {
             ],
         ),
         (
+            r#""tool_calls": {"open_pattern": "<(?P<n>\\w+)>", "close": "</call>", "repeats": true,
+                "transform": {"function": {"name": "{n}"}}}"#
+                .into(),
+            &[
+                ("transformers", "/fields/tool_calls/transform", Effect::Limits),
+                ("vllm", "/fields/tool_calls/transform", Effect::Fails),
+                ("sglang", "/fields/tool_calls/transform", Effect::Fails),
+            ],
+        ),
+        (
             r#""analysis": {"open": "<a>", "close": "</a>"}"#.into(),
             &[
                 ("transformers", "/fields/analysis", Effect::Limits),
