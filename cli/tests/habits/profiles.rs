@@ -111,8 +111,8 @@ fn diff_compares_what_is_handed_on() {
     let (what, remedy) = error.split_once('\n').unwrap();
     assert_eq!(
         what,
-        "foreign.json: /defaults/kind: vLLM 0.33.0 refuses the template: it knows no default `kind`: \
-         leave the default out"
+        "foreign.json: /fields/reasoning_content: vLLM 0.33.0 refuses the template: it knows no field \
+         `reasoning_content`: call it `thinking`"
     );
     let command = remedy
         .split('`')
