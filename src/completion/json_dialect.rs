@@ -242,32 +242,87 @@ mod tests {
         );
     }
 
+    /// Values of the dialect: a string between quotes of its own is one of these.
+    fn values(strings: Vec<&'static str>) -> impl Strategy<Value = String> {
+        let plain = [
+            "1",
+            "-0.5e3",
+            "true",
+            "null",
+            "\"s\"",
+            "\"it\\\"s\"",
+            "[]",
+            "{}",
+            " \n2",
+        ];
+        let all: Vec<&str> = plain.into_iter().chain(strings).collect();
+        let leaf = prop::sample::select(all).prop_map(String::from);
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            let key = prop::sample::select(vec!["\"k\"", "\"a b\"", "a", "b_1", "é"]);
+            let member = (key, inner.clone()).prop_map(|(key, value)| format!("{key}:{value}"));
+            prop_oneof![
+                prop::collection::vec(inner, 0..4)
+                    .prop_map(|items| format!("[{}]", items.join(","))),
+                prop::collection::vec(member, 0..4)
+                    .prop_map(|all| format!("{{{}}}", all.join(","))),
+            ]
+        })
+    }
+
+    /// What is checked of a text that comes in pieces of these lengths.
+    fn is_translated(args: &JsonArgs, text: &str, lengths: &[usize]) -> Result<(), TestCaseError> {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        for length in lengths.iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
+            let end = rest
+                .char_indices()
+                .nth(*length)
+                .map_or(rest.len(), |(at, _)| at);
+            pieces.push(&rest[..end]);
+            rest = &rest[end..];
+        }
+        let all = translated(args, &pieces);
+        if let Ok(json) = args.to_json(text)
+            && crate::json::read(&json).is_ok()
+        {
+            prop_assert_eq!(&all, &json);
+        }
+        // However it is cut.
+        prop_assert_eq!(&all, &translated(args, &[text]));
+        Ok(())
+    }
+
     proptest! {
         /// Whatever is JSON in the end is the same JSON, however it comes in.
         #[test]
         fn pieces_put_together_are_what_the_parser_reads(
+            text in values(vec!["<q>x</q>", "<q></q>", "<q>it's \"q\" <\n\\</q>", "<q>[1,a:{</q>"]),
+            other in values(vec!["'x'", "'a \"b\" é'", "\"it's\""]),
+            lengths in prop::collection::vec(1..9_usize, 1..5),
+        ) {
+            is_translated(&args(true, &[("<q>", "</q>")]), &text, &lengths)?;
+            is_translated(&args(true, &[("'", "'")]), &other, &lengths)?;
+            is_translated(&args(true, &[]), &other, &lengths)?;
+        }
+
+        /// What is no JSON may be cut anywhere, too.
+        #[test]
+        fn what_is_no_json_comes_to_an_end(
             pieces in prop::collection::vec(
                 prop::sample::select(vec![
-                    "{", "}", "[", "]", ",", ":", "a", "b_1", "é", "\"", "\\", "'", "<q>", "<", "q>", "</q>", "</",
-                    "1", " ", "\n", "true", "{a:", ",b:", "<q>x</q>", "\"s\"", "{a:<q>it's</q>}", "\"it's\"",
+                    "{", "}", "[", ",", ":", "a", "é", "\"", "\\", "'", "<q>", "<", "q>", "</q>", "</", "{a:",
                 ]),
                 0..14,
             ),
-            unquoted_keys: bool,
-            which in 0..3_usize,
+            lengths in prop::collection::vec(1..4_usize, 1..5),
         ) {
-            let quotes = [&[][..], &[("<q>", "</q>")][..], &[("'", "'")][..]][which];
-            prop_assume!(unquoted_keys || !quotes.is_empty());
-            let args = args(unquoted_keys, quotes);
-            let whole = pieces.concat();
-            let json = args.to_json(&whole);
-            prop_assume!(json.as_ref().is_ok_and(|json| crate::json::read(json).is_ok()));
-            let json = json.unwrap_or_default();
-            prop_assert_eq!(&translated(&args, &[&whole]), &json);
-            prop_assert_eq!(&translated(&args, &pieces), &json);
-            let characters: Vec<String> = whole.chars().map(String::from).collect();
-            let characters: Vec<&str> = characters.iter().map(String::as_str).collect();
-            prop_assert_eq!(&translated(&args, &characters), &json);
+            let text = pieces.concat();
+            for quotes in [&[][..], &[("<q>", "</q>")], &[("'", "'")]] {
+                is_translated(&args(true, quotes), &text, &lengths)?;
+            }
         }
     }
 }
