@@ -311,7 +311,7 @@ impl Check {
                 let repeats = field.get("repeats").and_then(Value::as_bool);
                 let is_single = name == CALLS
                     && repeats != Some(true)
-                    && call_shape(field) != None
+                    && call_shape(field).is_some()
                     && !is_each(field);
                 is_single.then(|| {
                     Fault::new(
