@@ -89,10 +89,10 @@ impl Private {
                     private.add(&value, "[path]");
                 }
                 "USER" | "USERNAME" | "LOGNAME" | "HOSTNAME" => private.add_name(&value),
-                name if SECRET_VARIABLES.iter().any(|part| name.contains(part)) => {
-                    if value.len() >= MIN_TOKEN {
-                        private.add(&value, "[token]");
-                    }
+                name if SECRET_VARIABLES.iter().any(|part| name.contains(part))
+                    && value.len() >= MIN_TOKEN =>
+                {
+                    private.add(&value, "[token]");
                 }
                 _ => {}
             }

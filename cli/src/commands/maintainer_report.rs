@@ -73,7 +73,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     output.check(place)?;
     let is_answered = args.yes || args.output.is_some();
-    if !is_answered && !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+    let can_ask = io::stdin().is_terminal() && io::stderr().is_terminal();
+    if !is_answered && !can_ask {
         return Err(Failure::Input(format!(
             "nobody can be asked whether to write the report: write it to {PLACE} with `--yes`, or to another \
              file with `-o FILE`"
