@@ -151,7 +151,8 @@ impl Plan {
             let names: Vec<String> = names.map(|field| format!("`{}`", field.name())).collect();
             names.join(", ")
         };
-        let missing = |name: &str| format!("there is no column `{name}`: there are {}", there());
+        let missing =
+            |name: &str| format!("there is no column `{name}`: the columns are {}", there());
         let mut cells = Vec::new();
         for key in KEYS {
             let Some(name) = columns.name_of(key) else {
@@ -181,7 +182,7 @@ impl Plan {
         {
             return Err(format!(
                 "there is neither a column `text` nor `chunks`: name the one with the outputs, as in \
-                 `--column text=output`; there are {}",
+                 `--column text=output`; the columns are {}",
                 there()
             ));
         }
