@@ -233,11 +233,11 @@ mod interrupted {
         let line = |id: usize| match id {
             66_000 => "no JSON\n".to_owned(),
             _ => {
-                let text = "long ".repeat(if id < 70_000 { 1 } else { 40 });
+                let text = "long ".repeat(if id < 65_600 { 1 } else { 600 });
                 format!("{{\"id\": {id}, \"text\": \"{text}\"}}\n")
             }
         };
-        let lines: String = (0..140_000).map(line).collect();
+        let lines: String = (0..70_000).map(line).collect();
         fs::write(folder.join("many.jsonl"), &lines).expect("is written");
         let options = "parse -t t.json --jsonl many.jsonl --no-events";
         let uninterrupted = written(folder, &format!("{options} -o whole.jsonl"), "whole.jsonl");

@@ -27,7 +27,7 @@ use axum::routing::post;
 use futures_util::stream;
 
 use unjinja::chat_template::{ChatTemplate, LoadOptions, PreparedTemplate, RenderInput, Source};
-use unjinja::completion::{Completion, CompletionOptions, Ending};
+use unjinja::completion::{Completion, CompletionOptions, Ending, Finished};
 use unjinja::derive::{DeriveOptions, derive};
 use unjinja::{Object, OnMalformed, ParserOptions, ResponseTemplate, Tools, Value, json};
 
@@ -93,7 +93,15 @@ impl Model {
         let template = ChatTemplate::load(&Source::parse(source)?, &LoadOptions::default())?;
         let response_template = match &template.response_template {
             Some(value) => ResponseTemplate::from_value(value)?,
-            None => derive(&template, &DeriveOptions::default())?.template,
+            None => {
+                let derived = derive(&template, &DeriveOptions::default())?;
+                if !derived.is_whole() {
+                    eprintln!(
+                        "warning: not all turns are read back: see `unjinja derive {source}`"
+                    );
+                }
+                derived.template
+            }
         };
         Ok(Model {
             chat_template: template.prepare(),
@@ -376,6 +384,7 @@ impl Answering {
         let finished = completion
             .finish(self.upstream.ending)
             .map_err(Fault::unreadable)?;
+        tell_malformed(&finished);
         self.waiting.extend(finished.chunks());
         if let Some(usage) = self.upstream.usage.take().filter(|_| self.wants_usage)
             && let Value::Object(mut last) = finished.to_value()
@@ -404,11 +413,21 @@ impl Answering {
         let finished = completion
             .finish(self.upstream.ending)
             .map_err(Fault::unreadable)?;
+        tell_malformed(&finished);
         let mut whole = finished.to_value();
         if let (Some(usage), Some(whole)) = (self.upstream.usage, whole.as_object_mut()) {
             whole.insert("usage", usage);
         }
         Ok(whole)
+    }
+}
+
+/// Says what of an answer its client can't see to be wrong.
+fn tell_malformed(finished: &Finished) {
+    for field in &finished.malformed {
+        eprintln!(
+            "warning: a region of `{field}` could not be read, and stays as far as it was sent"
+        );
     }
 }
 

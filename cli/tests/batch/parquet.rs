@@ -328,7 +328,7 @@ fn the_same_command_goes_on() {
     use super::interrupted::run_within;
     let folder = place();
     let folder = folder.path();
-    const ROWS: i64 = 140_000;
+    const ROWS: i64 = 70_000;
     // What can't be compressed begins in the second part.
     let mut seed = 1_u64;
     let mut word = move || {
@@ -338,8 +338,8 @@ fn the_same_command_goes_on() {
         format!("{seed:016x}")
     };
     let mut text = |id: i64| match id {
-        0..70_000 => "a".to_owned(),
-        _ => (0..12).map(|_| word()).collect(),
+        0..65_600 => "a".to_owned(),
+        _ => (0..128).map(|_| word()).collect(),
     };
     let outputs: StringArray = (0..ROWS).map(|id| Some(text(id))).collect();
     let columns = vec![
@@ -363,6 +363,6 @@ fn the_same_command_goes_on() {
     );
     let (schema, again) = rows(&folder.join("out.parquet"));
     assert_eq!((schema, again), rows(&folder.join("whole.parquet")));
-    assert_eq!(rows(&folder.join("out.parquet")).1.len(), 140_000);
+    assert_eq!(rows(&folder.join("out.parquet")).1.len(), 70_000);
     assert!(!folder.join("out.parquet.partial").exists());
 }
