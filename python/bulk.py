@@ -126,6 +126,7 @@ def main():
     arguments.add_argument("folder", type=pathlib.Path)
     arguments.add_argument("--rows", type=int, default=1_000_000)
     arguments.add_argument("--program", type=pathlib.Path, default=HERE.parent / "target" / "release" / "unjinja")
+    arguments.add_argument("--only", default="", help="only the ways whose name has this in it")
     given = arguments.parse_args()
     lines, table = make(given.folder, given.rows)
     size = lines.stat().st_size >> 20
@@ -146,7 +147,7 @@ def main():
             continue
         ways[name] = [sys.executable, HERE / "examples" / example, TEMPLATE, table, given.folder / package]
     for name, command in ways.items():
-        for cores in (1, 2):
+        for cores in (1, 2) if given.only in name else ():
             shutil.rmtree(given.folder / "ray", ignore_errors=True)
             shutil.rmtree(given.folder / "datasets", ignore_errors=True)
             own = name.startswith(("Ray", "`datasets"))
