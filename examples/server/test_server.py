@@ -1,6 +1,6 @@
 """The server between the official client of the interface and a model that is made up.
 
-    cargo build --profile quick && pytest
+    cargo build && pytest
 
 The model is a small server, too: it streams a text that each test chooses, in odd pieces.
 """
@@ -18,7 +18,7 @@ import pytest
 openai = pytest.importorskip("openai")
 
 HERE = pathlib.Path(__file__).resolve().parent
-PROGRAM = pathlib.Path(os.environ.get("UNJINJA_SERVER", HERE / "target" / "quick" / "unjinja-server"))
+PROGRAM = pathlib.Path(os.environ.get("UNJINJA_SERVER", HERE / "target" / "debug" / "unjinja-server"))
 JINJA = (
     "{% if tools %}<tools>{{ tools | tojson }}</tools>{% endif %}"
     "{% for m in messages %}{{ '<' + m.role + '>' }}"
