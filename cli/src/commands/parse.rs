@@ -71,13 +71,13 @@ const EMPTY: &str = "the output is empty";
 
   A long log, whose outputs and prompts stand under other names: messages without events, with the
   user they belong to. Interrupted, the same command goes on where it was:
-    unjinja parse -t template.json --jsonl log.jsonl --column text=output --column prefix=prompt \
-      --keep user --no-events -o messages.jsonl
+    unjinja parse -t template.json --jsonl log.jsonl --column text=output \\
+      --column prefix=prompt --keep user --no-events -o messages.jsonl
 
   The same from one Parquet file into another, which has the columns id, user, message, error
   and error_at; messages are JSON in texts, and rows that fail stay, with their error:
-    unjinja parse -t template.json --format parquet log.parquet --column text=output --keep user \
-      -o messages.parquet
+    unjinja parse -t template.json --format parquet log.parquet --column text=output \\
+      --keep user -o messages.parquet
 
 Exit codes:
   0  the output is parsed, or every line of the batch has its answer
