@@ -436,6 +436,8 @@ struct Upstream {
     response: reqwest::Response,
     /// Bytes that are no whole line yet.
     buffer: Vec<u8>,
+    /// So many of them hold no end of a line.
+    searched: usize,
     ending: Ending,
     usage: Option<Value>,
     has_ended: bool,
@@ -446,6 +448,7 @@ impl Upstream {
         Upstream {
             response,
             buffer: Vec::new(),
+            searched: 0,
             ending: Ending::Stop,
             usage: None,
             has_ended: false,
@@ -480,8 +483,13 @@ impl Upstream {
 
     /// Takes the next whole line out of the buffer.
     fn line(&mut self) -> Option<String> {
-        let end = self.buffer.iter().position(|&byte| byte == b'\n')?;
-        let line: Vec<u8> = self.buffer.drain(..=end).collect();
+        let rest = &self.buffer[self.searched..];
+        let Some(end) = rest.iter().position(|&byte| byte == b'\n') else {
+            self.searched = self.buffer.len();
+            return None;
+        };
+        let line: Vec<u8> = self.buffer.drain(..=self.searched + end).collect();
+        self.searched = 0;
         Some(String::from_utf8_lossy(&line).into_owned())
     }
 
