@@ -1,6 +1,7 @@
 //! The commands: each reads its arguments, calls the library, and prints.
 
 mod analyze;
+mod batch;
 mod caps;
 mod check;
 mod completions;
@@ -10,7 +11,6 @@ mod diff;
 mod github;
 mod grammar;
 mod input;
-mod jsonl;
 mod lint;
 mod maintainer_report;
 mod man;
