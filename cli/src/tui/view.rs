@@ -94,10 +94,12 @@ fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
             format!("  {}", place(workbench)),
         ),
     };
-    let room = (area.width as usize).saturating_sub(sample.chars().count() + place.chars().count());
-    // Where the stream is matters more than in which folder the file is.
-    let is_short = name.chars().count() <= room;
-    let name = match is_short {
+    let width = |text: &str| Line::raw(text).width() as u16;
+    // Where the stream is matters more than the sample, and that more than in which folder the file is.
+    let room = area.width.saturating_sub(width(&place));
+    let of_sample = width(&sample).min(room);
+    let of_name = room - of_sample;
+    let name = match width(&name) <= of_name {
         true => name.as_str(),
         false => workbench
             .name
@@ -105,12 +107,12 @@ fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
             .next()
             .unwrap_or_default(),
     };
-    let mut line = paper::one_line(name, area.width, styles.strong());
-    let of_sample = match sign {
+    let mut line = paper::one_line(name, of_name, styles.strong());
+    let style = match sign {
         "" => styles.faint(),
         _ => styles.bad(),
     };
-    line.extend(paper::one_line(&sample, area.width, of_sample));
+    line.extend(paper::one_line(&sample, of_sample, style));
     line.extend(paper::one_line(&place, area.width, styles.faint()));
     buffer.set_line(area.x, area.y, &Line::from(line), area.width);
 }
@@ -227,6 +229,21 @@ pub(super) fn extent(workbench: &Workbench, pane: Pane, area: Rect) -> (usize, u
             (top(workbench, pane, &sheet, area), sheet.lines.len())
         }
     }
+}
+
+/// So many columns are enough for what is copied.
+const COPIED: u16 = 120;
+
+/// What stands in a pane that is made of lines, as text.
+pub(super) fn copied(workbench: &Workbench, pane: Pane) -> String {
+    text_of(&sheet(workbench, pane, COPIED))
+}
+
+fn text_of(sheet: &Sheet) -> String {
+    let lines = sheet.lines.iter();
+    lines
+        .map(|line| format!("{}\n", line.to_string().trim_end()))
+        .collect()
 }
 
 fn put_lines(lines: &[Line<'static>], top: usize, area: Rect, buffer: &mut Buffer) {

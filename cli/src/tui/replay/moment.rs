@@ -118,9 +118,9 @@ impl Replay {
         if self.is_within_chunk(place) || place.fed > self.ends.len() {
             return None;
         }
-        self.bring_parser_to(place.fed)?;
-        let (_, parser) = self.at_place.as_mut()?;
-        let outlook = parser.outlook();
+        self.bring_lookout_to(place.fed)?;
+        let (_, lookout) = self.at_place.as_mut()?;
+        let outlook = lookout.outlook();
         let awaited = outlook.watched.iter().map(|awaited| AwaitedDelimiter {
             field: awaited.field.to_owned(),
             opens: awaited.opens,
@@ -138,21 +138,19 @@ impl Replay {
         })
     }
 
-    /// Takes the parser at hand, or the nearest one that was kept, to a place.
-    fn bring_parser_to(&mut self, fed: usize) -> Option<()> {
+    /// Takes the lookout at hand, or the nearest one that was kept, to a place.
+    fn bring_lookout_to(&mut self, fed: usize) -> Option<()> {
         let kept = self.kept.partition_point(|&(at, _)| at <= fed);
         let (kept_at, kept) = self.kept.get(kept.checked_sub(1)?)?;
         let at_hand = self.at_place.as_ref().map(|&(at, _)| at);
         if !at_hand.is_some_and(|at| (*kept_at..=fed).contains(&at)) {
             self.at_place = Some((*kept_at, kept.clone()));
         }
-        let (at, mut parser) = self.at_place.take()?;
+        let (at, mut lookout) = self.at_place.take()?;
         for number in at + 1..=fed {
-            parser
-                .feed_with(&self.text[self.chunk(number)], |_| {})
-                .ok()?;
+            lookout.feed(&self.text[self.chunk(number)]).ok()?;
         }
-        self.at_place = Some((fed, parser));
+        self.at_place = Some((fed, lookout));
         Some(())
     }
 }

@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
 use crate::tui::layout::Pane;
-use crate::tui::preview::preview;
+use crate::tui::preview::{preview, with_ends};
 use crate::tui::replay::EventKind;
 use crate::tui::state::Workbench;
 
@@ -111,13 +111,18 @@ fn line(workbench: &Workbench, row: Row, width: u16) -> Line<'static> {
     let shown = match event.what {
         EventKind::Open(_) => {
             let captures = replay.captures(event).iter();
-            let captures = captures.map(|capture| format!(" {}={}", capture.name, capture.text));
+            let captures =
+                captures.map(|capture| format!(" {}={}", capture.name, with_ends(&capture.text)));
             let text = &replay.text()[event.span()];
             format!("{text}{}", captures.collect::<String>())
         }
         EventKind::Chunk { .. } => {
             let text = &replay.text()[first.span().start..event.span().end];
-            text[..text.floor_char_boundary(SHOWN)].to_owned()
+            let text = &text[..text.floor_char_boundary(SHOWN)];
+            match text.trim_matches(' ').is_empty() {
+                true => with_ends(text).into_owned(),
+                false => text.to_owned(),
+            }
         }
         EventKind::Close(_) => {
             let value = replay.value(event).map(|value| preview(value, SHOWN));

@@ -124,7 +124,7 @@ fn list(workbench: &Workbench, width: u16) -> (Sheet, Vec<Option<usize>>) {
         paper.put(statement.subject.key(), mark(row, styles.strong()));
         paper.tab_to(11);
         paper.indent(11);
-        paper.put_words(
+        paper.put(
             &statement.text.replace('\n', " "),
             mark(row, styles.plain()),
         );
@@ -169,7 +169,7 @@ fn list(workbench: &Workbench, width: u16) -> (Sheet, Vec<Option<usize>>) {
         let mut paper = Paper::new(width);
         paper.put(outlier.kind, mark(row, style));
         paper.indent(11);
-        paper.put_words(
+        paper.put(
             &format!(" {}", outlier.case.name),
             mark(row, styles.plain()),
         );
@@ -208,6 +208,11 @@ fn details(workbench: &Workbench, width: u16) -> Sheet {
             }
         }
     }
+}
+
+/// What shows what is chosen, as text.
+pub(in crate::tui) fn copied(workbench: &Workbench) -> String {
+    super::text_of(&details(workbench, super::COPIED))
 }
 
 /// Renderings two by two, side by side.
@@ -300,8 +305,8 @@ fn outlier(workbench: &Workbench, format: &Format, number: usize, width: u16) ->
     let Some(outlier) = format.outliers.get(number) else {
         return paper.finish();
     };
-    paper.words(&outlier.why, styles.strong());
-    paper.words(
+    paper.line(&outlier.why, styles.strong());
+    paper.line(
         "Enter opens it as a sample, which is tried on every template from then on.",
         styles.faint(),
     );
@@ -311,10 +316,22 @@ fn outlier(workbench: &Workbench, format: &Format, number: usize, width: u16) ->
     paper.end_line();
     if let Some(message) = &outlier.case.expected.message {
         paper.end_line();
-        paper.line("what was said:", styles.strong());
+        let title = match outlier.kind {
+            "left out" => "what is expected of it:",
+            _ => "what was said, and is expected of it:",
+        };
+        paper.line(title, styles.strong());
         let message = json::write_styled(&message.clone().into(), &json::Style::pretty(2));
         message
             .lines()
+            .for_each(|line| paper.line(line, styles.plain()));
+    }
+    let lost = outlier.remark.iter().map(|remark| &remark.lost);
+    for lost in lost.filter(|lost| !lost.is_empty()) {
+        paper.end_line();
+        paper.line("what was said besides:", styles.strong());
+        let lost = json::write_styled(&lost.clone().into(), &json::Style::pretty(2));
+        lost.lines()
             .for_each(|line| paper.line(line, styles.plain()));
     }
     paper.finish()
@@ -331,7 +348,7 @@ fn candidate(workbench: &Workbench, format: &Format, number: usize, width: u16) 
     for choice in &candidate.differences {
         paper.put("- ", styles.plain());
         paper.indent(2);
-        paper.words(choice, styles.plain());
+        paper.line(choice, styles.plain());
         paper.indent(0);
     }
     paper.end_line();
