@@ -15,7 +15,7 @@ use super::chunking::Chunking;
 use super::glyphs::tests::texts;
 use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
 use super::message::{Done, Doubt, Effect, Message};
-use super::replay::{EventKind, Place, Replay};
+use super::replay::{EventKind, Place, Replay, Seen};
 use super::sample::{Origin, Sample};
 use super::state::Workbench;
 use super::target::Target;
@@ -354,6 +354,12 @@ proptest! {
         let mut place = replay.first();
         for piece in cut.pieces(&case.output).filter(|piece| !piece.is_empty()) {
             prop_assert_eq!(&replay.message(place), parser.message_so_far());
+            let looked_at = replay.fields(place).into_iter();
+            let looked_at = looked_at.map(|(name, seen)| match seen {
+                Seen::Items(items) => (name, items.into_iter().cloned().collect()),
+                Seen::Value(value) => (name, value.into_owned()),
+            });
+            prop_assert_eq!(&looked_at.collect::<unjinja::Object>(), parser.message_so_far());
             let waiting = replay.waiting(place);
             let outlook = parser.outlook();
             let field = waiting.as_ref().and_then(|waiting| waiting.field.as_deref());

@@ -1,9 +1,11 @@
 //! A message and the one that was expected, part by part.
 
+use std::collections::HashSet;
+
 use unjinja::{JsonString, Object, Value, json};
 
 use super::preview::{needs_quotes, preview};
-use super::replay::{Against, EventKind, Place, Replay};
+use super::replay::{Against, EventKind, Place, Replay, Seen};
 
 /// Of a text, this much is shown around what matters.
 const AROUND: usize = 240;
@@ -73,23 +75,26 @@ pub(crate) fn pairs(
         compares: expected.is_some(),
         against,
     };
-    let message = replay.message(place);
+    let message = replay.fields(place);
     let growing = growing(replay, place);
     let grows = |field: &str| growing.as_ref().filter(|growing| growing.field == field);
     let of_field = |field: &str| expected.and_then(|expected| expected.get(field));
+    let mut names = HashSet::new();
     for (field, value) in &message {
         let field = field.to_string_lossy();
         comparison.field(&field, value, of_field(&field), grows(&field));
+        names.insert(field.into_owned());
     }
     if let Some(growing) = growing
         .as_ref()
-        .filter(|growing| !message.contains_key(growing.field))
+        .filter(|growing| !names.contains(growing.field))
     {
         comparison.growing(growing, of_field(growing.field));
+        names.insert(growing.field.to_owned());
     }
     for (field, value) in expected.into_iter().flatten() {
         let label = field.to_string_lossy();
-        if message.get_json_string(field).is_none() && grows(&label).is_none() {
+        if !names.contains(label.as_ref()) {
             comparison.missing(0, &label, value);
         }
     }
@@ -164,22 +169,37 @@ impl Comparison<'_> {
     fn field(
         &mut self,
         field: &str,
-        value: &Value,
+        value: &Seen<'_>,
         expected: Option<&Value>,
         growing: Option<&Growing<'_>>,
     ) {
+        let of_list;
+        let items = match value {
+            Seen::Items(items) => Some(items),
+            Seen::Value(value) => {
+                of_list = value.as_array().map(|items| items.iter().collect());
+                of_list.as_ref()
+            }
+        };
         match (value, growing) {
             // What was there before goes when the region closes.
             (_, Some(growing)) if !growing.repeats => self.growing(growing, expected),
-            // What is empty in the end goes.
-            (_, None) if expected.is_none() && !self.is_end && value.is_empty() => {
-                self.push(0, field, Some(shown(value)), None, Mark::Same);
+            (_, growing) if items.is_some_and(|items| growing.is_some() || !items.is_empty()) => {
+                let items = items.map_or(&[][..], Vec::as_slice);
+                self.list(0, field, items, expected, growing);
             }
-            (Value::Array(items), growing) if growing.is_some() || !items.is_empty() => {
-                self.list(0, field, items, expected, growing)
-            }
-            (_, growing) => {
-                self.value(0, field, value, expected);
+            (value, growing) => {
+                let value = match value {
+                    Seen::Items(_) => &Value::Array(Vec::new()),
+                    Seen::Value(value) => value,
+                };
+                match growing {
+                    // What is empty in the end goes.
+                    None if expected.is_none() && !self.is_end && value.is_empty() => {
+                        self.push(0, field, Some(shown(value)), None, Mark::Same);
+                    }
+                    _ => self.value(0, field, value, expected),
+                }
                 if let Some(growing) = growing {
                     self.grown(1, "…", growing, None);
                 }
@@ -298,7 +318,8 @@ impl Comparison<'_> {
                 self.object(depth + 1, actual, expected);
             }
             (Value::Array(items), Value::Array(_)) if depth < DEEPEST => {
-                self.list(depth, label, items, Some(expected), None);
+                let items: Vec<&Value> = items.iter().collect();
+                self.list(depth, label, &items, Some(expected), None);
             }
             (Value::String(actual), Value::String(expected)) => {
                 self.texts(depth, label, actual, expected)
@@ -357,7 +378,7 @@ impl Comparison<'_> {
         &mut self,
         depth: usize,
         label: &str,
-        items: &[Value],
+        items: &[&Value],
         expected: Option<&Value>,
         growing: Option<&Growing<'_>>,
     ) {

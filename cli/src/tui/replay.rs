@@ -26,7 +26,7 @@ use super::chunking::Chunking;
 use agreement::Agreement;
 pub(crate) use log::{EventKind, LoggedEvent, Part, Segment};
 use log::{Log, short};
-pub(crate) use moment::{AwaitedDelimiter, Waiting};
+pub(crate) use moment::{AwaitedDelimiter, Seen, Waiting};
 pub(crate) use places::Place;
 use waits::{Wait, Waits};
 

@@ -27,7 +27,7 @@ pub(super) struct Rows<'t> {
     width: u16,
 }
 
-/// A row: what stands in one line of cells.
+/// A row: what stands in one line of cells. A space at its end may stand one cell behind them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Row<'t> {
     /// Where it is in the text, in bytes.
@@ -137,8 +137,15 @@ impl<'t> Rows<'t> {
                 true => glyph,
                 false => Glyph::new(glyph.span, Kind::Escaped, ELLIPSIS),
             };
-            let Some(placed) = Placed::new(glyph, column, self.width) else {
-                self.keep_word(&mut row, block_end);
+            let is_space = glyph.shown == " ";
+            let Some(placed) = Placed::new(glyph.clone(), column, self.width) else {
+                match is_space {
+                    true => {
+                        row.span.end = glyph.span.end;
+                        row.glyphs.push(Placed { glyph, column });
+                    }
+                    false => self.keep_word(&mut row, block_end),
+                }
                 break;
             };
             column = placed.end();

@@ -31,9 +31,24 @@ pub struct Sample {
 /// Something that is known of a text besides what comes out of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Remark {
-    pub(crate) words: String,
+    /// What kind of text it is, in few words.
+    pub(crate) kind: &'static str,
+    /// The conversations of which it is known.
+    pub(crate) names: Vec<String>,
+    pub(crate) why: String,
     /// What was said of which the text has nothing.
     pub(crate) lost: Object,
+}
+
+impl Remark {
+    pub(crate) fn words(&self) -> String {
+        let names: Vec<String> = self.names.iter().map(|name| format!("`{name}`")).collect();
+        let place = match names.is_empty() {
+            true => String::new(),
+            false => format!(" in {}", names.join(" and ")),
+        };
+        format!("{}{place}: {}", self.kind, self.why)
+    }
 }
 
 /// Where a text comes from.

@@ -296,8 +296,17 @@ fn samples(derivation: &Derivation, template: &ResponseTemplate) -> Vec<Sample> 
             samples.push(Sample::new(Origin::Rendered, case));
             samples.len() - 1
         });
-        let remark = outlier(row, derivation).and_then(|outlier| outlier.remark);
-        samples[number].remarks.extend(remark);
+        let Some(remark) = outlier(row, derivation).and_then(|outlier| outlier.remark) else {
+            continue;
+        };
+        let remarks = &mut samples[number].remarks;
+        let same = remarks
+            .iter_mut()
+            .find(|known| (&known.why, &known.lost) == (&remark.why, &remark.lost));
+        match same {
+            Some(known) => known.names.extend(remark.names),
+            None => remarks.push(remark),
+        }
     }
     samples
 }
@@ -319,10 +328,9 @@ fn outliers(derivation: &Derivation) -> Vec<Outlier> {
             expecting(said(&text.message, derivation)),
         ),
         remark: Some(Remark {
-            words: format!(
-                "damaged ({}): what is left of what was said is expected",
-                text.damage
-            ),
+            kind: "damaged",
+            names: Vec::new(),
+            why: format!("{}; what is left of what was said is expected", text.damage),
             lost: Object::new(),
         }),
     });
@@ -351,7 +359,9 @@ fn outlier(row: &Row, derivation: &Derivation) -> Option<Outlier> {
         _ => return None,
     };
     let remark = lost.map(|lost| Remark {
-        words: format!("{kind} in `{}`: {why}", row.name),
+        kind,
+        names: vec![row.name.clone()],
+        why: why.clone(),
         lost,
     });
     Some(Outlier {

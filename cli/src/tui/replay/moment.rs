@@ -1,8 +1,10 @@
 //! What is the case at a place: the message, and what the parser waits for.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
-use unjinja::{Event, Object};
+use unjinja::{Event, JsonString, Object, Value};
 
 use super::agreement::Agreement;
 use super::log::EventKind;
@@ -39,6 +41,24 @@ impl AwaitedDelimiter {
     }
 }
 
+/// The value of a field, as it is looked at.
+#[derive(Debug)]
+pub(crate) enum Seen<'r> {
+    /// A list.
+    Items(Vec<&'r Value>),
+    /// Something else, or a short list.
+    Value(Cow<'r, Value>),
+}
+
+impl<'r> Seen<'r> {
+    fn of(value: &'r Value) -> Seen<'r> {
+        match value.as_array() {
+            Some(items) => Seen::Items(items.iter().collect()),
+            None => Seen::Value(Cow::Borrowed(value)),
+        }
+    }
+}
+
 impl Replay {
     /// The field whose region is open, and its text so far.
     pub(crate) fn open_region(&self, place: Place) -> Option<(u16, Range<usize>)> {
@@ -66,6 +86,46 @@ impl Replay {
             }
         }
         message
+    }
+
+    /// The same, field by field, without a copy of its lists: they may be long, and are looked at in every frame.
+    pub(crate) fn fields(&self, place: Place) -> Vec<(JsonString, Seen<'_>)> {
+        if let (true, Some(Ok(message))) = (self.is_end(place), &self.outcome) {
+            let fields = message.iter();
+            let fields = fields.map(|(name, value)| (name.clone(), Seen::of(value)));
+            return fields.collect();
+        }
+        let mut rest = self.template.defaults().clone();
+        let mut lists: HashMap<&str, Vec<&Value>> = HashMap::new();
+        for (number, value) in self.log.closes(place.events) {
+            let Some(field) = self.template.fields().get(number as usize) else {
+                continue;
+            };
+            if !field.repeats() || field.join().is_some() {
+                let _has_a_place = field.put(&mut rest, value.clone());
+                continue;
+            }
+            let list = lists.entry(field.name()).or_insert_with(|| {
+                let before = self.template.defaults().get(field.name());
+                before
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten()
+                    .collect()
+            });
+            list.push(value);
+            if !rest.contains_key(field.name()) {
+                rest.insert(field.name(), Value::Null);
+            }
+        }
+        let fields = rest.into_iter().map(|(name, value)| {
+            let seen = match lists.remove(name.to_string_lossy().as_ref()) {
+                Some(items) => Seen::Items(items),
+                None => Seen::Value(Cow::Owned(value)),
+            };
+            (name, seen)
+        });
+        fields.collect()
     }
 
     /// The numbers of the events that close a field with a value.

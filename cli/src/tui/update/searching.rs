@@ -98,6 +98,9 @@ impl Workbench {
 /// A text without regard to case. All characters keep their places: those that take another number of
 /// bytes in the other case stay as they are.
 pub(in crate::tui) fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     let folded = text.chars().map(|letter| {
         let mut lower = letter.to_lowercase();
         match (lower.next(), lower.next()) {

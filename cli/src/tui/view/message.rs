@@ -42,24 +42,32 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
         head.line(&error.to_string(), styles.bad());
     }
     let mut sheet = head.finish();
+    let expected = workbench.sample().case.expected.message.as_ref();
+    let pairs = pairs(&workbench.replay, workbench.at, expected, Against::Expected);
+    put_pairs(workbench, &pairs, expected.is_some(), width, &mut sheet);
+    if workbench.replay.is_end(workbench.at) {
+        whole(workbench, width, &mut sheet);
+        remarks(workbench, width, &mut sheet);
+    }
+    sheet
+}
+
+/// What else is known of the sample, which should be seen where nothing is wrong.
+fn remarks(workbench: &Workbench, width: u16, sheet: &mut Sheet) {
     for remark in &workbench.sample().remarks {
         let mut paper = Paper::new(width);
-        paper.line(&remark.words, styles.warning());
+        paper.end_line();
+        if !workbench.sample().fails() {
+            sheet.eye = Some(sheet.lines.len() + 1);
+        }
+        paper.line(&remark.words(), workbench.styles.warning());
         sheet.lines.extend(paper.finish().lines);
         let lost = alone(&workbench.replay, &remark.lost);
         let lines = lost
             .iter()
             .flat_map(|pair| side(workbench, pair, pair.actual.as_ref(), width).lines);
         sheet.lines.extend(lines);
-        sheet.lines.push(Line::default());
     }
-    let expected = workbench.sample().case.expected.message.as_ref();
-    let pairs = pairs(&workbench.replay, workbench.at, expected, Against::Expected);
-    put_pairs(workbench, &pairs, expected.is_some(), width, &mut sheet);
-    if workbench.replay.is_end(workbench.at) {
-        whole(workbench, width, &mut sheet);
-    }
-    sheet
 }
 
 /// What the text means as a whole, beside what the stream has made of it, where these differ.
