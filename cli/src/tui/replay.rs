@@ -277,9 +277,7 @@ impl Replay {
     fn whole_reading(&self, streamed: &Result<Object, ParseError>) -> Option<WholeReading> {
         let outcome = self.strictly_read(std::iter::once(self.output..self.text.len()));
         let is_same = match (streamed, &outcome) {
-            (Ok(streamed), Ok(whole)) => {
-                Value::from(streamed.clone()).total_eq(&whole.clone().into())
-            }
+            (Ok(streamed), Ok(whole)) => streamed.total_eq(whole),
             (Err(streamed), Err(whole)) => streamed.to_string() == whole.to_string(),
             _ => false,
         };

@@ -310,6 +310,14 @@ fn outlier(workbench: &Workbench, format: &Format, number: usize, width: u16) ->
         "Enter opens it as a sample, which is tried on every template from then on.",
         styles.faint(),
     );
+    let lost = outlier.remark.iter().map(|remark| &remark.lost);
+    for lost in lost.filter(|lost| !lost.is_empty()) {
+        paper.end_line();
+        paper.line("this was said, and is not in the text:", styles.strong());
+        let lost = json::write_styled(&lost.clone().into(), &json::Style::pretty(2));
+        lost.lines()
+            .for_each(|line| paper.line(line, styles.plain()));
+    }
     paper.end_line();
     paper.line("the text:", styles.strong());
     paper.put(&outlier.case.output, styles.plain());
@@ -324,14 +332,6 @@ fn outlier(workbench: &Workbench, format: &Format, number: usize, width: u16) ->
         let message = json::write_styled(&message.clone().into(), &json::Style::pretty(2));
         message
             .lines()
-            .for_each(|line| paper.line(line, styles.plain()));
-    }
-    let lost = outlier.remark.iter().map(|remark| &remark.lost);
-    for lost in lost.filter(|lost| !lost.is_empty()) {
-        paper.end_line();
-        paper.line("what was said besides:", styles.strong());
-        let lost = json::write_styled(&lost.clone().into(), &json::Style::pretty(2));
-        lost.lines()
             .for_each(|line| paper.line(line, styles.plain()));
     }
     paper.finish()
@@ -363,20 +363,25 @@ fn candidate(workbench: &Workbench, format: &Format, number: usize, width: u16) 
     for change in difference::lines(&used, &this) {
         let is_same = change.is_equal();
         if !is_same {
-            change
-                .before
-                .lines()
-                .for_each(|line| paper.line(&format!("- {line}"), styles.plain()));
+            put_code(&mut paper, "-", change.before, styles.plain());
         }
         let (sign, style) = if is_same {
             (" ", styles.faint())
         } else {
             ("+", styles.added())
         };
-        change
-            .after
-            .lines()
-            .for_each(|line| paper.line(&format!("{sign} {line}"), style));
+        put_code(&mut paper, sign, change.after, style);
     }
     paper.finish()
+}
+
+/// Lines of code, each behind a sign; what goes on on another line is indented further.
+fn put_code(paper: &mut Paper, sign: &str, code: &str, style: Style) {
+    for line in code.lines() {
+        let depth = line.len() - line.trim_start().len();
+        paper.put(&format!("{sign} "), style);
+        paper.indent(depth + 4);
+        paper.line(line, style);
+        paper.indent(0);
+    }
 }
