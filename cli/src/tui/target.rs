@@ -304,7 +304,11 @@ fn samples(derivation: &Derivation, template: &ResponseTemplate) -> Vec<Sample> 
             .iter_mut()
             .find(|known| (&known.why, &known.lost) == (&remark.why, &remark.lost));
         match same {
-            Some(known) => known.names.extend(remark.names),
+            Some(known) => {
+                let is_new = |name: &String| !known.names.contains(name);
+                let names: Vec<String> = remark.names.into_iter().filter(is_new).collect();
+                known.names.extend(names);
+            }
             None => remarks.push(remark),
         }
     }

@@ -363,25 +363,25 @@ fn candidate(workbench: &Workbench, format: &Format, number: usize, width: u16) 
     for change in difference::lines(&used, &this) {
         let is_same = change.is_equal();
         if !is_same {
-            put_code(&mut paper, "-", change.before, styles.plain());
+            put_json(&mut paper, "-", change.before, styles.plain());
         }
         let (sign, style) = if is_same {
             (" ", styles.faint())
         } else {
             ("+", styles.added())
         };
-        put_code(&mut paper, sign, change.after, style);
+        put_json(&mut paper, sign, change.after, style);
     }
     paper.finish()
 }
 
-/// Lines of code, each behind a sign; what goes on on another line is indented further.
-fn put_code(paper: &mut Paper, sign: &str, code: &str, style: Style) {
-    for line in code.lines() {
+/// Lines of JSON, each behind a sign; what goes on on another line is indented further.
+fn put_json(paper: &mut Paper, sign: &str, json: &str, style: Style) {
+    for line in json.lines() {
         let depth = line.len() - line.trim_start().len();
         paper.put(&format!("{sign} "), style);
         paper.indent(depth + 4);
-        paper.line(line, style);
+        paper.json_line(line, style);
         paper.indent(0);
     }
 }

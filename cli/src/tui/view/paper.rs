@@ -136,6 +136,15 @@ impl Paper {
         self.end_line();
     }
 
+    /// A line of JSON, of which the value stays together: a blank in it is not to be lost at the end of a line.
+    pub(crate) fn json_line(&mut self, line: &str, style: Style) {
+        let value = line.find("\": ").map_or(0, |at| at + "\": ".len());
+        let (key, value) = line.split_at(value);
+        self.put(key, style);
+        self.put_together(&[(value, style)]);
+        self.end_line();
+    }
+
     /// The line that is being written should be seen.
     pub(crate) fn look_here(&mut self) {
         self.sheet.eye = Some(self.sheet.lines.len());

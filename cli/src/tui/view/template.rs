@@ -72,7 +72,7 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
         };
         paper.put(if is_at_work { "┃" } else { " " }, styles.strong());
         paper.indent(depth + 3);
-        paper.line(line, style);
+        paper.json_line(line, style);
         paper.indent(0);
     }
     let mut sheet = paper.finish();
