@@ -2,7 +2,7 @@
 
 use unjinja::Tools;
 use unjinja::check::{Case, Expected};
-use unjinja_cli::tui::{Origin, Sample};
+use unjinja_cli::tui::{Origin, Sample, Target, Workbench};
 
 use crate::desk::Desk;
 
@@ -496,6 +496,44 @@ fn keys_that_come_while_a_long_text_is_read_lead_where_they_would_later() {
         hasty.settle();
         assert_eq!(hasty.title(), patient.title(), "{keys}");
     }
+}
+
+#[test]
+fn a_very_long_text_is_shown_and_gone_through_before_it_has_been_read() {
+    let mut desk = desk("Hi<end>");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("template.json");
+    std::fs::write(&path, TEMPLATE).expect("a file");
+    let loaded = Target::new(path.display().to_string()).load(None);
+    let output = format!("{}<end>", "word ".repeat(4_000_000));
+    let case = Case::new("long", "", output, Tools::none(), Expected::default());
+    let samples = vec![Sample::new(Origin::Given, case)];
+    desk.workbench = Workbench::new(loaded.expect("it is valid"), samples, (140, 45));
+    // Nothing has been waited for.
+    assert!(desk.title().contains(", read "), "{}", desk.title());
+    assert!(desk.screen().contains("word word"), "{}", desk.screen());
+    desk.press_only('?');
+    assert!(
+        desk.screen().contains("one chunk back"),
+        "{}",
+        desk.screen()
+    );
+    for key in "⎋:12⏎".chars() {
+        desk.press_only(key);
+    }
+    assert!(
+        desk.title().starts_with("by token, chunk 3 of "),
+        "{}",
+        desk.title()
+    );
+    desk.press_only('→');
+    assert!(
+        desk.title().starts_with("by token, chunk 4 of "),
+        "{}",
+        desk.title()
+    );
+    let message = desk.pane("6 Message").join("\n");
+    assert!(message.contains("content word word word word"), "{message}");
 }
 
 #[test]

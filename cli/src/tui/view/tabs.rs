@@ -46,11 +46,12 @@ pub(super) fn draw(workbench: &Workbench, areas: &Areas, buffer: &mut Buffer) {
     let summary = samples::summary(workbench);
     let width = summary.chars().count() as u16;
     if end + width <= area.right() && areas.pane(Pane::Samples).is_none() {
-        let style = match workbench.samples.iter().any(Sample::fails) {
-            true => workbench.styles.bad(),
-            false => workbench.styles.faint(),
-        };
-        buffer.set_string(area.right() - width, area.y, summary, style);
+        let (x, styles) = (area.right() - width, workbench.styles);
+        buffer.set_string(x, area.y, &summary, styles.faint());
+        if workbench.samples.iter().any(Sample::fails) {
+            let failed = summary.split(',').next().unwrap_or_default();
+            buffer.set_string(x, area.y, failed, styles.bad());
+        }
     }
 }
 
