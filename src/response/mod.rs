@@ -22,7 +22,7 @@ pub use content::Content;
 pub use delimiter::Delimiter;
 pub use error::{ContentError, RegionError};
 pub use event::{Capture, OpeningMatch};
-pub use parser::{Outlook, WatchedDelimiter};
+pub use parser::{Lookout, Outlook, WatchedDelimiter};
 pub use template::Field;
 
 // These stand at the root, where they are documented.
