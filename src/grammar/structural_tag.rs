@@ -76,6 +76,9 @@ impl Grammar {
     }
 }
 
+/// A tag, with what it begins with.
+type Begun = (String, Value);
+
 struct Writer<'g> {
     grammar: &'g Grammar,
     /// The rules around a node.
@@ -216,7 +219,7 @@ impl<'g> Writer<'g> {
     }
 
     /// What comes first of a row of parts, as tags with what each begins with, and the parts behind it.
-    fn first_tags<'p>(&mut self, parts: &'p [Expr]) -> Option<(Vec<(String, Value)>, &'p [Expr])> {
+    fn first_tags<'p>(&mut self, parts: &'p [Expr]) -> Option<(Vec<Begun>, &'p [Expr])> {
         let (first, rest) = parts.split_first()?;
         let Expr::Literal(begin) = first else {
             return Some((self.tag_list(first)?, rest));
@@ -274,7 +277,7 @@ impl<'g> Writer<'g> {
     }
 
     /// One of several that stand between literals each, as tags with what each begins with.
-    fn tag_list(&mut self, expr: &Expr) -> Option<Vec<(String, Value)>> {
+    fn tag_list(&mut self, expr: &Expr) -> Option<Vec<Begun>> {
         let grammar = self.grammar;
         let named = match expr {
             Expr::Rule(name) => &grammar.rules.get(name)?.expr,
