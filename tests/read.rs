@@ -665,8 +665,8 @@ proptest! {
     }
 }
 
-/// A template that writes definitions of tools in words of its own.
-const OWN_WORDS: &str = "{% if tools %}<tools>{% for t in tools %}- {{ t.function.name }}: {{ t.function.description }}\n\
+/// A template that writes definitions of tools in a way that can't be undone.
+const OWN_WORDS: &str = "{% if tools %}<tools>{% for t in tools %}- {{ t.function.name }}: {{ t.function.description | upper }}\n\
     {% endfor %}</tools>{% endif %}{% for m in messages %}<{{ m.role }}>{{ m.content }}\
     {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}<end>{% endfor %}\
     {% if add_generation_prompt %}<assistant>{% endif %}";
@@ -682,7 +682,7 @@ fn definitions_that_are_not_read_back_are_told_and_the_rest_is_proved() {
     };
     assert_eq!(
         &text[tools.clone()],
-        "weather: The weather of a city\n- ring: Rings a bell"
+        "weather: THE WEATHER OF A CITY\n- ring: RINGS A BELL"
     );
     assert_eq!(read.tools, Value::Null);
     assert_eq!(

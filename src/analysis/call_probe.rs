@@ -48,15 +48,19 @@ impl CallWords {
     }
 
     /// Tools that are written otherwise than those of the probes wherever that can be.
-    pub(super) fn other_tools(&self) -> [Vec<Value>; 3] {
-        let described = |name: &str, parameters: Object| {
-            let function = object([
-                ("name", name.into()),
-                ("description", "Does something else".into()),
-                ("parameters", parameters.into()),
-            ]);
-            object([("type", "function".into()), ("function", function)])
+    pub(super) fn other_tools(&self) -> Vec<Vec<Value>> {
+        let function = |name: &str, description: Option<&str>, parameters: Option<Object>| {
+            let mut function = Object::from_iter([("name", Value::from(name))]);
+            if let Some(description) = description {
+                function.insert("description", description);
+            }
+            if let Some(parameters) = parameters {
+                function.insert("parameters", parameters);
+            }
+            object([("type", "function".into()), ("function", function.into())])
         };
+        let described =
+            |name, parameters| function(name, Some("Does something else"), Some(parameters));
         let kind = |name: &str| object([("type", name.into()), ("description", "As it is".into())]);
         let parameters = |properties: Value, required: Option<Vec<Value>>| {
             let mut all = Object::from_iter([("type", Value::from("object"))]);
@@ -83,13 +87,15 @@ impl CallWords {
         );
         let mut own = self.tools();
         own.push(described("nothing", none));
-        [
+        vec![
             own,
             vec![
                 described("something", some.clone()),
-                described("number", some),
+                described("number", some.clone()),
             ],
             vec![described("all", strict)],
+            vec![function("plain", None, Some(some))],
+            vec![function("bare", Some("Does it"), None)],
         ]
     }
 

@@ -7,7 +7,7 @@
 use crate::chat_template::{ChatTemplate, REASONING_KEYS, RenderError, RenderInput};
 use crate::format::{
     ConversationFormat, ConversationSlot, Definitions, Dialect, Entry, FoundSlot, Node, Passage,
-    Piece, Repetition, Slot, unescaped,
+    Piece, Repetition, Slot, Wording, unescaped,
 };
 use crate::json;
 use crate::value::Value;
@@ -20,6 +20,7 @@ use super::line_up::{calls_at, line_up};
 use super::markers;
 use super::probe::{message, result, with};
 use super::turn_prober::{ThinkingMode, TurnProber};
+use super::wording;
 
 /// What is known of how a template is to be given conversations, and how it writes them.
 #[derive(Debug)]
@@ -57,10 +58,12 @@ impl ConversationShape {
             words,
             prober,
             definitions: None,
+            wording: None,
             passages: Vec::new(),
         };
         rows.add_all();
         let definitions = rows.definitions.take().unwrap_or_default();
+        let wording = rows.wording.take();
         turn.calls = rows.calls.take();
         let passages = with_indices(rows.passages);
         let escapes_results = escapes_results(prober);
@@ -72,6 +75,7 @@ impl ConversationShape {
                 ends,
                 escapes_results,
                 definitions,
+                wording,
             },
             reasoning_key: reasoning_key(&analysis.prober),
             form: analysis.prober.input_form(),
@@ -181,6 +185,8 @@ struct Rows<'a, 't> {
     words: CallWords,
     /// How definitions of tools are written, if they are values.
     definitions: Option<Definitions>,
+    /// How they are written if they are none.
+    wording: Option<Wording>,
     passages: Vec<Passage>,
 }
 
@@ -217,6 +223,9 @@ impl Rows<'_, '_> {
             self.prober.offer(tools[..offered].to_vec());
             if offered == 1 {
                 self.definitions = self.find_definitions();
+                if self.definitions.is_none() {
+                    self.wording = self.find_wording();
+                }
                 self.find_ids();
             }
             for conversation in conversations(offered > 0) {
@@ -484,6 +493,20 @@ impl Rows<'_, '_> {
             })
         });
         forms.find(|form| self.values_in(&text, 0, form).is_some())
+    }
+
+    /// How definitions of tools are written in words.
+    fn find_wording(&mut self) -> Option<Wording> {
+        let script = self.script(&[Said::User]);
+        let messages = script.messages.clone();
+        let mode = ThinkingMode::Unset;
+        let text = self.prober.conversation(messages, mode, false).ok()?;
+        let (start, end) = self.tool_text(&text, &script, mode, false)?;
+        wording::find(
+            self.prober,
+            &script.messages,
+            (&text[..start], &text[end..]),
+        )
     }
 
     /// The definitions of tools in what stands between two texts.

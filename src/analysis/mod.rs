@@ -77,6 +77,8 @@ mod findings;
 mod findings_value;
 mod line_up;
 mod statement;
+mod wording;
+mod wording_probe;
 
 pub use assumed::{AssumedVariable, PlainValue};
 pub use call_shape::{CallBody, CallKeys, CallShape, Slot, Tagged};

@@ -267,6 +267,11 @@ impl<'t> TurnProber<'t> {
         json::write(finding).contains(self.prober.stem())
     }
 
+    /// What all words of probes begin with.
+    pub(super) fn stem(&self) -> &str {
+        self.prober.stem()
+    }
+
     /// Whether words of probes stand in a text.
     pub(super) fn holds_words(&self, text: &str) -> bool {
         text.contains(self.prober.stem())
