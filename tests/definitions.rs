@@ -68,6 +68,15 @@ const LIST: &str = "{% for t in tools %}## {{ t.function.name }}\n{% if t.functi
 const JSON_WITHIN: &str = "{% for t in tools %}{{ t.function.name }} does: {{ t.function.description }}\n\
     It takes {{ t.function.parameters | tojson }}\n\n{% endfor %}One of: {% for t in tools %}{{ t.function.name }}{% if not loop.last %}, {% endif %}{% endfor %}.";
 
+/// Values in JSON, with names apart from them.
+const NAMES_APART: &str = "{% for t in tools %}{{ t.function.name }}: \n{% endfor %}{% for t in tools %}{{ t.function | tojson }}\n{% endfor %}\
+    Names: {% for t in tools %}'{{ t.function.name }}', {% endfor %}'user'.";
+
+/// In JSON whose descriptions are made of several things.
+const SIGNATURES: &str = "{% for t in tools %}{% set f = t.function %}{\"name\": \"{{ f.name }}\", \"description\": \"{{ f.name }}(\
+    {% for name, p in f.parameters.properties.items() %}{{ name }}: {{ python(p) }}{% if not loop.last %}, {% endif %}{% endfor %}) - \
+    {{ f.description }}\", \"parameters\": {{ f.parameters | tojson }}}\n{% endfor %}";
+
 /// In attributes, with the type before the name.
 const ATTRIBUTES: &str = "{% for t in tools %}<tool name='{{ t.function.name }}' about='{{ t.function.description }}'>\
     {% for name, p in t.function.parameters.properties.items() %}<{{ script(p) }} {% if name in (t.function.parameters.required or []) %}required {% endif %}\
@@ -165,6 +174,9 @@ fn definitions_in_words_are_read_as_they_were() {
         ("XML", XML, &plain),
         ("Python", PYTHON, &plain),
         ("JSON within", JSON_WITHIN, &plain),
+        ("names apart", NAMES_APART, &plain),
+        ("names apart", NAMES_APART, &hard),
+        ("signatures", SIGNATURES, &plain),
     ];
     for (name, definitions, tools) in cases {
         let (text, read) = read_back(definitions, tools);

@@ -48,7 +48,7 @@ impl CallWords {
     }
 
     /// Tools that are written otherwise than those of the probes wherever that can be.
-    pub(super) fn other_tools(&self) -> Vec<Vec<Value>> {
+    pub(super) fn other_tools(&self) -> [Vec<Value>; 3] {
         let function = |name: &str, description: Option<&str>, parameters: Option<Object>| {
             let mut function = Object::from_iter([("name", Value::from(name))]);
             if let Some(description) = description {
@@ -59,8 +59,6 @@ impl CallWords {
             }
             object([("type", "function".into()), ("function", function.into())])
         };
-        let described =
-            |name, parameters| function(name, Some("Does something else"), Some(parameters));
         let kind = |name: &str| object([("type", name.into()), ("description", "As it is".into())]);
         let parameters = |properties: Value, required: Option<Vec<Value>>| {
             let mut all = Object::from_iter([("type", Value::from("object"))]);
@@ -86,16 +84,14 @@ impl CallWords {
             Some(vec!["some".into()]),
         );
         let mut own = self.tools();
-        own.push(described("nothing", none));
-        vec![
+        own.push(function("nothing", Some("Does something else"), Some(none)));
+        [
             own,
             vec![
-                described("something", some.clone()),
-                described("number", some.clone()),
+                function("something", None, Some(some)),
+                function("bare", Some("Does it"), None),
             ],
-            vec![described("all", strict)],
-            vec![function("plain", None, Some(some))],
-            vec![function("bare", Some("Does it"), None)],
+            vec![function("all", Some("Does something else"), Some(strict))],
         ]
     }
 

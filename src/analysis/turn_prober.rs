@@ -481,11 +481,6 @@ impl<'t> TurnProber<'t> {
         self.prober.input(probe)
     }
 
-    /// The id of a call, in the shape that the template takes.
-    pub(super) fn call_id(&self, name: &str, index: usize) -> String {
-        self.id_shape().id(name, index)
-    }
-
     /// The messages before the turn.
     fn before(&self, situation: Situation) -> Vec<Value> {
         let words = &self.words;

@@ -181,7 +181,7 @@ impl Finder<'_, '_> {
         let reference = self.reference(level)?;
         let reference_kind = reference.kind;
         let mut seen: Vec<Seen> = Vec::new();
-        let mut inner: Vec<(String, Option<Vec<usize>>)> = Vec::new();
+        let mut inner: Vec<(Option<&str>, Option<Vec<usize>>)> = Vec::new();
         // The reference comes first: it says how many lists there are.
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by_key(|kind| *kind != reference_kind);
@@ -246,14 +246,10 @@ impl Finder<'_, '_> {
     }
 
     /// What kinds have in common whose members are written alike.
-    fn key(&self, level: Level, kind: usize) -> String {
+    fn key(&self, level: Level, kind: usize) -> Option<&'static str> {
         match level {
-            Level::Parameters => {
-                let kind = &self.kinds.parameters[kind];
-                let schema = crate::json::write(&kind.schema);
-                format!("{schema} {:?}", kind.members)
-            }
-            Level::Tools | Level::Values => String::new(),
+            Level::Parameters => self.kinds.parameters[kind].members,
+            Level::Tools | Level::Values => None,
         }
     }
 
