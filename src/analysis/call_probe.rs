@@ -48,7 +48,7 @@ impl CallWords {
     }
 
     /// Tools that are written otherwise than those of the probes wherever that can be.
-    pub(super) fn other_tools(&self) -> [Vec<Value>; 3] {
+    pub(super) fn other_tools(&self) -> [Vec<Value>; 5] {
         let function = |name: &str, description: Option<&str>, parameters: Option<Object>| {
             let mut function = Object::from_iter([("name", Value::from(name))]);
             if let Some(description) = description {
@@ -85,13 +85,17 @@ impl CallWords {
         );
         let mut own = self.tools();
         own.push(function("nothing", Some("Does something else"), Some(none)));
+        let described = "Does something else";
+        // One that a template refuses tells nothing, so each is by itself.
         [
             own,
             vec![
-                function("something", None, Some(some)),
-                function("bare", Some("Does it"), None),
+                function("something", Some(described), Some(some.clone())),
+                function("number", Some(described), Some(some.clone())),
             ],
-            vec![function("all", Some("Does something else"), Some(strict))],
+            vec![function("all", Some(described), Some(strict))],
+            vec![function("plain", None, Some(some))],
+            vec![function("bare", Some("Does it"), None)],
         ]
     }
 

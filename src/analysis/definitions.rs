@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::format::{ConversationSlot, Definitions, Dialect, Node, Wording};
+use crate::format::{ConversationSlot, Definitions, Dialect, Node, Unescaped, Wording};
 use crate::value::Value;
 
 use super::call_probe::CallWords;
@@ -116,7 +116,7 @@ pub(super) fn tool_text(
             end = end.max(text.len() - behind);
         }
     }
-    prober.offer(offered);
+    prober.offer(offered.clone());
     // Words of probes begin alike.
     let word = text[..end].find(words.names[0].as_str())?;
     let start = start.min(word);
@@ -127,7 +127,40 @@ pub(super) fn tool_text(
         false => Some(0),
     };
     let end = end + cut.unwrap_or(rest.len());
+    let (start, end) = widened(text, (start, end), &offered);
     (start < end).then_some((start, end))
+}
+
+/// A part of a text, and what stands around it of values in it that are a part of tools.
+fn widened(text: &str, part: (usize, usize), tools: &[Value]) -> (usize, usize) {
+    let plain = Unescaped::of(text);
+    let (mut start, mut end) = part;
+    for (at, _) in text[..part.1].match_indices(['{', '[']) {
+        let values = [
+            Dialect::default()
+                .read_start(&text[at..])
+                .map(|(value, length)| (value, at + length)),
+            plain.read(at),
+        ];
+        for (value, behind) in values.into_iter().flatten() {
+            let is_cut = behind > part.0 && (at < part.0 || behind > part.1);
+            if is_cut && tools.iter().any(|tool| holds(tool, &value)) {
+                start = start.min(at);
+                end = end.max(behind);
+            }
+        }
+    }
+    (start, end)
+}
+
+/// Whether a value is another one, or a part of it.
+fn holds(value: &Value, part: &Value) -> bool {
+    value == part
+        || match value {
+            Value::Array(items) => items.iter().any(|item| holds(item, part)),
+            Value::Object(entries) => entries.values().any(|entry| holds(entry, part)),
+            _ => false,
+        }
 }
 
 /// Whether a value is the definition of a tool, or what stands in it under `function`, or that without the

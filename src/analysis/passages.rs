@@ -30,6 +30,8 @@ struct Found {
 pub(super) struct Rows<'a, 't> {
     prober: &'a mut TurnProber<'t>,
     words: CallWords,
+    /// Definitions that are no values, and how many they are.
+    tool_texts: Vec<(usize, String)>,
     found: Passages,
 }
 
@@ -55,6 +57,7 @@ impl Rows<'_, '_> {
         let mut rows = Rows {
             prober,
             words,
+            tool_texts: Vec::new(),
             found: Passages {
                 calls,
                 ..Passages::default()
@@ -181,12 +184,7 @@ impl Rows<'_, '_> {
         };
         let is_opaque = !self.prober.tools().is_empty() && self.found.definitions.is_none();
         let definitions = match is_opaque {
-            true => definitions::tool_text(
-                self.prober,
-                &self.words,
-                (&text, &script),
-                (mode, is_prompt),
-            ),
+            true => self.tool_text(&text, &script, mode, is_prompt),
             false => None,
         };
         let Some(found) = self.row(&text, &script, definitions) else {
@@ -230,6 +228,29 @@ impl Rows<'_, '_> {
             }
             before = slot.copied();
         }
+    }
+
+    /// Where definitions of tools stand that are no values.
+    fn tool_text(
+        &mut self,
+        text: &str,
+        script: &Script,
+        mode: ThinkingMode,
+        is_prompt: bool,
+    ) -> Option<(usize, usize)> {
+        // The same tools are written alike everywhere.
+        let offered = self.prober.tools().len();
+        for (_, known) in self.tool_texts.iter().filter(|(of, _)| *of == offered) {
+            let mut places = text.match_indices(known.as_str());
+            if let (Some((at, _)), None) = (places.next(), places.next()) {
+                return Some((at, at + known.len()));
+            }
+        }
+        let words = &self.words;
+        let (start, end) =
+            definitions::tool_text(self.prober, words, (text, script), (mode, is_prompt))?;
+        self.tool_texts.push((offered, text[start..end].to_owned()));
+        Some((start, end))
     }
 
     /// The slots of a rendering, in the order of the text. `None` if not all is understood.

@@ -131,10 +131,13 @@ impl Finder<'_, '_> {
 
     /// One of a kind, with two members if it has any.
     fn defined(&self, level: Level, kind: usize) -> Option<Defined> {
+        let is_optional = match level {
+            Level::Tools => self.parameters(kind) == ToolParameters::Optional,
+            Level::Parameters => self.kinds.parameters[kind].has_optional_members,
+            Level::Values => false,
+        };
         let members = match self.members(level, kind) {
-            Some(_)
-                if level == Level::Tools && self.parameters(kind) == ToolParameters::Optional =>
-            {
+            Some(_) if is_optional => {
                 let mut kinds = self.kinds.parameters.iter();
                 let optional = kinds.position(ParameterKind::is_optional_reference)?;
                 vec![Defined::of(optional, Vec::new()); 2]

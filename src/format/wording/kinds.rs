@@ -53,12 +53,14 @@ pub(crate) struct ParameterKind {
     pub(crate) members: Option<&'static str>,
     /// Whether these members belong to its items.
     pub(crate) of_items: bool,
+    /// Whether none of these members is required.
+    pub(crate) has_optional_members: bool,
     pub(crate) is_required: bool,
     pub(crate) is_described: bool,
 }
 
 /// The schemas of parameters, the plainest first, and the keys under which they have members.
-const SCHEMAS: [(&str, Option<&str>, bool); 24] = [
+const SCHEMAS: [(&str, Option<&str>, bool); 26] = [
     (r#"{"type": "string"}"#, None, false),
     (r#"{"type": "number"}"#, None, false),
     (r#"{"type": "integer"}"#, None, false),
@@ -66,6 +68,7 @@ const SCHEMAS: [(&str, Option<&str>, bool); 24] = [
     ("{}", None, false),
     (r#"{"type": "array"}"#, None, false),
     (r#"{"type": "object"}"#, None, false),
+    (r#"{"type": "object"}"#, Some("properties"), false),
     (r#"{"type": "object"}"#, Some("properties"), false),
     (r#"{"type": "string"}"#, Some("enum"), false),
     (
@@ -92,6 +95,11 @@ const SCHEMAS: [(&str, Option<&str>, bool); 24] = [
         r#"{"type": "array", "items": {"type": "object"}}"#,
         None,
         false,
+    ),
+    (
+        r#"{"type": "array", "items": {"type": "object"}}"#,
+        Some("properties"),
+        true,
     ),
     (
         r#"{"type": "array", "items": {"type": "object"}}"#,
@@ -133,12 +141,17 @@ impl ParameterKind {
     /// All kinds. Of those that are written alike, the first is taken.
     pub(crate) fn all() -> Vec<ParameterKind> {
         let ways = [(false, true), (false, false), (true, true), (true, false)];
-        let kinds = SCHEMAS.iter().flat_map(|(schema, members, of_items)| {
+        let kinds = SCHEMAS.iter().enumerate().flat_map(|(number, of)| {
+            let (schema, members, of_items) = of;
+            // What has properties stands twice in a row.
+            let has_optional_members =
+                *members == Some("properties") && number > 0 && SCHEMAS[number - 1] == *of;
             let schema = crate::json::read(schema).unwrap_or_default();
             ways.map(|(is_required, is_described)| ParameterKind {
                 schema: schema.clone(),
                 members: *members,
                 of_items: *of_items,
+                has_optional_members,
                 is_required,
                 is_described,
             })
@@ -196,6 +209,7 @@ impl ParameterKind {
 }
 
 /// The members of a schema.
+#[derive(Debug, Clone)]
 pub(crate) enum Members {
     Values(Vec<Value>),
     /// Properties, and the names of those that are required.

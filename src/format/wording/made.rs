@@ -230,37 +230,53 @@ impl Parameters {
             if kind.is_required {
                 names.push(Value::from(name));
             }
-            let mut others: Vec<String> = Vec::new();
-            for other in &fitting {
-                let shown = crate::json::write(&other.schema);
-                if !others.contains(&shown) {
-                    others.push(shown);
+            let inner = self.members(member, kind, unsure)?;
+            let whole = |kind: &ParameterKind| {
+                let mut schema = kind.schema(member.description.as_deref(), inner.clone());
+                for (keys, value) in &member.json {
+                    put(&mut schema, keys, value.clone());
                 }
-            }
-            if let [taken, other, ..] = others.as_slice() {
-                unsure.push(format!(
-                    "`{name}` is taken for {taken}, and could as well be {other}"
-                ));
-            }
-            let inner = match kind.members {
-                None => None,
-                Some("enum") => {
-                    let values = member.members.iter();
-                    let values = values.map(|value| value.value.as_deref().map(Value::from));
-                    Some(Members::Values(values.collect::<Option<_>>()?))
-                }
-                Some(_) => {
-                    let (properties, names) = self.properties(&member.members, None, unsure)?;
-                    Some(Members::Properties(properties, names))
-                }
+                schema
             };
-            let mut schema = kind.schema(member.description.as_deref(), inner);
-            for (keys, value) in &member.json {
-                put(&mut schema, keys, value.clone());
+            let schema = whole(kind);
+            let same_members = |other: &&&ParameterKind| other.members == kind.members;
+            let mut others = fitting
+                .iter()
+                .filter(same_members)
+                .map(|other| whole(other));
+            let other = others.find(|other| *other != schema);
+            if let Some(other) = other {
+                let shown = |schema: &Object| crate::json::write(&schema.clone().into());
+                unsure.push(format!(
+                    "`{name}` is taken for {}, and could as well be {}",
+                    shown(&schema),
+                    shown(&other)
+                ));
             }
             properties.insert(name, schema);
         }
         Some((properties, names))
+    }
+
+    /// The members of a parameter of a kind.
+    fn members(
+        &self,
+        parameter: &Draft,
+        kind: &ParameterKind,
+        unsure: &mut Vec<String>,
+    ) -> Option<Option<Members>> {
+        Some(match kind.members {
+            None => None,
+            Some("enum") => {
+                let values = parameter.members.iter();
+                let values = values.map(|value| value.value.as_deref().map(Value::from));
+                Some(Members::Values(values.collect::<Option<_>>()?))
+            }
+            Some(_) => {
+                let (properties, names) = self.properties(&parameter.members, None, unsure)?;
+                Some(Members::Properties(properties, names))
+            }
+        })
     }
 }
 
