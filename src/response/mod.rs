@@ -41,7 +41,7 @@ pub use tools::Tools;
 
 #[cfg(feature = "chat-template")]
 pub(crate) use content::XmlInlineArgs;
-pub(crate) use content::{Entries, Parser};
+pub(crate) use content::{Entries, JsonArgs, Parser, quote_keys};
 #[cfg(feature = "chat-template")]
 pub(crate) use examples::Example;
 #[cfg(feature = "chat-template")]

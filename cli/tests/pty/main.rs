@@ -373,3 +373,24 @@ fn no_key_waits_for_a_text_that_never_ends() {
     session.press("q");
     session.wait_end();
 }
+
+#[test]
+fn a_report_is_shown_and_written_only_when_the_answer_is_yes() {
+    let folder = folder();
+    let place = folder.path().join("unjinja-report.md");
+    for (answer, ending, is_written) in [
+        ("", "left with 1", false),
+        ("no", "left with 1", false),
+        ("y", "left with 0", true),
+    ] {
+        let script = r#""$unjinja" report chat.jinja; echo "left with $?""#;
+        let mut session = Session::shell(folder.path(), script);
+        session.wait_for("write this to unjinja-report.md? [y/N]");
+        session.wait_for("add_generation_prompt");
+        assert!(!place.exists());
+        session.press(&format!("{answer}\r"));
+        session.wait_for(ending);
+        session.wait_end();
+        assert_eq!(place.is_file(), is_written, "{answer}");
+    }
+}
