@@ -66,8 +66,8 @@ struct AddedTokens {
     tokens: HashSet<String>,
     /// How long they are in bytes, the longest first.
     lengths: Vec<usize>,
-    /// The bytes that they begin with.
-    starts: HashSet<u8>,
+    /// For each byte, whether one of them begins with it.
+    starts: Vec<bool>,
 }
 
 impl AddedTokens {
@@ -77,8 +77,12 @@ impl AddedTokens {
         let lengths: HashSet<usize> = tokens.iter().map(String::len).collect();
         let mut lengths: Vec<usize> = lengths.into_iter().collect();
         lengths.sort_unstable_by(|a, b| b.cmp(a));
+        let mut starts = vec![false; 256];
+        for token in &tokens {
+            starts[token.as_bytes()[0] as usize] = true;
+        }
         AddedTokens {
-            starts: tokens.iter().map(|token| token.as_bytes()[0]).collect(),
+            starts,
             tokens,
             lengths,
         }
@@ -86,6 +90,9 @@ impl AddedTokens {
 
     /// The places where a text is cut, changed so that each of these tokens is a piece.
     fn keep_whole(&self, text: &str, places: &[usize]) -> Vec<usize> {
+        if self.tokens.is_empty() {
+            return places.to_vec();
+        }
         let mut kept = Vec::with_capacity(places.len());
         let mut rest = places.iter().copied().peekable();
         let mut at = 0;
@@ -109,7 +116,7 @@ impl AddedTokens {
 
     fn next_start(&self, text: &str, from: usize) -> Option<usize> {
         let mut rest = text.as_bytes()[from..].iter();
-        let ahead = rest.position(|byte| self.starts.contains(byte))?;
+        let ahead = rest.position(|byte| self.starts[*byte as usize])?;
         Some(from + ahead)
     }
 
