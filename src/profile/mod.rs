@@ -4,7 +4,7 @@
 //! calls to its clients as it knows them, and refuses templates of which it can't. A [`Profile`] is what is
 //! known of one such package: its rules, since which version they hold, and what it reads otherwise. All of
 //! it is data, with the file of the package and the day on which it was looked at. A [`Target`] is a profile
-//! at one version; it says what stands against a template, and [`port`] rewrites the template for it.
+//! at one version; it says what stands against a template, and [`port()`] rewrites the template for it.
 //!
 //! ```
 //! use unjinja::ResponseTemplate;
