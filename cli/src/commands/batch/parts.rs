@@ -7,6 +7,7 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use unjinja::{Object, Value, json};
 
@@ -262,10 +263,13 @@ fn difference(known: &Value, task: &Value) -> String {
 pub(crate) fn stamp(path: &Path) -> Result<Value, Failure> {
     let metadata = fs::metadata(path).map_err(|error| fail(path, error))?;
     let changed = metadata.modified().map_err(|error| fail(path, error))?;
+    let changed = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut stamp = format!(
-        "{} of {} bytes, changed {changed:?}",
+        "{} of {} bytes, changed {}.{:09} s after 1970 began",
         path.display(),
-        metadata.len()
+        metadata.len(),
+        changed.as_secs(),
+        changed.subsec_nanos(),
     );
     if metadata.is_dir() {
         let entries = fs::read_dir(path).map_err(|error| fail(path, error))?;
