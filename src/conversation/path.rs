@@ -130,6 +130,8 @@ pub(super) struct Search<'f, 't> {
     text: &'t str,
     is_plain: bool,
     calls: Option<NodeReader>,
+    /// What calls always begin with.
+    opener: String,
     /// The passage that leads from calls to content without anything between.
     content_behind_calls: Option<usize>,
     places: HashMap<Option<ConversationSlot>, Vec<Place<'t>>>,
@@ -148,6 +150,7 @@ impl<'f, 't> Search<'f, 't> {
             text,
             is_plain,
             calls: format.turn.calls.as_ref().map(NodeReader::new),
+            opener: format.turn.calls.as_ref().map(opener).unwrap_or_default(),
             content_behind_calls: format.passages.iter().position(|passage| {
                 let (calls, content) = (ConversationSlot::Calls, ConversationSlot::Content);
                 (passage.from, passage.to) == (Some(calls), Some(content))
@@ -168,13 +171,7 @@ impl<'f, 't> Search<'f, 't> {
     }
 
     fn find_places(&mut self) {
-        let opener = self
-            .format
-            .turn
-            .calls
-            .as_ref()
-            .map(opener)
-            .unwrap_or_default();
+        let opener = self.opener.clone();
         let mut found: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
         for (number, passage) in self.format.passages.iter().enumerate() {
             let first = passage.first_text();
@@ -499,7 +496,11 @@ impl<'t> Run<'_, '_, 't> {
                     if let (true, None, Some(passage)) =
                         (is_nearest, &found, search.content_behind_calls)
                     {
-                        let some = calls.read_at(text, 0, |_| true);
+                        let ends = |rest: &str| {
+                            let opener = search.opener.as_str();
+                            opener.is_empty() || !rest.trim_start().starts_with(opener)
+                        };
+                        let some = calls.read_at(text, 0, ends);
                         found = some.map(|some| {
                             let end = step.start + some.0;
                             (some, Place::empty(end, passage))

@@ -283,9 +283,16 @@ impl Parameters {
 /// Puts a value under keys, each within the one before.
 fn put(object: &mut Object, keys: &[String], value: Value) {
     match keys {
+        // It is all there is, in the order of its keys, but for texts that stand beside it.
         [] => {
             let inner = value.get("function").cloned().unwrap_or(value);
-            object.extend(inner.into_object());
+            let known = std::mem::replace(object, inner.into_object());
+            for (key, value) in known {
+                let is_text = ["name", "description"].contains(&key.to_string_lossy().as_ref());
+                if is_text && object.get_json_string(&key).is_none() {
+                    object.insert(key, value);
+                }
+            }
         }
         [key] => {
             object.insert(key.as_str(), value);
