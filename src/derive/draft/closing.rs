@@ -47,6 +47,10 @@ impl Drafter<'_> {
         if is_distinctive(section) {
             return Some(format!("{both}\\s*"));
         }
+        if closes_behind_bracket(shape, close) {
+            // Strings of JSON hold no such thing but by chance, and nothing has to be looked for ahead.
+            return Some(format!("(?<=[}}\\]])\\s*{both}\\s*"));
+        }
         if close.is_empty() && section.is_empty() {
             return None;
         }
@@ -119,6 +123,15 @@ impl Drafter<'_> {
             },
         )
     }
+}
+
+/// Whether a call is JSON, which ends with a bracket, and what closes it is none.
+fn closes_behind_bracket(shape: &CallShape, close: &str) -> bool {
+    let is_json = matches!(
+        shape.body,
+        CallBody::Object(..) | CallBody::Array(..) | CallBody::Arguments(_)
+    );
+    is_json && close.starts_with(|c| !"{}[]()\"',".contains(c))
 }
 
 /// The expression for what closes a call and could as well stand in its arguments. The bracket behind those
