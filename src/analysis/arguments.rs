@@ -2,10 +2,13 @@
 
 use std::ops::Range;
 
+use crate::format::{Dialect, ValueWriting};
+
 use super::call_renderings::{ArgumentSpan, CallRenderings};
 use super::call_shape::{Tagged, slots_in};
 use super::delimiters::Delimiters;
 use super::markers::{NAME_SLOT, common_prefix, common_suffix, is_marker, pieces};
+use super::written_values;
 
 /// How many brackets before the arguments are looked at.
 const MAX_DEPTH: usize = 24;
@@ -40,6 +43,15 @@ pub(super) fn quoting(renderings: &CallRenderings, string: &ArgumentSpan) -> Opt
 }
 
 impl Quoting {
+    /// How texts are written with these quotes, if there are no escapes.
+    pub(super) fn wrapped(&self) -> ValueWriting {
+        ValueWriting::Wrapped {
+            open: self.open.clone(),
+            close: self.close.clone(),
+            always: true,
+        }
+    }
+
     /// Where the object of arguments stands.
     pub(super) fn object_range(&self, text: &str, span: &ArgumentSpan) -> Option<Range<usize>> {
         let ahead = text[..span.key.start].trim_end_matches(['"', '\'', '\\']);
@@ -169,54 +181,34 @@ pub(super) fn tagged(
         close,
         separator,
     } = delimiters;
-    let mut between = vec![text[string.key.end..string.value.start].to_owned()];
-    let mut close = close;
-    let mut wrapping = None;
+    let mut between = &text[string.key.end..string.value.start];
+    let mut close = close.as_str();
+    let mut quote = "";
+    let mut writing = match quoting {
+        Some(_) => ValueWriting::Json(Dialect::default()),
+        None => ValueWriting::Raw,
+    };
     if let Some(quotes) = quotes
-        && let Some(before) = between[0].strip_suffix(quotes.open.as_str())
+        && let Some(before) = between.strip_suffix(quotes.open.as_str())
         && let Some(rest) = close.strip_prefix(quotes.close.as_str())
     {
-        between[0] = before.to_owned();
-        close = rest.to_owned();
-        wrapping = Some((quotes.open.clone(), quotes.close.clone()));
-    }
-    if let Some((other, number)) = renderings.number_span() {
-        let variant = &other[number.key.end..number.value.start];
-        if variant != between[0] {
-            between.push(variant.to_owned());
-        }
+        (between, close, quote) = (before, rest, quotes.close.as_str());
+        writing = quotes.wrapped();
     }
     // What was found from two arguments must hold for one as well.
-    let (_, quote) = wrapping.as_ref().map_or(("", ""), |(a, b)| (a, b));
     let after = text.get(string.value.end..)?.strip_prefix(quote)?;
-    if !text[..string.key.start].ends_with(&open) || !after.starts_with(&close) {
+    if !text[..string.key.start].ends_with(&open) || !after.starts_with(close) {
         return None;
     }
     let start = string.key.start - open.len();
     let range = start..string.value.end + quote.len() + close.len();
     let tagged = Tagged {
-        wrapping: wrapping.or_else(|| wrapping_of_markup(renderings, &between[0], &close)),
         open,
-        between,
-        close: slots_in(&close),
+        close: slots_in(close),
         separator,
-        json_values: quoting.is_some(),
+        values: written_values::texts(between, writing),
     };
     text.get(range.clone()).map(|_| (tagged, range))
-}
-
-/// What stands around a value with signs of markers in it, and around no other: between what stands
-/// before any value and that value, and between it and what closes any.
-fn wrapping_of_markup(
-    renderings: &CallRenderings,
-    between: &str,
-    close: &str,
-) -> Option<(String, String)> {
-    let (text, span) = renderings.awkward_span()?;
-    let open = text[span.key.end..span.value.start].strip_prefix(between)?;
-    let (end, _) = text[span.value.end..].split_once(close)?;
-    let has_both = !open.trim().is_empty() && !end.trim().is_empty();
-    has_both.then(|| (open.to_owned(), end.to_owned()))
 }
 
 /// The span with the quotes around its value.

@@ -9,8 +9,9 @@ use crate::value::Value;
 use super::arguments::{self, Quoting};
 use super::call_probe::CallWords;
 use super::call_renderings::{ArgumentSpan, CallRenderings};
-use super::call_shape::{CallBody, CallKeys};
+use super::call_shape::{CallBody, CallKeys, Tagged};
 use super::markers::{ID_SLOT, NAME_SLOT};
+use super::written_values;
 
 /// The body of the call in the rendering of one call, and where it stands.
 pub(super) struct LocatedBody {
@@ -45,8 +46,15 @@ fn quoted_body(
     let text = renderings.one_call.as_str();
     if quoting.is_python_call {
         let end = span.value.end + quoting.close.len();
+        let between = &text[span.key.end..span.value.start - quoting.open.len()];
+        let arguments = Tagged {
+            open: String::new(),
+            close: Vec::new(),
+            separator: ", ".to_owned(),
+            values: written_values::texts(between, quoting.wrapped()),
+        };
         return Some(LocatedBody {
-            body: CallBody::Python,
+            body: CallBody::Python(arguments),
             range: span.key.start..end,
         });
     }

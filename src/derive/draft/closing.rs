@@ -138,7 +138,7 @@ fn closes_behind_bracket(shape: &CallShape, close: &str) -> bool {
 /// of a Python call stays with them: it shows where the last of them ends.
 fn unclear(shape: &CallShape, close: &str) -> String {
     match (&shape.body, close.strip_prefix(')')) {
-        (CallBody::Python, Some(rest)) => format!("(?<=\\)){}", loose(rest)),
+        (CallBody::Python(_), Some(rest)) => format!("(?<=\\)){}", loose(rest)),
         _ => loose(close),
     }
 }

@@ -3,7 +3,7 @@
 use crate::analysis::lexicon::unmarked;
 use crate::analysis::markers::{self, dedup, is_distinctive};
 use crate::analysis::{Slot, text_with_slots};
-use crate::derive::choices::{ContentPlace, ThinkingOpen};
+use crate::derive::choices::ContentPlace;
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
@@ -125,7 +125,7 @@ impl Drafter<'_> {
             if !markers::is_wordy(close) {
                 push_markers(&mut skipped, close);
             }
-            if self.choices.thinking_open != ThinkingOpen::Marker {
+            if self.choices.thinking_if_closed {
                 push_markers(&mut skipped, shape.open.as_deref().unwrap_or_default());
             }
         }
