@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::format::{Dialect, ValueWriting};
+use crate::value::Value;
 
 use super::call_renderings::{ArgumentSpan, CallRenderings};
 use super::call_shape::{Tagged, slots_in};
@@ -19,6 +20,8 @@ pub(super) struct Quoting {
     pub(super) close: String,
     /// Whether keys are quoted, too.
     pub(super) keys: bool,
+    /// Whether literals are Python's.
+    pub(super) python_literals: bool,
     pub(super) is_python_call: bool,
 }
 
@@ -38,6 +41,7 @@ pub(super) fn quoting(renderings: &CallRenderings, string: &ArgumentSpan) -> Opt
         open: open.to_owned(),
         close: close.to_owned(),
         keys: ahead.ends_with(open) || ahead.ends_with(['"', '\'']),
+        python_literals: renderings.has_python_literals(),
         is_python_call: before_number.trim_end().ends_with('='),
     })
 }
@@ -74,89 +78,34 @@ impl Quoting {
         Some(start..end)
     }
 
+    /// The dialect of JSON with these quotes.
+    pub(super) fn dialect(&self) -> Dialect {
+        let is_json = matches!(self.open.as_str(), "\"" | "\\\"");
+        Dialect {
+            unquoted_keys: !self.keys,
+            string_delimiters: (!is_json).then(|| (self.open.clone(), self.close.clone())),
+            python_literals: self.python_literals,
+        }
+    }
+
     /// The objects and lists around a range, the outermost first.
-    pub(super) fn containers(&self, text: &str, inner: &Range<usize>) -> Vec<Range<usize>> {
+    pub(super) fn containers(
+        &self,
+        text: &str,
+        inner: &Range<usize>,
+    ) -> Vec<(Range<usize>, Value)> {
+        let dialect = self.dialect();
         let starts = text[..inner.start]
             .rmatch_indices(['{', '['])
             .take(MAX_DEPTH);
-        let mut ranges: Vec<Range<usize>> = starts
+        let mut containers: Vec<(Range<usize>, Value)> = starts
             .filter_map(|(start, _)| {
-                let end = self.balanced(text, start)?;
-                (end >= inner.end).then_some(start..end)
+                let (value, length) = dialect.read_start(&text[start..])?;
+                (start + length >= inner.end).then_some((start..start + length, value))
             })
             .collect();
-        ranges.reverse();
-        ranges
-    }
-
-    /// Where the bracket closes that opens at a position.
-    fn balanced(&self, text: &str, start: usize) -> Option<usize> {
-        let mut depth = 0_usize;
-        let mut at = start;
-        while let Some(c) = text[at..].chars().next() {
-            if let Some(inside) = self.string_length(&text[at..]) {
-                at += inside;
-                continue;
-            }
-            match c {
-                '{' | '[' => depth += 1,
-                '}' | ']' => {
-                    depth = depth.checked_sub(1)?;
-                    if depth == 0 {
-                        return Some(at + 1);
-                    }
-                }
-                _ => {}
-            }
-            at += c.len_utf8();
-        }
-        None
-    }
-
-    /// The length of a string that begins here.
-    fn string_length(&self, rest: &str) -> Option<usize> {
-        let (open, close) = match rest.starts_with('"') {
-            true => ("\"", "\""),
-            false => (self.open.as_str(), self.close.as_str()),
-        };
-        let body = rest.strip_prefix(open)?;
-        let mut from = 0;
-        loop {
-            let end = from + body[from..].find(close)?;
-            if close != "\"" || !body[..end].ends_with('\\') {
-                return Some(open.len() + end + close.len());
-            }
-            from = end + 1;
-        }
-    }
-
-    /// The text of a probe as JSON; its strings hold nothing that could be mistaken.
-    pub(super) fn to_json(&self, text: &str) -> String {
-        let mut json = text.to_owned();
-        if !self.open.contains('\\') {
-            json = json.replace(&self.open, "\"").replace(&self.close, "\"");
-        }
-        if self.keys {
-            return json;
-        }
-        let mut out = String::new();
-        let mut rest = json.as_str();
-        while let Some(at) = rest.find(['{', ',']) {
-            out.push_str(&rest[..=at]);
-            rest = &rest[at + 1..];
-            let name = rest.trim_start();
-            let length = name
-                .find(|c: char| !c.is_alphanumeric() && c != '_')
-                .unwrap_or(0);
-            if length > 0 && name[length..].trim_start().starts_with(':') {
-                out.push('"');
-                out.push_str(&name[..length]);
-                out.push('"');
-                rest = &name[length..];
-            }
-        }
-        out.push_str(rest);
-        out
+        containers.reverse();
+        containers
     }
 }
 

@@ -28,6 +28,21 @@ pub struct CallShape {
     pub several: bool,
 }
 
+impl CallShape {
+    /// The text that a call begins with; none if it begins with a slot or its body.
+    pub(crate) fn first_text(&self) -> &str {
+        match self.open.first() {
+            Some(Slot::Text(text)) => text,
+            _ => "",
+        }
+    }
+
+    /// What closes a call, in which characters for private use stand for what is not text.
+    pub(crate) fn close_text(&self) -> String {
+        text_with_slots(&self.close)
+    }
+}
+
 /// A part of what opens a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

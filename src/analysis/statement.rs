@@ -279,23 +279,9 @@ fn in_words(slots: &[Slot]) -> String {
 }
 
 fn of_dialect(dialect: &Dialect) -> String {
-    let mut parts = Vec::new();
-    if dialect.unquoted_keys {
-        parts.push("keys without quotes".to_owned());
-    }
-    if let Some((open, close)) = &dialect.string_delimiters {
-        parts.push(format!(
-            "strings between {} and {}",
-            shown(open),
-            shown(close)
-        ));
-    }
-    if dialect.python_literals {
-        parts.push("literals as in Python".to_owned());
-    }
-    match parts.is_empty() {
-        true => String::new(),
-        false => format!(" with {}", parts.join(", ")),
+    match dialect.in_words() {
+        words if words.is_empty() => words,
+        words => format!(" with {words}"),
     }
 }
 

@@ -77,7 +77,7 @@ impl Drafter<'_> {
     /// One parser reads all values, and to it `7` is a number. So a text is captured with what stands around
     /// it, which is what the parser knows texts by. `None` if nothing clear stands there.
     fn tagged_with_lists(&self, tagged: &Tagged) -> Option<Object> {
-        if !has_python_lists(tagged) || tagged.has_json_texts() || self.options.guess_types {
+        if !has_python_lists(tagged) || self.options.guess_types {
             return None;
         }
         let ([values], [Slot::Text(close)]) = (tagged.values.as_slice(), tagged.close.as_slice())
@@ -126,7 +126,7 @@ impl Drafter<'_> {
     ///
     /// Where lists have single quotes in them, the value parser must not see those in texts with double quotes.
     pub(super) fn python(&self, shape: &CallShape, tagged: &Tagged) -> Object {
-        let close = text_with_slots(&shape.close);
+        let close = shape.close_text();
         let bracket = match is_distinctive(split_close(&close).0) {
             true => "",
             false => "\\)?",
@@ -163,11 +163,11 @@ impl Drafter<'_> {
     }
 }
 
-/// Whether lists are written as Python prints them, and texts are not: no parser knows the escapes of both.
+/// Whether lists are written as Python prints them, and texts are not JSON: no parser reads both.
 fn has_python_lists(tagged: &Tagged) -> bool {
+    let mut kinds = [ValueType::Array, ValueType::Object].into_iter();
     let is_python = |kind| tagged.written(kind) == Some(&ValueWriting::Python);
-    let has_lists = is_python(ValueType::Array) || is_python(ValueType::Object);
-    has_lists && !is_python(ValueType::String)
+    kinds.any(is_python) && !tagged.has_json_texts()
 }
 
 /// What a key consists of.

@@ -1,7 +1,7 @@
 //! What closes a call.
 
 use crate::analysis::markers::{self, is_distinctive};
-use crate::analysis::{CallBody, CallShape, text_with_slots};
+use crate::analysis::{CallBody, CallShape};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
@@ -11,7 +11,7 @@ use super::drafter::{Drafter, push_markers};
 impl Drafter<'_> {
     /// Puts in what closes a call.
     pub(super) fn close_calls(&self, shape: &CallShape, field: &mut Object) {
-        let close = text_with_slots(&shape.close);
+        let close = shape.close_text();
         let (close, _) = split_close(&close);
         let close = close.trim();
         let section = shape.section_close.trim();
@@ -101,8 +101,10 @@ impl Drafter<'_> {
             return None;
         }
         let mut head = self.slots_pattern(&shape.open, false);
-        if let CallBody::Object(keys, _) = &shape.body {
-            head.push_str(&json_call_start(&shape.body, keys));
+        match &shape.body {
+            CallBody::Object(keys, _) => head.push_str(&json_call_start(&shape.body, keys)),
+            CallBody::Arguments(_) => head.push_str("\\{"),
+            _ => {}
         }
         let behind = match close.is_empty() {
             true => "(?<=[}\\])])".to_owned(),

@@ -1,7 +1,6 @@
 //! The field for reasoning.
 
 use crate::analysis::markers::{dedup, is_distinctive, markers, says_end};
-use crate::analysis::text_with_slots;
 use crate::derive::choices::ThinkingEnd;
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
@@ -86,7 +85,7 @@ impl Drafter<'_> {
     fn not_spoken_of(&self, openers: &[String]) -> String {
         let mut before = vec![" ".to_owned()];
         if let Some(shape) = &self.findings.calls {
-            let close = text_with_slots(&shape.close);
+            let close = shape.close_text();
             let between = format!("{close}{}", shape.separator);
             let texts = [shape.section_open.as_str(), split_lead(shape).0, &between];
             for text in texts.into_iter().filter(|text| is_distinctive(text)) {
