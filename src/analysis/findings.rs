@@ -80,7 +80,7 @@ fn call_texts(shape: &mut CallShape) -> Vec<&mut String> {
         &mut shape.separator,
     ];
     let mut slots: Vec<&mut Slot> = shape.open.iter_mut().chain(&mut shape.close).collect();
-    if let CallBody::Tagged(tagged) = &mut shape.body {
+    if let CallBody::Tagged(tagged) | CallBody::Python(tagged) = &mut shape.body {
         texts.extend([&mut tagged.open, &mut tagged.separator]);
         for values in &mut tagged.values {
             texts.push(&mut values.between);
