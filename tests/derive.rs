@@ -185,6 +185,19 @@ fn calls_are_told_apart_whatever_stands_between_them() {
 }
 
 #[test]
+fn a_name_begins_behind_the_sign_before_it() {
+    let assistant = "{%- if m.reasoning_content -%}{{- '@@IDEA@@' + m.reasoning_content + '@@DONE@@' }}{%- endif -%}
+{{- m.content }}
+{%- for c in m.tool_calls or [] -%}
+{{- ('' if loop.first else '\n') + '@' + c.function.name + c.function.arguments | tojson }}
+{%- endfor -%}";
+    let output = "@@IDEA@@Look.@@DONE@@@see{\"a\": 1}<turn:end>";
+    let expected = r#"{"role": "assistant", "thinking": "Look.", "tool_calls": [
+        {"type": "function", "function": {"name": "see", "arguments": {"a": 1}}}]}"#;
+    assert_eq!(message(assistant, output), json::read(expected).unwrap());
+}
+
+#[test]
 fn what_stands_around_a_text_in_some_turns_is_dropped() {
     let assistant = "{{- '<say>' + m.content + '</say>' if m.tool_calls else m.content }}
 {%- for c in m.tool_calls or [] -%}
