@@ -103,7 +103,7 @@ impl Drafter<'_> {
         let mut head = self.slots_pattern(&shape.open, false);
         match &shape.body {
             CallBody::Object(keys, _) => head.push_str(&json_call_start(&shape.body, keys)),
-            CallBody::Arguments(_) => head.push_str("\\{"),
+            CallBody::Arguments(_) if !close.is_empty() => head.push_str("\\{"),
             _ => {}
         }
         let behind = match close.is_empty() {
