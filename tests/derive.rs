@@ -145,6 +145,59 @@ fn arguments_are_read_as_the_format_quotes_them() {
 }
 
 #[test]
+fn calls_are_told_apart_whatever_stands_between_them() {
+    let formats = [
+        // The next call stands further in than the first.
+        (
+            "'\\n  ' if not loop.first",
+            "'Tool_use: ' + c.function.name + '\\nWith: ' + args + '\\n'",
+            "",
+            "Tool_use: see\nWith: {\"a\": \"}\\n\"}\n\n  Tool_use: ping\nWith: {}\n",
+        ),
+        // What opens a call begins with the sign with which the end of all calls begins.
+        (
+            "''",
+            "'%CALL% ' + c.function.name + '\\n%%ARGS%: ' + args + '\\n'",
+            "%END%",
+            "%CALL% see\n%%ARGS%: {\"a\": \"}\\n\"}\n%CALL% ping\n%%ARGS%: {}\n%END%",
+        ),
+        // A fence closes calls, and strings may hold fences.
+        (
+            "'Use:\\n```json\\n[' if loop.first else ', '",
+            "'{\"name\": \"' + c.function.name + '\", \"arguments\": ' + args + '}'",
+            "]```",
+            "Use:\n```json\n[{\"name\": \"see\", \"arguments\": {\"a\": \"```}\\n\"}}, {\"name\": \"ping\", \"arguments\": {}}]```",
+        ),
+    ];
+    for (before, call, end, output) in formats {
+        let assistant = format!(
+            "{{{{- m.content }}}}{{%- for c in m.tool_calls or [] -%}}{{%- set args = c.function.arguments | tojson -%}}
+{{{{- {before} }}}}{{{{- {call} }}}}{{%- endfor -%}}{{{{- '{end}' if m.tool_calls }}}}"
+        );
+        let message = message(&assistant, &format!("{output}<turn:end>"));
+        let called =
+            |at: usize, key: &str| message.pointer(&format!("/tool_calls/{at}/function/{key}"));
+        assert_eq!(called(0, "name"), Some(&"see".into()), "{output}");
+        assert!(called(0, "arguments/a").is_some(), "{output}");
+        assert_eq!(called(1, "name"), Some(&"ping".into()), "{output}");
+        assert_eq!(message.get("content"), None, "{output}");
+    }
+}
+
+#[test]
+fn a_name_begins_behind_the_sign_before_it() {
+    let assistant = "{%- if m.reasoning_content -%}{{- '@@IDEA@@' + m.reasoning_content + '@@DONE@@' }}{%- endif -%}
+{{- m.content }}
+{%- for c in m.tool_calls or [] -%}
+{{- ('' if loop.first else '\n') + '@' + c.function.name + c.function.arguments | tojson }}
+{%- endfor -%}";
+    let output = "@@IDEA@@Look.@@DONE@@@see{\"a\": 1}<turn:end>";
+    let expected = r#"{"role": "assistant", "thinking": "Look.", "tool_calls": [
+        {"type": "function", "function": {"name": "see", "arguments": {"a": 1}}}]}"#;
+    assert_eq!(message(assistant, output), json::read(expected).unwrap());
+}
+
+#[test]
 fn what_stands_around_a_text_in_some_turns_is_dropped() {
     let assistant = "{{- '<say>' + m.content + '</say>' if m.tool_calls else m.content }}
 {%- for c in m.tool_calls or [] -%}

@@ -2,9 +2,10 @@
 
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput};
 
-use super::call_probe::{CallProbe, probe_tools};
-use super::call_renderings::CallRenderings;
-use super::call_shape::CallShape;
+use super::assistant_turn::AssistantTurn;
+use super::call_probe::{CallProbe, CallWords, probe_tools};
+use super::call_renderings::{self, CallRenderings};
+use super::call_shape::{CallBody, CallShape};
 use super::calls::{self, CallSurroundings};
 use super::certainty::Certainty;
 use super::content;
@@ -20,6 +21,7 @@ use super::sample_turns::SampleTurns;
 use super::turn::{self, TurnShape};
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::TurnProber;
+use super::written_values;
 
 impl Findings {
     /// Asks a template. `base` holds what all renderings have in common: tokens, the time, and
@@ -164,7 +166,16 @@ fn call_shape(
     };
     let renderings = CallRenderings::render(prober, surroundings.headers, call);
     match understood(prober, renderings) {
-        Some(found) => (Some(found), None),
+        Some(mut found) => {
+            if let CallBody::Tagged(tagged) | CallBody::Python(tagged) = &mut found.body {
+                let words = CallWords::new(prober);
+                let render = |turn: &AssistantTurn| {
+                    call_renderings::body(prober, surroundings.headers, turn)
+                };
+                tagged.values = written_values::ask(&tagged.values, &words, render);
+            }
+            (Some(found), None)
+        }
         None => (
             None,
             Some("calls are rendered, but not in a way that is understood".to_owned()),

@@ -2,10 +2,14 @@
 
 use std::ops::Range;
 
+use crate::format::{Dialect, ValueWriting};
+use crate::value::Value;
+
 use super::call_renderings::{ArgumentSpan, CallRenderings};
 use super::call_shape::{Tagged, slots_in};
 use super::delimiters::Delimiters;
 use super::markers::{NAME_SLOT, common_prefix, common_suffix, is_marker, pieces};
+use super::written_values;
 
 /// How many brackets before the arguments are looked at.
 const MAX_DEPTH: usize = 24;
@@ -16,6 +20,8 @@ pub(super) struct Quoting {
     pub(super) close: String,
     /// Whether keys are quoted, too.
     pub(super) keys: bool,
+    /// Whether literals are Python's.
+    pub(super) python_literals: bool,
     pub(super) is_python_call: bool,
 }
 
@@ -35,11 +41,21 @@ pub(super) fn quoting(renderings: &CallRenderings, string: &ArgumentSpan) -> Opt
         open: open.to_owned(),
         close: close.to_owned(),
         keys: ahead.ends_with(open) || ahead.ends_with(['"', '\'']),
+        python_literals: renderings.has_python_literals(),
         is_python_call: before_number.trim_end().ends_with('='),
     })
 }
 
 impl Quoting {
+    /// How texts are written with these quotes, if there are no escapes.
+    pub(super) fn wrapped(&self) -> ValueWriting {
+        ValueWriting::Wrapped {
+            open: self.open.clone(),
+            close: self.close.clone(),
+            always: true,
+        }
+    }
+
     /// Where the object of arguments stands.
     pub(super) fn object_range(&self, text: &str, span: &ArgumentSpan) -> Option<Range<usize>> {
         let ahead = text[..span.key.start].trim_end_matches(['"', '\'', '\\']);
@@ -62,89 +78,34 @@ impl Quoting {
         Some(start..end)
     }
 
+    /// The dialect of JSON with these quotes.
+    pub(super) fn dialect(&self) -> Dialect {
+        let is_json = matches!(self.open.as_str(), "\"" | "\\\"");
+        Dialect {
+            unquoted_keys: !self.keys,
+            string_delimiters: (!is_json).then(|| (self.open.clone(), self.close.clone())),
+            python_literals: self.python_literals,
+        }
+    }
+
     /// The objects and lists around a range, the outermost first.
-    pub(super) fn containers(&self, text: &str, inner: &Range<usize>) -> Vec<Range<usize>> {
+    pub(super) fn containers(
+        &self,
+        text: &str,
+        inner: &Range<usize>,
+    ) -> Vec<(Range<usize>, Value)> {
+        let dialect = self.dialect();
         let starts = text[..inner.start]
             .rmatch_indices(['{', '['])
             .take(MAX_DEPTH);
-        let mut ranges: Vec<Range<usize>> = starts
+        let mut containers: Vec<(Range<usize>, Value)> = starts
             .filter_map(|(start, _)| {
-                let end = self.balanced(text, start)?;
-                (end >= inner.end).then_some(start..end)
+                let (value, length) = dialect.read_start(&text[start..])?;
+                (start + length >= inner.end).then_some((start..start + length, value))
             })
             .collect();
-        ranges.reverse();
-        ranges
-    }
-
-    /// Where the bracket closes that opens at a position.
-    fn balanced(&self, text: &str, start: usize) -> Option<usize> {
-        let mut depth = 0_usize;
-        let mut at = start;
-        while let Some(c) = text[at..].chars().next() {
-            if let Some(inside) = self.string_length(&text[at..]) {
-                at += inside;
-                continue;
-            }
-            match c {
-                '{' | '[' => depth += 1,
-                '}' | ']' => {
-                    depth = depth.checked_sub(1)?;
-                    if depth == 0 {
-                        return Some(at + 1);
-                    }
-                }
-                _ => {}
-            }
-            at += c.len_utf8();
-        }
-        None
-    }
-
-    /// The length of a string that begins here.
-    fn string_length(&self, rest: &str) -> Option<usize> {
-        let (open, close) = match rest.starts_with('"') {
-            true => ("\"", "\""),
-            false => (self.open.as_str(), self.close.as_str()),
-        };
-        let body = rest.strip_prefix(open)?;
-        let mut from = 0;
-        loop {
-            let end = from + body[from..].find(close)?;
-            if close != "\"" || !body[..end].ends_with('\\') {
-                return Some(open.len() + end + close.len());
-            }
-            from = end + 1;
-        }
-    }
-
-    /// The text of a probe as JSON; its strings hold nothing that could be mistaken.
-    pub(super) fn to_json(&self, text: &str) -> String {
-        let mut json = text.to_owned();
-        if !self.open.contains('\\') {
-            json = json.replace(&self.open, "\"").replace(&self.close, "\"");
-        }
-        if self.keys {
-            return json;
-        }
-        let mut out = String::new();
-        let mut rest = json.as_str();
-        while let Some(at) = rest.find(['{', ',']) {
-            out.push_str(&rest[..=at]);
-            rest = &rest[at + 1..];
-            let name = rest.trim_start();
-            let length = name
-                .find(|c: char| !c.is_alphanumeric() && c != '_')
-                .unwrap_or(0);
-            if length > 0 && name[length..].trim_start().starts_with(':') {
-                out.push('"');
-                out.push_str(&name[..length]);
-                out.push('"');
-                rest = &name[length..];
-            }
-        }
-        out.push_str(rest);
-        out
+        containers.reverse();
+        containers
     }
 }
 
@@ -169,54 +130,34 @@ pub(super) fn tagged(
         close,
         separator,
     } = delimiters;
-    let mut between = vec![text[string.key.end..string.value.start].to_owned()];
-    let mut close = close;
-    let mut wrapping = None;
+    let mut between = &text[string.key.end..string.value.start];
+    let mut close = close.as_str();
+    let mut quote = "";
+    let mut writing = match quoting {
+        Some(_) => ValueWriting::Json(Dialect::default()),
+        None => ValueWriting::Raw,
+    };
     if let Some(quotes) = quotes
-        && let Some(before) = between[0].strip_suffix(quotes.open.as_str())
+        && let Some(before) = between.strip_suffix(quotes.open.as_str())
         && let Some(rest) = close.strip_prefix(quotes.close.as_str())
     {
-        between[0] = before.to_owned();
-        close = rest.to_owned();
-        wrapping = Some((quotes.open.clone(), quotes.close.clone()));
-    }
-    if let Some((other, number)) = renderings.number_span() {
-        let variant = &other[number.key.end..number.value.start];
-        if variant != between[0] {
-            between.push(variant.to_owned());
-        }
+        (between, close, quote) = (before, rest, quotes.close.as_str());
+        writing = quotes.wrapped();
     }
     // What was found from two arguments must hold for one as well.
-    let (_, quote) = wrapping.as_ref().map_or(("", ""), |(a, b)| (a, b));
     let after = text.get(string.value.end..)?.strip_prefix(quote)?;
-    if !text[..string.key.start].ends_with(&open) || !after.starts_with(&close) {
+    if !text[..string.key.start].ends_with(&open) || !after.starts_with(close) {
         return None;
     }
     let start = string.key.start - open.len();
     let range = start..string.value.end + quote.len() + close.len();
     let tagged = Tagged {
-        wrapping: wrapping.or_else(|| wrapping_of_markup(renderings, &between[0], &close)),
         open,
-        between,
-        close: slots_in(&close),
+        close: slots_in(close),
         separator,
-        json_values: quoting.is_some(),
+        values: written_values::texts(between, writing),
     };
     text.get(range.clone()).map(|_| (tagged, range))
-}
-
-/// What stands around a value with signs of markers in it, and around no other: between what stands
-/// before any value and that value, and between it and what closes any.
-fn wrapping_of_markup(
-    renderings: &CallRenderings,
-    between: &str,
-    close: &str,
-) -> Option<(String, String)> {
-    let (text, span) = renderings.awkward_span()?;
-    let open = text[span.key.end..span.value.start].strip_prefix(between)?;
-    let (end, _) = text[span.value.end..].split_once(close)?;
-    let has_both = !open.trim().is_empty() && !end.trim().is_empty();
-    has_both.then(|| (open.to_owned(), end.to_owned()))
 }
 
 /// The span with the quotes around its value.

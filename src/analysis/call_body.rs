@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use crate::format::Dialect;
 use crate::json;
 use crate::value::Value;
 
 use super::arguments::{self, Quoting};
 use super::call_probe::CallWords;
 use super::call_renderings::{ArgumentSpan, CallRenderings};
-use super::call_shape::{CallBody, CallKeys};
+use super::call_shape::{CallBody, CallKeys, Tagged};
 use super::markers::{ID_SLOT, NAME_SLOT};
+use super::written_values;
 
 /// The body of the call in the rendering of one call, and where it stands.
 pub(super) struct LocatedBody {
@@ -45,24 +45,29 @@ fn quoted_body(
     let text = renderings.one_call.as_str();
     if quoting.is_python_call {
         let end = span.value.end + quoting.close.len();
+        let between = &text[span.key.end..span.value.start - quoting.open.len()];
+        let arguments = Tagged {
+            open: String::new(),
+            close: Vec::new(),
+            separator: separator(renderings, quoting).unwrap_or_else(|| ", ".to_owned()),
+            values: written_values::texts(between, quoting.wrapped()),
+        };
         return Some(LocatedBody {
-            body: CallBody::Python,
+            body: CallBody::Python(arguments),
             range: span.key.start..end,
         });
     }
     let arguments = quoting.object_range(text, span)?;
-    let dialect = Dialect {
-        unquoted_keys: !quoting.keys,
-        string_delimiters: (!matches!(quoting.open.as_str(), "\"" | "\\\""))
-            .then(|| (quoting.open.clone(), quoting.close.clone())),
-        python_literals: renderings.has_python_literals(),
-    };
-    for range in quoting.containers(text, &arguments) {
-        let container = &text[range.clone()];
-        let Some(keys) = call_keys(container, quoting, &renderings.words) else {
+    let dialect = quoting.dialect();
+    for (range, value) in quoting.containers(text, &arguments) {
+        let (call, is_list) = match &value {
+            Value::Array(calls) => (calls.first(), true),
+            call => (Some(call), false),
+        };
+        let Some(keys) = call.and_then(|call| call_keys(call, &renderings.words)) else {
             continue;
         };
-        if !container.starts_with('[') {
+        if !is_list {
             let body = CallBody::Object(keys, dialect);
             return Some(LocatedBody { body, range });
         }
@@ -77,6 +82,17 @@ fn quoted_body(
     })
 }
 
+/// What stands between two arguments of a Python call.
+fn separator(renderings: &CallRenderings, quoting: &Quoting) -> Option<String> {
+    let text = renderings.two_arguments.as_deref()?;
+    let (first, second) = (
+        renderings.first_argument(text)?,
+        renderings.second_argument(text)?,
+    );
+    let between = text.get(first.value.end..second.key.start)?;
+    Some(between.strip_prefix(quoting.close.as_str())?.to_owned())
+}
+
 /// Whether two calls stand in one list, as far as two were rendered.
 fn calls_share_list(renderings: &CallRenderings, quoting: &Quoting) -> bool {
     let Some(text) = renderings.two_calls.as_deref() else {
@@ -88,16 +104,11 @@ fn calls_share_list(renderings: &CallRenderings, quoting: &Quoting) -> bool {
     };
     let second = renderings.words.values[1].as_str();
     let mut containers = quoting.containers(text, &range).into_iter();
-    containers.any(|range| text[range.clone()].starts_with('[') && text[range].contains(second))
+    containers.any(|(range, value)| value.as_array().is_some() && text[range].contains(second))
 }
 
-/// Where the parts of a call are in a JSON value, if it is a call or a list of them.
-fn call_keys(text: &str, quoting: &Quoting, words: &CallWords) -> Option<CallKeys> {
-    let value = json::read(&quoting.to_json(text)).ok()?;
-    let call = match &value {
-        Value::Array(calls) => calls.first()?,
-        call => call,
-    };
+/// Where the parts of a call are in a JSON value, if it is a call.
+fn call_keys(call: &Value, words: &CallWords) -> Option<CallKeys> {
     let entries = call.as_object()?;
     let is = |slot: char| move |value: &Value| value.as_str().is_some_and(|s| s.contains(slot));
     let arguments = |value: &Value| match value {

@@ -25,8 +25,6 @@ pub(super) struct CallRenderings {
     pub(super) no_arguments: Option<String>,
     /// Two arguments.
     pub(super) two_arguments: Option<String>,
-    /// One call with a string that has signs in it that markers have, between two values.
-    awkward: Option<String>,
     /// Two calls.
     pub(super) two_calls: Option<String>,
     /// A text and the one call.
@@ -63,12 +61,8 @@ impl CallRenderings {
         let id_shape = prober.id_shape();
         let text = prober.word("text");
         let render = |assistant: &AssistantTurn| {
-            let in_mode = |mode| {
-                let turn = prober.turn(Situation::Question, assistant, mode).ok()?;
-                let body = headers.body(turn.tail(), Situation::Question, mode);
-                Some(with_slots(body, &words, id_shape))
-            };
-            in_mode(ThinkingMode::Unset).or_else(|| in_mode(ThinkingMode::On))
+            let body = body(prober, headers, assistant)?;
+            Some(with_slots(&body, &words, id_shape))
         };
         let single = |arguments: &[(usize, Value)]| {
             render(&AssistantTurn::calls([words.call(0, arguments)]))
@@ -80,7 +74,6 @@ impl CallRenderings {
             boolean: single(&[(0, true.into())]),
             no_arguments: single(&[]),
             two_arguments: single(&[(0, words.string(0)), (1, words.string(1))]).filter(holds_both),
-            awkward: single(&[(0, words.awkward().into())]),
             two_calls: render(&two).filter(holds_both),
             with_text: render(&one.clone().with_content(&text)).filter(|turn| turn.contains(&text)),
             text,
@@ -112,7 +105,6 @@ impl CallRenderings {
             two_arguments: with(&two),
             one_call: in_slots(&one_call),
             two_calls: two_calls.as_deref().map(in_slots),
-            awkward: None,
             with_text: None,
             text: prober.word("text"),
             words,
@@ -144,14 +136,6 @@ impl CallRenderings {
         Some((text, span))
     }
 
-    /// The call with signs in its string that markers have, and where the string stands, if it comes out
-    /// as it is.
-    pub(super) fn awkward_span(&self) -> Option<(&str, ArgumentSpan)> {
-        let text = self.awkward.as_deref()?;
-        let span = ArgumentSpan::find(text, &self.words.keys[0], &self.words.awkward())?;
-        Some((text, span))
-    }
-
     /// Where the argument stands that the first call has.
     pub(super) fn first_argument(&self, text: &str) -> Option<ArgumentSpan> {
         ArgumentSpan::find(text, &self.words.keys[0], &self.words.values[0])
@@ -170,6 +154,16 @@ impl CallRenderings {
             .and_then(|text| text.rsplit_once(key.as_str()));
         after_key.is_some_and(|(_, after)| after.contains("True"))
     }
+}
+
+/// A turn from behind its header on.
+pub(super) fn body(
+    prober: &TurnProber<'_>,
+    headers: &TurnHeaders,
+    assistant: &AssistantTurn,
+) -> Option<String> {
+    let in_mode = |mode| headers.turn(prober, Situation::Question, assistant, mode);
+    in_mode(ThinkingMode::Unset).or_else(|| in_mode(ThinkingMode::On))
 }
 
 /// The text with slots in place of names and ids of calls, and of keys that stand behind values.

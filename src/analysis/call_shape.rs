@@ -1,9 +1,10 @@
 //! The shape of a call: the parts that it has, and the texts around them.
 
-use crate::format::Dialect;
+use crate::format::{Dialect, ValueType, ValueWriting};
 
 use super::certainty::Certainty;
 use super::markers::{ID_SLOT, INDEX_SLOT, KEY_SLOT, NAME_SLOT, is_slot};
+use super::written_values::{WrittenValues, written};
 
 /// How a call of a tool is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,21 @@ pub struct CallShape {
     pub close: Vec<Slot>,
     /// Whether a turn may hold several calls.
     pub several: bool,
+}
+
+impl CallShape {
+    /// The text that a call begins with; none if it begins with a slot or its body.
+    pub(crate) fn first_text(&self) -> &str {
+        match self.open.first() {
+            Some(Slot::Text(text)) => text,
+            _ => "",
+        }
+    }
+
+    /// What closes a call, in which characters for private use stand for what is not text.
+    pub(crate) fn close_text(&self) -> String {
+        text_with_slots(&self.close)
+    }
 }
 
 /// A part of what opens a call.
@@ -56,7 +72,7 @@ pub enum CallBody {
     /// Each argument in markers.
     Tagged(Tagged),
     /// Arguments as a Python call has them.
-    Python,
+    Python(Tagged),
 }
 
 /// Where in a JSON object the parts of a call are.
@@ -77,23 +93,45 @@ pub struct CallKeys {
     pub(crate) object: String,
 }
 
-/// Arguments that stand raw between markers.
+/// Arguments that stand one by one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tagged {
     /// What stands before a key.
     pub open: String,
-    /// What stands between key and value: one text, or several where it shows the value's type.
-    pub between: Vec<String>,
     /// What stands after a value; some formats name the key there once more.
     pub close: Vec<Slot>,
     /// What stands between two arguments.
     pub separator: String,
+    /// What stands between key and value, and how values are written: where it shows the value's type, there
+    /// are several.
+    pub values: Vec<WrittenValues>,
+}
+
+impl Tagged {
+    /// The texts that stand between key and value, first that before texts.
+    pub(crate) fn between(&self) -> impl Iterator<Item = &str> {
+        self.values.iter().map(|values| values.between.as_str())
+    }
+
+    /// How values of a type are written, if it is known.
+    pub(crate) fn written(&self, kind: ValueType) -> Option<&ValueWriting> {
+        written(&self.values, kind)
+    }
+
     /// Whether all values are JSON, texts too.
-    pub json_values: bool,
+    pub(crate) fn has_json_texts(&self) -> bool {
+        matches!(self.written(ValueType::String), Some(ValueWriting::Json(_)))
+    }
+
     /// What is written around texts and around no other value, or around texts with signs in them that
     /// markers have.
-    pub wrapping: Option<(String, String)>,
+    pub(crate) fn wrapping(&self) -> Option<(&str, &str)> {
+        match self.written(ValueType::String)? {
+            ValueWriting::Wrapped { open, close, .. } => Some((open, close)),
+            _ => None,
+        }
+    }
 }
 
 /// Slots as a text, in which characters for private use stand for what is not text.

@@ -69,7 +69,7 @@ fn with_surroundings(
         section_open: before[..section].to_owned() + space,
         section_close: rest[..rest.len().saturating_sub(turn_end)].to_owned(),
         separator: pair.map_or_else(String::new, |pair| {
-            with_space(&delimiters.separator, space, &pair.between[close.len()..])
+            pair.between[close.len()..pair.between.len() - open.len()].to_owned()
         }),
         open: slots_in(open),
         body: located.body,
@@ -97,17 +97,6 @@ fn before_call(
     let shared = beside.as_deref().map(|between| shared_end(alone, between));
     let shared = shared.filter(|shared| markers(shared).next().is_some());
     shared.unwrap_or(alone).to_owned()
-}
-
-/// The separator of two calls with the white space before the second, and with that behind the
-/// first, which is what `behind` begins with.
-fn with_space(separator: &str, before: &str, behind: &str) -> String {
-    let separator = format!("{separator}{before}");
-    let space = &behind[..behind.len() - behind.trim_start().len()];
-    match separator.starts_with(space) {
-        true => separator,
-        false => format!("{space}{separator}"),
-    }
 }
 
 /// What closes a call, without the markers that end any turn.
@@ -160,13 +149,18 @@ impl Pair {
     }
 }
 
-/// Splits what stands between two calls; a text may belong to what closes the first and to what
-/// opens the second, and then it closes the first.
+/// Splits what stands between two calls. All that opens the second may as well close the first, and then it
+/// does.
 fn between_calls(before: &str, after: &str, between: &str) -> Delimiters {
     if between.trim().is_empty() {
         return Delimiters::separator(between);
     }
-    let close = common_prefix(between, after).min(between.len());
-    let open = common_suffix(before, between).min(between.len() - close);
-    Delimiters::split(between, close, open)
+    let mut close = common_prefix(between, after);
+    let open = common_suffix(before, between);
+    let shared = (close + open).saturating_sub(between.len());
+    // What is only the beginning of that which opens every call is no part of what closes one.
+    if open == before.len() && shared < open {
+        close -= shared;
+    }
+    Delimiters::split(between, close, open.min(between.len() - close))
 }

@@ -69,11 +69,11 @@ fn surroundings(
     let mut before: Option<String> = None;
     let mut after = String::new();
     for mode in ThinkingMode::ALL {
-        let Ok(turn) = prober.turn(Situation::Question, &turns.plain, mode) else {
-            continue;
-        };
-        let body = headers.body(turn.tail(), Situation::Question, mode);
-        let Some((ahead, rest)) = body.split_once(&turns.word) else {
+        let body = headers.turn(prober, Situation::Question, &turns.plain, mode);
+        let Some((ahead, rest)) = body
+            .as_deref()
+            .and_then(|body| body.split_once(&turns.word))
+        else {
             continue;
         };
         let ahead = without_reasoning(ahead, reasoning);

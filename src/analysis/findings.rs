@@ -1,5 +1,7 @@
 //! All that is known of a format, complete enough to write any kind of parser from.
 
+use crate::format::ValueWriting;
+
 use super::assumed::AssumedVariable;
 use super::call_shape::{CallBody, CallShape, Slot};
 use super::content::ContentShape;
@@ -78,15 +80,16 @@ fn call_texts(shape: &mut CallShape) -> Vec<&mut String> {
         &mut shape.separator,
     ];
     let mut slots: Vec<&mut Slot> = shape.open.iter_mut().chain(&mut shape.close).collect();
-    if let CallBody::Tagged(tagged) = &mut shape.body {
+    if let CallBody::Tagged(tagged) | CallBody::Python(tagged) = &mut shape.body {
         texts.extend([&mut tagged.open, &mut tagged.separator]);
-        texts.extend(
-            tagged
-                .wrapping
-                .iter_mut()
-                .flat_map(|(open, close)| [open, close]),
-        );
-        texts.extend(&mut tagged.between);
+        for values in &mut tagged.values {
+            texts.push(&mut values.between);
+            for form in &mut values.forms {
+                if let ValueWriting::Wrapped { open, close, .. } = &mut form.writing {
+                    texts.extend([open, close]);
+                }
+            }
+        }
         slots.extend(&mut tagged.close);
     }
     texts.extend(slots.into_iter().filter_map(|slot| match slot {

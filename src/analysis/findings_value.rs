@@ -108,7 +108,7 @@ fn body_value(body: &CallBody) -> Value {
         CallBody::Array(keys, dialect) => ("array", Some(keys), Some(dialect)),
         CallBody::Arguments(dialect) => ("arguments", None, Some(dialect)),
         CallBody::Tagged(_) => ("tagged", None, None),
-        CallBody::Python => ("python", None, None),
+        CallBody::Python(_) => ("python", None, None),
     };
     out.insert("kind", kind);
     if let Some(keys) = keys {
@@ -130,13 +130,13 @@ fn body_value(body: &CallBody) -> Value {
     }
     if let CallBody::Tagged(tagged) = body {
         out.insert("open", tagged.open.as_str());
-        let between = tagged.between.iter().map(|text| Value::from(text.as_str()));
+        let between = tagged.between().map(Value::from);
         out.insert("between", between.collect::<Vec<_>>());
         out.insert("close", slots_value(&tagged.close));
         out.insert("separator", tagged.separator.as_str());
-        out.insert("json_values", tagged.json_values);
-        if let Some((open, close)) = &tagged.wrapping {
-            let around = [open, close].map(|text| Value::from(text.as_str()));
+        out.insert("json_values", tagged.has_json_texts());
+        if let Some((open, close)) = tagged.wrapping() {
+            let around = [open, close].map(Value::from);
             out.insert("wrapping", Vec::from(around));
         }
     }

@@ -5,16 +5,15 @@
 //! word is left; a call that it does not read is told, and never guessed at.
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
-use crate::format::{Format, FoundSlot, Node, NodeReader, Slot, Way};
+use crate::format::{Format, FoundSlot, Node, NodeReader, Slot, ValueType, Way};
 
 use super::analyze::{Analysis, analyze};
 use super::assistant_turn::AssistantTurn;
 use super::call_probe::CallWords;
-use super::call_shape::CallShape;
-use super::call_tree::{self, WrittenValues};
+use super::call_shape::CallBody;
+use super::call_tree;
 use super::evidence::{self, Evidence};
 use super::findings::Findings;
-use super::markers;
 use super::reasoning::ReasoningShape;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
@@ -71,7 +70,8 @@ pub(crate) fn line_up(analysis: &mut Analysis<'_>) -> Format {
         gaps: Vec::new(),
     };
     if let Some(shape) = &analysis.findings.calls {
-        rows.calls = Some(rows.call_tree(shape, &words));
+        rows.calls = Some(call_tree::of(shape));
+        rows.gaps = gaps(&shape.body);
     }
     rows.add_all(&words);
     rows.add_unseen();
@@ -86,6 +86,19 @@ pub(crate) fn line_up(analysis: &mut Analysis<'_>) -> Format {
         ways: rows.ways,
         gaps: rows.gaps,
     }
+}
+
+/// What is not known of how values are written.
+fn gaps(body: &CallBody) -> Vec<String> {
+    let (CallBody::Tagged(tagged) | CallBody::Python(tagged)) = body else {
+        return Vec::new();
+    };
+    let unknown = ValueType::ALL
+        .into_iter()
+        .filter(|kind| tagged.written(*kind).is_none());
+    unknown
+        .map(|kind| format!("how values of type {} are written", kind.key()))
+        .collect()
 }
 
 /// The rows of a template's renderings.
@@ -104,18 +117,6 @@ struct Rows<'a, 't> {
 }
 
 impl Rows<'_, '_> {
-    /// The tree of a turn's calls. What of it is not known becomes a gap.
-    fn call_tree(&mut self, shape: &CallShape, words: &CallWords) -> Node {
-        let values = WrittenValues::ask(words, shape, |turn| {
-            let in_mode = |mode| self.body(Situation::Question, turn, mode);
-            in_mode(ThinkingMode::Unset).or_else(|| in_mode(ThinkingMode::On))
-        });
-        let unknown = values.unknown();
-        let unknown = unknown.map(|kind| format!("how values of type {} are written", kind.key()));
-        self.gaps.extend(unknown);
-        call_tree::of(shape, &values)
-    }
-
     /// The rows of all kinds of turns, the plainest first.
     fn add_all(&mut self, words: &CallWords) {
         let plain = AssistantTurn::content(&self.word);
@@ -156,7 +157,7 @@ impl Rows<'_, '_> {
     }
 
     fn add(&mut self, turn: &AssistantTurn, situation: Situation, mode: ThinkingMode) {
-        let Some(body) = self.body(situation, turn, mode) else {
+        let Some(body) = self.headers.turn(self.prober, situation, turn, mode) else {
             return;
         };
         if !self.prober.holds_words(&body) {
@@ -183,18 +184,6 @@ impl Rows<'_, '_> {
         if !self.ways.iter().any(is_same) {
             self.ways.push(new);
         }
-    }
-
-    /// A turn from behind its header on.
-    fn body(
-        &self,
-        situation: Situation,
-        turn: &AssistantTurn,
-        mode: ThinkingMode,
-    ) -> Option<String> {
-        let rendered = self.prober.turn(situation, turn, mode).ok()?;
-        let body = self.headers.body(rendered.tail(), situation, mode);
-        Some(body.to_owned())
     }
 
     /// The texts and slots of a rendering, up to the end of the turn. `None` if it has calls that the
@@ -251,13 +240,7 @@ impl Rows<'_, '_> {
             Some((at, at + end.len()))
         });
         let (start, end) = ends.min().unwrap_or((rest.len(), rest.len()));
-        let mut headers = self.findings.turn.headers.iter();
-        let follows = &rest[end..];
-        let pieces = markers::pieces(follows);
-        let belongs = |piece: &&str| markers::is_marker(piece) || piece.trim().is_empty();
-        let is_end =
-            pieces.iter().all(belongs) && !headers.any(|header| follows.contains(header.trim()));
-        match is_end {
+        match self.findings.turn.ends_with(&rest[end..]) {
             true => rest.split_at(start),
             false => (&rest[..start], &rest[start..end]),
         }

@@ -54,11 +54,15 @@ mod turn_headers;
 mod certainty;
 mod delimiters;
 
+mod call_probe;
+mod written_values;
+
+mod call_shape;
+
+mod call_renderings;
+
 mod arguments;
 mod call_body;
-mod call_probe;
-mod call_renderings;
-mod call_shape;
 mod calls;
 mod hints;
 
@@ -98,6 +102,7 @@ pub use reasoning::ReasoningShape;
 pub use statement::{Statement, Subject};
 pub use turn::TurnShape;
 pub use variables::{Switch, Variable};
+pub use written_values::WrittenValues;
 
 pub(crate) use analyze::{Analysis, analyze};
 pub(crate) use call_probe::probe_tools;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::chat_template::REASONING_KEYS;
-use crate::json;
+use crate::format::Dialect;
 use crate::value::{Object, Value};
 
 use super::assistant_turn::{AssistantTurn, ToolCall};
@@ -217,9 +217,11 @@ fn in_words(text: &str, calls: &[ToolCall], words: &CallWords) -> Option<(usize,
 fn arguments_range(text: &str, call: &ToolCall) -> Option<Range<usize>> {
     let starts = text.match_indices('{').take(MAX_STARTS);
     let arguments = Value::from(call.arguments.clone());
-    starts
-        .filter_map(|(start, _)| Some(start..json_end(text, start)?))
-        .find(|range| json::read(&text[range.clone()]).is_ok_and(|value| value == arguments))
+    let mut ranges = starts.filter_map(|(start, _)| {
+        let (value, length) = Dialect::default().read_start(&text[start..])?;
+        (value == arguments).then_some(start..start + length)
+    });
+    ranges.next()
 }
 
 /// Where the one argument of a call stands, from its key to its value, and how it is written with other
@@ -251,7 +253,7 @@ fn calls_that_show(text: &str) -> Option<(usize, Vec<ToolCall>)> {
     let starts = text.match_indices(['{', '[']).take(MAX_STARTS);
     starts
         .filter_map(|(start, _)| {
-            let value = json::read(&text[start..json_end(text, start)?]).ok()?;
+            let (value, _) = Dialect::default().read_start(&text[start..])?;
             let before = without_markers(&text[..start]);
             let whole = match &value {
                 Value::Array(calls) => calls.iter().map(whole_call).collect(),
@@ -304,25 +306,4 @@ fn whole_call(value: &Value) -> Option<ToolCall> {
     let name = under(&["name"])?.as_str()?;
     let arguments = under(&["arg", "param", "input"])?.as_object()?;
     Some(ToolCall::new(name, pairs(arguments)))
-}
-
-/// Where an object or a list ends that begins at a place.
-fn json_end(text: &str, start: usize) -> Option<usize> {
-    let (mut depth, mut in_string, mut is_escaped) = (0usize, false, false);
-    for (at, c) in text[start..].char_indices() {
-        match c {
-            _ if is_escaped => is_escaped = false,
-            '\\' if in_string => is_escaped = true,
-            '"' => in_string = !in_string,
-            '{' | '[' if !in_string => depth += 1,
-            '}' | ']' if !in_string => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(start + at + 1);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
 }

@@ -60,11 +60,9 @@ impl ReasoningContext {
         next: &str,
     ) -> Option<ReasoningContext> {
         for mode in [ThinkingMode::On, ThinkingMode::Unset] {
-            let Ok(turn) = prober.turn(Situation::Question, assistant, mode) else {
-                continue;
-            };
-            let body = headers.body(turn.tail(), Situation::Question, mode);
-            let Some((before, rest)) = body.split_once(reasoning) else {
+            let body = headers.turn(prober, Situation::Question, assistant, mode);
+            let Some((before, rest)) = body.as_deref().and_then(|body| body.split_once(reasoning))
+            else {
                 continue;
             };
             let (after, end) = rest.split_once(next).unwrap_or((rest, ""));
@@ -160,9 +158,7 @@ fn before_plain(
     headers: &TurnHeaders,
     turns: &SampleTurns,
 ) -> Option<String> {
-    let mode = ThinkingMode::On;
-    let turn = prober.turn(Situation::Question, &turns.plain, mode).ok()?;
-    let body = headers.body(turn.tail(), Situation::Question, mode);
+    let body = headers.turn(prober, Situation::Question, &turns.plain, ThinkingMode::On)?;
     let (before, _) = body.split_once(&turns.word)?;
     Some(before.to_owned())
 }

@@ -233,13 +233,13 @@ fn of_body(body: &CallBody) -> String {
         ),
         CallBody::Tagged(tagged) => {
             let (open, close) = (&tagged.open, in_words(&tagged.close));
-            let between = tagged.between.join("|");
-            let values = match tagged.json_values {
+            let between = tagged.between().collect::<Vec<_>>().join("|");
+            let values = match tagged.has_json_texts() {
                 true => ", the value as JSON",
                 false => "",
             };
             let argument = shown(&format!("{open}KEY{between}VALUE{close}"));
-            let wrapping = tagged.wrapping.as_ref().map(|(open, close)| {
+            let wrapping = tagged.wrapping().map(|(open, close)| {
                 let value = shown(&format!("{open}VALUE{close}"));
                 format!(", a value with signs of markers in it as {value}")
             });
@@ -248,7 +248,7 @@ fn of_body(body: &CallBody) -> String {
                 wrapping.unwrap_or_default()
             )
         }
-        CallBody::Python => "written as calls in Python".to_owned(),
+        CallBody::Python(_) => "written as calls in Python".to_owned(),
     }
 }
 
@@ -279,23 +279,9 @@ fn in_words(slots: &[Slot]) -> String {
 }
 
 fn of_dialect(dialect: &Dialect) -> String {
-    let mut parts = Vec::new();
-    if dialect.unquoted_keys {
-        parts.push("keys without quotes".to_owned());
-    }
-    if let Some((open, close)) = &dialect.string_delimiters {
-        parts.push(format!(
-            "strings between {} and {}",
-            shown(open),
-            shown(close)
-        ));
-    }
-    if dialect.python_literals {
-        parts.push("literals as in Python".to_owned());
-    }
-    match parts.is_empty() {
-        true => String::new(),
-        false => format!(" with {}", parts.join(", ")),
+    match dialect.in_words() {
+        words if words.is_empty() => words,
+        words => format!(" with {words}"),
     }
 }
 

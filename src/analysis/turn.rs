@@ -18,6 +18,14 @@ pub struct TurnShape {
 }
 
 impl TurnShape {
+    /// Whether what stands behind a marker that ends turns belongs to the end: other markers and white space
+    /// do, and words don't, nor what begins a turn.
+    pub(crate) fn ends_with(&self, rest: &str) -> bool {
+        let goes_on = |header: &String| rest.contains(header.trim());
+        let belongs = |piece: &str| markers::is_marker(piece) || piece.trim().is_empty();
+        markers::pieces(rest).into_iter().all(belongs) && !self.headers.iter().any(goes_on)
+    }
+
     /// The part of a prompt that stands after the last header.
     pub(crate) fn prefilled<'p>(&self, prompt: &'p str) -> &'p str {
         after_headers(&self.headers, prompt)

@@ -58,6 +58,18 @@ impl TurnHeaders {
         &tail[common_prefix(self.header(situation, mode), tail)..]
     }
 
+    /// A turn as the template writes it, from behind its header on.
+    pub(super) fn turn(
+        &self,
+        prober: &TurnProber<'_>,
+        situation: Situation,
+        assistant: &AssistantTurn,
+        mode: ThinkingMode,
+    ) -> Option<String> {
+        let turn = prober.turn(situation, assistant, mode).ok()?;
+        Some(self.body(turn.tail(), situation, mode).to_owned())
+    }
+
     /// Whether prompts say more before a turn than conversations do.
     pub(crate) fn differ(&self, situation: Situation, mode: ThinkingMode) -> bool {
         let mut in_situation = self.0.iter().filter(|header| header.situation == situation);

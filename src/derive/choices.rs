@@ -3,7 +3,8 @@
 /// What findings leave open, and trials decide.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Choices {
-    pub(super) thinking_open: ThinkingOpen,
+    /// Whether reasoning is opened only if it is closed later.
+    pub(super) thinking_if_closed: bool,
     pub(super) thinking_end: ThinkingEnd,
     pub(super) content: ContentPlace,
     /// Whether a call that nothing closes ends where the next begins.
@@ -21,21 +22,8 @@ pub(super) struct Choices {
     pub(super) optional_lead: bool,
     /// Whether a text may follow what closes calls, however unclear that is.
     pub(super) text_follows: bool,
-    /// Whether values that look like lists and objects as Python prints them are such.
-    pub(super) python_lists: bool,
     /// What stands around texts in some renderings, and is no part of them.
     pub(super) dropped: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(super) enum ThinkingOpen {
-    /// Its marker opens it.
-    #[default]
-    Marker,
-    /// Its marker opens it, if the other one closes it later.
-    MarkerIfClosed,
-    /// The turn begins with it, if a marker closes it later.
-    StartIfClosed,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -79,14 +67,13 @@ pub(super) struct OpenChoice {
 }
 
 /// All that is to be chosen.
-pub(super) const OPEN_CHOICES: [OpenChoice; 12] = [
+pub(super) const OPEN_CHOICES: [OpenChoice; 11] = [
     OpenChoice {
-        describe: |choices| match choices.thinking_open {
-            ThinkingOpen::Marker => "a marker opens reasoning, whether or not it is closed later",
-            ThinkingOpen::MarkerIfClosed => "a marker opens reasoning only if it is closed later",
-            ThinkingOpen::StartIfClosed => "the turn begins with reasoning if it is closed later",
+        describe: |choices| match choices.thinking_if_closed {
+            true => "a marker opens reasoning only if it is closed later",
+            false => "a marker opens reasoning, whether or not it is closed later",
         },
-        adopt: |choices, other| choices.thinking_open = other.thinking_open,
+        adopt: |choices, other| choices.thinking_if_closed = other.thinking_if_closed,
     },
     OpenChoice {
         describe: |choices| match choices.thinking_end {
@@ -153,13 +140,6 @@ pub(super) const OPEN_CHOICES: [OpenChoice; 12] = [
         adopt: |choices, other| choices.text_follows = other.text_follows,
     },
     OpenChoice {
-        describe: |choices| match choices.python_lists {
-            true => "lists are read as Python prints them",
-            false => "lists that are no JSON are texts",
-        },
-        adopt: |choices, other| choices.python_lists = other.python_lists,
-    },
-    OpenChoice {
         describe: |choices| match choices.dropped.is_empty() {
             true => "all that is nothing else is text",
             false => "what stands around texts in some renderings is dropped",
@@ -175,7 +155,7 @@ mod tests {
     /// One that has nothing in common with the plainest.
     fn opposite() -> Choices {
         Choices {
-            thinking_open: ThinkingOpen::MarkerIfClosed,
+            thinking_if_closed: true,
             thinking_end: ThinkingEnd::OrTurn,
             content: ContentPlace::Marked,
             next_call_closes: true,
@@ -185,7 +165,6 @@ mod tests {
             loose_header: true,
             optional_lead: true,
             text_follows: true,
-            python_lists: true,
             dropped: vec!["<say>".to_owned()],
         }
     }
@@ -210,21 +189,14 @@ mod tests {
     #[test]
     fn no_two_choices_are_described_alike() {
         let plain = Choices::default();
-        let opens = [ThinkingOpen::MarkerIfClosed, ThinkingOpen::StartIfClosed];
         let ends = [ThinkingEnd::OrTurn, ThinkingEnd::OrCall];
-        let opens = opens.map(|thinking_open| Choices {
-            thinking_open,
-            ..plain.clone()
-        });
         let ends = ends.map(|thinking_end| Choices {
             thinking_end,
             ..plain.clone()
         });
-        for all in [&opens[..], &ends[..]] {
-            for (at, one) in all.iter().enumerate() {
-                for other in all[..at].iter().chain([&plain]) {
-                    assert_eq!(one.differences(other).len(), 1, "{one:?} {other:?}");
-                }
+        for (at, one) in ends.iter().enumerate() {
+            for other in ends[..at].iter().chain([&plain]) {
+                assert_eq!(one.differences(other).len(), 1, "{one:?} {other:?}");
             }
         }
     }

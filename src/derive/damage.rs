@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::analysis::assistant_turn::AssistantTurn;
-use crate::analysis::{Findings, Slot, markers, text_with_slots};
+use crate::analysis::{CallShape, Findings, Slot, markers};
 
 use super::sample::Sample;
 
@@ -21,7 +21,11 @@ pub(super) struct Damaged {
 pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
     let mut damaged = Vec::new();
     for sample in samples {
-        let damager = Damager { findings, sample };
+        let damager = Damager {
+            findings,
+            calls: findings.calls.as_ref(),
+            sample,
+        };
         damager.white_space(&mut damaged);
         damager.openers(&mut damaged);
         damager.ends(&mut damaged);
@@ -37,6 +41,7 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
 
 struct Damager<'a> {
     findings: &'a Findings,
+    calls: Option<&'a CallShape>,
     sample: &'a Sample,
 }
 
@@ -88,14 +93,11 @@ impl Damager<'_> {
             texts.extend(shape.open.clone());
             texts.extend(shape.close.clone());
         }
-        if let Some(shape) = &self.findings.calls {
+        if let Some(shape) = self.calls {
             texts.push(shape.section_open.clone());
             texts.push(shape.section_close.clone());
-            if shape.open.len() == 1
-                && let Some(Slot::Text(text)) = shape.open.first()
-            {
-                texts.push(text.clone());
-                texts.push(text_with_slots(&shape.close));
+            if shape.open.len() == 1 {
+                texts.extend([shape.first_text().to_owned(), shape.close_text()]);
             }
         }
         texts.retain(|text| markers::markers(text).next().is_some());
@@ -104,31 +106,20 @@ impl Damager<'_> {
 
     /// What opens a turn's calls is left out, or the first of several markers that open a call.
     fn openers(&self, into: &mut Vec<Damaged>) {
-        let Some(shape) = &self.findings.calls else {
-            return;
-        };
+        let Some(shape) = self.calls else { return };
         if self.sample.written.calls.len() != 1 {
             return;
         }
         let section = shape.section_open.trim();
-        let has_own = matches!(shape.open.first(), Some(Slot::Text(text)) if markers::markers(text).next().is_some());
-        if !section.is_empty() && has_own {
+        let mut own = markers::markers(shape.first_text());
+        let Some(first) = own.next() else { return };
+        if !section.is_empty() {
             let output = self.sample.output.replacen(section, "", 1);
             self.put(into, "the section's opener left out", output);
         }
-        if let Some(Slot::Text(text)) = shape.open.first() {
-            let pieces = markers::pieces(text);
-            let count = pieces
-                .iter()
-                .filter(|piece| markers::is_marker(piece))
-                .count();
-            if let (Some(first), true) = (
-                markers::markers(text).next(),
-                count > 1 && shape.open.len() > 1,
-            ) {
-                let output = self.sample.output.replacen(first, "", 1);
-                self.put(into, "a call's first marker left out", output);
-            }
+        if own.next().is_some() && shape.open.len() > 1 {
+            let output = self.sample.output.replacen(first, "", 1);
+            self.put(into, "a call's first marker left out", output);
         }
     }
 
@@ -144,13 +135,11 @@ impl Damager<'_> {
                 .to_owned();
         }
         self.put(into, "the turn's end missing", bare.clone());
-        let Some(shape) = &self.findings.calls else {
-            return;
-        };
+        let Some(shape) = self.calls else { return };
         let written = &self.sample.written;
         if written.calls.len() == 1 && written.content.is_none() {
             let section = shape.section_close.trim();
-            let close = text_with_slots(&shape.close);
+            let close = shape.close_text();
             let bare = bare.strip_suffix(section).unwrap_or(&bare).trim_end();
             if let Some(bare) = bare
                 .strip_suffix(close.trim())
@@ -163,10 +152,8 @@ impl Damager<'_> {
 
     /// A second call follows without what should stand between them.
     fn between_calls(&self, into: &mut Vec<Damaged>) {
-        let Some(shape) = &self.findings.calls else {
-            return;
-        };
-        let close = text_with_slots(&shape.close);
+        let Some(shape) = self.calls else { return };
+        let close = shape.close_text();
         if self.sample.written.calls.len() < 2 || close.trim().len() < 4 {
             return;
         }
@@ -182,12 +169,10 @@ impl Damager<'_> {
     /// A text stands between two calls that have markers of their own; it is the last that counts.
     fn text_between_calls(&self, into: &mut Vec<Damaged>) {
         let written = &self.sample.written;
-        let (Some(shape), [_, second]) = (&self.findings.calls, written.calls.as_slice()) else {
+        let (Some(shape), [_, second]) = (self.calls, written.calls.as_slice()) else {
             return;
         };
-        let Some(Slot::Text(text)) = shape.open.first() else {
-            return;
-        };
+        let text = shape.first_text();
         let has_marker = markers::markers(text).next().is_some();
         if written.content.is_some() || self.findings.content.open.is_some() || !has_marker {
             return;
@@ -250,23 +235,15 @@ impl Damager<'_> {
 
     /// Where the calls begin in a text, if a marker shows it.
     fn calls_start(&self, output: &str) -> Option<usize> {
-        let shape = self.findings.calls.as_ref()?;
-        let first = match shape.open.first() {
-            Some(Slot::Text(text)) => text.trim(),
-            _ => "",
-        };
-        let openers = [shape.section_open.trim(), first];
-        let openers = openers
-            .into_iter()
-            .filter(|head| markers::markers(head).next().is_some());
-        openers.filter_map(|head| output.find(head)).min()
+        let shape = self.calls?;
+        let openers = [shape.section_open.as_str(), shape.first_text()].into_iter();
+        let openers = openers.filter(|head| markers::markers(head).next().is_some());
+        openers.filter_map(|head| output.find(head.trim())).min()
     }
 
     /// What stands between a name and the arguments is shortened to its last marker.
     fn header(&self, into: &mut Vec<Damaged>) {
-        let Some(shape) = &self.findings.calls else {
-            return;
-        };
+        let Some(shape) = self.calls else { return };
         let Some(Slot::Text(text)) = shape.open.last().filter(|_| shape.open.len() > 1) else {
             return;
         };

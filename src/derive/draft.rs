@@ -117,7 +117,7 @@ fn split_objects(findings: &Findings) -> Findings {
     if matches!(shape.body, CallBody::Array(..)) {
         // What stands around the array stands around all calls.
         shape.section_open = format!("{}{}[", shape.section_open, text_with_slots(&shape.open));
-        shape.section_close = format!("]{}{}", text_with_slots(&shape.close), shape.section_close);
+        shape.section_close = format!("]{}{}", shape.close_text(), shape.section_close);
         shape.separator = ", ".to_owned();
         (shape.open, shape.close) = (Vec::new(), Vec::new());
     }

@@ -326,15 +326,7 @@ fn one_turn<'a>(output: &'a str, intended: &AssistantTurn, turn: &TurnShape) -> 
     let Some(end) = end.min() else {
         return output;
     };
-    // Further markers and white space may belong to the end; words don't, nor what begins a turn.
-    let rest = &output[end..];
-    let goes_on = turn
-        .headers
-        .iter()
-        .any(|header| rest.contains(header.trim()));
-    let pieces = markers::pieces(rest);
-    let belongs = |piece: &&str| markers::is_marker(piece) || piece.trim().is_empty();
-    match pieces.iter().all(belongs) && !goes_on {
+    match turn.ends_with(&output[end..]) {
         true => output,
         false => &output[..end],
     }

@@ -12,7 +12,7 @@ use crate::json;
 use crate::response::{Patterns, ResponseTemplate, TemplateError};
 use crate::value::Value;
 
-use super::choices::{Choices, ContentPlace, ThinkingEnd, ThinkingOpen};
+use super::choices::{Choices, ContentPlace, ThinkingEnd};
 use super::draft::draft;
 use super::material::Material;
 use super::options::DeriveOptions;
@@ -143,12 +143,10 @@ impl<'a> Search<'a> {
             }
         };
         if let Some(reasoning) = &self.material.findings.reasoning {
-            let opens: &[ThinkingOpen] = match reasoning.open {
-                Some(_) => &[ThinkingOpen::Marker, ThinkingOpen::MarkerIfClosed],
-                None => &[ThinkingOpen::StartIfClosed],
-            };
-            for &open in opens {
-                add(Part::Reasoning, &|choices| choices.thinking_open = open);
+            if reasoning.open.is_some() {
+                add(Part::Reasoning, &|choices| {
+                    choices.thinking_if_closed = !choices.thinking_if_closed;
+                });
             }
             let ends = [
                 ThinkingEnd::Marker,
@@ -177,7 +175,7 @@ impl<'a> Search<'a> {
                 dedup(&mut choices.dropped);
             });
         }
-        if let Some(shape) = &self.material.findings.calls {
+        if self.material.findings.calls.is_some() {
             let mut flip = |flag: fn(&mut Choices) -> &mut bool| {
                 add(Part::Calls, &|choices| *flag(choices) = !*flag(choices));
             };
@@ -190,10 +188,6 @@ impl<'a> Search<'a> {
             flip(|choices| &mut choices.optional_lead);
             if self.has_text_behind_calls() {
                 flip(|choices| &mut choices.text_follows);
-            }
-            let has_lists = matches!(shape.body, CallBody::Tagged(_) | CallBody::Python);
-            if has_lists && best.outcome.failures.of(Part::Calls)[0] > 0 {
-                flip(|choices| &mut choices.python_lists);
             }
             if self.has_bare_objects() {
                 // Neither helps alone where calls follow upon a text, and upon each other.

@@ -1,7 +1,7 @@
 //! Texts with reasoning and calls that the chat template never writes, put together from findings.
 
 use crate::analysis::assistant_turn::AssistantTurn;
-use crate::analysis::{CallBody, CallShape, Certainty, Findings, Slot, text_with_slots};
+use crate::analysis::{CallBody, CallShape, Certainty, Findings};
 use crate::json;
 use crate::value::Object;
 
@@ -67,13 +67,6 @@ fn unseen_call(shape: &CallShape) -> Option<String> {
     call.insert(keys.arguments.first()?.as_str(), tide.arguments);
     let call = json::write(&call.into());
     let call = if list { format!("[{call}]") } else { call };
-    let open: String = shape
-        .open
-        .iter()
-        .filter_map(|slot| match slot {
-            Slot::Text(text) => Some(text.as_str()),
-            _ => None,
-        })
-        .collect();
-    Some(format!("{open}\n{call}\n{}", text_with_slots(&shape.close)))
+    let open = shape.first_text();
+    Some(format!("{open}\n{call}\n{}", shape.close_text()))
 }

@@ -134,19 +134,27 @@ fn form(f: &mut fmt::Formatter<'_>, form: &ValueForm) -> fmt::Result {
 }
 
 fn suffix(dialect: &Dialect) -> String {
-    let mut parts = Vec::new();
-    if dialect.unquoted_keys {
-        parts.push("keys bare".to_owned());
+    match dialect.in_words() {
+        words if words.is_empty() => words,
+        words => format!("<{words}>"),
     }
-    if let Some((open, close)) = &dialect.string_delimiters {
-        parts.push(format!("strings in {} {}", shown(open), shown(close)));
-    }
-    if dialect.python_literals {
-        parts.push("literals as in Python".to_owned());
-    }
-    match parts.is_empty() {
-        true => String::new(),
-        false => format!("<{}>", parts.join(", ")),
+}
+
+impl Dialect {
+    /// How far it is from being JSON; nothing if it is.
+    pub(crate) fn in_words(&self) -> String {
+        let mut parts = Vec::new();
+        if self.unquoted_keys {
+            parts.push("keys without quotes".to_owned());
+        }
+        if let Some((open, close)) = &self.string_delimiters {
+            let (open, close) = (shown(open), shown(close));
+            parts.push(format!("strings between {open} and {close}"));
+        }
+        if self.python_literals {
+            parts.push("literals as in Python".to_owned());
+        }
+        parts.join(", ")
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::analysis::markers::is_distinctive;
 use crate::analysis::{CallShape, Slot, Tagged, text_with_slots};
 use crate::derive::regex::{any_of, char_until, exact, loose};
+use crate::format::{ValueType, ValueWriting};
 use crate::value::{Object, Value};
 
 use super::call_texts::split_close;
@@ -17,9 +18,9 @@ impl Drafter<'_> {
         if let Some(arguments) = self.tagged_with_lists(tagged) {
             return arguments;
         }
-        let mut between = variants(&tagged.between);
+        let mut between = variants(tagged.between());
         let mut wrapping_end = String::new();
-        if let Some((open, close)) = &tagged.wrapping {
+        if let Some((open, close)) = tagged.wrapping() {
             between.push_str(&format!("(?:{})?", exact(open)));
             wrapping_end = format!("(?:{})?", exact(close));
         }
@@ -65,7 +66,7 @@ impl Drafter<'_> {
         };
         let open = before_key(tagged);
         let pattern = format!("{open}(?P<key>{key}+){between}{value}");
-        match self.options.guess_types || tagged.json_values {
+        match self.options.guess_types || tagged.has_json_texts() {
             true => arguments(pattern, json_or_text(&[])),
             false => Object::from_iter([("tag_pattern", pattern)]),
         }
@@ -76,13 +77,14 @@ impl Drafter<'_> {
     /// One parser reads all values, and to it `7` is a number. So a text is captured with what stands around
     /// it, which is what the parser knows texts by. `None` if nothing clear stands there.
     fn tagged_with_lists(&self, tagged: &Tagged) -> Option<Object> {
-        if !self.choices.python_lists || tagged.json_values || self.options.guess_types {
+        if !has_python_lists(tagged) || self.options.guess_types {
             return None;
         }
-        let ([between], [Slot::Text(close)]) = (tagged.between.as_slice(), tagged.close.as_slice())
+        let ([values], [Slot::Text(close)]) = (tagged.values.as_slice(), tagged.close.as_slice())
         else {
             return None;
         };
+        let between = &values.between;
         let marker = between.trim_end();
         let (head, before) = match marker.rfind(char::is_whitespace) {
             Some(at) => marker.split_at(at + marker[at..].chars().next()?.len_utf8()),
@@ -95,9 +97,8 @@ impl Drafter<'_> {
         }
         let befores = [format!("{before}{space}"), before.to_owned()];
         let afters = [close.trim_end().to_owned(), after.to_owned()];
-        let bare = (String::new(), String::new());
         let mut quotes: Vec<[String; 2]> = Vec::new();
-        for (open, close) in tagged.wrapping.iter().chain([&bare]) {
+        for (open, close) in tagged.wrapping().into_iter().chain([("", "")]) {
             for before in &befores {
                 for after in &afters {
                     let pair = [format!("{before}{open}"), format!("{close}{after}")];
@@ -124,8 +125,8 @@ impl Drafter<'_> {
     /// there are texts in double quotes, which are JSON, and whatever else goes on to the next key.
     ///
     /// Where lists have single quotes in them, the value parser must not see those in texts with double quotes.
-    pub(super) fn python(&self, shape: &CallShape) -> Object {
-        let close = text_with_slots(&shape.close);
+    pub(super) fn python(&self, shape: &CallShape, tagged: &Tagged) -> Object {
+        let close = shape.close_text();
         let bracket = match is_distinctive(split_close(&close).0) {
             true => "",
             false => "\\)?",
@@ -143,7 +144,7 @@ impl Drafter<'_> {
         ];
         let mut quotes = [("='", "',"), ("='", "')"), ("='", "'")].to_vec();
         let mut forms = texts.to_vec();
-        let signs = match self.choices.python_lists {
+        let signs = match has_python_lists(tagged) {
             true => {
                 quotes.extend([("=\"", "\""), ("'", "'")]);
                 forms.push(plain);
@@ -162,12 +163,20 @@ impl Drafter<'_> {
     }
 }
 
+/// Whether lists are written as Python prints them, and texts are not JSON: no parser reads both.
+fn has_python_lists(tagged: &Tagged) -> bool {
+    let mut kinds = [ValueType::Array, ValueType::Object].into_iter();
+    let is_python = |kind| tagged.written(kind) == Some(&ValueWriting::Python);
+    kinds.any(is_python) && !tagged.has_json_texts()
+}
+
 /// What a key consists of.
 fn key_class(tagged: &Tagged) -> String {
-    match tagged.between[0].chars().next() {
+    let between = tagged.between().next().unwrap_or_default();
+    match between.chars().next() {
         // Between quotes a key may have white space in it.
         Some(quote @ ('"' | '\'')) => format!("[^{quote}]"),
-        _ => char_until(&tagged.between[0]),
+        _ => char_until(between),
     }
 }
 
@@ -204,38 +213,48 @@ fn json_or_text(quotes: &[[String; 2]]) -> Object {
 }
 
 /// One of several texts, of which only the middle differs.
-fn variants(texts: &[String]) -> String {
-    let [first, second] = texts else {
-        return texts
-            .first()
-            .map_or_else(String::new, |text| before_value(text));
+fn variants<'t>(texts: impl Iterator<Item = &'t str>) -> String {
+    let texts: Vec<&str> = texts.collect();
+    let [first, others @ ..] = texts.as_slice() else {
+        return String::new();
     };
-    let start = first
-        .chars()
-        .zip(second.chars())
-        .take_while(|(a, b)| a == b);
-    let start: usize = start.map(|(a, _)| a.len_utf8()).sum();
+    if others.is_empty() {
+        return before_value(first);
+    }
     // Words are not cut.
-    let start = first[..start].trim_end_matches(char::is_alphanumeric).len();
-    let (a, b) = (&first[start..], &second[start..]);
-    let end = a
-        .chars()
-        .rev()
-        .zip(b.chars().rev())
-        .take_while(|(a, b)| a == b);
-    let end: usize = end.map(|(a, _)| a.len_utf8()).sum();
-    let end = a[a.len() - end..]
-        .trim_start_matches(char::is_alphanumeric)
-        .len();
-    let middles = [&a[..a.len() - end], &b[..b.len() - end]];
+    let start = others
+        .iter()
+        .map(|other| same(first.chars(), other.chars()));
+    let start = first[..start.min().unwrap_or(0)].trim_end_matches(char::is_alphanumeric);
+    let rests: Vec<&str> = texts.iter().map(|text| &text[start.len()..]).collect();
+    let backwards = |text: &'t str| text.chars().rev();
+    let end = rests
+        .iter()
+        .map(|rest| same(backwards(rests[0]), backwards(rest)));
+    let end = rests[0][rests[0].len() - end.min().unwrap_or(0)..]
+        .trim_start_matches(char::is_alphanumeric);
+    let middles: Vec<&str> = rests
+        .iter()
+        .map(|rest| &rest[..rest.len() - end.len()])
+        .collect();
     let is_word = |text: &&str| !text.is_empty() && text.chars().all(char::is_alphanumeric);
     let middle = match middles.iter().all(is_word) {
-        // A word that names the value's type: there are more types than two.
+        // A word that names the value's type: there are more types than those that were seen.
         true => "\\w+".to_owned(),
-        false => any_of(&middles.map(exact)),
+        false => any_of(
+            &middles
+                .iter()
+                .map(|middle| exact(middle))
+                .collect::<Vec<_>>(),
+        ),
     };
-    let (lead, trail) = (loose(&first[..start]), before_value(&a[a.len() - end..]));
-    format!("{lead}{middle}{trail}")
+    format!("{}{middle}{}", loose(start), before_value(end))
+}
+
+/// How many bytes two texts have in common.
+fn same(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize {
+    let same = a.zip(b).take_while(|(a, b)| a == b);
+    same.map(|(a, _)| a.len_utf8()).sum()
 }
 
 /// White space after a marker and before a value: what the format writes is not the value's.

@@ -11,9 +11,7 @@ pub(super) fn call_openers(shape: &CallShape) -> Vec<String> {
     if is_distinctive(section) {
         openers.push(section.to_owned());
     }
-    if let Some(Slot::Text(text)) = shape.open.first()
-        && is_distinctive(text)
-    {
+    if is_distinctive(shape.first_text()) {
         let (lead, rest) = split_lead(shape);
         openers.extend([lead, rest].map(|text| text.trim().to_owned()));
     }
@@ -24,9 +22,7 @@ pub(super) fn call_openers(shape: &CallShape) -> Vec<String> {
 
 /// The text that opens a call, cut into the markers that may be left out, and the rest.
 pub(super) fn split_lead(shape: &CallShape) -> (&str, &str) {
-    let Some(Slot::Text(text)) = shape.open.first() else {
-        return ("", "");
-    };
+    let text = shape.first_text();
     if shape.open.len() == 1 {
         return ("", text);
     }

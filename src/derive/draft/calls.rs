@@ -45,9 +45,9 @@ impl Drafter<'_> {
                 field.insert("content_args", self.tagged(tagged));
                 field.insert("transform", call_of("{name}", "{content}", with_id));
             }
-            CallBody::Python => {
+            CallBody::Python(tagged) => {
                 field.insert("content", "xml-inline");
-                field.insert("content_args", self.python(shape));
+                field.insert("content_args", self.python(shape, tagged));
                 field.insert("transform", call_of("{name}", "{content}", with_id));
             }
         }

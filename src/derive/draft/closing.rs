@@ -1,7 +1,7 @@
 //! What closes a call.
 
 use crate::analysis::markers::{self, is_distinctive};
-use crate::analysis::{CallBody, CallShape, text_with_slots};
+use crate::analysis::{CallBody, CallShape};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
@@ -11,7 +11,7 @@ use super::drafter::{Drafter, push_markers};
 impl Drafter<'_> {
     /// Puts in what closes a call.
     pub(super) fn close_calls(&self, shape: &CallShape, field: &mut Object) {
-        let close = text_with_slots(&shape.close);
+        let close = shape.close_text();
         let (close, _) = split_close(&close);
         let close = close.trim();
         let section = shape.section_close.trim();
@@ -46,6 +46,10 @@ impl Drafter<'_> {
         };
         if is_distinctive(section) {
             return Some(format!("{both}\\s*"));
+        }
+        if closes_behind_bracket(shape, close) {
+            // Strings of JSON hold no such thing but by chance, and nothing has to be looked for ahead.
+            return Some(format!("(?<=[}}\\]])\\s*{both}\\s*"));
         }
         if close.is_empty() && section.is_empty() {
             return None;
@@ -97,8 +101,10 @@ impl Drafter<'_> {
             return None;
         }
         let mut head = self.slots_pattern(&shape.open, false);
-        if let CallBody::Object(keys, _) = &shape.body {
-            head.push_str(&json_call_start(&shape.body, keys));
+        match &shape.body {
+            CallBody::Object(keys, _) => head.push_str(&json_call_start(&shape.body, keys)),
+            CallBody::Arguments(_) if !close.is_empty() => head.push_str("\\{"),
+            _ => {}
         }
         let behind = match close.is_empty() {
             true => "(?<=[}\\])])".to_owned(),
@@ -121,11 +127,20 @@ impl Drafter<'_> {
     }
 }
 
+/// Whether a call is JSON, which ends with a bracket, and what closes it is none.
+fn closes_behind_bracket(shape: &CallShape, close: &str) -> bool {
+    let is_json = matches!(
+        shape.body,
+        CallBody::Object(..) | CallBody::Array(..) | CallBody::Arguments(_)
+    );
+    is_json && close.starts_with(|c| !"{}[]()\"',".contains(c))
+}
+
 /// The expression for what closes a call and could as well stand in its arguments. The bracket behind those
 /// of a Python call stays with them: it shows where the last of them ends.
 fn unclear(shape: &CallShape, close: &str) -> String {
     match (&shape.body, close.strip_prefix(')')) {
-        (CallBody::Python, Some(rest)) => format!("(?<=\\)){}", loose(rest)),
+        (CallBody::Python(_), Some(rest)) => format!("(?<=\\)){}", loose(rest)),
         _ => loose(close),
     }
 }

@@ -1,9 +1,9 @@
 //! The field for content.
 
+use crate::analysis::Slot;
 use crate::analysis::lexicon::unmarked;
 use crate::analysis::markers::{self, dedup, is_distinctive};
-use crate::analysis::{Slot, text_with_slots};
-use crate::derive::choices::{ContentPlace, ThinkingOpen};
+use crate::derive::choices::ContentPlace;
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
@@ -125,7 +125,7 @@ impl Drafter<'_> {
             if !markers::is_wordy(close) {
                 push_markers(&mut skipped, close);
             }
-            if self.choices.thinking_open != ThinkingOpen::Marker {
+            if self.choices.thinking_if_closed {
                 push_markers(&mut skipped, shape.open.as_deref().unwrap_or_default());
             }
         }
@@ -148,7 +148,7 @@ impl Drafter<'_> {
                 push_markers(&mut skipped, text);
             }
             push_markers(&mut skipped, split_lead(shape).0);
-            let close = text_with_slots(&shape.close);
+            let close = shape.close_text();
             // Also the first, which has closed a call when it comes: some models write it twice.
             let (first, rest) = split_close(&close);
             push_markers(&mut skipped, first);

@@ -2,7 +2,7 @@
 
 use crate::analysis::lexicon::unmarked;
 use crate::analysis::markers::{self, is_distinctive};
-use crate::analysis::{CallBody, CallShape, Slot, text_with_slots};
+use crate::analysis::{CallBody, CallShape, Slot};
 use crate::derive::regex::{char_between, char_until, exact, loose};
 
 use super::call_texts::{json_call_start, opens_clearly, split_at_id, split_close, split_lead};
@@ -18,13 +18,9 @@ impl Drafter<'_> {
         }
         let lead_is_skipped = !lead.is_empty();
         let own = self.slots_pattern(&slots, true);
-        let first_text = match slots.first() {
-            Some(Slot::Text(text)) => text.as_str(),
-            _ => "",
-        };
         if lead_is_skipped || opens_clearly(shape) {
             return match self.choices.optional_lead {
-                true => with_optional_lead(first_text, own),
+                true => with_optional_lead(rest, own),
                 false => own,
             };
         }
@@ -40,9 +36,11 @@ impl Drafter<'_> {
             let after = slots[name..].iter().position(|slot| *slot == Slot::Index)?;
             numbered.then_some(name + after)
         });
-        let before_name = |at: usize| match at {
-            0 => self.before_name(),
-            _ => Vec::new(),
+        let before_name = |at: usize| match at.checked_sub(1).map(|before| &slots[before]) {
+            None => self.before_name(),
+            // Markers may hold the same sign: in `@@end@@@name{`, the name begins behind the last.
+            Some(Slot::Text(text)) if !is_distinctive(text) => vec![text.as_str()],
+            Some(_) => Vec::new(),
         };
         let mut out = String::new();
         for (at, slot) in slots.iter().enumerate() {
@@ -103,7 +101,7 @@ impl Drafter<'_> {
         ) {
             // The body follows at once; where there are no arguments, what closes the call.
             (true, Some((CallBody::Tagged(tagged), shape))) => {
-                let close = text_with_slots(&shape.close);
+                let close = shape.close_text();
                 char_between(before, &[&tagged.open, split_close(&close).0])
             }
             (true, _) => char_between(before, &["{", "<"]),
@@ -151,13 +149,11 @@ impl Drafter<'_> {
     /// Whether calls that nothing clear opens may begin within a text: only those that look ahead for
     /// all of a call's keys, or for the brace behind a name that has a text of its own before it.
     pub(super) fn begins_anywhere(&self, shape: &CallShape) -> bool {
-        let has_text = |slot: &Slot| matches!(slot, Slot::Text(text) if !text.trim().is_empty());
         let is_keyed = match shape.body {
             CallBody::Object(..) | CallBody::Array(..) => true,
-            CallBody::Arguments(_) => shape.open.first().is_some_and(has_text),
+            CallBody::Arguments(_) => !shape.first_text().trim().is_empty(),
             _ => false,
         };
-        let is_keyed = is_keyed || self.choices.split_objects;
         shape.section_open.trim().is_empty() && self.choices.calls_anywhere && is_keyed
     }
 

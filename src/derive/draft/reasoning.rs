@@ -1,8 +1,7 @@
 //! The field for reasoning.
 
 use crate::analysis::markers::{dedup, is_distinctive, markers, says_end};
-use crate::analysis::text_with_slots;
-use crate::derive::choices::{ThinkingEnd, ThinkingOpen};
+use crate::derive::choices::ThinkingEnd;
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
@@ -16,20 +15,20 @@ impl Drafter<'_> {
         let close = shape.close.as_deref().map(str::trim);
         let mut field = Object::new();
         let open = shape.open.as_deref().map(str::trim);
-        match (self.choices.thinking_open, open, close) {
-            (ThinkingOpen::MarkerIfClosed, Some(open), Some(close)) => {
+        match (self.choices.thinking_if_closed, open, close) {
+            (true, Some(open), Some(close)) => {
                 // The white space makes it as long as what would skip the marker.
                 let pattern = format!("{}\\s*(?=.*?{})", exact(open), exact(close));
                 field.insert("open_pattern", pattern);
             }
-            (ThinkingOpen::Marker, Some(open), _) | (_, Some(open), None) => {
+            (_, Some(open), _) => {
                 match markers(open).next() {
                     Some(_) => field.insert("open", open),
                     // An answer may have the same words in it.
                     None => field.insert("open_pattern", self.words_at_start(open)),
                 };
             }
-            (_, _, close) => {
+            (_, None, close) => {
                 let close = exact(close?);
                 field.insert("open_pattern", format!("\\A(?=.*?{close})"));
             }
@@ -86,7 +85,7 @@ impl Drafter<'_> {
     fn not_spoken_of(&self, openers: &[String]) -> String {
         let mut before = vec![" ".to_owned()];
         if let Some(shape) = &self.findings.calls {
-            let close = text_with_slots(&shape.close);
+            let close = shape.close_text();
             let between = format!("{close}{}", shape.separator);
             let texts = [shape.section_open.as_str(), split_lead(shape).0, &between];
             for text in texts.into_iter().filter(|text| is_distinctive(text)) {
