@@ -6,9 +6,9 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
 use crate::tui::layout::Pane;
-use crate::tui::preview::preview;
-use crate::tui::replay::EventKind;
 use crate::tui::state::Workbench;
+use unjinja_replay::EventKind;
+use unjinja_replay::preview;
 
 use super::paper::one_line;
 

@@ -3,11 +3,11 @@
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use crate::tui::comparison::{Mark, Pair, Shown, pairs};
-use crate::tui::replay::Against;
 use crate::tui::sample::Verdict;
 use crate::tui::state::Workbench;
 use unjinja::check::Failure;
+use unjinja_replay::Against;
+use unjinja_replay::comparison::{Mark, Pair, Shown, pairs};
 
 use super::paper::{Paper, Sheet, side_by_side};
 use super::samples;

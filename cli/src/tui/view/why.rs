@@ -1,7 +1,7 @@
 //! What the parser waits for, and what it did last.
 
-use crate::tui::replay::{AwaitedDelimiter, EventKind, LoggedEvent};
 use crate::tui::state::Workbench;
+use unjinja_replay::{AwaitedDelimiter, EventKind, LoggedEvent};
 
 use super::paper::{Paper, Sheet};
 

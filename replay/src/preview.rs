@@ -3,7 +3,7 @@
 use unjinja::{JsonString, Value, json};
 
 /// A value as JSON on one line, of which no more than about so many bytes are written.
-pub(crate) fn preview(value: &Value, most: usize) -> String {
+pub fn preview(value: &Value, most: usize) -> String {
     let mut out = String::new();
     write(&mut out, value, most);
     out

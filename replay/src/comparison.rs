@@ -2,8 +2,8 @@
 
 use unjinja::{JsonString, Object, Value, json};
 
-use super::preview::preview;
-use super::replay::{Against, EventKind, Place, Replay};
+use crate::preview::preview;
+use crate::replay::{Against, EventKind, Place, Replay};
 
 /// Of a text, this much is shown around what matters.
 const AROUND: usize = 240;
@@ -19,18 +19,22 @@ const DEEPEST: usize = 24;
 
 /// A line of the message, and the same line of the one that was expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pair {
-    pub(crate) depth: usize,
+pub struct Pair {
+    /// How deep it stands in the message.
+    pub depth: usize,
     /// The field, the key, or the number in a list.
-    pub(crate) label: String,
-    pub(crate) actual: Option<Shown>,
-    pub(crate) expected: Option<Shown>,
-    pub(crate) mark: Mark,
+    pub label: String,
+    /// What the stream has made.
+    pub actual: Option<Shown>,
+    /// What was expected.
+    pub expected: Option<Shown>,
+    /// How the two stand to each other.
+    pub mark: Mark,
 }
 
 /// How a part of a message stands to what was expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub enum Mark {
     /// It is the same, or nothing was expected.
     Same,
     /// It is another.
@@ -45,7 +49,7 @@ pub(crate) enum Mark {
 
 /// A value as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub enum Shown {
     /// Its parts stand on the lines below.
     Parts,
     /// The text, and from where on it is not what was expected.
@@ -57,7 +61,7 @@ pub(crate) enum Shown {
 }
 
 /// The message at a place beside another: the one that was expected, or that of the whole text.
-pub(crate) fn pairs(
+pub fn pairs(
     replay: &Replay,
     place: Place,
     expected: Option<&Object>,
