@@ -17,6 +17,8 @@ mod mask;
 mod new;
 mod output;
 mod parse;
+#[cfg(feature = "playground")]
+mod playground;
 mod read;
 mod render;
 mod report;
@@ -70,6 +72,8 @@ enum Command {
     Diff(diff::Args),
     Grammar(grammar::Args),
     Tui(tui::Args),
+    #[cfg(feature = "playground")]
+    Playground(playground::Args),
     Render(render::Args),
     Read(read::Args),
     Mask(mask::Args),
@@ -168,6 +172,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Diff(args) => diff::run(&args),
         Command::Grammar(args) => grammar::run(&args),
         Command::Tui(args) => tui::run(&args),
+        #[cfg(feature = "playground")]
+        Command::Playground(args) => playground::run(&args),
         Command::Render(args) => render::run(&args),
         Command::Read(args) => read::run(&args),
         Command::Mask(args) => mask::run(&args),

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod cases;
 mod chunking;
 pub mod comparison;
 mod preview;

@@ -1,24 +1,22 @@
 //! Loading what was opened, at first and whenever it has changed.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use unjinja::analysis::Findings;
 use unjinja::chat_template::{ChatTemplate, LoadError, LoadOptions, Source};
-use unjinja::check::{Case, Expected, Fixture, FixtureError, free_name, is_fixture};
-use unjinja::derive::{Derivation, DeriveOptions, Recovery, Row};
+use unjinja::check::{Case, Expected, Fixture, FixtureError, is_fixture};
+use unjinja::derive::{Derivation, DeriveOptions, Recovery};
 use unjinja::files::read_text;
 use unjinja::response_schema::ResponseSchema;
-use unjinja::{
-    Diagnostic, ParserOptions, Position, ResponseTemplate, TemplateError, Tools, Value, json, parse,
-};
+use unjinja::{Diagnostic, Position, ResponseTemplate, TemplateError, Value, json};
 
 use super::conversation::OpenedConversation;
 use super::loaded::{Format, Loaded, OpenError, Outlier, TemplatePlace};
 use super::sample::{Origin, Sample};
 use crate::options::option_name;
 use crate::tokenizer::Tokenizer;
+use unjinja_replay::cases;
 
 /// Around what is wrong, so many lines are shown on each side.
 const EXCERPT: usize = 2;
@@ -279,26 +277,12 @@ impl Target {
     }
 }
 
-/// The probe conversations that the chat template has rendered, each text once. What is expected is
-/// what comes back by the derived template, or what was said where that does not come back.
+/// The probe conversations that the chat template has rendered.
 fn samples(derivation: &Derivation, template: &ResponseTemplate) -> Vec<Sample> {
-    let tools = &derivation.tools;
-    let mut texts = HashSet::new();
-    let mut names = HashSet::new();
-    let mut samples = Vec::new();
-    for row in &derivation.proof {
-        let prefilled = template.after_anchor(&row.prefix).ok().flatten();
-        if !texts.insert((prefilled.unwrap_or(&row.prefix), row.output.as_str())) {
-            continue;
-        }
-        let mut expected = Expected::default();
-        expected.message = Some(message(row, &derivation.template, tools));
-        let name = free_name(&row.name, |name| names.contains(name));
-        names.insert(name.clone());
-        let case = Case::new(name, &row.prefix, &row.output, tools.clone(), expected);
-        samples.push(Sample::new(Origin::Rendered, case));
-    }
-    samples
+    let cases = cases::rendered(derivation, template).into_iter();
+    cases
+        .map(|case| Sample::new(Origin::Rendered, case))
+        .collect()
 }
 
 /// The texts that one may want to look at: what was not read back, what the chat template has left out,
@@ -319,9 +303,7 @@ fn outliers(derivation: &Derivation) -> Vec<Outlier> {
             }
             _ => return None,
         };
-        let mut expected = Expected::default();
-        expected.message = Some(message(row, &derivation.template, tools));
-        let case = Case::new(&row.name, &row.prefix, &row.output, tools.clone(), expected);
+        let case = cases::case(row, derivation);
         Some(Outlier { kind, why, case })
     });
     let damaged = derivation.damaged.iter().filter(|text| !text.is_recovered);
@@ -337,22 +319,6 @@ fn outliers(derivation: &Derivation) -> Vec<Outlier> {
         ),
     });
     of_rows.chain(of_damaged).collect()
-}
-
-fn message(row: &Row, derived: &ResponseTemplate, tools: &Tools) -> unjinja::Object {
-    let read = || {
-        let options = ParserOptions::default().tools(tools.clone());
-        parse(derived, &row.prefix, &row.output, options).ok()
-    };
-    let is_recovered = row.recovery.is_recovered();
-    let message = is_recovered.then(read).flatten();
-    message.unwrap_or_else(|| {
-        let mut said = derived.defaults().clone();
-        for (key, value) in row.message.clone() {
-            said.insert(key, value);
-        }
-        said
-    })
 }
 
 /// Reads a response template out of a file, which may be a configuration.
