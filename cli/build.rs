@@ -26,9 +26,6 @@ fn main() {
     });
     let files: String = files.collect();
     let out = env::var("OUT_DIR").expect("cargo says where to write");
-    fs::write(
-        Path::new(&out).join("page.rs"),
-        format!("&[\n{files}]\n"),
-    )
-    .expect("the list can be written");
+    fs::write(Path::new(&out).join("page.rs"), format!("&[\n{files}]\n"))
+        .expect("the list can be written");
 }

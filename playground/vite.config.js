@@ -10,6 +10,6 @@ const names = {
 export default defineConfig({
   base: "./",
   server: { fs: { allow: [".."] } },
-  build: { target: "es2023", assetsInlineLimit: 0, modulePreload: { polyfill: false }, rollupOptions: { output: names } },
+  build: { target: "es2023", chunkSizeWarningLimit: 1000, assetsInlineLimit: 0, modulePreload: { polyfill: false }, rollupOptions: { output: names } },
   worker: { format: "es", rollupOptions: { output: names } },
 });

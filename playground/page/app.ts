@@ -22,7 +22,8 @@ export interface Derived {
   damage: { damage: string; recovered: number; total: number }[];
   drafts: number;
   statements: { subject: string; certainty: string; text: string }[];
-  evidence: { subject: string; without: Rendering; with: Rendering }[];
+  /** The renderings that show the findings; they are asked for when the rest is there. */
+  evidence?: { subject: string; without: Rendering; with: Rendering }[];
   cases: Case[];
 }
 
@@ -55,7 +56,7 @@ interface Opened {
 export type Verdict = "untried" | "unexpected" | "right" | string[];
 
 /** What has changed, so that views know what to draw anew. */
-export type Change = "format" | "template" | "samples" | "sample" | "place" | "sheet";
+export type Change = "format" | "evidence" | "template" | "samples" | "sample" | "place" | "sheet";
 
 /** This much of a GGUF file is read at first; more, if its head is longer. */
 const FIRST_HEAD = 4 << 20;
@@ -145,6 +146,7 @@ export class App {
     this.text = state.template ?? (this.derived as Derived | null)?.template ?? "";
     this.changed("format");
     await this.check();
+    await this.showEvidence(turn);
   }
 
   private async derive(turn: number) {
@@ -155,6 +157,17 @@ export class App {
       if (turn !== this.turn) return;
       this.underivable = reason(error);
       this.tell(`No response template was derived: ${this.underivable}`, true);
+    }
+  }
+
+  private async showEvidence(turn: number) {
+    const { derived } = this;
+    if (!derived) return;
+    try {
+      derived.evidence = await this.thinker.ask({ do: "evidence", ...this.about() });
+      if (turn === this.turn) this.changed("evidence");
+    } catch (error) {
+      if (turn === this.turn) this.tell(reason(error), true);
     }
   }
 
@@ -169,6 +182,7 @@ export class App {
     this.text = own ?? (this.derived as Derived | null)?.template ?? "";
     this.changed("format");
     await this.check();
+    await this.showEvidence(turn);
   }
 
   /** Someone types in the editor. */

@@ -5,7 +5,6 @@ import { byId, el, put } from "./dom";
 import { type State, empty } from "./state";
 
 const templates = import.meta.glob<string>("../../chat_templates/*.jinja", { query: "?raw", import: "default", eager: true });
-const examples = import.meta.glob<string>("../../examples/chat_template.jinja", { query: "?raw", import: "default", eager: true });
 
 /** The names of the gallery's chat templates. */
 export const gallery = Object.keys(templates).map((path) => path.replace(/^.*\/|\.jinja$/g, "")).sort();
@@ -20,9 +19,9 @@ export function ofGallery(name: string): State {
   return ofJinja(name, found[1]);
 }
 
-/** What is shown before anything was opened. */
+/** What is shown before anything was opened: the first of the gallery. */
 export function example(): State {
-  return ofJinja("an example", Object.values(examples)[0]);
+  return ofGallery(gallery[0]);
 }
 
 export function opening(app: App) {

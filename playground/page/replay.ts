@@ -1,7 +1,7 @@
 // A text on its way through the parser: its regions, events, what is held back and why, and the message as it grows.
 
 import { type App, type Verdict, reason } from "./app";
-import { bytes, el, oneLine, put, replace, visible } from "./dom";
+import { bytes, download, el, oneLine, put, replace, visible } from "./dom";
 import { Refused } from "./engine";
 import type { Chunking, Place } from "./state";
 
@@ -36,7 +36,6 @@ interface Look extends Place {
   why: Why;
   message: { depth: number; label: string; mark: string; actual: Shown | null; expected: Shown | null }[];
   error?: string;
-  outcome?: object;
   whole?: string;
 }
 
@@ -94,6 +93,8 @@ export class ReplayView {
   private turn = 0;
   private playing = 0;
   private isReading = false;
+  /** Whether someone wants to be at the end, which has yet to be read. */
+  private wantsEnd = false;
   /** The step that waits for its turn: of many keys in a row, the last counts. */
   private waiting: { step: string; by?: number } | null = null;
   private isLooking = false;
@@ -141,7 +142,7 @@ export class ReplayView {
       { keys: ["x"], does: "the next text that is not read as expected", act: () => this.nextFailing(1) },
       { keys: ["X"], does: "the one before", act: () => this.nextFailing(-1) },
       { keys: ["t"], does: "a text of your own", act: () => this.openOwn() },
-      { keys: ["a"], does: "expect what comes out", act: () => this.accept() },
+      { keys: ["a"], does: "expect what comes out", act: () => void this.accept() },
     ];
     this.play.onclick = () => this.toggle();
     for (const [value, words] of CHUNKINGS) put(this.how, el("option", { value }, words));
@@ -164,7 +165,7 @@ export class ReplayView {
         el("label", { for: "samples" }, "Text "),
         this.samples,
         el("button", { type: "button", id: "own-button", onclick: () => this.openOwn() }, "Your own…"),
-        el("button", { type: "button", id: "expect-button", onclick: () => this.accept() }, "Expect what comes out"),
+        el("button", { type: "button", id: "expect-button", onclick: () => void this.accept() }, "Expect what comes out"),
         el("button", { type: "button", id: "fixture-button", onclick: () => void this.saveFixture() }, "Save as a fixture"),
       ),
       this.verdict,
@@ -173,7 +174,7 @@ export class ReplayView {
       el(
         "div",
         { class: "bar steps", role: "group", "aria-label": "Steps" },
-        step("⏮", "Start", "first", "Home"),
+        step("⇤", "Start", "first", "Home"),
         step("[", "Region before", "previous region", "["),
         step("‹", "Event before", "previous event", ","),
         step("←", "Chunk before", "previous chunk", "←"),
@@ -181,7 +182,7 @@ export class ReplayView {
         step("→", "Next chunk", "next chunk", "→"),
         step("›", "Next event", "next event", "."),
         step("]", "Next region", "next region", "]"),
-        step("⏭", "End", "last", "End"),
+        step("⇥", "End", "last", "End"),
         this.place,
       ),
       el("div", { class: "bar" }, el("label", { for: "chunking" }, "Cut "), this.how, this.lengthLabel, this.otherSeed, this.ownLabel),
@@ -237,11 +238,14 @@ export class ReplayView {
     this.closeOwn();
   }
 
-  private accept() {
-    const message = this.looked?.outcome;
-    if (!message) return this.app.tell("What comes out is known at the end of the text: go there first (End).", true);
-    this.app.expect(message);
-    this.app.tell("This message is expected from now on.");
+  private async accept() {
+    try {
+      const { message } = await this.app.replayer.ask<{ message: object }>({ do: "outcome" });
+      this.app.expect(message);
+      this.app.tell("This message is expected from now on.");
+    } catch (error) {
+      this.app.tell(reason(error), true);
+    }
   }
 
   private async saveFixture() {
@@ -249,7 +253,6 @@ export class ReplayView {
     if (!sample || !good) return this.app.tell("There is nothing to save yet.", true);
     try {
       const { text } = await this.app.thinker.ask<{ text: string }>({ do: "fixture", template: good, case: sample });
-      const { download } = await import("./dom");
       download(`${sample.name.replaceAll(/[^\w.-]+/g, "-")}.fixture.yaml`, text);
     } catch (error) {
       this.app.tell(reason(error), true);
@@ -338,6 +341,7 @@ export class ReplayView {
       return;
     }
     this.isReading = true;
+    this.wantsEnd = false;
     try {
       const chunking = state.chunking;
       const request = { do: "replay", template: good, case: sample, chunking: chunking.how, bytes: chunking.bytes, seed: chunking.seed, cuts: chunking.cuts };
@@ -356,7 +360,8 @@ export class ReplayView {
         if (read.stripes) this.drawStripes(read.stripes);
       }
       this.isReading = false;
-      if (byte !== undefined) this.go("fed", byte);
+      if (this.wantsEnd) this.go("last");
+      else if (byte !== undefined) this.go("fed", byte);
       else if (!isStart) this.go("stay", undefined, place);
       else this.go("stay");
     } catch (error) {
@@ -378,6 +383,7 @@ export class ReplayView {
   go(step: string, by?: number, from?: Place) {
     if (from) this.app.state.place = from;
     this.waiting = { step, by };
+    this.wantsEnd = this.isReading && step === "last";
     if (!this.isLooking) void this.look();
   }
 

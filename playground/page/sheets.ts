@@ -110,7 +110,7 @@ function damage({ damage }: Derived): Node[] {
 function findings(app: App): HTMLElement {
   const room = el("div", {});
   app.listen((change) => {
-    if (change === "format") replace(room, ...findingsOf(app));
+    if (change === "format" || change === "evidence") replace(room, ...findingsOf(app));
   });
   return room;
 }
@@ -124,7 +124,7 @@ function findingsOf({ derived, underivable }: App): Node[] {
       { class: "finding" },
       el("h3", {}, subject),
       el("ul", {}, ...derived.statements.filter((one) => one.subject === subject).map(({ text, certainty }) => el("li", {}, text, certainty === "seen" ? "" : el("small", {}, ` ${certainty}`)))),
-      ...derived.evidence.filter((one) => one.subject === subject).map((one) => {
+      ...(derived.evidence ?? []).filter((one) => one.subject === subject).map((one) => {
         const [first, second] = apart(one.without.rendering, one.with.rendering);
         return el(
           "details",

@@ -8,14 +8,14 @@ use unjinja_replay::cases;
 use crate::open::printed;
 use crate::request::{Request, case_value, page_name};
 
-/// The response template as the program prints it; its proof, row by row; the findings in words, with the renderings
-/// that show them; and the texts that can be replayed.
+/// The response template as the program prints it; its proof, row by row; the findings in words; and the texts that
+/// can be replayed.
 pub(crate) fn derive(request: &Request<'_>) -> Result<Value, String> {
     let template = request
         .chat_template()?
         .ok_or("there is no chat template")?;
     let base = request.base()?;
-    let options = DeriveOptions::default().base(base.clone());
+    let options = DeriveOptions::default().base(base);
     let derivation = derived(&template, &options).map_err(|error| error.explain(page_name))?;
     let missing = derivation.missing_tokens.iter();
     let missing = missing.map(|token| token.explain(page_name));
@@ -26,9 +26,6 @@ pub(crate) fn derive(request: &Request<'_>) -> Result<Value, String> {
         ])
     });
     let statements = derivation.findings.statements();
-    // Only what has been derived has findings, so the renderings can't fail here.
-    let (_, evidence) =
-        Findings::with_evidence(&template, &base).map_err(|error| error.to_string())?;
     let texts = cases::rendered(&derivation, &derivation.template);
     let mut answer = derivation.to_value().into_object();
     answer.insert("template", printed(&derivation.template));
@@ -42,11 +39,17 @@ pub(crate) fn derive(request: &Request<'_>) -> Result<Value, String> {
             .map(Statement::to_value)
             .collect::<Value>(),
     );
-    answer.insert(
-        "evidence",
-        evidence.iter().map(Evidence::to_value).collect::<Value>(),
-    );
     answer.insert("cases", texts.iter().map(case_value).collect::<Value>());
     answer.remove("findings");
     Ok(answer.into())
+}
+
+/// The renderings that show the findings, two and two.
+pub(crate) fn evidence(request: &Request<'_>) -> Result<Value, String> {
+    let template = request
+        .chat_template()?
+        .ok_or("there is no chat template")?;
+    let found = Findings::with_evidence(&template, &request.base()?);
+    let (_, evidence) = found.map_err(|error| error.to_string())?;
+    Ok(evidence.iter().map(Evidence::to_value).collect())
 }

@@ -48,6 +48,7 @@ impl Playground {
         match request.text("do")? {
             "open" => open::open(request, file),
             "derive" => derivation::derive(request),
+            "evidence" => derivation::evidence(request),
             "check" => template::check(request),
             "try" => template::try_case(request),
             "fixture" => template::fixture(request),
@@ -58,6 +59,7 @@ impl Playground {
                 Ok(replay::overview(replayed))
             }
             "read" => self.with_replayed(|replayed| replay::read_on(replayed, request)),
+            "outcome" => self.with_replayed(|replayed| replay::outcome(replayed)),
             "look" => self.with_replayed(|replayed| replay::look(replayed, request)),
             other => Err(format!("nobody knows how to do `{other}`")),
         }

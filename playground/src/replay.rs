@@ -154,11 +154,9 @@ pub(crate) fn look(
     answer.insert("why", why(replay, place));
     answer.insert("message", pairs.iter().map(pair_value).collect::<Value>());
     if replay.is_end(place) {
-        match replay.outcome() {
-            Some(Err(error)) => answer.insert("error", error.to_string()),
-            Some(Ok(message)) => answer.insert("outcome", message.clone()),
-            None => None,
-        };
+        if let Some(Err(error)) = replay.outcome() {
+            answer.insert("error", error.to_string());
+        }
         if let Some(whole) = replay.whole() {
             let whole = match whole {
                 Ok(message) => preview(&message.clone().into(), SHOWN),
@@ -168,6 +166,15 @@ pub(crate) fn look(
         }
     }
     Ok(answer.into())
+}
+
+/// The message that comes out in the end.
+pub(crate) fn outcome(Replayed { replay, .. }: &Replayed) -> Result<Value, String> {
+    match replay.outcome() {
+        Some(Ok(message)) => Ok(Object::from_iter([("message", message.clone())]).into()),
+        Some(Err(error)) => Err(format!("no message comes out: {error}")),
+        None => Err("the text has yet to be read to its end".to_owned()),
+    }
 }
 
 fn place_value(place: Place) -> Value {

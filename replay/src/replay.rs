@@ -40,6 +40,9 @@ const COST_OF_CLOSING: usize = 16;
 /// A parser is kept whenever so much has been read.
 const BETWEEN_KEPT: usize = 1 << 20;
 
+/// Where it takes many chunks to come to a place, another parser is kept so many chunks before it, for steps back.
+const CHUNKS_BACK: usize = 512;
+
 /// A parser that is kept holds the text of the region that is open. So many times as much is read before
 /// the next one, so that long regions in short chunks do not fill the memory.
 const READ_PER_KEPT: usize = 8;
@@ -95,6 +98,8 @@ pub struct Replay {
     since_kept: usize,
     /// The parser at the place that was looked at last.
     at_place: Option<(usize, ResponseParser)>,
+    /// One that is a little before it.
+    before_place: Option<(usize, ResponseParser)>,
 }
 
 impl Replay {
@@ -173,6 +178,7 @@ impl Replay {
             whole: None,
             since_kept: 0,
             at_place: None,
+            before_place: None,
         }
     }
 

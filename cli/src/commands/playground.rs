@@ -24,7 +24,12 @@ Exit codes:
   2  the port can't be listened at")]
 pub(crate) struct Args {
     /// The port on 127.0.0.1 [default: one that is free]
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
     port: u16,
 
     /// Only print the address
@@ -43,13 +48,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let fail = |error: io::Error| {
         let port = args.port;
-        Failure::Input(format!("can't listen at port {port} of 127.0.0.1: {error}: choose another with `--port`"))
+        Failure::Input(format!(
+            "can't listen at port {port} of 127.0.0.1: {error}: choose another with `--port`"
+        ))
     };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).map_err(fail)?;
     let address = format!("http://{}/", listener.local_addr().map_err(fail)?);
     output::print(format!("{address}\n"))?;
     if !args.no_open && !opened(&address) {
-        super::print_error(format_args!("no browser could be opened: open the address in one\n"));
+        super::print_error(format_args!(
+            "no browser could be opened: open the address in one\n"
+        ));
     }
     for stream in listener.incoming().flatten() {
         // A browser that goes away in between has lost nothing.
@@ -66,7 +75,11 @@ fn opened(address: &str) -> bool {
         _ => "xdg-open",
     };
     let mut command = Command::new(program);
-    command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .arg(address)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     command.spawn().is_ok()
 }
 
@@ -83,14 +96,29 @@ fn answer(mut stream: TcpStream) -> io::Result<()> {
         }
     }
     let mut words = request.split(' ');
-    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let name = path.split('?').next().unwrap_or_default().trim_start_matches('/');
+    let (method, path) = (
+        words.next().unwrap_or_default(),
+        words.next().unwrap_or_default(),
+    );
+    let name = path
+        .split('?')
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches('/');
     let name = if name.is_empty() { "index.html" } else { name };
     let file = PAGE.iter().find(|(known, _)| *known == name);
     let (status, kind, body) = match (method, file) {
         ("GET" | "HEAD", Some((name, body))) => ("200 OK", kind(name), *body),
-        ("GET" | "HEAD", None) => ("404 Not Found", "text/plain", b"there is no such file\n".as_slice()),
-        _ => ("405 Method Not Allowed", "text/plain", b"there is nothing to be done here\n".as_slice()),
+        ("GET" | "HEAD", None) => (
+            "404 Not Found",
+            "text/plain",
+            b"there is no such file\n".as_slice(),
+        ),
+        _ => (
+            "405 Method Not Allowed",
+            "text/plain",
+            b"there is nothing to be done here\n".as_slice(),
+        ),
     };
     write!(
         stream,

@@ -6,7 +6,7 @@ use unjinja::{Event, Object};
 
 use super::agreement::Agreement;
 use super::log::EventKind;
-use super::{Against, Place, Replay};
+use super::{Against, CHUNKS_BACK, Place, Replay};
 
 /// What the parser waits for at some place.
 #[derive(Debug, Clone, Default)]
@@ -146,15 +146,21 @@ impl Replay {
     fn bring_parser_to(&mut self, fed: usize) -> Option<()> {
         let kept = self.kept.partition_point(|&(at, _)| at <= fed);
         let (kept_at, kept) = self.kept.get(kept.checked_sub(1)?)?;
-        let at_hand = self.at_place.as_ref().map(|&(at, _)| at);
-        if !at_hand.is_some_and(|at| (*kept_at..=fed).contains(&at)) {
-            self.at_place = Some((*kept_at, kept.clone()));
-        }
-        let (at, mut parser) = self.at_place.take()?;
-        for number in at + 1..=fed {
-            parser
-                .feed_with(&self.text[self.chunk(number)], |_| {})
-                .ok()?;
+        let is_nearer = |at: usize| (*kept_at..=fed).contains(&at);
+        let at_hand = self.at_place.take().filter(|&(at, _)| is_nearer(at));
+        let before = self.before_place.as_ref();
+        let before = || before.filter(|&&(at, _)| is_nearer(at)).cloned();
+        let (mut at, mut parser) = at_hand
+            .or_else(before)
+            .unwrap_or_else(|| (*kept_at, kept.clone()));
+        let is_far = fed - at > 2 * CHUNKS_BACK;
+        while at < fed {
+            if is_far && at + CHUNKS_BACK == fed {
+                self.before_place = Some((at, parser.clone()));
+            }
+            at += 1;
+            let chunk = self.chunk(at);
+            parser.feed_with(&self.text[chunk], |_| {}).ok()?;
         }
         self.at_place = Some((fed, parser));
         Some(())
