@@ -36,43 +36,43 @@ export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   return element as T;
 }
 
-// What turns text round, or can't be seen: controls, but for tabs and ends of lines, and what has no width.
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/;
+// Ends of lines and tabs; and what turns text round, or can't be seen: other controls, and what has no width.
+const SIGNS = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
 /** A text as nodes in which everything can be seen: ends of lines and tabs have a sign before them. `at` is the byte at
  * which the text begins; each stretch knows its own. */
 export function visible(text: string, at = 0): Node[] {
   const nodes: Node[] = [];
-  let plain = "";
-  let plainAt = at;
-  const flush = () => {
-    if (plain) nodes.push(el("span", { "data-at": plainAt }, plain));
-    plain = "";
+  let from = 0;
+  const plain = (to: number) => {
+    if (to === from) return;
+    const stretch = text.slice(from, to);
+    nodes.push(el("span", { "data-at": at }, stretch));
+    at += bytes(stretch);
   };
-  for (const character of text) {
+  for (const { 0: character, index } of text.matchAll(SIGNS)) {
+    plain(index);
+    from = index + 1;
     if (character === "\n" || character === "\t") {
-      const sign = character === "\n" ? "⏎" : "→";
-      flush();
-      nodes.push(el("span", { class: "sign", "data-sign": sign, "data-at": at, "data-whole": true }, character));
-    } else if (UNSEEN.test(character)) {
-      flush();
-      const code = character.codePointAt(0)!.toString(16);
-      nodes.push(el("span", { class: "stand-in", "data-at": at, "data-whole": true }, `\\u{${code}}`));
+      nodes.push(el("span", { class: "sign", "data-sign": character === "\n" ? "⏎" : "→", "data-at": at, "data-whole": true }, character));
     } else {
-      if (!plain) plainAt = at;
-      plain += character;
+      nodes.push(el("span", { class: "stand-in", "data-at": at, "data-whole": true }, `\\u{${character.charCodeAt(0).toString(16)}}`));
     }
     at += bytes(character);
   }
-  flush();
+  plain(text.length);
   return nodes;
 }
 
-const encoder = new TextEncoder();
-
-/** How many bytes a text has. */
+/** How many bytes a text has in UTF-8. */
 export function bytes(text: string): number {
-  return encoder.encode(text).length;
+  let count = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    // The two halves of a pair have four bytes together.
+    count += code < 0x80 ? 1 : code < 0x800 || (code >= 0xd800 && code < 0xe000) ? 2 : 3;
+  }
+  return count;
 }
 
 /** A text in one line, in which ends of lines are signs. */

@@ -13,10 +13,10 @@ use crate::request::Request;
 use crate::template::loaded;
 
 /// So much of the text is shown around the place, in bytes.
-const BEFORE: usize = 6 << 10;
-const BEHIND: usize = 4 << 10;
+const BEFORE: usize = 3 << 10;
+const BEHIND: usize = 2 << 10;
 /// So many rows of events.
-const EVENTS: usize = 80;
+const EVENTS: usize = 40;
 /// Of a delimiter, a value or a capture, no more than this.
 const SHOWN: usize = 400;
 /// In so many parts the whole of the text is shown on one line.
