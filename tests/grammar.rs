@@ -36,6 +36,20 @@ fn verdict(grammar: &Grammar, text: &str) -> &'static str {
 type Build = fn(&Builder) -> Expr;
 
 #[test]
+fn no_hexadecimal_digit_follows_a_code_in_gbnf() {
+    let grammar = Grammar::build(|p| {
+        let sign = p.chars("[^a-f\u{1f}0-9é]", 1, 1).expect("it is a class");
+        p.until("[e]") + "«a»b" + p.zero_or_more("»0") + sign
+    });
+    insta::assert_snapshot!(grammar.to_gbnf().text, @r#"
+    root ::= until "«" "a»" "b" ("»" "0")* [^0-9a-f\x1F\xE9]
+    until ::= [^\x5B]* ([\x5B] until-2)?
+    until-2 ::= ([^e\x5B] until | [\x5B] until-2 | [e] until-3)?
+    until-3 ::= ([^\x5B\x5D] until | [\x5B] until-2)?
+    "#);
+}
+
+#[test]
 fn each_combinator_reads_what_it_says() {
     let table: &[(&str, Build, &str)] = &[
         ("eps", |p| p.eps() + "a", "a=whole |=more b=no"),

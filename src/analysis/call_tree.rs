@@ -23,6 +23,8 @@ const LONGEST: usize = 256;
 pub(super) struct WrittenValues {
     by_text: BTreeMap<String, Vec<ValueForm>>,
     unknown: Vec<ValueType>,
+    /// What stands between two arguments, where nothing but that stands behind a value.
+    separator: Option<String>,
 }
 
 impl WrittenValues {
@@ -57,6 +59,11 @@ impl WrittenValues {
                 None => values.unknown.push(kind),
             }
         }
+        if is_bare {
+            let two = [(0, words.string(0)), (1, words.string(1))];
+            let text = render(&AssistantTurn::calls([words.call(0, &two)]));
+            values.separator = text.and_then(|text| separator(words, &text));
+        }
         values
     }
 
@@ -81,6 +88,15 @@ impl WrittenValues {
         let texts = self.by_text.iter();
         texts.map(|(between, forms)| (between.as_str(), Node::Value(forms.clone())))
     }
+}
+
+/// What stands between two texts as arguments, without what stands around a text on both sides.
+fn separator(words: &CallWords, text: &str) -> Option<String> {
+    let (before, behind) = text.split_once(words.values[0].as_str())?;
+    let (between, _) = behind.split_once(words.keys[1].as_str())?;
+    let quote = before.chars().next_back().filter(|c| matches!(c, '"' | '\''));
+    let between = quote.map_or(between, |quote| between.trim_start_matches(quote));
+    Some(between.to_owned())
 }
 
 /// A value of a type, other than a text.
@@ -313,7 +329,8 @@ fn python_arguments(values: &WrittenValues) -> Node {
         nodes.push(value);
         Node::sequence(nodes)
     });
-    arguments_of(Node::choice(arguments.collect()), ", ")
+    let separator = values.separator.as_deref().unwrap_or(", ");
+    arguments_of(Node::choice(arguments.collect()), separator)
 }
 
 fn arguments_of(argument: Node, separator: &str) -> Node {

@@ -10,6 +10,7 @@ use super::assistant_turn::{AssistantTurn, ToolCall};
 use super::assumed::{self, AssumedVariable};
 use super::input_form::{IdShape, InputForm, ReasoningForm};
 use super::lexicon::Lexicon;
+use super::markers::common_prefix;
 use super::probe::{Probe, Prober, Tools, message, result, tool, with};
 use super::variables;
 
@@ -430,11 +431,8 @@ impl<'t> TurnProber<'t> {
             true => text,
             false => self.lexicon.mark(&text),
         };
-        let word = match situation {
-            Situation::AfterTool => &self.words.result,
-            Situation::Question | Situation::SecondQuestion => &self.words.question,
-        };
-        let start = text.rfind(word).map_or(text.len(), |at| at + word.len());
+        let start = self.end_of_message(&text, situation);
+        let start = start + self.tools_behind_message(&text[start..], situation);
         if text.len() - start > MAX_TURN {
             return Err(RenderError::given_up(format!(
                 "a turn of a few words is written with more than {MAX_TURN} bytes"
@@ -445,6 +443,36 @@ impl<'t> TurnProber<'t> {
             text,
             start,
         })
+    }
+
+    /// Where the text of the message before the turn ends.
+    fn end_of_message(&self, text: &str, situation: Situation) -> usize {
+        let word = match situation {
+            Situation::AfterTool => &self.words.result,
+            Situation::Question | Situation::SecondQuestion => &self.words.question,
+        };
+        text.rfind(word).map_or(text.len(), |at| at + word.len())
+    }
+
+    /// How much of what follows the message before the turn defines the tools: some templates write
+    /// them there.
+    fn tools_behind_message(&self, tail: &str, situation: Situation) -> usize {
+        let description = |tool: &Value| {
+            let function = tool.get("function")?;
+            Some(function.get("description")?.as_str()?.to_owned())
+        };
+        let mut descriptions = self.tools.as_list().iter().filter_map(description);
+        if !descriptions.any(|description| tail.contains(&description)) {
+            return 0;
+        }
+        let without = Probe::of(self.before(situation));
+        let with = without.clone().tools(self.tools.clone());
+        let [with, without] = [with, without].map(|probe| {
+            let text = self.prober.render(&probe).unwrap_or_default();
+            text[self.end_of_message(&text, situation)..].to_owned()
+        });
+        let added = with.strip_suffix(without.as_str());
+        added.map_or(0, |added| common_prefix(added, tail))
     }
 
     fn probe(&self, messages: Vec<Value>, mode: ThinkingMode) -> Probe {

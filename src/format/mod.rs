@@ -72,9 +72,19 @@ pub struct Way {
 }
 
 impl Format {
-    /// What a prompt has written of the turn that it is a prompt for.
+    /// What a prompt has written of the turn that it is a prompt for. That is nothing where it ends before
+    /// the turn's header: the last turn in it has ended, or there is none.
     pub fn begun_by<'p>(&self, prompt: &'p str) -> &'p str {
-        after_headers(&self.begins_after, prompt)
+        let begun = after_headers(&self.begins_after, prompt);
+        let mut ends = self.ways.iter().filter_map(|way| way.end.first_literal());
+        let has_ended = ends.any(|end| begun.contains(end));
+        // A prompt may be given from behind the header on.
+        let is_known = |known: &String| known.trim() == prompt.trim();
+        let has_header = begun.len() < prompt.len() || self.begins_after.is_empty();
+        match (has_header || self.prompts.iter().any(is_known)) && !has_ended {
+            true => begun,
+            false => &prompt[prompt.len()..],
+        }
     }
 
     /// The version of what [`to_value`](Self::to_value) writes.

@@ -225,6 +225,14 @@ impl Node {
         }
     }
 
+    /// The first text among its parts that is no white space.
+    pub(crate) fn first_literal(&self) -> Option<&str> {
+        self.parts().iter().find_map(|node| match node {
+            Node::Literal(text) => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
     /// One of several, or the only one.
     pub(crate) fn choice(nodes: Vec<Node>) -> Node {
         match <[Node; 1]>::try_from(nodes) {

@@ -77,7 +77,7 @@ impl Gbnf {
     fn expr(&mut self, expr: &Expr, name: &str, place: Place) -> String {
         match expr {
             Expr::Empty | Expr::Start | Expr::End => "\"\"".to_owned(),
-            Expr::Literal(text) => literal(text),
+            Expr::Literal(text) => literal(text, place),
             Expr::Chars(chars) => self.chars(chars),
             Expr::Space => self.space(),
             Expr::Until(delimiters) => self.until(delimiters),
@@ -232,9 +232,15 @@ fn count(at_least: u32, at_most: Option<u32>) -> String {
     }
 }
 
-fn literal(text: &str) -> String {
+fn literal(text: &str, place: Place) -> String {
     let mut out = String::from("\"");
+    let (mut before, mut parts) = (None, 1);
     for c in text.chars() {
+        if before.is_some_and(is_coded) && c.is_ascii_hexdigit() {
+            out.push_str("\" \"");
+            parts += 1;
+        }
+        before = Some(c);
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
@@ -246,7 +252,15 @@ fn literal(text: &str) -> String {
         }
     }
     out.push('"');
-    out
+    within(out, parts > 1 && place == Place::Repeated)
+}
+
+/// Whether xgrammar, when it writes down what it has read, writes a character as `\x` with its code. It reads
+/// that again with all hexadecimal digits that follow: `"«b"` becomes `"\xabb"`, another character. So none may
+/// follow.
+fn is_coded(c: char) -> bool {
+    let is_escaped_by_letter = matches!(c, '\n' | '\r' | '\t');
+    matches!(c, '\0'..='\x1f' | '\x7f'..='\u{ff}') && !is_escaped_by_letter
 }
 
 /// A class in brackets, with or without the sign of negation, whichever is shorter.
@@ -262,7 +276,11 @@ fn class(class: &CharClass) -> String {
         // All characters but one that no text has.
         out.push_str("\\x00");
     }
-    for (from, to) in class.iter() {
+    // What may be read as another digit of a code stands before all codes (see `is_coded`).
+    let (digits, others): (Vec<_>, Vec<_>) = class
+        .iter()
+        .partition(|(from, _)| from.is_ascii_hexdigit());
+    for (from, to) in digits.into_iter().chain(others) {
         in_class(&mut out, from);
         if from != to {
             out.push('-');
