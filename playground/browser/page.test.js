@@ -1,14 +1,12 @@
 // The page as people use it, in a browser.
 
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 
 import { isThere, start } from "./browser.js";
 import { root } from "./module.js";
 
-const pictures = fileURLToPath(new URL("../../docs/pictures/", import.meta.url));
 const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 
 describe("the page", { skip: isThere ? false : "there is no Chromium, or no page: build it with `playground/build`", concurrency: false }, () => {
@@ -89,7 +87,7 @@ describe("the page", { skip: isThere ? false : "there is no Chromium, or no page
       assert.ok(times < 400, "nothing is ever held back for long");
       await step(page, "ArrowRight");
     }
-    await page.screenshot({ path: picture("playground.png") });
+    await draw(page, "playground.png");
 
     // Broken: an unknown key is underlined where it stands.
     const broken = derived.replace('"close_pattern"', '"close_patern"');
@@ -100,7 +98,7 @@ describe("the page", { skip: isThere ? false : "there is no Chromium, or no page
     const line = broken.slice(0, broken.indexOf('"close_patern"')).split("\n").length;
     assert.match(fault, new RegExp(`line ${line}`), fault);
     assert.match(underlined + fault, /close_patern/);
-    await page.screenshot({ path: picture("playground-fault.png") });
+    await draw(page, "playground-fault.png");
 
     // Mended, otherwise than it was.
     const mended = `${derived}\n`;
@@ -209,7 +207,7 @@ describe("the page", { skip: isThere ? false : "there is no Chromium, or no page
     await page.click('#sheet-conversation button[type="submit"]');
     await page.waitForSelector("#sheet-conversation .slot-user");
     assert.match((await page.locator("#sheet-conversation .written").allTextContents()).join(""), /read_tide/);
-    await page.screenshot({ path: picture("playground-conversation.png") });
+    await draw(page, "playground-conversation.png");
     await page.click("#tab-grammar");
     await page.click('#sheet-grammar button[type="submit"]');
     await page.waitForSelector("#sheet-grammar pre");
@@ -234,9 +232,42 @@ describe("the page", { skip: isThere ? false : "there is no Chromium, or no page
           assert.deepEqual(serious.map(({ id, nodes }) => [tab, id, nodes[0].html, nodes[0].failureSummary]), []);
         }
         await page.click("#tab-template");
-        await page.screenshot({ path: picture(`playground-${colorScheme}-${width}.png`), fullPage: width < 500 });
+        await draw(page, `playground-${colorScheme}-${width}.png`, { fullPage: width < 500 });
         await page.context().close();
       });
+
+  test("the editor completes by the schema", async () => {
+    const page = await fresh();
+    await write(page, '{"start_anchor": "a", "fields": {"content": {}}}');
+    await page.keyboard.press("End");
+    for (let times = 0; times < 3; times++) await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("Control+Space");
+    await page.waitForSelector(".cm-tooltip-autocomplete");
+    const offered = await page.locator(".cm-tooltip-autocomplete li").allTextContents();
+    for (const key of ["close", "open_pattern", "content_args"]) assert.ok(offered.some((text) => text.includes(`"${key}"`)), offered.join());
+    await page.context().close();
+  });
+
+  test("a click goes to its place, and cuts where cuts are one's own", async () => {
+    const page = await fresh();
+    await page.click("#own-button");
+    await page.fill("#own-output", "Hello, Brest!");
+    await page.click('.own button[type="submit"]');
+    const shown = page.locator("pre.text [data-at]", { hasText: "Brest" }).first();
+    const box = await shown.boundingBox();
+    const at = (letter) => [box.x + (box.width / 13) * letter + 1, box.y + box.height / 2];
+    await page.mouse.click(...at(7));
+    await page.waitForFunction(() => /byte (7|8|9|1\d) of 13/.test(document.querySelector(".place").textContent));
+    await page.selectOption("#chunking", "own");
+    await page.waitForFunction(() => /of 1,/.test(document.querySelector(".place").textContent));
+    await page.mouse.click(...at(7));
+    await page.waitForFunction(() => document.querySelector("#own-cuts").value === "7");
+    await page.waitForFunction(() => /of 2,/.test(document.querySelector(".place").textContent));
+    await page.fill("#own-cuts", "2, 5");
+    await page.press("#own-cuts", "Enter");
+    await page.waitForFunction(() => /of 3,/.test(document.querySelector(".place").textContent));
+    await page.context().close();
+  });
 
   test("all can be reached by keys alone", async () => {
     const page = await fresh();
@@ -250,12 +281,10 @@ describe("the page", { skip: isThere ? false : "there is no Chromium, or no page
   });
 });
 
-function picture(name) {
-  const folder = process.env.PICTURES ?? "";
-  const path = folder ? `${folder}/${name}` : `${pictures}${name}`;
-  if (!folder && !["playground.png"].includes(name)) return undefined;
-  mkdirSync(path.replace(/[^/]*$/, ""), { recursive: true });
-  return path;
+/** Draws a picture, where a folder for them is named. */
+async function draw(page, name, options = {}) {
+  const folder = process.env.PICTURES;
+  if (folder) await page.screenshot({ path: `${folder}/${name}`, ...options });
 }
 
 /** A GGUF file with a chat template in its metadata, and weights of which nothing is to be read. */

@@ -92,6 +92,7 @@ export class ReplayView {
   private looked: Look | null = null;
   private turn = 0;
   private playing = 0;
+  private announcing = 0;
   private isReading = false;
   /** Whether someone wants to be at the end, which has yet to be read. */
   private wantsEnd = false;
@@ -454,10 +455,21 @@ export class ReplayView {
     const place = `chunk ${fed} of ${this.overview.chunks}, byte ${look.looked} of ${this.overview.bytes}${look.is_end ? ", at the end" : ""}`;
     this.place.textContent = place;
     this.slider.setAttribute("aria-valuetext", place);
+    this.announce(place, look);
     this.drawText(look);
     this.drawEvents(look.events_shown);
     this.drawWhy(look);
     this.drawMessage(look);
+  }
+
+  /** Tells those who listen where they are, when they have come to rest. */
+  private announce(place: string, { why }: Look) {
+    clearTimeout(this.announcing);
+    this.announcing = setTimeout(() => {
+      const last = why.last ? `, ${this.overview.fields[why.last.field] ?? ""} ${why.last.kind}` : "";
+      const held = why.held?.bytes ? `, held back: ${why.held.text}` : "";
+      this.announced.textContent = place + last + held;
+    }, 400);
   }
 
   private drawText({ text, looked }: Look) {
