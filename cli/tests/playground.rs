@@ -36,23 +36,69 @@ fn the_page_is_served_to_this_machine() {
     let stdout = served.stdout.take().expect("it prints");
     let _served = Served(served);
     let mut line = String::new();
-    BufReader::new(stdout).read_line(&mut line).expect("an address");
-    let address = line.trim().strip_prefix("http://").and_then(|rest| rest.strip_suffix('/'));
+    BufReader::new(stdout)
+        .read_line(&mut line)
+        .expect("an address");
+    let address = line
+        .trim()
+        .strip_prefix("http://")
+        .and_then(|rest| rest.strip_suffix('/'));
     let address = address.expect("it is an address");
     assert!(address.starts_with("127.0.0.1:"), "{address}");
 
     for (request, status, kind, start) in [
-        ("GET / HTTP/1.1", "200 OK", "text/html", b"<!doctype html>".as_slice()),
-        ("GET /?from=here HTTP/1.1", "200 OK", "text/html", b"<!doctype html>"),
-        ("GET /module.wasm HTTP/1.1", "200 OK", "application/wasm", b"\0asm"),
-        ("HEAD /module.wasm HTTP/1.1", "200 OK", "application/wasm", b""),
-        ("GET /../Cargo.toml HTTP/1.1", "404 Not Found", "text/plain", b"there is no such file"),
-        ("POST / HTTP/1.1", "405 Method Not Allowed", "text/plain", b"there is nothing"),
-        ("nonsense", "405 Method Not Allowed", "text/plain", b"there is nothing"),
+        (
+            "GET / HTTP/1.1",
+            "200 OK",
+            "text/html",
+            b"<!doctype html>".as_slice(),
+        ),
+        (
+            "GET /?from=here HTTP/1.1",
+            "200 OK",
+            "text/html",
+            b"<!doctype html>",
+        ),
+        (
+            "GET /module.wasm HTTP/1.1",
+            "200 OK",
+            "application/wasm",
+            b"\0asm",
+        ),
+        (
+            "HEAD /module.wasm HTTP/1.1",
+            "200 OK",
+            "application/wasm",
+            b"",
+        ),
+        (
+            "GET /../Cargo.toml HTTP/1.1",
+            "404 Not Found",
+            "text/plain",
+            b"there is no such file",
+        ),
+        (
+            "POST / HTTP/1.1",
+            "405 Method Not Allowed",
+            "text/plain",
+            b"there is nothing",
+        ),
+        (
+            "nonsense",
+            "405 Method Not Allowed",
+            "text/plain",
+            b"there is nothing",
+        ),
     ] {
         let (head, body) = ask(address, request);
-        assert!(head.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{request}: {head}");
-        assert!(head.contains(&format!("Content-Type: {kind}")), "{request}: {head}");
+        assert!(
+            head.starts_with(&format!("HTTP/1.1 {status}\r\n")),
+            "{request}: {head}"
+        );
+        assert!(
+            head.contains(&format!("Content-Type: {kind}")),
+            "{request}: {head}"
+        );
         assert!(body.starts_with(start), "{request}");
         assert!(!start.is_empty() || body.is_empty(), "{request}");
     }

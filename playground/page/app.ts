@@ -76,7 +76,7 @@ export class App {
   /** What stands in the editor. */
   text = "";
   faults: Fault[] = [];
-  /** Why the template could not be looked at. */
+  /** Why the chat template could not be asked about it. */
   unchecked: string | null = null;
   verdicts = new Map<string, Verdict>();
   /** For work that takes a while, so that replaying never waits for it. */
@@ -89,6 +89,7 @@ export class App {
   private checking = 0;
   private timer = 0;
   private trying = 0;
+  private isExample = false;
 
   constructor(
     onBusy: (busy: boolean) => void,
@@ -130,8 +131,9 @@ export class App {
     return { chat_template: this.state.chat, variables, now: local };
   }
 
-  /** Shows a state, whatever was shown before. */
-  async show(state: State) {
+  /** Shows a state, whatever was shown before; an example gives way to whatever is opened. */
+  async show(state: State, isExample = false) {
+    this.isExample = isExample;
     const turn = ++this.turn;
     this.state = state;
     this.derived = null;
@@ -215,15 +217,15 @@ export class App {
     }
     try {
       const request = { do: "check", template: this.text, ...this.about() };
-      const { loads, faults } = await this.thinker.ask<{ loads: boolean; faults: Fault[] }>(request);
+      const { loads, faults, remark } = await this.thinker.ask<{ loads: boolean; faults: Fault[]; remark: string | null }>(request);
       if (checking !== this.checking) return;
       this.faults = faults;
-      this.unchecked = null;
+      this.unchecked = remark;
       if (loads) this.good = this.text;
     } catch (error) {
       if (checking !== this.checking) return;
-      this.faults = [];
-      this.unchecked = reason(error);
+      this.faults = [{ level: "error", message: `it could not be checked: ${reason(error)}`, pointer: "", from: 0, to: 0 }];
+      this.unchecked = null;
     }
     this.changed("template");
     if (this.faults.some(({ level }) => level === "error") && this.good !== this.text) return;
@@ -329,9 +331,10 @@ export class App {
       state.template = opened.response_template;
     } else {
       // What holds no chat template is about the one that is shown, unless that is an example.
-      state.chat = this.state.chat;
-      state.name = this.state.chat ? `${this.state.name} + ${name}` : name;
-      state.variables = this.state.variables;
+      const known = this.isExample ? null : this.state.chat;
+      state.chat = known;
+      state.name = known ? `${this.state.name} + ${name}` : name;
+      if (known) state.variables = this.state.variables;
       state.template = opened.response_template;
       state.cases = opened.cases;
       state.sample = opened.cases[0]?.name ?? null;

@@ -63,7 +63,6 @@ export function editor(app: App): HTMLElement {
 }
 
 function summarized(app: App): string {
-  if (app.unchecked) return `It could not be checked: ${app.unchecked}`;
   if (!app.text) return app.state.chat ? "" : "There is no response template yet: open a chat template, or write one here.";
   const count = (level: string, one: string, many: string) => {
     const number = app.faults.filter((fault) => fault.level === level).length;
@@ -71,7 +70,8 @@ function summarized(app: App): string {
   };
   const found = [...count("error", "error", "errors"), ...count("warning", "warning", "warnings"), ...count("note", "note", "notes")];
   const origin = app.derived && app.state.template === null ? "Derived from the chat template" : "Written by hand";
-  return `${origin}${found.length ? `: ${found.join(", ")}` : "; nothing is wrong with it"}.`;
+  const remark = app.unchecked ? ` The chat template could not be asked: ${app.unchecked}` : "";
+  return `${origin}${found.length ? `: ${found.join(", ")}` : "; nothing is wrong with it"}.${remark}`;
 }
 
 function diagnostic(fault: Fault, length: number): Diagnostic {

@@ -48,10 +48,11 @@ addEventListener("hashchange", () => void start());
 async function start() {
   const fragment = location.hash.slice(1);
   try {
-    await app.show(fragment ? await fromFragment(fragment) : example());
+    if (fragment) await app.show(await fromFragment(fragment));
+    else await app.show(example(), true);
   } catch (error) {
     if (!(error instanceof BadLink)) throw error;
-    await app.show(example());
+    await app.show(example(), true);
     tell(`${reason(error)} An example is shown in its place.`, true);
   }
   document.documentElement.dataset.ready = "";

@@ -11,37 +11,38 @@ use crate::request::{Request, page_name};
 const SHOWN: usize = 400;
 
 /// Loads a response template. The answer says whether it `loads`, and has all `faults` that it is refused for, or
-/// else all complaints of the linter, each with the place where it begins and ends in the text, in units of UTF-16.
+/// else all complaints of the linter, each with the place where it begins and ends in the text, in units of UTF-16. Where
+/// the chat template can't be asked, it says so in a `remark`.
 pub(crate) fn check(request: &Request<'_>) -> Result<Value, String> {
     let text = request.text("template")?;
-    let (loads, faults) = match ResponseTemplate::from_json(text) {
+    let mut remark = Value::Null;
+    let (loads, faults): (bool, Vec<Value>) = match ResponseTemplate::from_json(text) {
         Err(error) => {
             let faults = error.faults.iter();
-            (
-                false,
-                faults
-                    .map(|fault| of_fault(text, fault))
-                    .collect::<Vec<Value>>(),
-            )
+            (false, faults.map(|fault| of_fault(text, fault)).collect())
         }
         Ok(template) => {
             let chat = request.chat_template()?;
-            let options = LintOptions::default()
+            let alone = LintOptions::default()
                 .document(TemplateText::new(text))
-                .chat_template(chat.as_ref())
                 .base(request.base()?);
-            let complaints = lint(&template, &options);
+            let beside = alone.clone().chat_template(chat.as_ref());
+            let complaints = lint(&template, &beside).or_else(|error| {
+                remark = error.to_string().into();
+                lint(&template, &alone)
+            });
             let complaints = complaints.map_err(|error| error.to_string())?;
             let complaints = complaints.iter();
-            (
-                true,
-                complaints
-                    .map(|complaint| of_complaint(text, complaint))
-                    .collect(),
-            )
+            let complaints = complaints.map(|complaint| of_complaint(text, complaint));
+            (true, complaints.collect())
         }
     };
-    Ok(Object::from_iter([("loads", Value::from(loads)), ("faults", faults.into())]).into())
+    Ok(Object::from_iter([
+        ("loads", Value::from(loads)),
+        ("faults", faults.into()),
+        ("remark", remark),
+    ])
+    .into())
 }
 
 fn of_fault(text: &str, fault: &Diagnostic) -> Value {

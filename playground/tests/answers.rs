@@ -45,7 +45,13 @@ fn files_are_known_by_their_content() {
                    cases:\n  - {name: a greeting, output: Hello!<end>, message: {content: Hello!}}\n";
     for (name, content, kind, chat_templates, cases) in [
         ("pasted", "{{ messages }}", "chat template", 1, 0),
-        ("pasted", r#"{"chat_template": "{{ messages }}"}"#, "configuration", 1, 0),
+        (
+            "pasted",
+            r#"{"chat_template": "{{ messages }}"}"#,
+            "configuration",
+            1,
+            0,
+        ),
         (
             "pasted",
             r#"{"chat_template": [{"name": "default", "template": "a"}, {"name": "tools", "template": "b"}]}"#,
@@ -69,10 +75,18 @@ fn files_are_known_by_their_content() {
 fn what_is_nothing_of_that_is_refused_with_the_reason() {
     for (name, content, why) in [
         ("a", b" ".as_slice(), "a: there is nothing in it"),
-        ("a", b"ab\xff", "a: byte 2 is not valid UTF-8: save the text as UTF-8"),
+        (
+            "a",
+            b"ab\xff",
+            "a: byte 2 is not valid UTF-8: save the text as UTF-8",
+        ),
         ("a.json", b"{", "a.json: "),
         ("a.json", b"[1]", "a.json: it is none of what can be opened"),
-        ("a", br#"{"model": 1}"#, "a: it is none of what can be opened"),
+        (
+            "a",
+            br#"{"model": 1}"#,
+            "a: it is none of what can be opened",
+        ),
         ("a.yaml", b"cases: 1", "a.yaml"),
     ] {
         let error = open(name, content).expect_err(why);
@@ -105,7 +119,11 @@ fn of_a_gguf_file_the_head_is_enough() {
     let jinja = whole.pointer("/chat_templates/0/jinja");
     assert_eq!(jinja, Some(&"{{ messages }}".into()));
     for length in 4..head.len() {
-        assert_eq!(opened(&head[..length]), Err("more".to_owned()), "{length} bytes");
+        assert_eq!(
+            opened(&head[..length]),
+            Err("more".to_owned()),
+            "{length} bytes"
+        );
     }
 }
 
@@ -189,7 +207,14 @@ fn what_is_held_back_and_why_is_told_at_each_place() {
 fn the_pieces_of_the_text_are_the_text() {
     let output = "<think>Sö 😀</think>\nHello!<end>";
     for chunking in ["token", "character", "bytes", "random", "whole", "own"] {
-        let steps = ["first", "next chunk", "next event", "next region", "last", "previous chunk"];
+        let steps = [
+            "first",
+            "next chunk",
+            "next event",
+            "next region",
+            "last",
+            "previous chunk",
+        ];
         for look in replayed(output, chunking, &steps) {
             let pieces = look.pointer("/text/pieces").and_then(Value::as_array);
             let texts = pieces.expect("there are pieces").iter();
@@ -204,8 +229,18 @@ fn the_pieces_of_the_text_are_the_text() {
 #[test]
 fn requests_that_make_no_sense_are_refused() {
     let mut playground = Playground::default();
-    for request in ["", "1", "{}", r#"{"do": "dance"}"#, r#"{"do": "look"}"#, r#"{"do": "derive"}"#] {
+    for request in [
+        "",
+        "1",
+        "{}",
+        r#"{"do": "dance"}"#,
+        r#"{"do": "look"}"#,
+        r#"{"do": "derive"}"#,
+    ] {
         let answer = playground.answer(request, b"");
-        assert!(answer.starts_with(r#"{"error": "#) || answer.starts_with(r#"{"error":"#), "{answer}");
+        assert!(
+            answer.starts_with(r#"{"error": "#) || answer.starts_with(r#"{"error":"#),
+            "{answer}"
+        );
     }
 }

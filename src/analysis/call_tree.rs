@@ -94,7 +94,10 @@ impl WrittenValues {
 fn separator(words: &CallWords, text: &str) -> Option<String> {
     let (before, behind) = text.split_once(words.values[0].as_str())?;
     let (between, _) = behind.split_once(words.keys[1].as_str())?;
-    let quote = before.chars().next_back().filter(|c| matches!(c, '"' | '\''));
+    let quote = before
+        .chars()
+        .next_back()
+        .filter(|c| matches!(c, '"' | '\''));
     let between = quote.map_or(between, |quote| between.trim_start_matches(quote));
     Some(between.to_owned())
 }

@@ -277,9 +277,8 @@ fn class(class: &CharClass) -> String {
         out.push_str("\\x00");
     }
     // What may be read as another digit of a code stands before all codes (see `is_coded`).
-    let (digits, others): (Vec<_>, Vec<_>) = class
-        .iter()
-        .partition(|(from, _)| from.is_ascii_hexdigit());
+    let (digits, others): (Vec<_>, Vec<_>) =
+        class.iter().partition(|(from, _)| from.is_ascii_hexdigit());
     for (from, to) in digits.into_iter().chain(others) {
         in_class(&mut out, from);
         if from != to {

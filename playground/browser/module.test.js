@@ -1,4 +1,4 @@
-// What the module derives is what the program prints, and `derived/` holds.
+// The module without a page: what it derives is what the program prints, which `derived/` holds.
 
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
@@ -37,9 +37,22 @@ test("the module asks for nothing: no files, no clock, no threads", () => {
   assert.deepEqual(WebAssembly.Module.imports(new WebAssembly.Module(bytes)), []);
 });
 
-test("a template that never ends comes to an end, or its thread can be ended", () => {
-  const ask = load();
-  const jinja = "{% for a in range(90000) %}{% for b in range(90000) %}{{ b }}{% endfor %}{% endfor %}";
-  const { error } = ask({ do: "derive", chat_template: { jinja } });
-  assert.match(error, /./);
+test("whatever nests or never ends, the module answers", () => {
+  const around = (before, inner, behind, times) => before.repeat(times) + inner + behind.repeat(times);
+  const jinjas = [
+    "{% for a in range(90000) %}{% for b in range(90000) %}{{ b }}{% endfor %}{% endfor %}",
+    `{{ ${"'a' + ".repeat(950)}'b' }}`,
+    `{{ a${".b".repeat(950)} }}`,
+    `{% if a %}${"{% elif b %}x".repeat(1900)}{% endif %}`,
+    `{{ ${around("(", "1", ")", 500)} }}`,
+    "{% macro f(n) %}{{ f(n + 1) }}{% endmacro %}{{ f(0) }}",
+    "{{ strftime_now('%Y') }}",
+  ];
+  const templates = [
+    around("[", "", "]", 990),
+    around('{"a":', "1", "}", 980),
+    JSON.stringify({ start_anchor: "a", fields: { content: { close_pattern: around("(", "a", ")", 249) } } }),
+  ];
+  for (const jinja of jinjas) assert.match(load()({ do: "derive", chat_template: { jinja } }).error, /./, jinja.slice(0, 60));
+  for (const template of templates) assert.ok(load()({ do: "check", template }).ok, template.slice(0, 60));
 });
