@@ -283,3 +283,55 @@ proptest! {
         }
     }
 }
+
+/// A chat template whose tools stand behind the question, and whose calls are Python's without blanks.
+const TOOLS_BEHIND_THE_QUESTION: &str = "\
+{%- for message in messages -%}
+{%- if message.role == 'assistant' -%}
+[BOT]{{ message.content }}
+{%- for call in message.tool_calls or [] -%}
+[CALL {{ call.function.name }}(
+{%- for key, value in call.function.arguments.items() -%}
+{{ key }}={{ value | tojson }}{% if not loop.last %},{% endif %}
+{%- endfor -%}
+)]
+{%- endfor -%}
+[/BOT]
+{%- else -%}
+[{{ message.role | upper }}]{{ message.content }}
+{%- if tools and loop.last %}{{ tools | tojson }}{% endif -%}
+[/{{ message.role | upper }}]
+{%- endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt %}[BOT]{% endif -%}";
+
+fn tools_behind_the_question() -> Format {
+    let template = ChatTemplate::from_jinja(TOOLS_BEHIND_THE_QUESTION);
+    Format::of(&template, &RenderInput::default()).expect("it has a format")
+}
+
+#[test]
+fn tools_behind_the_question_are_no_part_of_the_turn() {
+    let format = tools_behind_the_question();
+    let calls = format.calls.expect("it has calls").to_string();
+    assert_eq!(
+        calls,
+        "call(`[CALL` ` ` NAME `(` argument(KEY `=` VALUE[string, integer, number, boolean, null, array, \
+         object as JSON])(…`,`)* `)]`)+"
+    );
+    assert!(format.gaps.is_empty(), "{:?}", format.gaps);
+}
+
+#[test]
+fn a_prompt_has_begun_what_stands_behind_the_last_header_of_a_turn_that_goes_on() {
+    let format = tools_behind_the_question();
+    let table = [
+        ("[USER]Well?[/USER][BOT]", ""),
+        ("[USER]Well?[/USER][BOT]At no", "At no"),
+        ("[USER]Well?[/USER]", ""),
+        ("[USER]Well?[/USER][BOT]At noon.[/BOT][USER]So?[/USER]", ""),
+    ];
+    for (prompt, begun) in table {
+        assert_eq!(format.begun_by(prompt), begun, "{prompt}");
+    }
+}
