@@ -65,7 +65,9 @@ function path(node: SyntaxNode, state: EditorState): string[] {
 
 export function complete(context: CompletionContext): CompletionResult | null {
   const { state, pos } = context;
-  const node = syntaxTree(state).resolveInner(pos, -1);
+  let node = syntaxTree(state).resolveInner(pos, -1);
+  // Brackets and commas stand for what they are in, and so does what is no JSON yet.
+  while (!/^[A-Z]\w+$/.test(node.name) && node.parent) node = node.parent;
   const word = context.matchBefore(/"?[\w.-]*/);
   if (!context.explicit && (!word || word.from === word.to)) return null;
   const isName = node.name === "PropertyName" || (node.name === "Object" && !/[:]\s*"?[\w-]*$/.test(state.sliceDoc(state.doc.lineAt(pos).from, pos)));
