@@ -108,6 +108,7 @@ describe("the page", { skip: isThere ? false : "there is no Chromium, or no page
 
     // Shared, and opened where nobody has been before.
     await page.click("#share-button");
+    await page.waitForSelector("#share[open]");
     const link = await page.inputValue("#link");
     const shown = async (page) => ({
       template: await template(page),
@@ -120,8 +121,7 @@ describe("the page", { skip: isThere ? false : "there is no Chromium, or no page
     });
     const expected = await shown(page);
     const other = await fresh({}, link.slice(setting.address.length));
-    // If it never gets there, the comparison shows how they differ.
-    await other.waitForFunction((place) => document.querySelector(".place").textContent === place, expected.place, { timeout: 20_000 }).catch(() => {});
+    await other.waitForFunction((place) => document.querySelector(".place").textContent === place, expected.place);
     assert.deepEqual(await shown(other), expected);
     await other.context().close();
     await page.context().close();
