@@ -45,6 +45,7 @@
 //! | `grammar` | what a model may write, given tools: for engines, and as a strict parser | `grammar` |
 //! | `derive` | working out the response template of a chat template, with its proof | `chat-template` |
 //! | `lint` | what will hurt about a response template | `chat-template` |
+//! | `profile` | whom a response template suits, and rewriting it for others | `chat-template` |
 //! | `files` | reading texts up to a limit | `chat-template` |
 //! | `check` | fixtures, and comparing two response templates | `check` |
 //!
@@ -86,6 +87,8 @@ pub mod json;
 pub mod lint;
 mod number;
 mod position;
+#[cfg(feature = "chat-template")]
+pub mod profile;
 #[cfg(feature = "chat-template")]
 mod remedy;
 pub mod response;

@@ -736,8 +736,14 @@ fn what_is_certain_is_sent_at_once() {
         println!("{what:<10} {way:<16} {characters:>10} {held_back:>10} {behind:>7} {most:>11}");
     }
     for ((what, way), [_, _, behind, _]) in &table {
-        // These wait for the end of the region: what stands there shows what all of it is.
-        if !["JSON of its own", "tags in context"].contains(way) {
+        // A key without quotes is one when its colon comes, and of tags in context only what follows shows where they
+        // end.
+        let waits = [
+            ("arguments", "JSON of its own"),
+            ("name", "tags in context"),
+            ("arguments", "tags in context"),
+        ];
+        if !waits.contains(&(*what, *way)) {
             assert_eq!(*behind, 0, "{what}, {way}");
         }
     }

@@ -665,8 +665,30 @@ proptest! {
     }
 }
 
-/// A template that writes definitions of tools in words of its own.
-const OWN_WORDS: &str = "{% if tools %}<tools>{% for t in tools %}- {{ t.function.name }}: {{ t.function.description }}\n\
+#[test]
+fn what_the_assistant_says_may_follow_its_calls_at_once() {
+    let jinja = "{% for m in messages %}<{{ m.role }}>{% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>\
+        {% endfor %}{{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+    let call = |name: &str| {
+        format!(
+            r#"{{"id": "abcdefghi", "type": "function", "function": {{"name": "{name}", "arguments": {{"to": "<end>"}}}}}}"#
+        )
+    };
+    let messages = format!(
+        r#"[{{"role": "user", "content": "Hi"}}, {{"role": "assistant", "content": "I ring.", "tool_calls": [{}]}},
+            {{"role": "user", "content": "And?"}}, {{"role": "assistant", "content": "Both.", "tool_calls": [{}, {}]}}]"#,
+        call("ring"),
+        call("ring"),
+        call("call"),
+    );
+    let text = rendered(&template(jinja), &messages, None, false).expect("it renders");
+    let read = reader(jinja).read(&text).expect("it is a conversation");
+    assert_eq!(said(&read.messages, &text), said(&value(&messages), &text));
+    assert_eq!(read.proof, Proof::Same);
+}
+
+/// A template that writes definitions of tools in a way that can't be undone.
+const OWN_WORDS: &str = "{% if tools %}<tools>{% for t in tools %}- {{ t.function.name }}: {{ t.function.description | upper }}\n\
     {% endfor %}</tools>{% endif %}{% for m in messages %}<{{ m.role }}>{{ m.content }}\
     {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}<end>{% endfor %}\
     {% if add_generation_prompt %}<assistant>{% endif %}";
@@ -682,7 +704,7 @@ fn definitions_that_are_not_read_back_are_told_and_the_rest_is_proved() {
     };
     assert_eq!(
         &text[tools.clone()],
-        "weather: The weather of a city\n- ring: Rings a bell"
+        "weather: THE WEATHER OF A CITY\n- ring: RINGS A BELL"
     );
     assert_eq!(read.tools, Value::Null);
     assert_eq!(

@@ -94,12 +94,13 @@ fn what_grammars_of_synthetic_formats_allow_is_read() {
         samples as u64 > count * 5,
         "there are {samples} samples of {count} formats"
     );
-    // One in twenty may be read otherwise. Those that are, are shown.
-    assert!(
-        faults.len() * 20 <= samples,
-        "{} of {samples}:\n{shown}",
-        faults.len()
-    );
+    // Of other formats some can't be followed: a text between quotes that holds what ends a call, or a draft that
+    // goes by white space within JSON.
+    let most = match seed {
+        1 => 0,
+        _ => samples / 20,
+    };
+    assert!(faults.len() <= most, "{} of {samples}", faults.len());
 }
 
 fn described(outcome: &Outcome) -> String {

@@ -1,6 +1,7 @@
 //! The commands: each reads its arguments, calls the library, and prints.
 
 mod analyze;
+mod batch;
 mod caps;
 mod check;
 mod completions;
@@ -10,8 +11,8 @@ mod diff;
 mod github;
 mod grammar;
 mod input;
-mod jsonl;
 mod lint;
+mod maintainer_report;
 mod man;
 mod mask;
 mod new;
@@ -19,12 +20,14 @@ mod output;
 mod parse;
 #[cfg(feature = "playground")]
 mod playground;
+mod port;
 mod read;
 mod render;
 mod report;
 mod request;
 mod schema;
 mod source;
+mod target;
 mod testimony;
 mod tui;
 
@@ -70,6 +73,7 @@ enum Command {
     Check(check::Args),
     Lint(lint::Args),
     Diff(diff::Args),
+    Port(port::Args),
     Grammar(grammar::Args),
     Tui(tui::Args),
     #[cfg(feature = "playground")]
@@ -78,6 +82,7 @@ enum Command {
     Read(read::Args),
     Mask(mask::Args),
     Caps(caps::Args),
+    Report(maintainer_report::Args),
     Schema(schema::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -170,6 +175,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Check(args) => check::run(&args),
         Command::Lint(args) => lint::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Port(args) => port::run(&args),
         Command::Grammar(args) => grammar::run(&args),
         Command::Tui(args) => tui::run(&args),
         #[cfg(feature = "playground")]
@@ -178,6 +184,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Read(args) => read::run(&args),
         Command::Mask(args) => mask::run(&args),
         Command::Caps(args) => caps::run(&args),
+        Command::Report(args) => maintainer_report::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

@@ -77,6 +77,14 @@ impl fmt::Display for Loss {
 ///
 /// If there is no file that can be written at this path, or the disk is full.
 pub fn write_whole(path: &Path, text: &str) -> Result<Vec<Loss>, WriteError> {
+    write_whole_with(path, |file| file.write_all(text.as_bytes()))
+}
+
+/// The same with a file that something else writes.
+pub(crate) fn write_whole_with(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<Vec<Loss>, WriteError> {
     let attempt = || {
         let target = followed(path)?;
         let old = writable(&target)?;
@@ -90,12 +98,21 @@ pub fn write_whole(path: &Path, text: &str) -> Result<Vec<Loss>, WriteError> {
             Some(old) => handed_on(&target, &old, &temporary.file)?,
             None => Vec::new(),
         };
-        temporary.file.write_all(text.as_bytes())?;
+        write(&mut temporary.file)?;
         temporary.file.sync_all()?;
         temporary.rename(&target)?;
         Ok(losses)
     };
     attempt().map_err(|error| WriteError {
+        path: path.to_owned(),
+        error,
+    })
+}
+
+/// Whether there may be a file at a path, as far as it can be known before it is written.
+pub(crate) fn check_writable(path: &Path) -> Result<(), WriteError> {
+    let checked = followed(path).and_then(|target| writable(&target));
+    checked.map(drop).map_err(|error| WriteError {
         path: path.to_owned(),
         error,
     })

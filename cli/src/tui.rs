@@ -47,7 +47,7 @@ pub use conversation::OpenedConversation;
 pub use effects::EffectRunner;
 pub use live::follow;
 pub use loaded::{Format, Loaded, OpenError, Outlier, TemplatePlace};
-pub use message::{Done, Effect, FileChange, Keep, Kept, Message};
+pub use message::{Done, Doubt, Effect, FileChange, Keep, Kept, Message};
 pub use sample::{Origin, Sample, Verdict};
 pub use state::Workbench;
 pub use target::Target;

@@ -770,7 +770,9 @@ mod failures {
         exit 2
         ");
         assert_snapshot!(unjinja("parse --events --jsonl -"), @"
-        ! error: the argument '--events' cannot be used with '--jsonl <FILE>'
+        ! error: the argument '--events' cannot be used with:
+        !   --jsonl <FILE>
+        !   --format <FORMAT>
         !
         ! Usage: unjinja parse --events [OUTPUT]
         !

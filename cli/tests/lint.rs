@@ -11,6 +11,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use unjinja::chat_template::ChatTemplate;
 use unjinja::lint::{Level, Lint, LintOptions, Ruling, Rulings, Selector, TemplateText, lint};
+use unjinja::profile::{Target, port};
 use unjinja::{ResponseTemplate, Value, json};
 
 use root::root;
@@ -262,12 +263,22 @@ fn bear_with(template: &Value) {
         return;
     };
     let text = json::write(template.as_value());
-    let options = LintOptions::default().document(TemplateText::new(&text));
+    let options = LintOptions::default()
+        .document(TemplateText::new(&text))
+        .targets(Target::all());
     let began = Instant::now();
     let complaints = lint(&template, &options).expect("there is no chat template to be rendered");
     assert!(began.elapsed() < PATIENCE, "{text}");
     for complaint in complaints {
         assert!(complaint.diagnostic.position.is_some(), "{complaint}");
+    }
+    for target in Target::all() {
+        // What is rewritten for somebody is as they want it, as far as it can be.
+        let ported = port(&template, target).expect("what comes of it is a template");
+        let again = port(&ported.template, target).expect("it is still one");
+        assert!(again.changes.is_empty(), "{target}: {:?}", again.changes);
+        assert_eq!(again.objections, ported.objections);
+        assert!(ported.objections.len() <= target.objections(&template).len());
     }
 }
 

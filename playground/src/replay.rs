@@ -50,7 +50,7 @@ pub(crate) fn begin(request: &Request<'_>) -> Result<Replayed, String> {
             let cuts = cuts.iter().filter_map(|cut| cut.as_number()?.as_i64());
             let mut cuts: Vec<usize> = cuts.filter_map(|cut| usize::try_from(cut).ok()).collect();
             cuts.sort_unstable();
-            let replay = Replay::of_places(&template, &case, &cuts);
+            let replay = Replay::of_places(&template, &case, cuts.into_iter());
             return Ok(Replayed::new(replay, case));
         }
         other => return Err(format!("no text is cut `{other}`")),
@@ -434,6 +434,8 @@ fn pair_value(pair: &Pair) -> Value {
 fn shown_value(shown: &Shown) -> Value {
     let object = match shown {
         Shown::Parts => Object::from_iter([("parts", true)]),
+        // It has yet to come, which its sign says.
+        Shown::NothingYet => Object::new(),
         Shown::Text(text, None) => Object::from_iter([("text", text)]),
         Shown::Text(text, Some(from)) => {
             let (same, other) = text.split_at(text.floor_char_boundary(*from));

@@ -16,6 +16,7 @@ use unjinja::{Object, Value};
 
 use crate::errors::{Kind, argument_name, detached};
 use crate::parser::{list_to_python, object, template_of, tools_of};
+use crate::profiles::targets;
 use crate::values::{from_python, to_python};
 
 /// A chat template with its tokens, and with what all of its renderings have in common.
@@ -290,12 +291,15 @@ impl PyChatTemplate {
     }
 
     /// What will hurt about a response template of this chat template.
+    #[pyo3(signature = (template, *, profiles=Vec::new()))]
     fn lint<'py>(
         &self,
         py: Python<'py>,
         template: &Bound<'py, PyAny>,
+        profiles: Vec<String>,
     ) -> PyResult<Bound<'py, PyList>> {
         let options = LintOptions::default()
+            .targets(targets(&profiles)?)
             .chat_template(&self.template)
             .base(self.base.clone());
         complaints(py, template, &options)
@@ -339,11 +343,14 @@ impl PyChatTemplate {
 
 /// What is wrong with a response template by itself.
 #[pyfunction]
+#[pyo3(signature = (template, *, profiles=Vec::new()))]
 pub(crate) fn lint_template<'py>(
     py: Python<'py>,
     template: &Bound<'py, PyAny>,
+    profiles: Vec<String>,
 ) -> PyResult<Bound<'py, PyList>> {
-    complaints(py, template, &LintOptions::default())
+    let options = LintOptions::default().targets(targets(&profiles)?);
+    complaints(py, template, &options)
 }
 
 fn complaints<'py>(

@@ -3,6 +3,7 @@
 mod chat;
 mod errors;
 mod parser;
+mod profiles;
 mod values;
 
 use std::ffi::OsString;
@@ -75,6 +76,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parser::parse_response, module)?)?;
     module.add_function(wrap_pyfunction!(parser::parse_by_schema, module)?)?;
     module.add_function(wrap_pyfunction!(chat::lint_template, module)?)?;
+    module.add_function(wrap_pyfunction!(profiles::reasoning_name, module)?)?;
+    module.add_function(wrap_pyfunction!(profiles::verdicts, module)?)?;
+    module.add_function(wrap_pyfunction!(profiles::port_template, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(convert_schema, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)

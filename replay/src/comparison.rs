@@ -1,9 +1,11 @@
 //! A message and the one that was expected, part by part.
 
+use std::collections::HashSet;
+
 use unjinja::{JsonString, Object, Value, json};
 
-use crate::preview::preview;
-use crate::replay::{Against, EventKind, Place, Replay};
+use crate::preview::{needs_quotes, preview};
+use crate::replay::{Against, EventKind, Place, Replay, Seen};
 
 /// Of a text, this much is shown around what matters.
 const AROUND: usize = 240;
@@ -58,6 +60,8 @@ pub enum Shown {
     Typed(String, &'static str),
     /// Some items of a list, or members of an object, that are not shown.
     Left(usize),
+    /// The text of a region that has opened, of which nothing has come.
+    NothingYet,
 }
 
 /// The message at a place beside another: the one that was expected, or that of the whole text.
@@ -75,25 +79,43 @@ pub fn pairs(
         compares: expected.is_some(),
         against,
     };
-    let message = replay.message(place);
+    let message = replay.fields(place);
     let growing = growing(replay, place);
     let grows = |field: &str| growing.as_ref().filter(|growing| growing.field == field);
     let of_field = |field: &str| expected.and_then(|expected| expected.get(field));
+    let mut names = HashSet::new();
     for (field, value) in &message {
         let field = field.to_string_lossy();
         comparison.field(&field, value, of_field(&field), grows(&field));
+        names.insert(field.into_owned());
     }
     if let Some(growing) = growing
         .as_ref()
-        .filter(|growing| !message.contains_key(growing.field))
+        .filter(|growing| !names.contains(growing.field))
     {
         comparison.growing(growing, of_field(growing.field));
+        names.insert(growing.field.to_owned());
     }
     for (field, value) in expected.into_iter().flatten() {
         let label = field.to_string_lossy();
-        if message.get_json_string(field).is_none() && grows(&label).is_none() {
+        if !names.contains(label.as_ref()) {
             comparison.missing(0, &label, value);
         }
+    }
+    comparison.pairs
+}
+
+/// A message by itself.
+pub fn alone(replay: &Replay, message: &Object) -> Vec<Pair> {
+    let mut comparison = Comparison {
+        replay,
+        pairs: Vec::new(),
+        is_end: true,
+        compares: false,
+        against: Against::Expected,
+    };
+    for (field, value) in message {
+        comparison.one_sided(0, &field.to_string_lossy(), value, Mark::Same);
     }
     comparison.pairs
 }
@@ -151,22 +173,37 @@ impl Comparison<'_> {
     fn field(
         &mut self,
         field: &str,
-        value: &Value,
+        value: &Seen<'_>,
         expected: Option<&Value>,
         growing: Option<&Growing<'_>>,
     ) {
+        let of_list;
+        let items = match value {
+            Seen::Items(items) => Some(items),
+            Seen::Value(value) => {
+                of_list = value.as_array().map(|items| items.iter().collect());
+                of_list.as_ref()
+            }
+        };
         match (value, growing) {
             // What was there before goes when the region closes.
             (_, Some(growing)) if !growing.repeats => self.growing(growing, expected),
-            // What is empty in the end goes.
-            (_, None) if expected.is_none() && !self.is_end && value.is_empty() => {
-                self.push(0, field, Some(shown(value)), None, Mark::Same);
+            (_, growing) if items.is_some_and(|items| growing.is_some() || !items.is_empty()) => {
+                let items = items.map_or(&[][..], Vec::as_slice);
+                self.list(0, field, items, expected, growing);
             }
-            (Value::Array(items), growing) if growing.is_some() || !items.is_empty() => {
-                self.list(0, field, items, expected, growing)
-            }
-            (_, growing) => {
-                self.value(0, field, value, expected);
+            (value, growing) => {
+                let value = match value {
+                    Seen::Items(_) => &Value::Array(Vec::new()),
+                    Seen::Value(value) => value,
+                };
+                match growing {
+                    // What is empty in the end goes.
+                    None if expected.is_none() && !self.is_end && value.is_empty() => {
+                        self.push(0, field, Some(shown(value)), None, Mark::Same);
+                    }
+                    _ => self.value(0, field, value, expected),
+                }
                 if let Some(growing) = growing {
                     self.grown(1, "…", growing, None);
                 }
@@ -189,35 +226,28 @@ impl Comparison<'_> {
                     true => Mark::ToCome,
                     false => Mark::Other,
                 };
-                let side = |text, eye| {
-                    let (text, at) = around(text, Some(eye));
-                    Some(Shown::Text(text, (!is_right_so_far).then_some(at)))
+                let side = |text, eye, quotes| {
+                    let (text, at) = around(text, eye, quotes);
+                    Shown::Text(text, (!is_right_so_far).then_some(at))
                 };
-                self.push(
-                    0,
-                    growing.field,
-                    side(text, eye),
-                    side(expected, agree),
-                    mark,
-                );
+                let actual = match text.is_empty() {
+                    true => Shown::NothingYet,
+                    false => side(text, eye, false),
+                };
+                let expected = side(expected, agree, needs_quotes(expected));
+                self.push(0, growing.field, Some(actual), Some(expected), mark);
             }
             _ => {
-                self.push(
-                    0,
-                    growing.field,
-                    Some(Shown::Text(around(text, Some(text.len())).0, None)),
-                    expected.map(shown),
-                    Mark::ToCome,
-                );
+                let (actual, expected) = (grown_text(text), expected.map(shown));
+                self.push(0, growing.field, Some(actual), expected, Mark::ToCome);
             }
         }
     }
 
     /// The text of a region that will be an item of a list.
     fn grown(&mut self, depth: usize, label: &str, growing: &Growing<'_>, other: Option<&Value>) {
-        let text = around(growing.text, Some(growing.text.len())).0;
-        let text = Some(Shown::Text(text, None));
-        self.push(depth, label, text, other.map(shown), Mark::ToCome);
+        let text = grown_text(growing.text);
+        self.push(depth, label, Some(text), other.map(shown), Mark::ToCome);
         if let Some(other) = other {
             self.parts(depth, other, Mark::ToCome);
         }
@@ -279,17 +309,21 @@ impl Comparison<'_> {
         };
         match (actual, expected) {
             (Value::Object(actual), Value::Object(expected)) if depth < DEEPEST => {
-                self.push(
-                    depth,
-                    label,
-                    Some(Shown::Parts),
-                    Some(Shown::Parts),
-                    Mark::Same,
-                );
+                let parts = |object: &Object| match object.is_empty() {
+                    true => shown(&Value::from(Object::new())),
+                    false => Shown::Parts,
+                };
+                let sides = (parts(actual), parts(expected));
+                let mark = match actual.is_empty() == expected.is_empty() {
+                    true => Mark::Same,
+                    false => Mark::Other,
+                };
+                self.push(depth, label, Some(sides.0), Some(sides.1), mark);
                 self.object(depth + 1, actual, expected);
             }
             (Value::Array(items), Value::Array(_)) if depth < DEEPEST => {
-                self.list(depth, label, items, Some(expected), None);
+                let items: Vec<&Value> = items.iter().collect();
+                self.list(depth, label, &items, Some(expected), None);
             }
             (Value::String(actual), Value::String(expected)) => {
                 self.texts(depth, label, actual, expected)
@@ -348,7 +382,7 @@ impl Comparison<'_> {
         &mut self,
         depth: usize,
         label: &str,
-        items: &[Value],
+        items: &[&Value],
         expected: Option<&Value>,
         growing: Option<&Growing<'_>>,
     ) {
@@ -358,8 +392,11 @@ impl Comparison<'_> {
             (None, None) if self.compares => Mark::Extra,
             _ => Mark::Same,
         };
+        let is_empty = items.is_empty() && growing.is_none();
         let (actual, expected) = match mark {
+            Mark::Other if is_empty => (Shown::Typed("[]".into(), "array"), expected.map(typed)),
             Mark::Other => (Shown::Typed(String::new(), "array"), expected.map(typed)),
+            _ if is_empty => (Shown::Text("[]".into(), None), expected.map(shown)),
             _ => (Shown::Parts, expected.map(shown)),
         };
         self.push(depth, label, Some(actual), expected, mark);
@@ -413,11 +450,10 @@ impl Comparison<'_> {
         }
         let (actual, expected) = (actual.to_string_lossy(), expected.to_string_lossy());
         let agree = agreement(&actual, &expected);
+        // Both in the same way, so that they can be compared.
+        let quotes = needs_quotes(&actual) || needs_quotes(&expected);
         let side = |text: &str| {
-            if is_blank(text) {
-                return Some(in_quotes(text));
-            }
-            let (text, at) = around(text, Some(agree));
+            let (text, at) = around(text, agree, quotes);
             Some(Shown::Text(text, Some(at)))
         };
         self.push(depth, label, side(&actual), side(&expected), Mark::Other);
@@ -447,27 +483,45 @@ fn agreement(a: &str, b: &str) -> usize {
     a.floor_char_boundary(same).min(b.floor_char_boundary(same))
 }
 
-/// The text around a place of it, and where the place is in what is left.
-fn around(text: &str, at: Option<usize>) -> (String, usize) {
-    if text.len() <= 3 * AROUND {
-        return (text.to_owned(), at.unwrap_or(0));
+/// The text around a place of it, and where the place is in what is left. It stands in quotes as in JSON where
+/// it would look like something else without.
+fn around(text: &str, at: usize, quotes: bool) -> (String, usize) {
+    let written = |part: &str| match quotes {
+        true => {
+            let mut out = String::new();
+            json::write_str(&mut out, part, false);
+            out[1..out.len() - 1].to_owned()
+        }
+        false => part.to_owned(),
+    };
+    let quote = if quotes { "\"" } else { "" };
+    let (mut from, mut to) = (0, text.len());
+    if text.len() > 3 * AROUND {
+        from = text.floor_char_boundary(at.saturating_sub(AROUND));
+        to = text.ceil_char_boundary((at + AROUND).min(text.len()));
+        from = if from <= AROUND { 0 } else { from };
     }
-    let at = at.unwrap_or(0);
-    let from = text.floor_char_boundary(at.saturating_sub(AROUND));
-    let to = text.ceil_char_boundary((at + AROUND).min(text.len()));
-    let (from, start) = match from <= AROUND {
-        true => (0, String::new()),
-        false => (
-            from,
-            format!("{}…", &text[..text.floor_char_boundary(AROUND / 4)]),
-        ),
-    };
-    let place = start.len() + at - from;
-    let end = match text.len() - to {
-        0 => String::new(),
-        left => format!("… ({left} bytes more)"),
-    };
-    (format!("{start}{}{end}", &text[from..to]), place)
+    let mut shown = quote.to_owned();
+    if from > 0 {
+        shown += &written(&text[..text.floor_char_boundary(AROUND / 4)]);
+        shown.push('…');
+    }
+    shown += &written(&text[from..at]);
+    let place = shown.len();
+    shown += &written(&text[at..to]);
+    match text.len() - to {
+        0 => shown += quote,
+        left => shown += &format!("… ({left} bytes more)"),
+    }
+    (shown, place)
+}
+
+/// The text of a region that is open.
+fn grown_text(text: &str) -> Shown {
+    match text.is_empty() {
+        true => Shown::NothingYet,
+        false => Shown::Text(around(text, text.len(), false).0, None),
+    }
 }
 
 /// So much is shown of a value that stands where one of another type should.
@@ -484,20 +538,8 @@ fn type_of(value: &Value) -> &'static str {
     name.split_once(' ').map_or(name, |(_, name)| name)
 }
 
-/// Whether nothing of a text would be seen.
-fn is_blank(text: &str) -> bool {
-    text.trim().is_empty()
-}
-
-fn in_quotes(text: &str) -> Shown {
-    Shown::Text(preview(&Value::from(text), TYPED), None)
-}
-
 fn shown_text(text: &str) -> Shown {
-    match is_blank(text) {
-        true => in_quotes(text),
-        false => Shown::Text(around(text, None).0, None),
-    }
+    Shown::Text(around(text, 0, needs_quotes(text)).0, None)
 }
 
 /// A value by itself.

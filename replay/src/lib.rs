@@ -13,7 +13,8 @@ mod preview;
 mod replay;
 
 pub use chunking::Chunking;
-pub use preview::preview;
+pub use preview::{preview, with_ends};
 pub use replay::{
-    Against, AwaitedDelimiter, EventKind, LoggedEvent, Part, Place, Replay, Segment, Wait, Waiting,
+    Against, AwaitedDelimiter, EventKind, LoggedEvent, Part, Place, Replay, Seen, Segment, Wait,
+    Waiting,
 };

@@ -3,7 +3,7 @@
 //!
 //! The text is read once, a bit at a time, and what is reported is kept. So a place is a number, and a
 //! step is another one. Only what the parser waits for can't be kept for every place: for that, a
-//! parser is kept every now and then, and goes on from there.
+//! lookout is kept every now and then, and goes on from there.
 
 mod agreement;
 mod log;
@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use unjinja::check::Case;
-use unjinja::response::Capture;
+use unjinja::response::{Capture, Lookout};
 use unjinja::{
     Event, Object, OnMalformed, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools,
     Value,
@@ -24,9 +24,9 @@ use unjinja::{
 use crate::chunking::Chunking;
 
 use agreement::Agreement;
-use log::Log;
 pub use log::{EventKind, LoggedEvent, Part, Segment};
-pub use moment::{AwaitedDelimiter, Waiting};
+use log::{Log, short};
+pub use moment::{AwaitedDelimiter, Seen, Waiting};
 pub use places::Place;
 pub use waits::Wait;
 use waits::Waits;
@@ -34,17 +34,13 @@ use waits::Waits;
 /// Feeding a chunk costs about as much as reading so many bytes.
 const COST_OF_CHUNK: usize = 32;
 
-/// Making a value of a region's text costs as much as reading so many times its length.
-const COST_OF_CLOSING: usize = 16;
-
-/// A parser is kept whenever so much has been read.
+/// A lookout is kept whenever so much has been read.
 const BETWEEN_KEPT: usize = 1 << 20;
 
-/// Where it takes many chunks to come to a place, another parser is kept so many chunks before it, for steps back.
-const CHUNKS_BACK: usize = 512;
+/// A lookout holds so many bytes for each delimiter, and the text that is held back.
+const ROOM_PER_DELIMITER: usize = 1 << 10;
 
-/// A parser that is kept holds the text of the region that is open. So many times as much is read before
-/// the next one, so that long regions in short chunks do not fill the memory.
+/// So many times as much is read before the next one is kept, so that they do not fill the memory.
 const READ_PER_KEPT: usize = 8;
 
 /// What a text means that comes as a whole.
@@ -75,7 +71,7 @@ pub struct Replay {
     /// Where the output begins in it; what stands before was written by the prompt.
     output: usize,
     /// Where each chunk ends.
-    ends: Vec<usize>,
+    ends: Vec<u32>,
     /// When each came in, for those that did so live.
     arrivals: Vec<Duration>,
     /// Whether more of the text may come.
@@ -84,7 +80,7 @@ pub struct Replay {
     agreement: Agreement,
     /// How many events have been reported when nothing has been fed but the prompt, when the first chunk
     /// has, and so on.
-    marks: Vec<usize>,
+    marks: Vec<u32>,
     /// The longest waits of each field.
     waits: Waits,
     /// The parser that reads on; none when it can't.
@@ -93,35 +89,42 @@ pub struct Replay {
     outcome: Option<Result<Object, ParseError>>,
     /// What the text means as a whole, where that is something else.
     whole: Option<WholeReading>,
-    /// Parsers on the way: how many chunks each has been fed.
-    kept: Vec<(usize, ResponseParser)>,
+    /// Lookouts on the way: how many chunks each has been fed.
+    kept: Vec<(usize, Lookout)>,
     since_kept: usize,
-    /// The parser at the place that was looked at last.
-    at_place: Option<(usize, ResponseParser)>,
-    /// One that is a little before it.
-    before_place: Option<(usize, ResponseParser)>,
+    /// The lookout at the place that was looked at last.
+    at_place: Option<(usize, Lookout)>,
 }
 
 impl Replay {
     /// Begins to replay a text.
     pub fn new(template: &ResponseTemplate, case: &Case, chunking: Chunking) -> Replay {
+        if chunking == Chunking::Characters {
+            // There are too many of them to be listed before.
+            let places = case.output.char_indices().map(|(at, _)| at);
+            return Replay::of_places(template, case, places);
+        }
         let cut = chunking
             .cut(&case.output)
             .unwrap_or_else(unjinja::check::Cut::whole);
-        Replay::of_places(template, case, cut.places())
+        Replay::of_places(template, case, cut.places().iter().copied())
     }
 
     /// A text that is cut at places, in bytes.
-    pub fn of_places(template: &ResponseTemplate, case: &Case, places: &[usize]) -> Replay {
-        // Places are in bytes, and a character stays whole.
-        let ends = places.iter().chain([&usize::MAX]);
-        let ends = ends.map(|&end| case.output.floor_char_boundary(end));
-        let mut ends: Vec<usize> = ends.filter(|end| *end > 0).collect();
-        ends.dedup();
+    pub fn of_places(
+        template: &ResponseTemplate,
+        case: &Case,
+        places: impl Iterator<Item = usize>,
+    ) -> Replay {
         let mut replay = Replay::live(template, case);
         replay.is_live = false;
         replay.text.push_str(&case.output);
-        replay.ends = ends.into_iter().map(|end| replay.output + end).collect();
+        // Places are in bytes, and a character stays whole.
+        let ends = places.chain([usize::MAX]);
+        let ends = ends.map(|end| case.output.floor_char_boundary(end));
+        let ends = ends.filter(|end| *end > 0);
+        replay.ends = ends.map(|end| short(replay.output + end)).collect();
+        replay.ends.dedup();
         replay
     }
 
@@ -168,17 +171,16 @@ impl Replay {
             ends: Vec::new(),
             arrivals: Vec::new(),
             is_live: true,
-            marks: vec![log.events.len()],
+            marks: vec![short(log.events.len())],
             waits: Waits::new(template),
             log,
             agreement,
-            kept: parser.iter().map(|parser| (0, parser.clone())).collect(),
+            kept: parser.iter().map(|parser| (0, parser.lookout())).collect(),
             parser,
             outcome,
             whole: None,
             since_kept: 0,
             at_place: None,
-            before_place: None,
         }
     }
 
@@ -186,7 +188,7 @@ impl Replay {
     pub fn push(&mut self, piece: &str, at: Duration) {
         if !piece.is_empty() {
             self.text.push_str(piece);
-            self.ends.push(self.text.len());
+            self.ends.push(short(self.text.len()));
             self.arrivals.push(at);
         }
     }
@@ -236,20 +238,18 @@ impl Replay {
             log.take(template, &event);
             agreement.take(template, &event);
         });
-        let closed = self.log.closed_since(self.marks[number - 1]);
-        self.marks.push(self.log.events.len());
-        let held = self.ends[number - 1].saturating_sub(self.log.divided());
+        self.marks.push(short(self.log.events.len()));
+        let held = self.fed_bytes(number).saturating_sub(self.log.divided());
         self.waits.take(self.log.open_field(), held);
         if let Err(error) = fed {
             return self.fail(error);
         }
-        self.since_kept += cost + COST_OF_CLOSING * closed;
-        let open = self.open_region(self.last());
-        let open = open.map_or(0, |(_, text)| text.len());
-        if self.since_kept > BETWEEN_KEPT.max(READ_PER_KEPT * open) {
+        self.since_kept += cost;
+        let room = ROOM_PER_DELIMITER * self.template.fields().len() + held;
+        if self.since_kept > BETWEEN_KEPT.max(READ_PER_KEPT * room) {
             self.since_kept = 0;
-            self.kept
-                .extend(self.parser.clone().map(|parser| (number, parser)));
+            let lookout = self.parser.as_ref().map(ResponseParser::lookout);
+            self.kept.extend(lookout.map(|lookout| (number, lookout)));
         }
     }
 
@@ -258,7 +258,7 @@ impl Replay {
             return;
         };
         let fed = self.ends.len();
-        self.kept.push((fed, parser.clone()));
+        self.kept.push((fed, parser.lookout()));
         let (log, agreement) = (&mut self.log, &mut self.agreement);
         let template = &self.template;
         let finished = parser.finalize_with(|event| {
@@ -266,7 +266,7 @@ impl Replay {
             agreement.take(template, &event);
         });
         self.log.end(self.text.len());
-        self.marks.push(self.log.events.len());
+        self.marks.push(short(self.log.events.len()));
         let outcome = match self.log.has_errors() {
             // The replay goes on behind what can't be parsed; elsewhere that is the end.
             true => self.strictly_read((1..=fed).map(|number| self.chunk(number))),
@@ -278,11 +278,17 @@ impl Replay {
 
     /// What the text means as a whole, if that is something else than what came of the stream.
     fn whole_reading(&self, streamed: &Result<Object, ParseError>) -> Option<WholeReading> {
+        // Where no delimiter depends on the cutting, nothing does, and a long text need not be read again.
+        let fields = self.template.fields().iter();
+        let mut delimiters = fields
+            .flat_map(|field| [field.open(), field.close()])
+            .flatten();
+        if delimiters.all(|delimiter| delimiter.is_chunk_dependent() == Some(false)) {
+            return None;
+        }
         let outcome = self.strictly_read(std::iter::once(self.output..self.text.len()));
         let is_same = match (streamed, &outcome) {
-            (Ok(streamed), Ok(whole)) => {
-                Value::from(streamed.clone()).total_eq(&whole.clone().into())
-            }
+            (Ok(streamed), Ok(whole)) => streamed.total_eq(whole),
             (Err(streamed), Err(whole)) => streamed.to_string() == whole.to_string(),
             _ => false,
         };
@@ -331,13 +337,14 @@ impl Replay {
 
     /// The bytes of a chunk, of which the first has the number 1.
     fn chunk(&self, number: usize) -> Range<usize> {
+        let end = |number: usize| self.ends.get(number - 1).map(|&end| end as usize);
         let start = match number {
             0 | 1 => self.output,
-            _ => self.ends[number - 2],
+            _ => end(number - 1).unwrap_or(self.text.len()),
         };
         match number {
             0 => 0..self.output,
-            _ => start..self.ends.get(number - 1).copied().unwrap_or(start),
+            _ => start..end(number).unwrap_or(start),
         }
     }
 

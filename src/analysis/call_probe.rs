@@ -48,14 +48,16 @@ impl CallWords {
     }
 
     /// Tools that are written otherwise than those of the probes wherever that can be.
-    pub(super) fn other_tools(&self) -> [Vec<Value>; 3] {
-        let described = |name: &str, parameters: Object| {
-            let function = object([
-                ("name", name.into()),
-                ("description", "Does something else".into()),
-                ("parameters", parameters.into()),
-            ]);
-            object([("type", "function".into()), ("function", function)])
+    pub(super) fn other_tools(&self) -> [Vec<Value>; 5] {
+        let function = |name: &str, description: Option<&str>, parameters: Option<Object>| {
+            let mut function = Object::from_iter([("name", Value::from(name))]);
+            if let Some(description) = description {
+                function.insert("description", description);
+            }
+            if let Some(parameters) = parameters {
+                function.insert("parameters", parameters);
+            }
+            object([("type", "function".into()), ("function", function.into())])
         };
         let kind = |name: &str| object([("type", name.into()), ("description", "As it is".into())]);
         let parameters = |properties: Value, required: Option<Vec<Value>>| {
@@ -82,14 +84,18 @@ impl CallWords {
             Some(vec!["some".into()]),
         );
         let mut own = self.tools();
-        own.push(described("nothing", none));
+        own.push(function("nothing", Some("Does something else"), Some(none)));
+        let described = "Does something else";
+        // One that a template refuses tells nothing, so each is by itself.
         [
             own,
             vec![
-                described("something", some.clone()),
-                described("number", some),
+                function("something", Some(described), Some(some.clone())),
+                function("number", Some(described), Some(some.clone())),
             ],
-            vec![described("all", strict)],
+            vec![function("all", Some(described), Some(strict))],
+            vec![function("plain", None, Some(some))],
+            vec![function("bare", Some("Does it"), None)],
         ]
     }
 

@@ -1,11 +1,132 @@
 //! Whole conversations to be rendered: every kind of turn, in every place.
 
 use crate::chat_template::RenderInput;
+use crate::format::ConversationSlot;
 use crate::value::Value;
 
-use super::assistant_turn::{AssistantTurn, ToolCall};
-use super::probe::{Probe, Tools, message, result, tool};
+use super::assistant_turn::AssistantTurn;
+use super::call_probe::CallWords;
+use super::probe::{Probe, Tools, message, result, with};
 use super::turn_prober::{ThinkingMode, TurnProber};
+
+/// The messages of a conversation, and the words in them. Each occurs nowhere else.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Script {
+    pub(super) messages: Vec<Value>,
+    /// The words, their slots, and the numbers of their messages. Those of calls are values of arguments.
+    pub(super) words: Vec<(String, ConversationSlot, usize)>,
+    /// The numbers of the messages with calls, and how many they are.
+    pub(super) calls: Vec<(usize, usize)>,
+}
+
+impl Script {
+    /// A conversation of these messages, each a letter: `s` for a system's, `u` for a user's, `o` for what tools
+    /// have answered to all calls; and of the assistant `t` for text, `r` for reasoning and text, `c` for a call,
+    /// `k` for text and a call, `q` for reasoning and a call, `a` for all three, `p` for two calls, `j` for
+    /// text and two calls, `b` for everything and two calls.
+    pub(super) fn of(prober: &TurnProber<'_>, words: &CallWords, shape: &str) -> Script {
+        let mut script = Script::default();
+        let mut open = 0..0;
+        let id = |number: usize, first: usize| {
+            let name = &words.names[(number - first) % 2];
+            prober.id_shape().id(name, number)
+        };
+        for letter in shape.chars() {
+            match letter {
+                's' => {
+                    let word = script.word(prober, ConversationSlot::System);
+                    script.messages.push(message("system", &word));
+                }
+                'u' => {
+                    let word = script.word(prober, ConversationSlot::User);
+                    script.messages.push(message("user", &word));
+                }
+                'o' => {
+                    for call in open.clone() {
+                        let word = script.word(prober, ConversationSlot::Result);
+                        let name = &words.names[(call - open.start) % 2];
+                        let answer = result(&id(call, open.start), name, &word);
+                        script.messages.push(answer);
+                    }
+                }
+                _ => {
+                    let mut turn = AssistantTurn::default();
+                    if "rqab".contains(letter) {
+                        let word = script.word(prober, ConversationSlot::Reasoning);
+                        turn = turn.with_reasoning(&word);
+                    }
+                    if "trkajb".contains(letter) {
+                        let word = script.word(prober, ConversationSlot::Content);
+                        turn = turn.with_content(&word);
+                    }
+                    let count = match letter {
+                        'c' | 'k' | 'q' | 'a' => 1,
+                        'p' | 'j' | 'b' => 2,
+                        _ => 0,
+                    };
+                    open = open.end..open.end + count;
+                    for which in 0..count {
+                        let word = script.word(prober, ConversationSlot::Calls);
+                        let call = words.call(which, &[(which, word.as_str().into())]);
+                        turn.calls.push(call);
+                    }
+                    if count > 0 {
+                        script.calls.push((script.messages.len(), count));
+                    }
+                    let ids = open.clone().map(|number| id(number, open.start));
+                    let message = with_ids(prober.message(&turn), ids);
+                    script.messages.push(message);
+                }
+            }
+        }
+        script
+    }
+
+    /// A new word in the message that comes next.
+    fn word(&mut self, prober: &TurnProber<'_>, slot: ConversationSlot) -> String {
+        let word = prober.word("said");
+        self.words.push((word.clone(), slot, self.messages.len()));
+        word
+    }
+
+    /// The values of the arguments of calls.
+    pub(super) fn values(&self) -> impl Iterator<Item = &str> {
+        let words = self.words.iter();
+        words.filter_map(|(word, slot, _)| (*slot == ConversationSlot::Calls).then_some(&**word))
+    }
+}
+
+/// A message with these ids for its calls.
+fn with_ids(mut message: Value, ids: impl Iterator<Item = String>) -> Value {
+    let calls = message
+        .as_object_mut()
+        .and_then(|message| message.get_mut("tool_calls")?.as_array_mut());
+    for (call, id) in calls.into_iter().flatten().zip(ids) {
+        *call = with(std::mem::take(call), "id", id);
+    }
+    message
+}
+
+/// The conversations that show what may stand between two slots, without a system's text.
+pub(super) fn shapes(with_calls: bool) -> Vec<String> {
+    let mut all = vec!["u".to_owned(), "uut".to_owned()];
+    let fill =
+        |pattern: &str, call: &str, answer: &str| pattern.replace('X', call).replace('Y', answer);
+    for answer in ["t", "r"] {
+        let patterns = ["uY", "uYu", "uYut", "utuYuY", "uYY"];
+        all.extend(patterns.map(|pattern| fill(pattern, "", answer)));
+    }
+    if with_calls {
+        for call in ["c", "k", "q", "a", "p", "j"] {
+            all.extend(["uX", "uXo", "uXut", "uXou"].map(|pattern| fill(pattern, call, "")));
+            for answer in ["t", "r"] {
+                let patterns = ["uXoY", "uXoYuY", "uYuXoXoY", "uXoXoYuY"];
+                all.extend(patterns.map(|pattern| fill(pattern, call, answer)));
+            }
+        }
+    }
+    all
+}
 
 /// A conversation, with the words in its messages.
 #[derive(Debug, Clone)]
@@ -35,10 +156,7 @@ impl ProbeConversation {
     }
 }
 
-/// The messages of conversations, each a letter: `s` for a system's, `u` for a user's, `o` for what tools
-/// have answered; and of the assistant `t` for text, `r` for reasoning and text, `c` for a call, `k` for
-/// text and a call, `q` for reasoning and a call, `a` for all three, `p` for two calls, `b` for
-/// everything and two calls.
+/// The conversations for which it is proved what of them the model writes.
 const PLAIN: [&str; 10] = [
     "ut", "ur", "utut", "urut", "utur", "urur", "utu", "uru", "ututut", "urutur",
 ];
@@ -75,13 +193,18 @@ const WITH_CALLS: [&str; 28] = [
 
 /// Conversations of all kinds, in the form in which the template takes them.
 pub(crate) fn conversations(prober: &TurnProber<'_>) -> Vec<ProbeConversation> {
+    let words = CallWords::new(prober);
     let mut all = Vec::new();
     for mode in [ThinkingMode::Unset, ThinkingMode::On, ThinkingMode::Off] {
         for system in ["", "s"] {
             for (shapes, with_tools) in [(&PLAIN[..], false), (&WITH_CALLS[..], true)] {
                 for shape in shapes {
-                    let shape = format!("{system}{shape}");
-                    all.push(conversation(prober, &shape, with_tools, mode));
+                    let script = Script::of(prober, &words, &format!("{system}{shape}"));
+                    let tools = match with_tools {
+                        true => words.tools(),
+                        false => Vec::new(),
+                    };
+                    all.push(conversation(prober, script, tools, mode));
                 }
             }
         }
@@ -92,78 +215,28 @@ pub(crate) fn conversations(prober: &TurnProber<'_>) -> Vec<ProbeConversation> {
     all
 }
 
-/// A conversation of these messages.
-pub(crate) fn conversation(
+fn conversation(
     prober: &TurnProber<'_>,
-    shape: &str,
-    with_tools: bool,
+    script: Script,
+    tools: Vec<Value>,
     mode: ThinkingMode,
 ) -> ProbeConversation {
-    let names = [prober.word("tool"), prober.word("other")];
-    let key = String::from("key");
-    let (mut messages, mut said) = (Vec::new(), Vec::new());
-    let mut called = 0;
-    for letter in shape.chars() {
-        let mut words = Vec::new();
-        let mut word = |meaning: &str| {
-            let word = prober.word(meaning);
-            words.push(word.clone());
-            word
-        };
-        let is_assistant = !matches!(letter, 's' | 'u' | 'o');
-        match letter {
-            's' => messages.push(message("system", &word("system"))),
-            'u' => messages.push(message("user", &word("question"))),
-            'o' => {
-                for (index, name) in names.iter().take(called).enumerate() {
-                    let word = prober.word("result");
-                    let id = prober.call_id(name, index);
-                    messages.push(result(&id, name, &word));
-                    said.push(ProbeMessage {
-                        is_assistant,
-                        words: vec![word],
-                    });
-                }
-                continue;
-            }
-            _ => {
-                let mut turn = AssistantTurn::default();
-                if matches!(letter, 'r' | 'q' | 'a' | 'b') {
-                    turn = turn.with_reasoning(&word("thought"));
-                }
-                if matches!(letter, 't' | 'r' | 'k' | 'a' | 'b') {
-                    turn = turn.with_content(&word("content"));
-                }
-                called = match letter {
-                    'c' | 'k' | 'q' | 'a' => 1,
-                    'p' | 'b' => 2,
-                    _ => 0,
-                };
-                let calls = names.iter().take(called);
-                let calls = calls.map(|name| {
-                    ToolCall::new(name, [(key.clone(), word("value").as_str().into())])
-                });
-                turn.calls = calls.collect();
-                messages.push(prober.message(&turn));
-            }
+    let messages = script.messages.iter().enumerate().map(|(number, message)| {
+        let words = script.words.iter();
+        let words = words.filter(|(.., message)| *message == number);
+        ProbeMessage {
+            is_assistant: message.get("role").and_then(Value::as_str) == Some("assistant"),
+            words: words.map(|(word, ..)| word.clone()).collect(),
         }
-        said.push(ProbeMessage {
-            is_assistant,
-            words,
-        });
-    }
-    let mut probe = Probe::of(messages);
-    if with_tools {
-        probe = probe.tools(Tools::of(
-            names.iter().map(|name| tool(name, "A tool", &key)),
-        ));
-    }
+    });
+    let messages = messages.collect();
+    let mut probe = Probe::of(script.messages).tools(Tools::of(tools));
     for (name, value) in prober.switched(mode) {
         probe = probe.variable(&name, value);
     }
     ProbeConversation {
         input: prober.input(&probe),
-        messages: said,
+        messages,
         is_plain: mode == ThinkingMode::Unset,
     }
 }

@@ -72,11 +72,15 @@ mod sample_turns;
 mod analyze;
 mod call_tree;
 mod conversation;
+mod definitions;
 mod evidence;
 mod findings;
 mod findings_value;
 mod line_up;
+mod passages;
 mod statement;
+mod wording;
+mod wording_probe;
 
 pub use assumed::{AssumedVariable, PlainValue};
 pub use call_shape::{CallBody, CallKeys, CallShape, Slot, Tagged};

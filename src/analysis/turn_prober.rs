@@ -268,6 +268,11 @@ impl<'t> TurnProber<'t> {
         json::write(finding).contains(self.prober.stem())
     }
 
+    /// What all words of probes begin with.
+    pub(super) fn stem(&self) -> &str {
+        self.prober.stem()
+    }
+
     /// Whether words of probes stand in a text.
     pub(super) fn holds_words(&self, text: &str) -> bool {
         text.contains(self.prober.stem())
@@ -502,11 +507,6 @@ impl<'t> TurnProber<'t> {
     /// What a probe is rendered with.
     pub(super) fn input(&self, probe: &Probe) -> RenderInput {
         self.prober.input(probe)
-    }
-
-    /// The id of a call, in the shape that the template takes.
-    pub(super) fn call_id(&self, name: &str, index: usize) -> String {
-        self.id_shape().id(name, index)
     }
 
     /// The messages before the turn.

@@ -185,21 +185,18 @@ impl Case {
     /// ```
     pub fn check(&self, template: &ResponseTemplate, seed: u64) -> Vec<Failure> {
         let whole = self.read(template, &Cut::whole());
+        let is_other = |places: &[usize]| !is_same_trace(&self.read_at(template, places), &whole);
+        let mut cuts = Cut::all(&self.output, &self.name, seed);
+        let other = cuts.find(|cut| is_other(cut.places()));
+        let other = other.map(|cut| (smallest(cut.places(), is_other), cut));
+        // Only now, since a long text has long failures.
         let mut failures = self.differences(template, &whole);
-        for cut in Cut::all(&self.output, &self.name, seed) {
-            let is_other =
-                |places: &[usize]| !is_same_trace(&self.read_at(template, places), &whole);
-            if is_other(cut.places()) {
-                let places = smallest(cut.places(), is_other);
-                failures.push(Failure::Cut {
-                    pieces: self.read_at(template, &places),
-                    places,
-                    cut,
-                    whole,
-                });
-                break;
-            }
-        }
+        failures.extend(other.map(|(places, cut)| Failure::Cut {
+            pieces: self.read_at(template, &places),
+            places,
+            cut,
+            whole,
+        }));
         failures
     }
 

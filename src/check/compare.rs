@@ -1,7 +1,8 @@
 //! Whether two response templates, or schemas, read the same texts alike.
 
 use crate::derive::Derivation;
-use crate::response::Tools;
+use crate::profile::{Ported, Target};
+use crate::response::{ResponseTemplate, Tools};
 use crate::response_schema::without_empty;
 use crate::value::{Object, Value};
 
@@ -100,10 +101,48 @@ pub fn compare(
     second: impl Into<Reader>,
     texts: &[ComparisonInput],
 ) -> Comparison {
-    let pair = Pair {
-        first: first.into(),
-        second: second.into(),
-    };
+    compare_pair(
+        &Pair {
+            first: first.into(),
+            second: second.into(),
+            target: None,
+        },
+        texts,
+    )
+}
+
+/// The same of the messages that a target hands on: where a region does not parse, it does as the target does, calls that
+/// the target can't send are gone, and the field for reasoning has one name.
+///
+/// ```
+/// use unjinja::ResponseTemplate;
+/// use unjinja::check::{ComparisonInput, compare, compare_for};
+///
+/// let template = |name: &str| ResponseTemplate::from_json(&format!(
+///     r#"{{"start_anchor": "<bot>", "fields": {{"{name}": {{"open": "[", "close": "]"}}}}}}"#));
+/// let (first, second) = (template("thinking")?, template("reasoning_content")?);
+/// let texts = [ComparisonInput::new("by hand", "", "[Hm.]")];
+/// assert!(compare(&first, &second, &texts).smallest.is_some());
+/// assert!(compare_for("trl".parse()?, &first, &second, &texts).smallest.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn compare_for(
+    target: Target,
+    first: impl Into<Reader>,
+    second: impl Into<Reader>,
+    texts: &[ComparisonInput],
+) -> Comparison {
+    compare_pair(
+        &Pair {
+            first: first.into(),
+            second: second.into(),
+            target: Some(target),
+        },
+        texts,
+    )
+}
+
+fn compare_pair(pair: &Pair, texts: &[ComparisonInput]) -> Comparison {
     let differs =
         |text: &&ComparisonInput| pair.differs_on(&text.prefix, &text.output, &text.tools);
     let mut diverging: Vec<ComparisonInput> = texts.iter().filter(differs).cloned().collect();
@@ -120,14 +159,67 @@ pub fn compare(
     }
 }
 
+/// Whether a template that was rewritten for somebody reads texts as before.
+///
+/// ```
+/// use unjinja::ResponseTemplate;
+/// use unjinja::check::PortTrial;
+/// use unjinja::profile::port;
+///
+/// let template = ResponseTemplate::from_json(
+///     r#"{"start_anchor": "<bot>", "fields": {"reasoning": {"open": "<think>", "close": "</think>"}}}"#,
+/// )?;
+/// let ported = port(&template, "vllm".parse()?)?;
+/// let trial = PortTrial::of(&template, &ported);
+/// assert!(trial.texts > 0 && trial.differing.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct PortTrial {
+    /// How many texts both have read; they are put together from markers.
+    pub texts: usize,
+    /// Those of which the messages differ by more than what was changed.
+    pub differing: Vec<ComparisonInput>,
+}
+
+impl PortTrial {
+    /// Lets a template, and what was made of it, read the same texts.
+    pub fn of(template: &ResponseTemplate, ported: &Ported) -> PortTrial {
+        let readers = [template, &ported.template].map(Reader::from);
+        let texts = ComparisonInput::synthetic(&readers[0], &readers[1]);
+        let differs = |text: &&ComparisonInput| {
+            let [before, after] = readers
+                .each_ref()
+                .map(|reader| reader.read(&text.prefix, &text.output, &text.tools));
+            match (before, after) {
+                (Ok(Value::Object(before)), Ok(Value::Object(after))) => {
+                    !ported.agree(before, after)
+                }
+                (Err(_), Err(_)) => false,
+                _ => true,
+            }
+        };
+        PortTrial {
+            texts: texts.len(),
+            differing: texts.iter().filter(differs).cloned().collect(),
+        }
+    }
+}
+
 struct Pair {
     first: Reader,
     second: Reader,
+    /// Whose messages are compared, if not those of the language.
+    target: Option<Target>,
 }
 
 impl Pair {
     fn outcomes(&self, prefix: &str, output: &str, tools: &Tools) -> [Result<Value, String>; 2] {
-        [&self.first, &self.second].map(|reader| reader.read(prefix, output, tools))
+        [&self.first, &self.second].map(|reader| match self.target {
+            Some(target) => reader.read_for(target, prefix, output, tools),
+            None => reader.read(prefix, output, tools),
+        })
     }
 
     fn differs_on(&self, prefix: &str, output: &str, tools: &Tools) -> bool {

@@ -1,9 +1,10 @@
 //! What outputs are read with, in either language.
 
 use crate::diagnostic::Diagnostic;
-use crate::response::{ParserOptions, ResponseTemplate, Tools, parse};
+use crate::profile::{Malformed, Target};
+use crate::response::{OnMalformed, ParserOptions, ResponseTemplate, Tools, parse};
 use crate::response_schema::ResponseSchema;
-use crate::value::Value;
+use crate::value::{Object, Value};
 
 /// What outputs are read with: a response template, or a response schema.
 ///
@@ -44,6 +45,36 @@ impl Reader {
             }
             Reader::Schema(schema) => schema.read(output).map_err(|error| error.to_string()),
         }
+    }
+}
+
+impl Reader {
+    /// What a target hands on of an output, or why it can't read it.
+    pub(super) fn read_for(
+        &self,
+        target: Target,
+        prefix: &str,
+        output: &str,
+        tools: &Tools,
+    ) -> Result<Value, String> {
+        let malformed = target.profile.malformed();
+        let read = match (self, malformed) {
+            (Reader::Template(template), Malformed::Drop) => {
+                let options = ParserOptions::default().tools(tools.clone());
+                let options = options.on_malformed(OnMalformed::Event);
+                let message = parse(template, prefix, output, options);
+                message.map(Value::from).map_err(|error| error.to_string())
+            }
+            _ => self.read(prefix, output, tools),
+        };
+        let message = match (read, malformed) {
+            (Err(_), Malformed::Text) => Object::from_iter([("content", output)]).into(),
+            (read, _) => read?,
+        };
+        Ok(match message {
+            Value::Object(message) => target.handed_on(message).into(),
+            other => other,
+        })
     }
 }
 

@@ -55,9 +55,10 @@
 //! | a call and its name | when the name is known: as the region opens, or when the string with the name ends; where the call has an id in the text, when both are known |
 //! | arguments in JSON | as they are written, if the name comes before them; else when the region closes |
 //! | a text among them whose tool declares another type | when the text ends |
+//! | JSON with quotes of its own, or keys without any | the same, turned into JSON; a key when its colon comes |
 //! | arguments that are no object | when they end |
 //! | arguments in tags or lines | each when its tag or line ends and no further text can change it, typed by the tools |
-//! | JSON with quotes of its own or keys without any; tags that only backtracking finds, or that are merged; calls that no transform describes | when the region closes |
+//! | JSON with several kinds of quotes of its own, or that may also be text; tags that only backtracking finds, or that are merged; calls that no transform describes | when the region closes |
 //! | fields that the interface does not have | in the end |
 //!
 //! # Where the message differs from the parser's
@@ -74,6 +75,7 @@
 mod calls;
 mod delta;
 mod json_calls;
+mod json_dialect;
 mod json_walk;
 mod message;
 mod region;
@@ -86,6 +88,9 @@ pub use delta::Delta;
 pub use message::{CompletionMessage, ToolCall};
 
 use writer::Writer;
+
+/// What the fields are called that hold reasoning, in the templates of this world.
+pub(crate) const REASONING: [&str; 3] = ["thinking", "reasoning_content", "reasoning"];
 
 /// What a completion says of itself.
 ///

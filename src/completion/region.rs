@@ -6,6 +6,7 @@ use crate::value::Value;
 
 use super::calls::{Plan, Source, arguments_text, calls_of, id_of};
 use super::json_calls::JsonCalls;
+use super::json_dialect::JsonDialect;
 
 /// What is known of a call: of each part nothing as long as it may still come, and then what it is.
 #[derive(Debug, Clone, Default)]
@@ -61,8 +62,11 @@ pub(super) struct CallRegion {
 /// How the arguments come out of the text.
 #[derive(Debug, Clone)]
 enum Way {
-    /// The text is JSON.
-    Json(Box<JsonCalls>),
+    /// The text is JSON, or becomes JSON.
+    Json {
+        calls: Box<JsonCalls>,
+        dialect: Option<Box<JsonDialect>>,
+    },
     /// Of one call, entry by entry.
     Entries {
         entries: Box<Entries>,
@@ -97,7 +101,14 @@ impl CallRegion {
     /// Takes more of its text.
     pub(super) fn feed(&mut self, field: &Field, text: &str, out: &mut Parts) {
         match &mut self.way {
-            Way::Json(calls) => calls.feed(text, out),
+            Way::Json {
+                calls,
+                dialect: None,
+            } => calls.feed(text, out),
+            Way::Json {
+                calls,
+                dialect: Some(dialect),
+            } => calls.feed(&dialect.feed(text), out),
             Way::Text => out.arguments(0, text),
             Way::Entries { .. } => self.read_entries(field, text, false, out),
             Way::AtClose { .. } => {}
@@ -106,9 +117,16 @@ impl CallRegion {
 
     /// The region has closed with a value: what has not come yet.
     pub(super) fn close(&mut self, field: &Field, value: &Value, out: &mut Parts) {
+        if let Way::Json {
+            calls,
+            dialect: Some(dialect),
+        } = &mut self.way
+        {
+            calls.feed(&dialect.end(), out);
+        }
         let calls = calls_of(value);
         let (begun, last_is_complete) = match &self.way {
-            Way::Json(calls) => calls.progress(),
+            Way::Json { calls, .. } => calls.progress(),
             Way::Entries { .. } => (1, false),
             Way::Text => (1, true),
             Way::AtClose { begun } => (*begun, false),
@@ -116,7 +134,7 @@ impl CallRegion {
         if let (false, Some(last)) = (last_is_complete, begun.checked_sub(1)) {
             let arguments = calls.get(last).and_then(|call| call.arguments);
             match &mut self.way {
-                Way::Json(calls) => calls.close(arguments, out),
+                Way::Json { calls, .. } => calls.close(arguments, out),
                 Way::Entries { .. } => {
                     self.read_entries(field, "", true, out);
                     self.end_entries(out);
@@ -177,14 +195,18 @@ impl Way {
         };
         let is_content = path.is_some_and(|path| path.is_empty() && !plan.each);
         if let (Parser::Json(args), Some(_)) = (&field.content.parser, path)
-            && args.is_plain()
+            && let dialect = JsonDialect::of(args)
+            && (args.is_plain() || dialect.is_some())
             // Text that is taken with the white space before it is only known in the end.
             && (field.content.strip || !args.allow_non_json || !is_content)
         {
             let may_be_text = args.allow_non_json && is_content;
             let mut calls = JsonCalls::new(plan, known, tools, may_be_text);
             calls.open(out);
-            return Way::Json(Box::new(calls));
+            return Way::Json {
+                calls: Box::new(calls),
+                dialect: dialect.map(Box::new),
+            };
         }
         let (false, Some(Some(tool)), Some(id)) = (plan.each, known.name, known.id) else {
             return Way::AtClose { begun: 0 };

@@ -4,14 +4,11 @@ use crate::json;
 use crate::response::{Capture, Event, Field, Parser, ResponseTemplate, Tools};
 use crate::value::{Object, Value};
 
-use super::CompletionOptions;
 use super::calls::{arguments_text, calls_of};
 use super::delta::Delta;
 use super::message::CompletionMessage;
 use super::region::{CallRegion, Part, Parts};
-
-/// What the fields are called that hold reasoning, in the templates of this world.
-const REASONING: [&str; 3] = ["thinking", "reasoning_content", "reasoning"];
+use super::{CompletionOptions, REASONING};
 
 /// Turns events into deltas, and keeps the message that they make.
 #[derive(Debug, Clone)]

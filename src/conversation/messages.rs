@@ -32,6 +32,8 @@ pub(super) struct Made {
     pub(super) tools: Vec<Value>,
     /// For each slot, the number of its message.
     pub(super) numbers: Vec<Option<usize>>,
+    /// What the text leaves open of the tools, in words.
+    pub(super) unsure: Vec<String>,
 }
 
 /// A message on the way to be one.
@@ -68,11 +70,21 @@ pub(super) fn make(
     text: &str,
     variation: Variation,
 ) -> Option<Made> {
-    let tools: Vec<Value> = path
-        .stops
-        .iter()
-        .flat_map(|stop| definitions(&shape.format, stop, text, variation.wraps_tools))
-        .collect();
+    let (mut tools, mut unsure) = (Vec::new(), Vec::new());
+    for stop in &path.stops {
+        tools.extend(definitions(
+            &shape.format,
+            stop,
+            text,
+            variation.wraps_tools,
+        ));
+        if let (ConversationSlot::ToolText, Some(wording)) = (stop.slot, &shape.format.wording)
+            && let Some((read, open)) = wording.read(&text[stop.range.clone()])
+        {
+            tools.extend(read);
+            unsure.extend(open);
+        }
+    }
     let writings = Writings::of(shape.format.turn.calls.as_ref());
     let mut drafts: Vec<Draft> = Vec::new();
     for (number, stop) in path.stops.iter().enumerate() {
@@ -138,6 +150,7 @@ pub(super) fn make(
         messages: written(shape, drafts, variation),
         tools,
         numbers,
+        unsure,
     })
 }
 

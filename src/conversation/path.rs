@@ -93,6 +93,20 @@ struct Place<'t> {
     id_before: Option<&'t str>,
 }
 
+impl Place<'_> {
+    /// A place where nothing stands.
+    fn empty(at: usize, passage: usize) -> Place<'static> {
+        Place {
+            at,
+            end: at,
+            passage,
+            name: None,
+            id: None,
+            id_before: None,
+        }
+    }
+}
+
 /// A slot on the way, and how far what may follow it has been tried.
 #[derive(Debug)]
 struct Step<'t> {
@@ -116,6 +130,8 @@ pub(super) struct Search<'f, 't> {
     text: &'t str,
     is_plain: bool,
     calls: Option<NodeReader>,
+    /// The passage that leads from calls to content without anything between.
+    content_behind_calls: Option<usize>,
     places: HashMap<Option<ConversationSlot>, Vec<Place<'t>>>,
     ends: HashMap<ConversationSlot, Vec<usize>>,
 }
@@ -132,6 +148,11 @@ impl<'f, 't> Search<'f, 't> {
             text,
             is_plain,
             calls: format.turn.calls.as_ref().map(NodeReader::new),
+            content_behind_calls: format.passages.iter().position(|passage| {
+                let (calls, content) = (ConversationSlot::Calls, ConversationSlot::Content);
+                (passage.from, passage.to) == (Some(calls), Some(content))
+                    && passage.pieces.is_empty()
+            }),
             places: HashMap::new(),
             ends: HashMap::new(),
         };
@@ -460,6 +481,7 @@ impl<'t> Run<'_, '_, 't> {
                 let Some(calls) = &search.calls else {
                     return Some(None);
                 };
+                let mut is_nearest = fresh;
                 while let Some(place) = places.get(step.next) {
                     step.next += 1;
                     if place.at > step.start && place.at == step.end {
@@ -470,14 +492,28 @@ impl<'t> Run<'_, '_, 't> {
                     if self.calls_read > (search.text.len() + 4096) * MAX_CALL_READING {
                         return Some(None);
                     }
-                    let read = calls.read_at(text, 0, str::is_empty);
-                    if let Some((_, mut slots)) = read.filter(|_| !text.is_empty()) {
+                    let mut found = calls
+                        .read_at(text, 0, str::is_empty)
+                        .map(|found| (found, *place));
+                    // What the assistant says may follow its calls at once.
+                    if let (true, None, Some(passage)) =
+                        (is_nearest, &found, search.content_behind_calls)
+                    {
+                        let some = calls.read_at(text, 0, |_| true);
+                        found = some.map(|some| {
+                            let end = step.start + some.0;
+                            (some, Place::empty(end, passage))
+                        });
+                    }
+                    is_nearest = false;
+                    let is_empty = |found: &((usize, _), _)| found.0.0 == 0;
+                    if let Some(((_, mut slots), place)) = found.filter(|found| !is_empty(found)) {
                         for slot in &mut slots {
                             slot.start += step.start;
                         }
                         step.calls = slots;
                         step.end = place.at;
-                        return Some(Some(*place));
+                        return Some(Some(place));
                     }
                 }
                 Some(None)

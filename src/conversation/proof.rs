@@ -162,30 +162,31 @@ fn prove(
     (text, path, is_open): (&str, &Path<'_>, bool),
 ) -> Proof {
     let unread = path.unread_tools();
-    let tools = match unread {
-        Some(_) => shape.stand_in_tools.clone(),
-        None => made.tools.clone().into(),
-    };
-    // They may be long, so they are lent.
-    let messages = Value::Array(std::mem::take(&mut made.messages));
-    let input = input(shape, (messages, tools), variables, path.is_prompt);
-    let rendered = renderer.render(&input);
-    if let Value::Array(messages) = input.messages {
-        made.messages = messages;
+    let mut rendered = String::new();
+    // Definitions in words are read if all goes well.
+    if unread.is_none() || !made.tools.is_empty() {
+        let tools = made.tools.clone().into();
+        match render(shape, renderer, made, tools, variables, path.is_prompt) {
+            Ok(text) => rendered = text,
+            Err(error) if unread.is_none() => return Proof::Refused(error),
+            Err(_) => {}
+        }
+        if rendered == text || (is_open && rendered.starts_with(&text[..path.open_from(text)])) {
+            return Proof::Same;
+        }
     }
-    let rendered = match rendered {
-        Ok(rendering) => rendering.text,
-        Err(error) => return Proof::Refused(error),
-    };
-    if rendered == text || (is_open && rendered.starts_with(&text[..path.open_from(text)])) {
-        return Proof::Same;
-    }
-    if let Some(tools) = unread
-        && let Some(rest) = rendered.strip_prefix(&text[..tools.start])
-    {
-        let behind = &text[tools.end..];
-        if rest.ends_with(behind) || (is_open && rest.contains(behind)) {
-            return Proof::SameButTools { tools };
+    if let Some(tools) = unread {
+        let stand_in = shape.stand_in_tools.clone();
+        rendered = match render(shape, renderer, made, stand_in, variables, path.is_prompt) {
+            Ok(text) => text,
+            Err(error) => return Proof::Refused(error),
+        };
+        if let Some(rest) = rendered.strip_prefix(&text[..tools.start]) {
+            let behind = &text[tools.end..];
+            if rest.ends_with(behind) || (is_open && rest.contains(behind)) {
+                made.tools.clear();
+                return Proof::SameButTools { tools };
+            }
         }
     }
     let pairs = rendered.char_indices().zip(text.chars());
@@ -195,6 +196,25 @@ fn prove(
         at,
         rendered: rendered[at..].chars().take(80).collect(),
     }
+}
+
+/// The text that the template writes for what was read.
+fn render(
+    shape: &ConversationShape,
+    renderer: &Renderer<'_>,
+    made: &mut Made,
+    tools: Value,
+    variables: &Object,
+    is_prompt: bool,
+) -> Result<String, RenderError> {
+    // They may be long, so they are lent.
+    let messages = Value::Array(std::mem::take(&mut made.messages));
+    let input = input(shape, (messages, tools), variables, is_prompt);
+    let rendered = renderer.render(&input);
+    if let Value::Array(messages) = input.messages {
+        made.messages = messages;
+    }
+    Ok(rendered?.text)
 }
 
 /// What the template is given to write a conversation.

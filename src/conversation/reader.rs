@@ -378,10 +378,16 @@ impl ConversationReader {
             let at = calls.map_or(0, |stop| stop.range.start);
             return Err(not_a_conversation(text, at, vec!["calls".to_owned()]));
         };
-        if let Some(tools) = path.unread_tools()
-            && !settled.proof.holds()
-        {
-            remarks.push(unread(text, &tools));
+        if let Some(tools) = path.unread_tools() {
+            if settled.made.tools.is_empty() && !settled.proof.holds() {
+                remarks.push(unread(text, &tools));
+            }
+            remarks.extend(settled.made.unsure.iter().map(|open| {
+                format!(
+                    "character {}: of the tools, {open}",
+                    characters(text, tools.start)
+                )
+            }));
         }
         let parts = path.stops.iter().zip(&settled.made.numbers);
         let parts = parts.map(|(stop, message)| ConversationPart {

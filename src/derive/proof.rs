@@ -21,6 +21,8 @@ pub struct Row {
     pub output: String,
     /// What was said, as far as the chat template has written it, as a message.
     pub message: Object,
+    /// All that the chat template was given, as a message.
+    pub given: Object,
     /// What came back of it.
     pub recovery: Recovery,
 }
@@ -110,7 +112,7 @@ impl Recovery {
 }
 
 /// What a response template makes of a damaged rendering.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DamagedText {
     /// What was done to it.
@@ -119,7 +121,9 @@ pub struct DamagedText {
     pub prefix: String,
     /// What the model would write.
     pub output: String,
-    /// Whether all that is left of what was said came back.
+    /// What is left of what was said, as a message.
+    pub message: Object,
+    /// Whether all of that came back.
     pub is_recovered: bool,
 }
 
@@ -136,12 +140,13 @@ pub struct DamageRow {
 }
 
 impl DamagedText {
-    /// For programs: an object of `damage`, `prefix`, `output`, and whether it is `recovered`.
+    /// For programs: an object of `damage`, `prefix`, `output` and `message`, and whether it is `recovered`.
     pub fn to_value(&self) -> Value {
         Object::from_iter([
             ("damage", Value::from(&self.damage)),
             ("prefix", Value::from(&self.prefix)),
             ("output", Value::from(&self.output)),
+            ("message", self.message.clone().into()),
             ("recovered", self.is_recovered.into()),
         ])
         .into()
@@ -182,6 +187,7 @@ pub(super) fn rows(
             prefix: sample.prefix.clone(),
             output: sample.output.clone(),
             message: sample.written.to_message(field),
+            given: sample.intended.to_message(field),
             recovery: match difference {
                 Some(Difference { words, .. }) => {
                     match other_meaning(sample, read(), material, sampling) {
@@ -282,6 +288,7 @@ pub(super) fn damaged_texts(
             damage: text.damage.to_owned(),
             prefix: text.prefilled.clone(),
             output: text.output.clone(),
+            message: text.expected.to_message(field),
             is_recovered: difference.is_none(),
         }
     });

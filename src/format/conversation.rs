@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::words::shown;
-use super::{Dialect, Format};
+use super::{Dialect, Format, Wording};
 use crate::value::{Object, Value};
 
 /// How a chat template writes a whole conversation.
@@ -23,6 +23,8 @@ pub struct ConversationFormat {
     pub escapes_results: bool,
     /// How definitions of tools are written, where they are values.
     pub definitions: Definitions,
+    /// How they are written where they are none.
+    pub wording: Option<Wording>,
 }
 
 /// How definitions of tools are written.
@@ -88,7 +90,7 @@ pub enum ConversationSlot {
     Tool,
     /// The definitions of all tools as one list.
     ToolList,
-    /// The definitions of all tools, written in a way that is not read.
+    /// The definitions of all tools in words of the template's own.
     ToolText,
 }
 

@@ -32,14 +32,20 @@ mod dialect;
 mod node;
 mod reading;
 mod value;
+mod wording;
 mod words;
 
 pub use conversation::{ConversationFormat, ConversationSlot, Definitions, Passage, Piece};
 pub use node::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, ValueWriting};
 pub use reading::{FoundSlot, NotATurn, Reading};
+pub use wording::Wording;
 
 pub(crate) use dialect::unescaped;
 pub(crate) use reading::NodeReader;
+pub(crate) use wording::{
+    Members, ParameterKind, ToolKind, ToolParameters, Unescaped, WordingEntry, WordingList,
+    WordingPiece, WordingSlot,
+};
 pub(crate) use words::shown;
 
 /// How a model writes its turn.

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use super::expr::{CharClass, Chars, Expr, NotAClass, SchemaNode, Tag};
 use super::notation::{Notation, Quotes};
 use super::schema::SchemaRules;
-use super::{Grammar, Rule, remainder};
+use super::{Grammar, Rule, other_keys, remainder};
 use crate::value::Value;
 
 /// Makes the nodes of a grammar, and keeps its rules.
@@ -435,6 +435,8 @@ impl JsonRules {
         p.define(&name("array"), listed(notation, "[", self.value(), "]"));
         let parts = ["object", "array", "string", "number"].map(|part| self.part(part));
         let words = [Some(true), Some(false), None].map(|word| notation.word(word).into());
+        // Python's words within brackets are read by no response template.
+        let words = words.into_iter().filter(|_| !notation.python_words);
         p.define(&name("value"), Expr::choice(parts.into_iter().chain(words)));
     }
 }
@@ -442,11 +444,7 @@ impl JsonRules {
 /// A key of which nothing is known.
 pub(super) fn key(notation: &Notation, string: Expr) -> Expr {
     match notation.bare_keys {
-        true => Expr::Chars(Chars {
-            class: !CharClass::of(" \t\r\n:,{}[]\"'<>|".chars()),
-            at_least: 1,
-            at_most: None,
-        }),
+        true => class(other_keys::bare_key()).repeat(1, None),
         false => string,
     }
 }
@@ -485,13 +483,29 @@ pub(super) fn character(quotes: &Quotes) -> Expr {
     let quote = quotes.close.chars().next().unwrap_or('"');
     let mut plain = CharClass::any().without(&CharClass::ranges([('\0', '\x1f')]));
     plain = plain.without(&CharClass::of(['\\', quote]));
-    let hexadecimal = CharClass::ranges([('0', '9'), ('a', 'f'), ('A', 'F')]);
-    let code = Expr::sequence(["u".into(), class(hexadecimal).repeat(4, Some(4))]);
-    let escape = match quote {
-        '"' => Expr::choice([class(CharClass::of("\"\\/bfnrt".chars())), code]),
-        // Python has more, which hardly any reader knows.
-        _ => class(CharClass::of("\"'\\nrt".chars())),
+    if quote != '"' {
+        // In other quotes than JSON's, response templates take a text as it stands there.
+        return class(plain);
+    }
+    let code = |first: &str, second: [(char, char); 3]| {
+        let hexadecimal = class(CharClass::ranges([('0', '9'), ('a', 'f'), ('A', 'F')]));
+        let first = class(CharClass::of(first.chars()));
+        let second = class(CharClass::ranges(second));
+        Expr::sequence(["u".into(), first, second, hexadecimal.repeat(2, Some(2))])
     };
+    // Half of a pair stands for nothing by itself.
+    let pair = [
+        code("dD", [('8', '9'), ('a', 'b'), ('A', 'B')]),
+        "\\".into(),
+        code("dD", [('c', 'f'), ('C', 'F'), ('C', 'F')]),
+    ];
+    let any = [('0', '9'), ('a', 'f'), ('A', 'F')];
+    let code = Expr::choice([
+        code("0123456789abcefABCEF", any),
+        code("dD", [('0', '7'), ('0', '7'), ('0', '7')]),
+        Expr::sequence(pair),
+    ]);
+    let escape = Expr::choice([class(CharClass::of("\"\\/bfnrt".chars())), code]);
     Expr::choice([class(plain), Expr::sequence(["\\".into(), escape])])
 }
 

@@ -8,6 +8,7 @@ use super::builder::{Builder, class, until};
 use super::escape::within_string;
 use super::expr::{CharClass, Expr, Member, Members, SchemaNode, Tag};
 use super::notation::Notation;
+use super::other_keys;
 use super::schema::{self, SchemaRules};
 
 /// A tool that may be called.
@@ -51,25 +52,26 @@ impl<'a> CallRules<'a> {
     /// All calls of a turn.
     pub(super) fn calls(&self, node: &Node) -> Expr {
         match node {
-            Node::Call(inner) => Expr::choice(self.tools.iter().map(|tool| {
-                let call = Call { p: self.p, tool };
-                let expr = call.part(inner, &[]);
-                self.p
-                    .rule(format!("call-{}", tool.name), expr.tagged(Tag::Tool))
-            })),
+            Node::Call(inner) => {
+                let calls = Expr::choice(self.tools.iter().map(|tool| {
+                    let call = Call { p: self.p, tool };
+                    let expr = call.part(inner, &[]);
+                    self.p
+                        .rule(format!("call-{}", tool.name), expr.tagged(Tag::Tool))
+                }));
+                // It stands in several places, and is as long as there are tools.
+                match &calls {
+                    Expr::Choice(all) if all.len() > 1 => self.p.rule("call", calls),
+                    _ => calls,
+                }
+            }
             Node::Repetition(repetition) => {
-                let separator = match (&repetition.separator, opener(&repetition.item)) {
-                    // Nothing else stands between calls that have no markers.
-                    (Node::Sequence(nodes), opener)
-                        if opener.as_ref().is_none_or(|text| !begins_with_marker(text)) =>
-                    {
-                        let between = text_behind(nodes, None);
-                        match between.trim().is_empty() {
-                            true => between.into(),
-                            false => texts(&repetition.separator),
-                        }
+                // As the model writes it: nothing but it may tell two calls from each other.
+                let separator = match &repetition.separator {
+                    Node::Sequence(nodes) if nodes.iter().all(is_text) => {
+                        text_behind(nodes, None).into()
                     }
-                    (separator, _) => texts(separator),
+                    separator => texts(separator),
                 };
                 self.several(repetition, separator)
             }
@@ -78,7 +80,12 @@ impl<'a> CallRules<'a> {
                 let items = self.several(repetition, comma);
                 Expr::sequence(["[".into(), Expr::Space, items, Expr::Space, "]".into()])
             }
-            Node::Sequence(nodes) => Expr::sequence(nodes.iter().map(|node| self.calls(node))),
+            Node::Sequence(nodes) => {
+                Expr::sequence(nodes.iter().enumerate().map(|(at, node)| match node {
+                    Node::Space(text) if is_told_by(nodes, at) => text.as_str().into(),
+                    node => self.calls(node),
+                }))
+            }
             other => texts(other),
         }
     }
@@ -218,10 +225,20 @@ struct Call<'a> {
 struct Place {
     /// What may end it.
     close: Vec<String>,
+    /// What stands right behind it, as far as it is known.
+    behind: String,
     /// Whether line breaks around it belong to its markers.
     in_lines: bool,
     /// Whether values are written in no other place.
     is_only: bool,
+}
+
+/// A form of values.
+struct Written {
+    expr: Expr,
+    /// Whether white space around it has to be as the model writes it: what reads the value would take more of
+    /// it for a part of the text.
+    is_exact: bool,
 }
 
 /// An argument that is written.
@@ -229,6 +246,8 @@ struct Place {
 struct Argument<'a> {
     /// Its key; `None` for one that is not declared.
     key: Option<&'a str>,
+    /// The keys that are declared.
+    declared: &'a [String],
     schema: &'a Value,
     /// Whether arguments with values of other types are written alike.
     is_only_way: bool,
@@ -259,6 +278,7 @@ impl Call<'_> {
                         };
                         self.members(repetition, &behind)
                     }
+                    Node::Space(text) if is_told_by(nodes, at) => text.as_str().into(),
                     node => self.part(node, follow),
                 }))
             }
@@ -342,11 +362,16 @@ impl Call<'_> {
         });
         follow.retain(|text| !text.is_empty());
         let required = schema::required(parameters);
+        let keys = properties.unwrap_or(&empty).iter();
+        let declared: Vec<String> = keys
+            .map(|(key, _)| key.to_string_lossy().into_owned())
+            .collect();
         let mut members = Vec::new();
         for (key, schema) in properties.unwrap_or(&empty) {
             let key = key.to_string_lossy().into_owned();
             let argument = Argument {
                 key: Some(&key),
+                declared: &declared,
                 schema,
                 is_only_way: true,
             };
@@ -371,6 +396,7 @@ impl Call<'_> {
         let others = others.and_then(|schema| {
             let argument = Argument {
                 key: None,
+                declared: &declared,
                 schema,
                 is_only_way: true,
             };
@@ -414,45 +440,86 @@ impl Call<'_> {
                 )
             }
             Node::Sequence(nodes) => {
-                let ends_raw = |at: usize| matches!(nodes[..at].last(), Some(Node::Value(_)));
-                let is_line = |node: Option<&Node>| matches!(node, Some(Node::Space(text)) if text.contains('\n'));
-                Expr::sequence(nodes.iter().enumerate().map(|(at, node)| match node {
-                    Node::Value(forms) => {
-                        let behind = text_behind(&nodes[at + 1..], argument.key);
-                        let place = Place {
-                            close: delimiters(&behind, follow),
-                            in_lines: is_line(nodes[..at].last()) || is_line(nodes.get(at + 1)),
-                            is_only: is_only_form(nodes, forms),
-                        };
-                        self.value(forms, argument, &place)
-                    }
-                    // White space alone ends what is written as it is.
-                    Node::Space(text)
-                        if ends_raw(at) && text_behind(&nodes[at..], None).trim().is_empty() =>
-                    {
-                        text.as_str().into()
-                    }
-                    node => self.argument(node, argument, follow),
-                }))
+                let is_value = |node: &Node| matches!(node, Node::Value(_));
+                match nodes.iter().position(is_value) {
+                    Some(at) => self.with_value(nodes, at, argument, follow),
+                    None => Expr::sequence(
+                        nodes
+                            .iter()
+                            .map(|node| self.argument(node, argument, follow)),
+                    ),
+                }
             }
             Node::Slot(Slot::Key) => match argument.key {
                 Some(key) => Expr::literal(key).tagged(Tag::ToolArgName),
-                None => key().tagged(Tag::ToolArgName),
+                None => key(argument.declared).tagged(Tag::ToolArgName),
             },
             Node::Value(forms) => {
                 let place = Place {
                     close: delimiters("", follow),
+                    behind: String::new(),
                     in_lines: false,
                     is_only: true,
                 };
-                self.value(forms, argument, &place)
+                let ways = self.value(forms, argument, &place);
+                Expr::choice(ways.into_iter().map(|way| way.expr))
             }
             other => self.part(other, follow),
         }
     }
 
+    /// A row of nodes of which this one is the value. What stands behind it is written for each form of values,
+    /// since only its end tells which form it is.
+    fn with_value(
+        &self,
+        nodes: &[Node],
+        at: usize,
+        argument: Argument<'_>,
+        follow: &[String],
+    ) -> Expr {
+        let Node::Value(forms) = &nodes[at] else {
+            return Expr::NEVER;
+        };
+        let white = |node: Option<&Node>| match node {
+            Some(Node::Space(text)) => Some(text.clone()),
+            _ => None,
+        };
+        let (lead, trail) = (white(nodes[..at].last()), white(nodes.get(at + 1)));
+        let behind = text_behind(&nodes[at + 1..], argument.key);
+        let is_line =
+            |white: &Option<String>| white.as_ref().is_some_and(|text| text.contains('\n'));
+        let place = Place {
+            close: delimiters(&behind, follow),
+            in_lines: is_line(&lead) || is_line(&trail),
+            is_only: is_only_form(nodes, forms),
+            behind,
+        };
+        // White space alone ends what is written as it is.
+        let ends_by_white = text_behind(&nodes[at + 1..], None).trim().is_empty();
+        let before = &nodes[..at - usize::from(lead.is_some())];
+        let after = &nodes[at + 1 + usize::from(trail.is_some())..];
+        let ways = self.value(forms, argument, &place).into_iter().map(|way| {
+            let white = |text: &Option<String>, is_exact: bool| match text {
+                Some(text) if is_exact => text.as_str().into(),
+                Some(_) => Expr::Space,
+                None => Expr::Empty,
+            };
+            let after = after
+                .iter()
+                .map(|node| self.argument(node, argument, follow));
+            let lead = white(&lead, way.is_exact);
+            let trail = white(&trail, way.is_exact || ends_by_white);
+            Expr::sequence([lead, way.expr, trail].into_iter().chain(after))
+        });
+        let ways = Expr::choice(ways.collect::<Vec<_>>());
+        let before = before
+            .iter()
+            .map(|node| self.argument(node, argument, follow));
+        Expr::sequence(before.chain([ways]))
+    }
+
     /// The value of an argument up to one of these texts, in these forms.
-    fn value(&self, forms: &[ValueForm], argument: Argument<'_>, place: &Place) -> Expr {
+    fn value(&self, forms: &[ValueForm], argument: Argument<'_>, place: &Place) -> Vec<Written> {
         let close = &place.close;
         let root = &self.tool.parameters;
         let mut all = Vec::new();
@@ -473,39 +540,50 @@ impl Call<'_> {
                 value.tagged(Tag::ToolArgJson)
             };
             let raw = |text: Expr| {
-                let expr = self.rules(&Notation::json()).raw(&schema, text);
+                let expr = self.rules(&Notation::json()).raw(&schema, text.clone());
+                let is_exact = expr != text;
                 let node = Expr::Schema(Box::new(SchemaNode {
                     name: self.tool.name.clone(),
                     schema: schema.clone(),
                     notation: Notation::text(place.in_lines),
                     expr,
                 }));
-                node.tagged(Tag::ToolArgString)
+                Written {
+                    expr: node.tagged(Tag::ToolArgString),
+                    is_exact,
+                }
             };
-            all.push(match &form.writing {
-                ValueWriting::Raw => raw(until(close.to_vec())),
+            let as_json = |notation: Notation| Written {
+                expr: as_json(notation),
+                is_exact: false,
+            };
+            match &form.writing {
+                ValueWriting::Raw => all.push(raw(until(close.to_vec()))),
                 ValueWriting::Wrapped {
                     open,
                     close: end,
                     always,
                 } => {
-                    let ends = match end.chars().count() {
-                        1 => delimiters(end, close),
+                    // A sign may stand in the text as well: what follows it tells more.
+                    let ends = match (end.chars().count(), place.behind.is_empty()) {
+                        (1, true) => delimiters(end, close),
+                        (1, false) => vec![format!("{end}{}", place.behind)],
                         _ => vec![end.clone()],
                     };
-                    let text = raw(until(ends));
+                    let text = raw(until(ends)).expr;
                     let wrapped = Expr::sequence([open.as_str().into(), text, end.as_str().into()]);
-                    match always {
-                        true => wrapped,
-                        false => {
-                            let bare = close.iter().chain([open]).cloned();
-                            Expr::choice([wrapped, raw(until(bare))])
-                        }
+                    all.push(Written {
+                        expr: wrapped,
+                        is_exact: true,
+                    });
+                    if !always {
+                        let bare = close.iter().chain([open]).cloned();
+                        all.push(raw(until(bare)));
                     }
                 }
-                ValueWriting::Json(dialect) => as_json(Notation::of(dialect)),
-                ValueWriting::Python => as_json(Notation::python()),
-            });
+                ValueWriting::Json(dialect) => all.push(as_json(Notation::of(dialect))),
+                ValueWriting::Python => all.push(as_json(Notation::python())),
+            }
         }
         let named = schema::named_types(root, argument.schema);
         let mut unknown = ValueType::ALL.into_iter().filter(|kind| {
@@ -521,9 +599,17 @@ impl Call<'_> {
                 "it is not known how values of type {} are written: `{key}` may be any text",
                 kind.key()
             ));
-            all.push(until(close.to_vec()).tagged(Tag::ToolArgString));
+            all.push(Written {
+                expr: until(close.to_vec()).tagged(Tag::ToolArgString),
+                is_exact: false,
+            });
         }
-        Expr::choice(all.into_iter().filter(|one| !one.is_never()))
+        if !named.is_empty() {
+            // What fits another type is of that, as response templates have it.
+            all.sort_by_key(|way| matches!(way.expr, Expr::Tag(Tag::ToolArgString, _)));
+        }
+        all.retain(|way| !way.expr.is_never());
+        all
     }
 }
 
@@ -555,6 +641,24 @@ fn with_definitions(root: &Value, schema: Value) -> Value {
     schema.into()
 }
 
+/// Whether what reads a call may go by this white space: nothing else ends a name or an id, and markers that
+/// a call begins with may be taken for one.
+fn is_told_by(nodes: &[Node], at: usize) -> bool {
+    let is_word = |slot: &Slot| matches!(slot, Slot::Name | Slot::Id | Slot::Index);
+    match (nodes[..at].last(), nodes.get(at + 1)) {
+        (Some(Node::Slot(slot)), _) => is_word(slot),
+        (Some(Node::Literal(_)), Some(Node::Literal(_))) => {
+            let mut before = nodes[..at].iter();
+            before.all(is_text)
+        }
+        _ => false,
+    }
+}
+
+fn is_text(node: &Node) -> bool {
+    matches!(node, Node::Literal(_) | Node::Space(_))
+}
+
 fn is_argument(node: &Node) -> bool {
     matches!(node, Node::Argument(_))
 }
@@ -568,10 +672,7 @@ fn text_behind(nodes: &[Node], key: Option<&str>) -> String {
             (Node::Sequence(inner), _) => {
                 let more = text_behind(inner, key);
                 text.push_str(&more);
-                if !inner
-                    .iter()
-                    .all(|node| matches!(node, Node::Literal(_) | Node::Space(_)))
-                {
+                if !inner.iter().all(is_text) {
                     break;
                 }
             }
@@ -654,9 +755,9 @@ fn id() -> Expr {
 }
 
 /// A key that is not declared.
-fn key() -> Expr {
+fn key(declared: &[String]) -> Expr {
     let class = "[a-zA-Z0-9_.-]"
         .parse()
         .unwrap_or_else(|_| CharClass::any());
-    super::builder::class(class).repeat(1, Some(128))
+    other_keys::bare(&class, declared)
 }

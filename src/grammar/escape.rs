@@ -3,21 +3,35 @@
 use super::builder::{Builder, class};
 use super::expr::{CharClass, Chars, Expr, Member, Members, Repeat, SchemaNode};
 
-/// The signs that have to be escaped between quotes, each with its escape.
-fn escapes(quote: &str) -> Vec<(char, String)> {
-    let mut all = vec![
-        ('\\', "\\\\".to_owned()),
-        ('\n', "\\n".to_owned()),
-        ('\r', "\\r".to_owned()),
-        ('\t', "\\t".to_owned()),
-    ];
-    all.extend(
-        quote
-            .chars()
-            .next()
-            .map(|quote| (quote, format!("\\{quote}"))),
-    );
-    all
+/// The signs that can't stand between quotes as they are.
+fn signs(quote: &str) -> impl Iterator<Item = char> {
+    ['\\', '\n', '\r', '\t']
+        .into_iter()
+        .chain(quote.chars().next())
+}
+
+/// How a sign is escaped between quotes. In other quotes than JSON's, nothing is: response templates take a
+/// text between them as it stands there.
+fn escaped(sign: char, quote: &str) -> Option<String> {
+    let letter = match sign {
+        '\n' => 'n',
+        '\r' => 'r',
+        '\t' => 't',
+        sign => sign,
+    };
+    (quote == "\"").then(|| format!("\\{letter}"))
+}
+
+/// A text as it stands between quotes, if it can.
+pub(super) fn text_within(text: &str, quote: &str) -> Option<String> {
+    let mut out = String::new();
+    for c in text.chars() {
+        match signs(quote).any(|sign| sign == c) {
+            true => out += &escaped(c, quote)?,
+            false => out.push(c),
+        }
+    }
+    Some(out)
 }
 
 /// The same as it stands within a string. Rules that it refers to get a second form.
@@ -25,27 +39,18 @@ pub(super) fn within_string(p: &Builder, expr: &Expr, quote: &str) -> Expr {
     let again = |expr: &Expr| within_string(p, expr, quote);
     match expr {
         Expr::Rule(name) => p.second_form(name, &format!("{name}-in-string"), again),
-        Expr::Literal(text) => {
-            let escapes = escapes(quote);
-            let written = text.chars().map(|c| {
-                let escape = escapes.iter().find(|(sign, _)| *sign == c);
-                escape.map_or_else(|| c.to_string(), |(_, escape)| escape.clone())
-            });
-            Expr::literal(written.collect::<String>())
-        }
+        Expr::Literal(text) => text_within(text, quote).map_or(Expr::NEVER, Expr::literal),
         Expr::Chars(chars) => {
-            let escapes = escapes(quote);
-            let signs = CharClass::of(escapes.iter().map(|(sign, _)| *sign));
             let unwritten = CharClass::ranges([('\0', '\x1f')]);
-            let plain = chars.class.without(&signs).without(&unwritten);
+            let plain = chars.class.without(&CharClass::of(signs(quote)));
+            let plain = plain.without(&unwritten);
             let mut all = Vec::new();
             if !plain.is_empty() {
                 all.push(class(plain));
             }
-            let written = escapes
-                .iter()
-                .filter(|(sign, _)| chars.class.contains(*sign));
-            all.extend(written.map(|(_, escape)| Expr::literal(escape.as_str())));
+            let written = signs(quote).filter(|sign| chars.class.contains(*sign));
+            let written = written.filter_map(|sign| escaped(sign, quote));
+            all.extend(written.map(Expr::literal));
             Expr::choice(all).repeat(chars.at_least, chars.at_most)
         }
         Expr::Sequence(all) => Expr::sequence(all.iter().map(again)),

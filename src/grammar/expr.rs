@@ -226,6 +226,7 @@ impl Expr {
     /// This, so many times.
     pub fn repeat(self, at_least: u32, at_most: Option<u32>) -> Expr {
         match self {
+            _ if at_most.is_some_and(|most| most < at_least) => Expr::NEVER,
             _ if at_most == Some(0) => Expr::Empty,
             Expr::Empty => Expr::Empty,
             Expr::Chars(Chars {
@@ -286,13 +287,23 @@ impl Expr {
         }
     }
 
-    /// The same without tags.
+    /// The same without tags, and without what tells a text's start and end, which other languages know
+    /// themselves.
     pub(super) fn untagged(&self) -> Expr {
         match self {
+            Expr::Start | Expr::End => Expr::Empty,
             Expr::Tag(_, inner) => inner.untagged(),
             Expr::Atomic(inner) => Expr::Atomic(Box::new(inner.untagged())),
             Expr::Sequence(all) => Expr::sequence(all.iter().map(Expr::untagged)),
-            Expr::Choice(all) => Expr::choice(all.iter().map(Expr::untagged)),
+            Expr::Choice(all) => {
+                let all: Vec<Expr> = all.iter().map(Expr::untagged).collect();
+                let some = all.iter().filter(|one| **one != Expr::Empty).cloned();
+                let some: Vec<Expr> = some.collect();
+                match some.len() < all.len() {
+                    true => Expr::choice(some).optional(),
+                    false => Expr::choice(all),
+                }
+            }
             Expr::Repeat(repeat) => {
                 let item = repeat.item.untagged();
                 item.repeat(repeat.at_least, repeat.at_most)

@@ -7,7 +7,9 @@ use crate::value::{Object, Value};
 
 /// The least and the greatest number that a schema allows, or the key whose value is no whole number.
 pub(super) fn bounds(schema: &Object) -> Result<(Option<i64>, Option<i64>), &'static str> {
+    let is_true = |key: &str| schema.get(key).and_then(Value::as_bool) == Some(true);
     let bound = |key: &'static str, shift: i64| match schema.get(key) {
+        // In older schemas, it says how the other bound is meant.
         None | Some(Value::Bool(_)) => Ok(None),
         Some(value) => {
             let text = json::write(value);
@@ -16,8 +18,12 @@ pub(super) fn bounds(schema: &Object) -> Result<(Option<i64>, Option<i64>), &'st
             number.checked_add(shift).map(Some).ok_or(key)
         }
     };
-    let least = bound("minimum", 0)?.max(bound("exclusiveMinimum", 1)?);
-    let most = match (bound("maximum", 0)?, bound("exclusiveMaximum", -1)?) {
+    let least = bound("minimum", i64::from(is_true("exclusiveMinimum")))?
+        .max(bound("exclusiveMinimum", 1)?);
+    let most = match (
+        bound("maximum", -i64::from(is_true("exclusiveMaximum")))?,
+        bound("exclusiveMaximum", -1)?,
+    ) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
     };

@@ -64,7 +64,7 @@ struct Lark<'g> {
 const MAX_SPREAD: usize = 200;
 
 /// So many nodes are looked at for what follows texts: where a rule stands amid itself, that can grow for ever.
-const MAX_FOLLOWED: usize = 1_000_000;
+const MAX_FOLLOWED: usize = 300_000;
 
 impl<'g> Lark<'g> {
     fn new(grammar: &'g Grammar) -> Lark<'g> {
@@ -304,17 +304,26 @@ impl<'g> Lark<'g> {
 
     /// What may stand behind a text that a node begins with.
     fn behind(&mut self, expr: &Expr, text: &str) -> Expr {
-        let (behind, nodes) = remainder::counted_behind(expr, text, self.rules);
+        let left = MAX_FOLLOWED.saturating_sub(self.followed);
+        let (behind, nodes) = remainder::counted_behind(expr, text, self.rules, left);
         self.followed += nodes;
+        if nodes >= left {
+            self.warn_of_growth();
+            return Expr::NEVER;
+        }
         behind
+    }
+
+    fn warn_of_growth(&mut self) {
+        let words = "what follows a text has no end of forms, of which only some are held";
+        self.written.warn(words.to_owned());
     }
 
     /// A node that may stand in several places, as a rule if it is long.
     fn shared(&mut self, expr: Expr, name: &str) -> String {
         match expr {
             Expr::Sequence(_) | Expr::Choice(_) if self.followed > MAX_FOLLOWED => {
-                let words = "what follows a text has no end of forms, of which only some are held";
-                self.written.warn(words.to_owned());
+                self.warn_of_growth();
                 "\"\"".to_owned()
             }
             Expr::Sequence(ref parts) | Expr::Choice(ref parts) => {

@@ -18,7 +18,8 @@ use crate::format::shown;
 /// Rules within rules are followed so deep.
 const MAX_DEPTH: usize = 200;
 
-/// So many steps may be taken, and so many more for each byte of the text.
+/// So many steps may be taken, and so many more for each byte that has been read. It is not the bytes there
+/// are that count: a text that comes in has to be read as far as a whole one.
 const STEPS: usize = 100_000;
 const STEPS_PER_BYTE: usize = 2_000;
 
@@ -154,9 +155,10 @@ pub(super) struct Machine<'g> {
     depth: usize,
     /// In so many nodes that must not fit.
     negatives: usize,
+    /// How many steps were taken.
     steps: usize,
-    /// How much of the text the steps are counted for.
-    counted: usize,
+    /// The furthest place that was read up to.
+    reached: usize,
     furthest: usize,
     expected: Vec<Expected<'g>>,
 }
@@ -173,8 +175,8 @@ impl<'g> Machine<'g> {
             kept: HashMap::new(),
             depth: 0,
             negatives: 0,
-            steps: STEPS,
-            counted: 0,
+            steps: 0,
+            reached: 0,
             furthest: 0,
             expected: Vec::new(),
         }
@@ -191,26 +193,23 @@ impl<'g> Machine<'g> {
 
     /// Reads on in a text, which begins with all that was read until now.
     pub(super) fn run(&mut self, text: &str, is_ended: bool) -> Result<State, Fault> {
-        let new = text.len() - self.counted;
-        self.steps = self
-            .steps
-            .saturating_add(new.saturating_mul(STEPS_PER_BYTE));
-        self.counted = text.len();
         loop {
-            let Some(steps) = self.steps.checked_sub(1) else {
-                return Err(Fault {
-                    at: self.furthest.max(self.at),
-                    kind: FaultKind::TooCostly,
-                    expected: Vec::new(),
-                });
-            };
-            self.steps = steps;
+            // To read on where a text has left off is no step of its own.
+            if !matches!(self.next, Next::Read(..)) {
+                self.take_steps(1)?;
+            }
             match self.next {
                 Next::Enter(expr) => self.enter(expr),
-                Next::Read(leaf, read) => match self.read(leaf, read, text, is_ended) {
-                    Some(next) => self.next = next,
-                    None => return Ok(State::More(self.sure())),
-                },
+                Next::Read(leaf, read) => {
+                    let from = self.at;
+                    let next = self.read(leaf, read, text, is_ended);
+                    // So much was looked at.
+                    self.steps = self.steps.saturating_add(self.at - from);
+                    match next {
+                        Some(next) => self.next = next,
+                        None => return Ok(State::More(self.sure())),
+                    }
+                }
                 Next::Fit => match self.frames.pop() {
                     Some(frame) => self.fit(frame),
                     None if self.at == text.len() => {
@@ -230,6 +229,19 @@ impl<'g> Machine<'g> {
                 },
             }
         }
+    }
+
+    fn take_steps(&mut self, count: usize) -> Result<(), Fault> {
+        self.steps = self.steps.saturating_add(count);
+        self.reached = self.reached.max(self.at);
+        if self.steps <= STEPS.saturating_add(self.reached.saturating_mul(STEPS_PER_BYTE)) {
+            return Ok(());
+        }
+        Err(Fault {
+            at: self.furthest.max(self.at),
+            kind: FaultKind::TooCostly,
+            expected: Vec::new(),
+        })
     }
 
     /// Whether nothing is left to read, though more may follow.
@@ -393,7 +405,7 @@ impl<'g> Machine<'g> {
     fn enter_rule(&mut self, name: &'g str) {
         if let Some((end, marks)) = self.kept.get(&(name, self.at)) {
             self.marks.extend_from_slice(marks);
-            self.steps = self.steps.saturating_sub(marks.len());
+            self.steps = self.steps.saturating_add(marks.len());
             self.next = match end {
                 Some(end) => {
                     self.at = *end;
@@ -555,7 +567,7 @@ impl<'g> Machine<'g> {
             Some(_) => &self.marks[back.marks..],
             None => &[],
         };
-        self.steps = self.steps.saturating_sub(marks.len());
+        self.steps = self.steps.saturating_add(marks.len());
         self.kept.insert((name, back.at), (end, marks.into()));
     }
 

@@ -39,6 +39,7 @@ mod machine;
 mod members;
 mod new_rules;
 mod notation;
+mod other_keys;
 mod parse;
 mod pattern;
 mod regex;

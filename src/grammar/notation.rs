@@ -1,7 +1,10 @@
 //! How JSON values are written: as JSON, or in something close to it.
 
+use super::escape::text_within;
 use super::expr::Expr;
 use crate::format::Dialect;
+use crate::json;
+use crate::value::Value;
 
 /// What stands around strings, and whether signs in them are escaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +64,9 @@ impl Notation {
     /// As Python's `repr` writes values.
     pub(crate) fn python() -> Notation {
         Notation {
-            strings: vec![Quotes::escaping("'"), Quotes::escaping("\"")],
+            // Python takes other quotes around texts with this one in them. Then response templates can't tell
+            // the one from the other.
+            strings: vec![Quotes::escaping("'")],
             bare_keys: false,
             python_words: true,
             within: None,
@@ -110,28 +115,42 @@ impl Notation {
         *self == Notation::json()
     }
 
-    /// What stands between two items. Python writes it always alike, and what reads it may go by that.
+    /// What stands between two items. Python writes it always alike, and what reads it may go by that. Keys
+    /// without quotes are found by the sign before and the colon behind them.
     pub(crate) fn comma(&self) -> Expr {
-        match self.python_words {
-            true => ", ".into(),
-            false => Expr::sequence([Expr::Space, ",".into(), Expr::Space]),
+        match (self.python_words, self.bare_keys) {
+            (true, false) => ", ".into(),
+            (_, true) => Expr::sequence([Expr::Space, ",".into()]),
+            (false, false) => Expr::sequence([Expr::Space, ",".into(), Expr::Space]),
         }
     }
 
     /// What stands between a key and its value.
     pub(crate) fn colon(&self) -> Expr {
-        match self.python_words {
-            true => ": ".into(),
-            false => Expr::sequence([Expr::Space, ":".into(), Expr::Space]),
+        match (self.python_words, self.bare_keys) {
+            (true, false) => ": ".into(),
+            (_, true) => Expr::sequence([":".into(), Expr::Space]),
+            (false, false) => Expr::sequence([Expr::Space, ":".into(), Expr::Space]),
         }
     }
 
     /// What may stand within brackets beside items.
     pub(crate) fn gap(&self) -> Expr {
-        match self.python_words {
+        match self.python_words || self.bare_keys {
             true => Expr::Empty,
             false => Expr::Space,
         }
+    }
+
+    /// A text between quotes, if it can be written so.
+    pub(crate) fn quoted(text: &str, quotes: &Quotes) -> Option<String> {
+        let written = match (quotes.escapes, quotes.close.as_str()) {
+            (false, close) if text.contains(close) => return None,
+            (false, _) => text.to_owned(),
+            (true, "\"") => return Some(json::write(&Value::from(text))),
+            (true, quote) => text_within(text, quote)?,
+        };
+        Some(format!("{}{written}{}", quotes.open, quotes.close))
     }
 
     /// A word for true, false or nothing.

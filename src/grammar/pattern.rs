@@ -60,6 +60,19 @@ pub(super) fn expr(regex: &str) -> Result<Expr, String> {
     Ok(Expr::sequence(all))
 }
 
+/// Whether a text of a pattern may have this one in it, as far as its characters tell.
+pub(super) fn may_hold(pattern: &Expr, text: &str) -> bool {
+    text.chars().all(|c| may_have(pattern, c))
+}
+
+fn may_have(pattern: &Expr, c: char) -> bool {
+    match pattern {
+        Expr::Literal(text) => text.contains(c),
+        Expr::Chars(chars) => chars.class.contains(c),
+        other => other.children().into_iter().any(|inner| may_have(inner, c)),
+    }
+}
+
 fn node(hir: &Hir) -> Result<Expr, String> {
     Ok(match hir.kind() {
         HirKind::Empty => Expr::Empty,

@@ -1,6 +1,7 @@
 //! What is left of a node when a text has come already.
 
 use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
 
@@ -13,29 +14,61 @@ const MAX_STEPS: usize = 100_000;
 
 /// What may stand behind a text that a node begins with; never if it does not.
 pub(super) fn behind(expr: &Expr, text: &str, rules: &IndexMap<String, Rule>) -> Expr {
-    counted_behind(expr, text, rules).0
+    counted_behind(expr, text, rules, MAX_STEPS).0
 }
 
-/// The same, with how many nodes were looked at.
+/// The same where only so many nodes may be looked at, with how many were.
 pub(super) fn counted_behind(
     expr: &Expr,
     text: &str,
     rules: &IndexMap<String, Rule>,
+    most: usize,
 ) -> (Expr, usize) {
-    let remainder = Remainder::new(rules);
+    let most = most.min(MAX_STEPS);
+    let remainder = Remainder::new(rules, most);
     let left = remainder.step(expr, text, 0);
     let behind = Expr::choice(left.into_iter().filter_map(|left| match left {
         Left::Rest(expr) => Some(expr),
         Left::Text("") => Some(Expr::Empty),
         Left::Text(_) => None,
     }));
-    (behind, MAX_STEPS - remainder.steps.get())
+    (behind, most - remainder.steps.get())
 }
 
 /// Whether a node may be nothing at all.
 pub(super) fn is_nullable(expr: &Expr, rules: &IndexMap<String, Rule>) -> bool {
-    let left = Remainder::new(rules).step(expr, "", 0);
-    left.contains(&Left::Text(""))
+    may_be_nothing(expr, rules, &mut HashMap::new())
+}
+
+/// The same, with what is known of rules. One that is being looked at is nothing only by another way.
+fn may_be_nothing<'r>(
+    expr: &'r Expr,
+    rules: &'r IndexMap<String, Rule>,
+    known: &mut HashMap<&'r str, bool>,
+) -> bool {
+    let mut is = |expr: &'r Expr| may_be_nothing(expr, rules, known);
+    match expr {
+        Expr::Empty | Expr::Start | Expr::End | Expr::Peek(_) | Expr::Negate(_) => true,
+        Expr::Space | Expr::Until(_) | Expr::Rest => true,
+        Expr::Literal(text) => text.is_empty(),
+        Expr::Chars(chars) => chars.at_least == 0,
+        Expr::Sequence(parts) => parts.iter().all(is),
+        Expr::Choice(all) => all.iter().any(is),
+        Expr::Repeat(repeat) => repeat.at_least == 0 || is(&repeat.item),
+        Expr::Members(members) => !members.members.iter().any(|one| one.is_required),
+        Expr::Schema(node) => is(&node.expr),
+        Expr::Atomic(inner) | Expr::Tag(_, inner) => is(inner),
+        Expr::Rule(name) => match (known.get(name.as_str()), rules.get(name)) {
+            (Some(known), _) => *known,
+            (None, None) => false,
+            (None, Some(rule)) => {
+                known.insert(name, false);
+                let is = may_be_nothing(&rule.expr, rules, known);
+                known.insert(name, is);
+                is
+            }
+        },
+    }
 }
 
 /// What comes of a node and a text.
@@ -53,10 +86,10 @@ struct Remainder<'r> {
 }
 
 impl<'r> Remainder<'r> {
-    fn new(rules: &'r IndexMap<String, Rule>) -> Remainder<'r> {
+    fn new(rules: &'r IndexMap<String, Rule>, most: usize) -> Remainder<'r> {
         Remainder {
             rules,
-            steps: Cell::new(MAX_STEPS),
+            steps: Cell::new(most),
         }
     }
 
@@ -142,8 +175,11 @@ impl<'r> Remainder<'r> {
         let Some((first, rest)) = parts.split_first() else {
             return vec![Left::Text(text)];
         };
+        // What is left of a row is copied.
+        let steps = self.steps.get();
+        self.steps.set(steps.saturating_sub(rest.len()));
         let mut all = Vec::new();
-        for left in self.step(first, text, depth + 1) {
+        for left in distinct(self.step(first, text, depth + 1)) {
             match left {
                 Left::Rest(expr) => {
                     let parts = [expr].into_iter().chain(rest.iter().cloned());
@@ -170,7 +206,7 @@ impl<'r> Remainder<'r> {
             repeat.at_least.saturating_sub(1),
             repeat.at_most.map(|most| most - 1),
         );
-        for left in self.step(&repeat.item, text, depth + 1) {
+        for left in distinct(self.step(&repeat.item, text, depth + 1)) {
             match left {
                 Left::Rest(expr) => all.push(Left::Rest(Expr::sequence([expr, again.clone()]))),
                 Left::Text("") => all.push(Left::Rest(again.clone())),
@@ -182,6 +218,15 @@ impl<'r> Remainder<'r> {
         }
         all
     }
+}
+
+/// The same with each text that is left once, since what follows is the same for all of them.
+fn distinct<'t>(all: Vec<Left<'t>>) -> impl Iterator<Item = Left<'t>> {
+    let mut lengths: HashSet<usize> = HashSet::new();
+    all.into_iter().filter(move |left| match left {
+        Left::Rest(_) => true,
+        Left::Text(text) => lengths.insert(text.len()),
+    })
 }
 
 fn chars_step<'t>(chars: &Chars, text: &'t str) -> Vec<Left<'t>> {

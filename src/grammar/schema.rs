@@ -9,24 +9,47 @@ use super::builder::{Builder, any_integer, any_number, any_string, character, ke
 use super::escape::within_string;
 use super::expr::{Expr, Member, Members};
 use super::notation::Notation;
-use super::{integer_range, pattern};
+use super::{integer_range, other_keys, pattern};
 use crate::json;
 use crate::value::{Object, Value};
 
 /// Keys of a schema that no grammar holds here.
-const BEYOND: [&str; 12] = [
+const BEYOND: [&str; 17] = [
     "not",
     "if",
     "patternProperties",
     "propertyNames",
+    "dependencies",
     "dependentRequired",
     "dependentSchemas",
     "minProperties",
     "maxProperties",
     "uniqueItems",
+    "additionalItems",
+    "unevaluatedItems",
     "contains",
     "multipleOf",
     "unevaluatedProperties",
+    "$dynamicRef",
+    "$recursiveRef",
+];
+
+/// Keys of a schema that say nothing of values.
+const ANNOTATIONS: [&str; 14] = [
+    "$schema",
+    "$id",
+    "$anchor",
+    "$comment",
+    "$defs",
+    "definitions",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "$ref",
 ];
 
 /// Longer repeats are not counted: engines write each one out.
@@ -45,8 +68,10 @@ pub(super) struct SchemaRules<'b> {
     name: String,
     root: &'b Value,
     notation: Notation,
-    /// The rules of what references point to.
-    references: BTreeMap<String, Expr>,
+    /// The rules of what references point to, outside and within brackets.
+    references: BTreeMap<(String, bool), Expr>,
+    /// In so many brackets.
+    depth: usize,
 }
 
 impl<'b> SchemaRules<'b> {
@@ -62,6 +87,7 @@ impl<'b> SchemaRules<'b> {
             root,
             notation,
             references: BTreeMap::new(),
+            depth: 0,
         }
     }
 
@@ -80,24 +106,32 @@ impl<'b> SchemaRules<'b> {
                 return self.any();
             }
         };
-        for key in BEYOND {
-            if schema.contains_key(key) && !matches!(schema.get(key), Some(Value::Bool(false))) {
-                self.warn(&format!("`{key}` is not held"));
-            }
-        }
+        self.warn_of_beyond(schema);
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+            for (key, _) in schema {
+                let key = key.to_string_lossy();
+                if !ANNOTATIONS.contains(&key.as_ref()) && !BEYOND.contains(&key.as_ref()) {
+                    self.warn(&format!("`{key}` beside `$ref` is not held"));
+                }
+            }
             return self.reference(reference);
         }
         if let Some(value) = schema.get("const") {
             return self.constant(value);
         }
         if let Some(values) = schema.get("enum").and_then(Value::as_array) {
-            return Expr::choice(values.iter().map(|value| self.constant(value)));
+            let types = types_of(schema);
+            let is_of_type =
+                |value: &&Value| types.is_empty() || types.iter().any(|kind| is_of(value, kind));
+            let mut values: Vec<&Value> = values.iter().filter(is_of_type).collect();
+            values.sort_by_key(|value| std::cmp::Reverse(digits_of(value)));
+            return Expr::choice(values.into_iter().map(|value| self.constant(value)));
         }
-        if let Some(variants) = variants(schema) {
+        if let Some(mut variants) = variants(schema) {
             if schema.contains_key("oneOf") {
                 self.warn("`oneOf` is held as `anyOf`: more than one may fit");
             }
+            variants.sort_by_key(|one| number_rank(self.root, one));
             let all: Vec<Expr> = variants.iter().map(|one| self.value(one)).collect();
             return Expr::choice(all);
         }
@@ -105,9 +139,13 @@ impl<'b> SchemaRules<'b> {
             let merged = self.merged(schema, all);
             return self.value(&merged);
         }
-        let types = types_of(schema);
+        let mut types = types_of(schema);
         if types.is_empty() {
             return self.any();
+        }
+        if types.iter().any(|kind| kind == "number") {
+            // A whole number is a number already, and of several the first that fits is taken.
+            types.retain(|kind| kind != "integer");
         }
         let all: Vec<Expr> = types
             .iter()
@@ -116,18 +154,33 @@ impl<'b> SchemaRules<'b> {
         Expr::choice(all)
     }
 
+    fn warn_of_beyond(&self, schema: &Object) {
+        for key in BEYOND {
+            if schema.contains_key(key) && !matches!(schema.get(key), Some(Value::Bool(false))) {
+                self.warn(&format!("`{key}` is not held"));
+            }
+        }
+    }
+
     fn of_type(&mut self, kind: &str, schema: &Object) -> Expr {
         match kind {
             "string" => self.string(schema),
             "integer" => self.integer(schema),
             "number" => self.number(schema),
             "boolean" => {
-                let words = [Some(true), Some(false)].map(|word| self.notation.word(word).into());
-                Expr::choice(words)
+                let is_within = self.depth > 0;
+                Expr::choice([Some(true), Some(false)].map(|word| self.word(word, is_within)))
             }
-            "null" => self.notation.word(None).into(),
-            "array" => self.array(schema),
-            "object" => self.object(schema),
+            "null" => self.word(None, self.depth > 0),
+            "array" | "object" => {
+                self.depth += 1;
+                let expr = match kind {
+                    "array" => self.array(schema),
+                    _ => self.object(schema),
+                };
+                self.depth -= 1;
+                expr
+            }
             other => {
                 self.warn(&format!("the type `{other}` is not known: any value is"));
                 self.any()
@@ -135,12 +188,26 @@ impl<'b> SchemaRules<'b> {
         }
     }
 
+    /// A word for true, false or nothing. Those of Python are read by their types, which response templates
+    /// know of whole arguments only.
+    fn word(&self, word: Option<bool>, is_within: bool) -> Expr {
+        let written = self.notation.word(word);
+        if is_within && self.notation.python_words {
+            self.warn(&format!(
+                "`{written}` can't be written within brackets: no response template reads it there"
+            ));
+            return Expr::NEVER;
+        }
+        written.into()
+    }
+
     fn any(&self) -> Expr {
         self.p.json_rules(&self.notation).value()
     }
 
     fn reference(&mut self, reference: &str) -> Expr {
-        if let Some(known) = self.references.get(reference) {
+        let key = (reference.to_owned(), self.depth > 0);
+        if let Some(known) = self.references.get(&key) {
             return known.clone();
         }
         let Some(target) = resolve(self.root, reference) else {
@@ -152,7 +219,7 @@ impl<'b> SchemaRules<'b> {
         let last = reference.rsplit('/').next().unwrap_or(reference);
         let name = self.p.reserve(&format!("{}-{last}", self.name));
         let rule = Expr::Rule(name.clone());
-        self.references.insert(reference.to_owned(), rule.clone());
+        self.references.insert(key, rule.clone());
         let expr = self.value(&target.clone());
         // A rule that is nothing but itself describes any value.
         let expr = match expr == rule {
@@ -218,6 +285,10 @@ impl<'b> SchemaRules<'b> {
 
     /// A value that is known.
     pub(super) fn constant(&self, value: &Value) -> Expr {
+        self.known(value, self.depth > 0)
+    }
+
+    fn known(&self, value: &Value, is_within: bool) -> Expr {
         let (comma, gap) = (|| self.notation.comma(), || self.notation.gap());
         let listed = |open: &str, items: Vec<Expr>, close: &str| {
             let mut parts = vec![open.into(), gap()];
@@ -231,18 +302,18 @@ impl<'b> SchemaRules<'b> {
             Expr::sequence(parts)
         };
         match value {
-            Value::Null => self.notation.word(None).into(),
-            Value::Bool(is) => self.notation.word(Some(*is)).into(),
+            Value::Null => self.word(None, is_within),
+            Value::Bool(is) => self.word(Some(*is), is_within),
             Value::String(text) => self.quoted(&text.to_string_lossy()),
             Value::Number(_) => json::write(value).into(),
             Value::Array(items) => {
-                let items = items.iter().map(|item| self.constant(item)).collect();
+                let items = items.iter().map(|item| self.known(item, true)).collect();
                 listed("[", items, "]")
             }
             Value::Object(entries) => {
                 let entries = entries.iter().map(|(key, value)| {
                     let key = self.key(&key.to_string_lossy());
-                    self.member(key, self.constant(value))
+                    self.member(key, self.known(value, true))
                 });
                 listed("{", entries.collect(), "}")
             }
@@ -255,28 +326,29 @@ impl<'b> SchemaRules<'b> {
     }
 
     fn key(&self, key: &str) -> Expr {
+        let is_word = || key.chars().all(|c| c.is_alphanumeric() || c == '_');
         match self.notation.bare_keys {
+            true if key.is_empty() || !is_word() => {
+                self.warn(&format!("the key {key:?} can't be written without quotes"));
+                Expr::NEVER
+            }
             true => key.into(),
             false => self.quoted(key),
         }
     }
 
     fn quoted(&self, text: &str) -> Expr {
-        Expr::choice(self.notation.strings.iter().map(|quotes| {
-            let written = match (quotes.escapes, quotes.close.as_str()) {
-                (false, _) => text.to_owned(),
-                (true, "\"") => {
-                    let written = json::write(&Value::from(text));
-                    written[1..written.len() - 1].to_owned()
-                }
-                (true, quote) => {
-                    let text = text.replace('\\', "\\\\").replace('\n', "\\n");
-                    let text = text.replace('\t', "\\t").replace('\r', "\\r");
-                    text.replace(quote, &format!("\\{quote}"))
-                }
-            };
-            format!("{}{written}{}", quotes.open, quotes.close).into()
-        }))
+        let strings = self.notation.strings.iter();
+        let mut written = strings.filter_map(|quotes| Notation::quoted(text, quotes));
+        match written.next() {
+            Some(text) => text.into(),
+            None => {
+                self.warn(&format!(
+                    "{text:?} can't be written in the quotes of this format"
+                ));
+                Expr::NEVER
+            }
+        }
     }
 
     fn string(&mut self, schema: &Object) -> Expr {
@@ -355,7 +427,10 @@ impl<'b> SchemaRules<'b> {
     fn lengths(&self, schema: &Object, least: &str, most: &str) -> (u32, Option<u32>) {
         let number = |key: &str| {
             let text = json::write(schema.get(key)?);
-            let count: u64 = text.parse().ok()?;
+            let Ok(count) = text.strip_suffix(".0").unwrap_or(&text).parse::<u64>() else {
+                self.warn(&format!("`{key}` is not held: it is no count"));
+                return None;
+            };
             if count > MAX_COUNT {
                 self.warn(&format!("`{key}` of {count} is not held: it is too large"));
                 return None;
@@ -413,16 +488,23 @@ impl<'b> SchemaRules<'b> {
         let (least, most) = self.lengths(schema, "minItems", "maxItems");
         let comma = self.notation.comma();
         let comma = || comma.clone();
-        let inner = match prefix {
+        let inner = match prefix.filter(|prefix| !prefix.is_empty()) {
+            // All of the first items have to be there, as far as there may be so many.
             Some(prefix) => {
                 let mut parts = Vec::new();
-                for (at, item) in prefix.iter().enumerate() {
+                let count = most
+                    .map_or(usize::MAX, |most| most as usize)
+                    .min(prefix.len());
+                for (at, item) in prefix[..count].iter().enumerate() {
                     if at > 0 {
                         parts.push(comma());
                     }
                     parts.push(self.value(item));
                 }
-                parts.push(Expr::sequence([comma(), items]).repeat(0, None));
+                let count = u32::try_from(prefix.len()).unwrap_or(u32::MAX);
+                let more = Expr::sequence([comma(), items]);
+                let most = most.map(|most| most.saturating_sub(count));
+                parts.push(more.repeat(least.saturating_sub(count), most));
                 Expr::sequence(parts)
             }
             None if most == Some(0) || items.is_never() => Expr::Empty,
@@ -492,12 +574,19 @@ impl<'b> SchemaRules<'b> {
                 });
             }
         }
-        let string = self.p.json_rules(&self.notation).part("string");
+        let declared: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
+        let key = match declared.is_empty() {
+            true => {
+                let string = self.p.json_rules(&self.notation).part("string");
+                key(&self.notation, string)
+            }
+            false => other_keys::in_object(&self.notation, &declared),
+        };
         Some(Members {
             members,
             others: others
                 .filter(|others| !others.is_never())
-                .map(|others| self.member(key(&self.notation, string), others)),
+                .map(|others| self.member(key, others)),
             separator: self.notation.comma(),
         })
     }
@@ -515,6 +604,11 @@ impl<'b> SchemaRules<'b> {
         let Some(object) = schema.as_object() else {
             return text;
         };
+        if let Some(all) = object.get("allOf").and_then(Value::as_array) {
+            let merged = self.merged(object, all);
+            return self.raw_within(&merged, text, looks);
+        }
+        self.warn_of_beyond(object);
         if let Some(variants) = variants(object) {
             let all: Vec<Expr> = variants
                 .iter()
@@ -530,20 +624,34 @@ impl<'b> SchemaRules<'b> {
         if let Some(values) = constants {
             let texts = values.iter().filter_map(Value::as_json_string);
             let mut texts: Vec<_> = texts.map(|text| text.to_string_lossy()).collect();
+            texts.retain(|value| {
+                let holds_end = ends_of(&text)
+                    .iter()
+                    .any(|end| value.contains(end.as_str()));
+                if holds_end {
+                    self.warn(&format!(
+                        "{value:?} can't be written: it holds what ends a text"
+                    ));
+                }
+                !holds_end
+            });
             // Of several, the first that fits is taken.
             texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
             return Expr::choice(texts.into_iter().map(Expr::literal));
         }
-        let is_open = |key: &str| {
-            let regex = object.get(key).and_then(Value::as_str);
-            regex.is_some_and(|regex| regex.contains(".*") || regex.contains(".+"))
-        };
-        if is_open("pattern") {
-            self.warn("a pattern with `.*` is not held where texts are written as they are");
-            return text;
-        }
         if let Some(pattern) = self.pattern_of(object) {
-            return Expr::Atomic(Box::new(pattern));
+            let mut ends = ends_of(&text).iter();
+            if !ends.any(|end| pattern::may_hold(&pattern, end)) {
+                return Expr::Atomic(Box::new(pattern));
+            }
+            let key = match object.contains_key("pattern") {
+                true => "pattern",
+                false => "format",
+            };
+            self.warn(&format!(
+                "a `{key}` is not held where its texts may hold what ends them"
+            ));
+            return text;
         }
         for key in ["minLength", "maxLength"] {
             if object.contains_key(key) {
@@ -553,6 +661,54 @@ impl<'b> SchemaRules<'b> {
             }
         }
         text
+    }
+}
+
+/// Whether a value is of a type.
+fn is_of(value: &Value, kind: &str) -> bool {
+    match value {
+        Value::Null => kind == "null",
+        Value::Bool(_) => kind == "boolean",
+        Value::Number(_) => {
+            kind == "number" || (kind == "integer" && json::write(value).parse::<i128>().is_ok())
+        }
+        Value::String(_) => kind == "string",
+        Value::Array(_) => kind == "array",
+        Value::Object(_) => kind == "object",
+    }
+}
+
+/// How many signs a number is written with. Nothing ends a number, so that of several the longest has to
+/// come first.
+fn digits_of(value: &Value) -> usize {
+    match value {
+        Value::Number(_) => json::write(value).len(),
+        _ => 0,
+    }
+}
+
+/// Which of several schemas comes first: of those of numbers, the one whose numbers may be longer.
+fn number_rank(root: &Value, schema: &Value) -> (u8, std::cmp::Reverse<usize>) {
+    let Some(object) = follow(root, schema).as_object() else {
+        return (0, std::cmp::Reverse(0));
+    };
+    let digits = |key: &str| object.get(key).map_or(0, digits_of);
+    let types = types_of(object);
+    let is = |kind: &str| types.iter().any(|one| one == kind);
+    let rank = match object.get("const") {
+        _ if is("number") => 0,
+        Some(Value::Number(_)) => 2,
+        _ => u8::from(is("integer")),
+    };
+    let least = digits("minimum").max(digits("exclusiveMinimum"));
+    (rank, std::cmp::Reverse(least.max(digits("const"))))
+}
+
+/// What ends a text that is written as it is.
+fn ends_of(text: &Expr) -> &[String] {
+    match text {
+        Expr::Until(ends) => ends,
+        _ => &[],
     }
 }
 
@@ -675,20 +831,7 @@ fn restricted_within(
         let all = Object::from_iter([("type", Value::from(named))]);
         return (*schema != Value::Bool(false)).then(|| all.into());
     };
-    let is_of_type = |value: &Value| {
-        let kind = match value {
-            Value::Null => "null",
-            Value::Bool(_) => "boolean",
-            Value::Number(_) => match json::write(value).parse::<i128>() {
-                Ok(_) => "integer",
-                Err(_) => "number",
-            },
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        };
-        types.contains(&kind)
-    };
+    let is_of_type = |value: &Value| types.iter().any(|kind| is_of(value, kind));
     let mut kept = object.clone();
     if let Some(value) = object.get("const") {
         return is_of_type(value).then(|| schema.clone());
@@ -747,6 +890,20 @@ fn add_types(root: &Value, schema: &Value, types: &mut Vec<String>, looks: &mut 
         }
         None => types.extend(types_of(object)),
     }
+}
+
+/// Whether a schema refers to another one.
+pub(super) fn refers(schema: &Value) -> bool {
+    let mut nodes = vec![schema];
+    while let Some(node) = nodes.pop() {
+        match node {
+            Value::Object(object) if object.contains_key("$ref") => return true,
+            Value::Object(object) => nodes.extend(object.iter().map(|(_, value)| value)),
+            Value::Array(all) => nodes.extend(all),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// A schema for engines that read schemas themselves: without what is not held, and without what says

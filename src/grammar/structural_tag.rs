@@ -2,8 +2,39 @@
 
 use crate::value::{Object, Value};
 
-use super::expr::{Expr, Repeat};
+use super::expr::{Expr, Member, Members, Repeat, SchemaNode};
 use super::{Grammar, gbnf, regex, schema};
+
+/// A way in which xgrammar writes arguments, each between tags, by the schema of all of them.
+struct Style {
+    name: &'static str,
+    before_key: &'static str,
+    /// What stands between a key and its value, apart from white space.
+    behind_key: &'static str,
+    behind_value: &'static str,
+}
+
+/// The styles of `json_schema` in which texts stand as they are, and all else is JSON.
+const STYLES: [Style; 3] = [
+    Style {
+        name: "qwen_xml",
+        before_key: "<parameter=",
+        behind_key: ">",
+        behind_value: "</parameter>",
+    },
+    Style {
+        name: "minimax_xml",
+        before_key: "<parameter name=\"",
+        behind_key: "\">",
+        behind_value: "</parameter>",
+    },
+    Style {
+        name: "glm_xml",
+        before_key: "<arg_key>",
+        behind_key: "</arg_key><arg_value>",
+        behind_value: "</arg_value>",
+    },
+];
 
 /// A grammar as a structural tag.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,8 +48,8 @@ pub struct StructuralTag {
 
 impl Grammar {
     /// The grammar as a structural tag, as xgrammar reads it. JSON is a `json_schema` there, which has the
-    /// properties of an object in the order in which they are declared; what only a grammar can say is a
-    /// `grammar`.
+    /// properties of an object in the order in which they are declared, and so are arguments between tags, if
+    /// xgrammar has a style for them. What only a grammar can say is a `grammar`.
     ///
     /// ```
     /// use unjinja::grammar::Grammar;
@@ -44,6 +75,9 @@ impl Grammar {
         }
     }
 }
+
+/// A tag, with what it begins with.
+type Begun = (String, Value);
 
 struct Writer<'g> {
     grammar: &'g Grammar,
@@ -75,7 +109,7 @@ fn of_all(kind: &str, elements: Vec<Value>) -> Value {
     object([("type", kind.into()), ("elements", elements.into())])
 }
 
-impl Writer<'_> {
+impl<'g> Writer<'g> {
     /// A node in the language of structural tags, as far as that has it.
     fn node(&mut self, expr: &Expr) -> Value {
         match expr {
@@ -99,7 +133,11 @@ impl Writer<'_> {
             ]),
             Expr::Schema(node) => self.node(&node.expr),
             Expr::Atomic(inner) | Expr::Tag(_, inner) => self.node(inner),
-            Expr::Members(_) | Expr::Peek(_) | Expr::Negate(_) => self.grammar(expr),
+            Expr::Members(members) => match styled(members) {
+                Some(schema) => schema,
+                None => self.grammar(expr),
+            },
+            Expr::Peek(_) | Expr::Negate(_) => self.grammar(expr),
         }
     }
 
@@ -109,17 +147,18 @@ impl Writer<'_> {
 
     /// Literals around one thing are a tag.
     fn sequence(&mut self, all: &[Expr]) -> Value {
-        if let [Expr::Literal(begin), content, Expr::Literal(end)] = all {
-            return object([
-                ("type", "tag".into()),
-                ("begin", begin.as_str().into()),
-                ("content", self.node(content)),
-                ("end", end.as_str().into()),
-            ]);
+        if let [Expr::Literal(begin), content, end @ Expr::Literal(_)] = all {
+            return self.tag(begin, std::slice::from_ref(content), end);
         }
         let mut elements = Vec::new();
         let mut at = 0;
         while let Some(part) = all.get(at) {
+            if let Expr::Until(delimiters) = part
+                && let Some(tags) = self.triggered(delimiters, &all[at + 1..])
+            {
+                elements.push(tags);
+                break;
+            }
             match all.get(at + 1).and_then(|next| self.tags(part, next)) {
                 Some(tags) => {
                     elements.push(tags);
@@ -134,6 +173,174 @@ impl Writer<'_> {
         match <[Value; 1]>::try_from(elements) {
             Ok([only]) => only,
             Err(elements) => of_all("sequence", elements),
+        }
+    }
+
+    /// A text, and a call that one of its delimiters triggers, or none, with what may follow both.
+    fn triggered(&mut self, delimiters: &[String], behind: &[Expr]) -> Option<Value> {
+        let mut ways = Vec::new();
+        let may_be_nothing = self.ways(&Expr::sequence(behind.iter().cloned()), &mut ways)?;
+        let (ends, calls): (Vec<Expr>, Vec<Expr>) = ways.into_iter().partition(is_fixed);
+        let [Expr::Sequence(parts)] = calls.as_slice() else {
+            return None;
+        };
+        let (tags, rest) = self.first_tags(parts)?;
+        if !may_be_nothing || !self.may_follow_text(rest, delimiters, &ends)? {
+            return None;
+        }
+        let mut triggers: Vec<&String> = Vec::new();
+        for (begin, _) in &tags {
+            let trigger = delimiters.iter().find(|text| begin.starts_with(*text))?;
+            if !triggers.contains(&trigger) {
+                triggers.push(trigger);
+            }
+        }
+        let excludes = delimiters.iter().filter(|text| !triggers.contains(text));
+        let texts = |texts: Vec<&String>| texts.into_iter().map(String::as_str).collect::<Value>();
+        let triggered = object([
+            ("type", "triggered_tags".into()),
+            ("triggers", texts(triggers.clone())),
+            (
+                "tags",
+                tags.into_iter()
+                    .map(|(_, tag)| tag)
+                    .collect::<Vec<_>>()
+                    .into(),
+            ),
+            ("stop_after_first", true.into()),
+            ("excludes", texts(excludes.collect())),
+        ]);
+        let mut elements = vec![triggered];
+        elements.extend(rest.iter().map(|part| self.node(part)));
+        Some(match <[Value; 1]>::try_from(elements) {
+            Ok([only]) => only,
+            Err(elements) => of_all("sequence", elements),
+        })
+    }
+
+    /// What comes first of a row of parts, as tags with what each begins with, and the parts behind it.
+    fn first_tags<'p>(&mut self, parts: &'p [Expr]) -> Option<(Vec<Begun>, &'p [Expr])> {
+        let (first, rest) = parts.split_first()?;
+        let Expr::Literal(begin) = first else {
+            return Some((self.tag_list(first)?, rest));
+        };
+        let is_literal = |part: &Expr| matches!(part, Expr::Literal(_));
+        let last = parts
+            .iter()
+            .rposition(is_literal)
+            .filter(|last| *last > 0)?;
+        let tag = self.tag(begin, &parts[1..last], &parts[last]);
+        Some((vec![(begin.clone(), tag)], &parts[last + 1..]))
+    }
+
+    /// Whether parts that follow a call may as well follow the text before it, which is no other text then: more
+    /// calls, and what ends the turn.
+    fn may_follow_text(
+        &self,
+        parts: &[Expr],
+        delimiters: &[String],
+        ends: &[Expr],
+    ) -> Option<bool> {
+        let mut found = Vec::new();
+        for part in parts {
+            let Expr::Repeat(repeat) = part else {
+                return Some(false);
+            };
+            let is_between =
+                |text: &String| !delimiters.iter().any(|end| text.contains(end.as_str()));
+            match (repeat.at_least, repeat.at_most, &repeat.item) {
+                (0, Some(1), item) => {
+                    self.ways(item, &mut found)?;
+                }
+                (0, None, Expr::Rule(_) | Expr::Choice(_)) => {}
+                (0, None, Expr::Sequence(parts)) if matches!(parts.as_slice(), [Expr::Literal(text), _] if is_between(text)) =>
+                    {}
+                _ => return Some(false),
+            }
+        }
+        Some(found == ends)
+    }
+
+    /// Literals around something.
+    fn tag(&mut self, begin: &str, content: &[Expr], end: &Expr) -> Value {
+        let content = Expr::sequence(content.iter().cloned());
+        let end = match end {
+            Expr::Literal(end) => end.as_str(),
+            _ => "",
+        };
+        object([
+            ("type", "tag".into()),
+            ("begin", begin.into()),
+            ("content", self.node(&content)),
+            ("end", end.into()),
+        ])
+    }
+
+    /// One of several that stand between literals each, as tags with what each begins with.
+    fn tag_list(&mut self, expr: &Expr) -> Option<Vec<Begun>> {
+        let grammar = self.grammar;
+        let named = match expr {
+            Expr::Rule(name) => &grammar.rules.get(name)?.expr,
+            other => other,
+        };
+        let all = match named {
+            Expr::Choice(all) => all.as_slice(),
+            _ => std::slice::from_ref(expr),
+        };
+        all.iter()
+            .map(|one| {
+                let one = match one {
+                    Expr::Rule(name) => &grammar.rules.get(name)?.expr,
+                    other => other,
+                };
+                match one {
+                    Expr::Sequence(parts) => match parts.as_slice() {
+                        [Expr::Literal(begin), content @ .., end @ Expr::Literal(_)] => {
+                            Some((begin.clone(), self.tag(begin, content, end)))
+                        }
+                        _ => None,
+                    },
+                    _ => None,
+                }
+            })
+            .collect()
+    }
+
+    /// The ways that a node may go, without the white space that a text before it takes, and whether it may be
+    /// nothing; `None` if that is not plain to see.
+    fn ways(&self, expr: &Expr, ways: &mut Vec<Expr>) -> Option<bool> {
+        match expr {
+            Expr::Empty | Expr::Space => Some(true),
+            Expr::Choice(all) => {
+                let mut is_nothing = false;
+                for one in all {
+                    is_nothing |= self.ways(one, ways)?;
+                }
+                Some(is_nothing)
+            }
+            Expr::Repeat(repeat) if (repeat.at_least, repeat.at_most) == (0, Some(1)) => {
+                self.ways(&repeat.item, ways)?;
+                Some(true)
+            }
+            Expr::Rule(name) if !self.is_recursive(name) => {
+                self.ways(&self.grammar.rules.get(name)?.expr, ways)
+            }
+            Expr::Sequence(parts) => {
+                let white = parts.iter().take_while(|part| **part == Expr::Space);
+                let parts = &parts[white.count()..];
+                match parts {
+                    [only] => self.ways(only, ways),
+                    parts => {
+                        ways.push(Expr::sequence(parts.iter().cloned()));
+                        Some(false)
+                    }
+                }
+            }
+            Expr::Literal(_) => {
+                ways.push(expr.clone());
+                Some(false)
+            }
+            _ => None,
         }
     }
 
@@ -153,42 +360,11 @@ impl Writer<'_> {
             },
             _ => return None,
         };
-        let all = match first {
-            Expr::Choice(all) => all.as_slice(),
-            one => std::slice::from_ref(one),
-        };
-        let rules = &self.grammar.rules;
-        let parts: Option<Vec<&[Expr]>> = all
-            .iter()
-            .map(|one| {
-                let expr = match one {
-                    Expr::Rule(name) => &rules.get(name)?.expr,
-                    other => other,
-                };
-                match expr {
-                    Expr::Sequence(parts) => Some(parts.as_slice()),
-                    _ => None,
-                }
-            })
-            .collect();
-        let tags: Option<Vec<Value>> = parts?
-            .into_iter()
-            .map(|parts| match parts {
-                [Expr::Literal(begin), content @ .., Expr::Literal(end)] => Some(object([
-                    ("type", "tag".into()),
-                    ("begin", begin.as_str().into()),
-                    (
-                        "content",
-                        self.node(&Expr::sequence(content.iter().cloned())),
-                    ),
-                    ("end", end.as_str().into()),
-                ])),
-                _ => None,
-            })
-            .collect();
+        let tags = self.tag_list(first)?.into_iter().map(|(_, tag)| tag);
+        let tags: Vec<Value> = tags.collect();
         Some(object([
             ("type", "tags_with_separator".into()),
-            ("tags", tags?.into()),
+            ("tags", tags.into()),
             ("separator", separator.into()),
             ("at_least_one", true.into()),
         ]))
@@ -263,5 +439,80 @@ impl Writer<'_> {
             }
         }
         object([("type", "grammar".into()), ("grammar", written.text.into())])
+    }
+}
+
+/// Arguments as a schema with the style in which they are written, if there is one.
+fn styled(members: &Members) -> Option<Value> {
+    if members.others.is_some() || !matches!(members.separator, Expr::Empty | Expr::Space) {
+        return None;
+    }
+    STYLES.iter().find_map(|style| {
+        let mut properties = Object::new();
+        let mut required = Vec::new();
+        for member in &members.members {
+            properties.insert(member.name.as_str(), argument(member, style)?);
+            if member.is_required {
+                required.push(Value::from(member.name.as_str()));
+            }
+        }
+        let schema = object([
+            ("type", "object".into()),
+            ("properties", properties.into()),
+            ("required", required.into()),
+            ("additionalProperties", false.into()),
+        ]);
+        Some(object([
+            ("type", "json_schema".into()),
+            ("json_schema", schema),
+            ("style", style.name.into()),
+        ]))
+    })
+}
+
+/// The schema of an argument that is written in a style.
+fn argument(member: &Member, style: &Style) -> Option<Value> {
+    let Expr::Sequence(parts) = &member.expr else {
+        return None;
+    };
+    let parts: Vec<&Expr> = parts.iter().filter(|part| **part != Expr::Space).collect();
+    let (close, parts) = parts.split_last()?;
+    let (value, before) = parts.split_last()?;
+    let before = before.iter().map(|part| match part {
+        Expr::Literal(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let before: Option<String> = before.collect();
+    let (open, behind) = (style.before_key, style.behind_key);
+    let is_between = before? == format!("{open}{}{behind}", member.name)
+        && **close == Expr::literal(style.behind_value);
+    match value {
+        Expr::Schema(node) if is_between && node.is_json() => of_json(node),
+        // A text of which more is known may hold what ends it there.
+        Expr::Schema(node) if is_between => match &node.expr {
+            Expr::Until(ends) if ends.as_slice() == [style.behind_value] => {
+                Some(object([("type", "string".into())]))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The schema of a value that is JSON, if a style writes it as that: no string, which would stand there as it is,
+/// and nothing that refers to another place of the schema.
+fn of_json(node: &SchemaNode) -> Option<Value> {
+    let schema = schema::for_engines(&node.schema);
+    let types = schema::named_types(&schema, &schema);
+    let is_json = !types.is_empty() && !types.iter().any(|kind| kind == "string");
+    (is_json && !schema::refers(&schema)).then_some(schema)
+}
+
+/// Whether a node is texts and white space only.
+fn is_fixed(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal(_) | Expr::Space => true,
+        Expr::Sequence(parts) => parts.iter().all(is_fixed),
+        _ => false,
     }
 }

@@ -1,5 +1,7 @@
 //! The turn of a format as a grammar, from where the prompt has left it.
 
+use std::ops::Range;
+
 use crate::analysis::markers::{self, first_piece};
 use crate::format::{Format, Node, Slot, Way};
 use crate::response::Tools;
@@ -147,49 +149,89 @@ impl Turn<'_> {
         if kept.is_empty() {
             return Err(fail("no turn behind this prompt has calls"));
         }
-        let mut ways: Vec<Vec<Expr>> = Vec::new();
+        let mut rows: Vec<Row> = Vec::new();
         for (at, left) in kept.iter().enumerate() {
             let mut others = kept.iter().enumerate().filter(|(other, _)| *other != at);
             // Of two that are the same, the first is kept.
             let is_covered = others
                 .any(|(other, wider)| wider.covers(left) && (other < at || !left.covers(wider)));
-            let way = self.way(left);
-            if !is_covered && !way.iter().any(Expr::is_never) {
-                ways.push(way);
+            let row = self.row(left);
+            if !is_covered && !row.parts.iter().any(Expr::is_never) {
+                rows.push(row);
             }
         }
-        match ways.is_empty() {
+        match rows.is_empty() {
             true => Err(fail("the prompt has begun something else")),
-            false => Ok(factored(ways)),
+            false => Ok(self.factored(rows)),
         }
     }
 
     /// The parts of a turn one after the other.
-    fn way(&self, left: &Left<'_>) -> Vec<Expr> {
+    fn row(&self, left: &Left<'_>) -> Row {
         let nodes = &left.nodes;
         let end = Expr::sequence(left.end.iter().filter_map(text_node)).optional();
-        let Some(at) = nodes.iter().position(|node| *node == Node::Calls) else {
-            return [self.parts(nodes), vec![end]].concat();
-        };
-        // What opens all calls belongs to what a lazy grammar begins with.
-        let section = self.section();
-        let split = (0..=at).find(|split| text_of(&nodes[*split..at]).as_deref() == Some(&section));
-        let (before, calls) = nodes.split_at(split.unwrap_or(at));
-        let calls = [self.parts(calls), vec![end]].concat();
-        let calls = match (left.in_calls, calls.split_first()) {
-            ("", _) | (_, None) => Expr::sequence(calls),
-            (begun, Some((first, rest))) => {
-                let first = self.p.behind(first, begun);
-                Expr::sequence([first].into_iter().chain(rest.iter().cloned()))
-            }
-        };
-        let calls = self.p.trigger_rule("tool-calls", calls);
-        [self.parts(before), vec![calls]].concat()
+        let split = self.section_starts(nodes);
+        let mut parts = self.parts(nodes, 0..split);
+        let calls_at = nodes.contains(&Node::Calls).then_some(parts.len());
+        parts.extend(self.parts(nodes, split..nodes.len()));
+        if let (Some(at), false) = (calls_at, left.in_calls.is_empty()) {
+            parts[at] = self.p.behind(&parts[at], left.in_calls);
+        }
+        // A turn is taken for this one only if it is to its end.
+        parts.extend([end, Expr::End]);
+        Row { parts, calls_at }
     }
 
-    fn parts(&self, nodes: &[Node]) -> Vec<Expr> {
-        let parts = nodes.iter().enumerate().map(|(at, node)| match node {
+    /// One of several rows; what several begin with is written once, so that what it is need not be settled
+    /// before it comes.
+    fn factored(&self, rows: Vec<Row>) -> Expr {
+        let (calls, mut rows): (Vec<_>, Vec<_>) =
+            rows.into_iter().partition(|row| row.calls_at == Some(0));
+        let mut groups = Vec::new();
+        if !calls.is_empty() {
+            let calls = calls.into_iter().map(|row| Row {
+                calls_at: None,
+                ..row
+            });
+            let calls = self.factored(calls.collect());
+            groups.push(self.p.trigger_rule("tool-calls", calls));
+        }
+        while !rows.is_empty() {
+            let Some(head) = rows[0].parts.first().cloned() else {
+                rows.remove(0);
+                groups.push(Expr::Empty);
+                continue;
+            };
+            let (same, others): (Vec<_>, Vec<_>) = rows
+                .into_iter()
+                .partition(|row| row.parts.first() == Some(&head));
+            rows = others;
+            let tails = same.into_iter().map(|row| Row {
+                parts: row.parts[1..].to_vec(),
+                calls_at: row.calls_at.map(|at| at - 1),
+            });
+            let tails: Vec<Row> = tails.collect();
+            let is_end = tails.iter().all(|tail| tail.parts.is_empty());
+            groups.push(match is_end {
+                true => head,
+                false => Expr::sequence([head, self.factored(tails)]),
+            });
+        }
+        // Of several, the first that fits is taken: what may be nothing comes last.
+        groups.sort_by_key(may_be_nothing);
+        Expr::choice(groups)
+    }
+
+    /// A range of the nodes of a turn.
+    fn parts(&self, nodes: &[Node], range: Range<usize>) -> Vec<Expr> {
+        let calls = nodes.iter().position(|node| *node == Node::Calls);
+        let opening = self.section_starts(nodes)..calls.unwrap_or(0);
+        let parts = range.map(|at| match &nodes[at] {
             Node::Literal(text) => text.as_str().into(),
+            // What reads calls may take markers that always follow each other for one.
+            Node::Space(text) if opening.contains(&at) && is_between_literals(nodes, at) => {
+                text.as_str().into()
+            }
             Node::Space(text) => space(text, nodes[..at].last(), nodes.get(at + 1)),
             Node::Slot(Slot::Content)
                 if self.bare_sign().is_some()
@@ -203,7 +245,7 @@ impl Turn<'_> {
                 text.tagged(Tag::Content)
             }
             Node::Slot(Slot::Reasoning) => {
-                let closers = self.markers_after(&nodes[at + 1..]).into_iter();
+                let closers = self.markers_after_reasoning();
                 until(closers.chain(self.ends())).tagged(Tag::Reasoning)
             }
             Node::Slot(_) => until(self.markers()).tagged(Tag::Content),
@@ -216,6 +258,17 @@ impl Turn<'_> {
             Expr::Empty => Vec::new(),
             one => vec![one],
         }
+    }
+
+    /// At which node the texts around the calls begin, if there are calls.
+    fn section_starts(&self, nodes: &[Node]) -> usize {
+        let Some(at) = nodes.iter().position(|node| *node == Node::Calls) else {
+            return nodes.len();
+        };
+        let section = self.section();
+        let mut starts = 0..=at;
+        let start = starts.find(|start| text_of(&nodes[*start..at]).as_deref() == Some(&section));
+        start.unwrap_or(at)
     }
 
     /// What stands between a text and the calls in all ways, as far as it is the same.
@@ -298,6 +351,17 @@ impl Turn<'_> {
         all
     }
 
+    /// What ends reasoning in any of the ways, since the first of them that comes decides which it is.
+    fn markers_after_reasoning(&self) -> impl Iterator<Item = String> + '_ {
+        self.format.ways.iter().flat_map(|way| {
+            let nodes = way.node.parts();
+            let at = nodes
+                .iter()
+                .position(|node| *node == Node::Slot(Slot::Reasoning));
+            at.map_or_else(Vec::new, |at| self.markers_after(&nodes[at + 1..]))
+        })
+    }
+
     /// The first marker of what follows a text.
     fn markers_after(&self, nodes: &[Node]) -> Vec<String> {
         match nodes.iter().find(|node| !matches!(node, Node::Space(_))) {
@@ -305,6 +369,11 @@ impl Turn<'_> {
             _ => first_marker(nodes).into_iter().collect(),
         }
     }
+}
+
+fn is_between_literals(nodes: &[Node], at: usize) -> bool {
+    let is_literal = |node: Option<&Node>| matches!(node, Some(Node::Literal(_)));
+    is_literal(nodes[..at].last()) && is_literal(nodes.get(at + 1))
 }
 
 /// The first marker of a row of nodes that begins with a literal.
@@ -333,49 +402,21 @@ fn text_node(node: &Node) -> Option<Expr> {
     }
 }
 
-/// One of several rows of parts; what several begin with is written once.
-fn factored(mut ways: Vec<Vec<Expr>>) -> Expr {
-    let mut groups = Vec::new();
-    while !ways.is_empty() {
-        let first = ways.remove(0);
-        let Some(head) = first.first().cloned() else {
-            // Nothing comes last: what is longer counts first.
-            if !groups.contains(&Expr::Empty) {
-                groups.push(Expr::Empty);
-            }
-            continue;
-        };
-        let (same, others): (Vec<_>, Vec<_>) =
-            ways.into_iter().partition(|way| way.first() == Some(&head));
-        ways = others;
-        groups.push(match same.is_empty() {
-            true => Expr::sequence(first),
-            false => {
-                let all = [first].into_iter().chain(same);
-                let tails = all.map(|way| way[1..].to_vec()).collect();
-                Expr::sequence([head, factored(tails)])
-            }
-        });
-    }
-    // Of several, the first that fits is taken: what may be nothing comes last.
-    groups.sort_by_key(may_be_nothing);
-    match groups.iter().position(|group| *group == Expr::Empty) {
-        Some(at) if groups.len() > 1 => {
-            groups.remove(at);
-            Expr::choice(groups).optional()
-        }
-        _ => Expr::choice(groups),
-    }
-}
-
 fn may_be_nothing(expr: &Expr) -> bool {
     match expr.bare() {
-        Expr::Empty | Expr::Space | Expr::Until(_) | Expr::Rest => true,
+        Expr::Empty | Expr::End | Expr::Space | Expr::Until(_) | Expr::Rest => true,
         Expr::Sequence(all) => all.iter().all(may_be_nothing),
         Expr::Choice(all) => all.iter().any(may_be_nothing),
         Expr::Repeat(repeat) => repeat.at_least == 0,
         _ => false,
     }
+}
+
+/// A way to write a turn, part for part.
+struct Row {
+    parts: Vec<Expr>,
+    /// Where the texts around the calls begin, if there are calls.
+    calls_at: Option<usize>,
 }
 
 /// What is left of a turn behind what a prompt has begun.

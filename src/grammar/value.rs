@@ -107,45 +107,20 @@ impl<'t> Reader<'t, '_> {
             .strings
             .iter()
             .find(|quotes| self.takes(&quotes.open))?;
-        if !quotes.escapes {
+        if !quotes.escapes || quotes.close != "\"" {
             let (text, rest) = self.rest.split_once(&quotes.close)?;
             self.rest = rest;
             return Some(text.to_owned());
         }
-        let mut text = String::new();
-        let mut chars = self.rest.char_indices();
-        while let Some((at, c)) = chars.next() {
-            if self.rest[at..].starts_with(&quotes.close) {
-                self.rest = &self.rest[at + quotes.close.len()..];
-                return Some(text);
-            }
-            if c != '\\' {
-                text.push(c);
-                continue;
-            }
-            let (_, escape) = chars.next()?;
-            let digits = match escape {
-                'x' => 2,
-                'u' => 4,
-                _ => 0,
-            };
-            text.push(match escape {
-                'n' => '\n',
-                't' => '\t',
-                'r' => '\r',
-                'b' => '\u{8}',
-                'f' => '\u{c}',
-                'x' | 'u' => {
-                    let mut code = 0;
-                    for _ in 0..digits {
-                        code = code * 16 + chars.next()?.1.to_digit(16)?;
-                    }
-                    // Half of a pair stands for nothing by itself.
-                    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
-                }
-                other => other,
-            });
-        }
-        None
+        let mut is_escaped = false;
+        let end = self.rest.find(|c| {
+            let is_end = c == '"' && !is_escaped;
+            is_escaped = c == '\\' && !is_escaped;
+            is_end
+        })?;
+        let (text, rest) = self.rest.split_at(end);
+        self.rest = &rest[1..];
+        let string = json::read(&format!("\"{text}\"")).ok()?;
+        Some(string.as_json_string()?.to_string_lossy().into_owned())
     }
 }

@@ -44,6 +44,8 @@ pub enum Lint {
     SchemaIgnored,
     /// A pattern can only be matched by backtracking.
     NeedsBacktracking,
+    /// Somebody whom the template is for refuses it, or can't make all use of it.
+    NotSuited,
 }
 
 /// What is known of a lint.
@@ -70,7 +72,7 @@ macro_rules! entry {
 }
 
 #[rustfmt::skip]
-const ENTRIES: [Entry; 16] = [
+const ENTRIES: [Entry; 17] = [
     entry!(DelimitersOverlap, "U001", "delimiters-overlap", Warning,
         "a delimiter takes the beginning of another, which is then not found"),
     entry!(EndInText, "U002", "end-in-text", Warning,
@@ -103,6 +105,8 @@ const ENTRIES: [Entry; 16] = [
         "newer readers ignore a response schema, and nothing else is there"),
     entry!(NeedsBacktracking, "U016", "needs-backtracking", Note,
         "a pattern that can only be matched by backtracking streams slower"),
+    entry!(NotSuited, "U017", "not-suited", Error,
+        "somebody refuses the template whom it is for, or uses only part of it"),
 ];
 
 impl Lint {

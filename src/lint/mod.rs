@@ -26,6 +26,7 @@ use std::fmt;
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
 use crate::diagnostic::{Diagnostic, Part, place_in};
+use crate::profile::Target;
 use crate::response::ResponseTemplate;
 use crate::value::{Object, Value};
 
@@ -77,17 +78,22 @@ pub struct Complaint {
     pub level: Level,
     /// What it is about, what is likely to hurt and why, and what to do about it.
     pub diagnostic: Diagnostic,
+    /// Whom the template does not suit, if that is what is wrong.
+    pub target: Option<Target>,
 }
 
 impl Complaint {
-    /// For programs: an object of `level`, `code` and `name`, and of what
-    /// [`Diagnostic::to_value`] gives.
+    /// For programs: an object of `level`, `code` and `name`, of the name of the profile that it does not suit
+    /// (`for`), if it is about that, and of what [`Diagnostic::to_value`] gives.
     pub fn to_value(&self) -> Value {
         let mut out = Object::from_iter([
             ("level", self.level.key()),
             ("code", self.lint.code()),
             ("name", self.lint.name()),
         ]);
+        if let Some(target) = self.target {
+            out.insert("for", target.profile.name());
+        }
         out.extend(self.diagnostic.to_value().into_object());
         out.into()
     }
@@ -127,6 +133,8 @@ pub struct LintOptions<'a> {
     pub document: Option<TemplateText<'a>>,
     /// What is allowed, and what is an error.
     pub rulings: Rulings,
+    /// Whom the template is for.
+    pub targets: Vec<Target>,
 }
 
 impl<'a> LintOptions<'a> {
@@ -157,6 +165,25 @@ impl<'a> LintOptions<'a> {
     /// Sets [`rulings`](Self::rulings).
     pub fn rulings(mut self, rulings: Rulings) -> Self {
         self.rulings = rulings;
+        self
+    }
+
+    /// Sets [`targets`](Self::targets).
+    ///
+    /// ```
+    /// use unjinja::ResponseTemplate;
+    /// use unjinja::lint::{Lint, LintOptions, lint};
+    ///
+    /// let template = ResponseTemplate::from_json(
+    ///     r#"{"start_anchor": "<bot>", "fields": {"content": {"content": "json"}}}"#,
+    /// )?;
+    /// let options = LintOptions::default().targets(["vllm".parse()?]);
+    /// let complaints = lint(&template, &options)?;
+    /// assert!(complaints.iter().any(|complaint| complaint.lint == Lint::NotSuited));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn targets(mut self, targets: impl IntoIterator<Item = Target>) -> Self {
+        self.targets = targets.into_iter().collect();
         self
     }
 }
@@ -225,7 +252,7 @@ pub fn lint(
         None => None,
     };
     let pointer = options.document.map_or("", |document| document.pointer);
-    let subject = Subject::new(template, pointer, model, &options.turn_ends);
+    let subject = Subject::new(template, pointer, model, options);
     let mut complaints = Complaints::default();
     for check in CHECKS {
         check(&subject, &mut complaints);
@@ -243,6 +270,7 @@ const CHECKS: &[fn(&Subject<'_>, &mut Complaints)] = &[
     anchor::check,
     portability::check,
     names::check,
+    names::check_targets,
     effect::check,
     white_space::check,
 ];
@@ -289,6 +317,7 @@ impl Complaints {
             lint,
             level: lint.level(),
             diagnostic,
+            target: None,
         })
     }
 }

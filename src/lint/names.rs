@@ -1,24 +1,52 @@
-//! Names of fields.
+//! Names of fields, and whatever else those want otherwise who read the template.
+
+use crate::profile::{Effect, Profile};
 
 use super::subject::Subject;
-use super::{Complaints, Lint};
+use super::{Complaints, Level, Lint, listed};
 
-/// The fields that serving engines know.
-const KNOWN: &[&str] = &["thinking", "content", "tool_calls"];
-
+/// Fields that serving engines don't know. Where it is said whom the template is for, they say it themselves.
 pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
+    let Some((known, engines)) = Profile::fields_of_engines() else {
+        return;
+    };
+    let engines: Vec<String> = engines.into_iter().map(str::to_owned).collect();
     for (index, field) in subject.template.fields().iter().enumerate() {
-        if !KNOWN.contains(&field.name()) {
+        let is_known = known.iter().any(|known| known == field.name());
+        if !is_known && subject.targets.is_empty() {
             complaints.add(
                 Lint::UnknownField,
                 subject.field_pointer(index),
-                format!("serving engines don't know the field `{}`", field.name()),
+                format!(
+                    "serving engines such as {} don't know the field `{}`",
+                    listed(&engines, "and"),
+                    field.name()
+                ),
                 format!(
                     "what they know is `{}`: take the one of these that it means, or allow this \
                      if a program of your own reads it",
-                    KNOWN.join("`, `")
+                    known.join("`, `")
                 ),
             );
+        }
+    }
+}
+
+/// What those have against the template whom it is for.
+pub(super) fn check_targets(subject: &Subject<'_>, complaints: &mut Complaints) {
+    for target in subject.targets {
+        for objection in target.objections(subject.template) {
+            let mut diagnostic = objection.diagnostic;
+            diagnostic.pointer = match diagnostic.pointer.strip_prefix('/') {
+                Some(below) => format!("{}/{below}", subject.pointer),
+                None => subject.pointer.to_owned(),
+            };
+            let complaint = complaints.push(Lint::NotSuited, diagnostic);
+            complaint.target = Some(objection.target);
+            complaint.level = match objection.effect {
+                Effect::Limits => Level::Warning,
+                Effect::Fails | Effect::Refused => Level::Error,
+            };
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The template that is looked at, and the patterns in it.
 
+use crate::profile::Target;
 use crate::response::pattern::Pattern;
 use crate::response::{Content, Delimiter, Example, Inner, Kind, Parser, ResponseTemplate, Watch};
 use crate::value::pointer_below;
 
+use super::LintOptions;
 use super::model::Model;
 
 /// A template, and what is known beside it.
@@ -14,6 +16,8 @@ pub(super) struct Subject<'t> {
     pub(super) model: Option<Model>,
     /// Tokens that are known to end a turn.
     turn_ends: &'t [String],
+    /// Whom the template is for.
+    pub(super) targets: &'t [Target],
     /// Texts that show each delimiter, by its number.
     examples: Vec<Vec<Example>>,
 }
@@ -42,13 +46,14 @@ impl<'t> Subject<'t> {
         template: &'t ResponseTemplate,
         pointer: &'t str,
         model: Option<Model>,
-        turn_ends: &'t [String],
+        options: &'t LintOptions<'_>,
     ) -> Subject<'t> {
         Subject {
             template,
             pointer,
             model,
-            turn_ends,
+            turn_ends: &options.turn_ends,
+            targets: &options.targets,
             examples: template
                 .inner
                 .delimiters()

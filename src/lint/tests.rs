@@ -36,11 +36,10 @@ fn complaints(text: &str, options: LintOptions<'_>) -> Vec<Complaint> {
 }
 
 /// The lints of which there are complaints.
-fn lints(text: &str, chat_template: Option<&ChatTemplate>) -> Vec<Lint> {
-    let options = LintOptions {
-        chat_template,
-        ..LintOptions::default()
-    };
+fn lints(text: &str, chat_template: Option<&ChatTemplate>, target: Option<Target>) -> Vec<Lint> {
+    let options = LintOptions::default()
+        .chat_template(chat_template)
+        .targets(target);
     let complaints = complaints(text, options).into_iter();
     let mut lints: Vec<Lint> = complaints.map(|complaint| complaint.lint).collect();
     lints.sort();
@@ -56,13 +55,17 @@ fn each_page_shows_what_is_reported_and_what_is_not() {
         let chat_template = jinja
             .first()
             .map(|source| ChatTemplate::from_jinja(*source));
+        let target = blocks(page, "text").first().map(|name| {
+            let target = name.trim().parse::<Target>();
+            target.unwrap_or_else(|error| panic!("{}: {error}", lint.code()))
+        });
         let json = blocks(page, "json");
         let [reported, not_reported] = json[..] else {
             panic!("{}: two blocks of JSON are needed", lint.code());
         };
         // What other engines lack may be in any example, but is what one page is about.
         let found = |text: &str| {
-            let found = lints(text, chat_template.as_ref()).into_iter();
+            let found = lints(text, chat_template.as_ref(), target).into_iter();
             let found = found.filter(|&found| found == lint || found != Lint::NotPortable);
             found.collect::<Vec<Lint>>()
         };

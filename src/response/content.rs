@@ -17,7 +17,7 @@ use super::allowance::{Allowance, Exhausted};
 use super::template::Loader;
 
 pub(crate) use entries::Entries;
-pub(crate) use json::JsonArgs;
+pub(crate) use json::{JsonArgs, quote_keys};
 pub(crate) use kv_lines::KvLinesArgs;
 pub(crate) use xml_inline::XmlInlineArgs;
 

@@ -22,7 +22,7 @@ pub use content::Content;
 pub use delimiter::Delimiter;
 pub use error::{ContentError, RegionError};
 pub use event::{Capture, OpeningMatch};
-pub use parser::{Outlook, WatchedDelimiter};
+pub use parser::{Lookout, Outlook, WatchedDelimiter};
 pub use template::Field;
 
 // These stand at the root, where they are documented.
@@ -41,7 +41,7 @@ pub use tools::Tools;
 
 #[cfg(feature = "chat-template")]
 pub(crate) use content::XmlInlineArgs;
-pub(crate) use content::{Entries, Parser};
+pub(crate) use content::{Entries, JsonArgs, Parser, quote_keys};
 #[cfg(feature = "chat-template")]
 pub(crate) use examples::Example;
 #[cfg(feature = "chat-template")]

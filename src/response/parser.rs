@@ -6,6 +6,7 @@
 //! the delimiter.
 
 mod held;
+mod lookout;
 mod options;
 mod outlook;
 mod pass;
@@ -22,6 +23,7 @@ use super::template::ResponseTemplate;
 
 use run::Run;
 
+pub use lookout::Lookout;
 pub use options::{OnMalformed, ParserOptions};
 pub use outlook::{Outlook, WatchedDelimiter};
 

@@ -65,6 +65,53 @@ impl Chance {
     }
 }
 
+/// Tools with arguments of all kinds of types.
+pub fn mixed_tools() -> Tools {
+    let tools = r##"[{"type": "function", "function": {"name": "mix", "parameters": {
+        "type": "object",
+        "properties": {
+            "unit": {"type": "string", "enum": ["m", "km", "it's"]},
+            "count": {"anyOf": [{"type": "string", "enum": ["many", "1 or 2"]}, {"type": "integer"}]},
+            "ratio": {"anyOf": [{"type": "integer", "minimum": 3}, {"type": "number"}]},
+            "level": {"type": "integer", "enum": [1, 10, 100]},
+            "when": {"type": "string", "format": "date"},
+            "flag": {"type": ["boolean", "null"]},
+            "code": {"type": "string", "pattern": "^[A-Z]{2}[0-9]+$"},
+            "list": {"type": "array", "items": {"type": ["integer", "null"]}, "maxItems": 3},
+            "tree": {"type": "object", "properties": {
+                "name": {"type": "string", "minLength": 1}, "open": {"type": "boolean"}
+            }, "required": ["name"], "additionalProperties": {"type": "integer"}}
+        },
+        "required": ["unit"]
+    }}}, {"type": "function", "function": {"name": "note", "parameters": {
+        "type": "object",
+        "properties": {"text": {"type": "string"}, "more": {"type": "string"}},
+        "required": ["text"],
+        "additionalProperties": {"type": "string"}
+    }}}]"##;
+    Tools::from_value(&json::read(tools).expect("it is JSON"))
+}
+
+/// Texts that a careless reader would stumble over.
+const TEXTS: [&str; 16] = [
+    "High water",
+    "noon",
+    "a b",
+    "é (7)",
+    "7",
+    "-3.50",
+    "true",
+    "None",
+    "it's \"so\"",
+    "if a < b, c = [d]: {e}",
+    "C:\\new\\u0041",
+    "one line\nand another",
+    "f(x, y=1)]",
+    "<b>bold</b>",
+    "42 is \\n a number",
+    "水",
+];
+
 /// Writes a text that a grammar allows.
 fn write_sample(
     grammar: &Grammar,
@@ -76,7 +123,7 @@ fn write_sample(
     match expr {
         Expr::Literal(text) => out.push_str(text),
         Expr::Chars(chars) => {
-            let liked: Vec<char> = "tide7A"
+            let liked: Vec<char> = "tide7A 'é=,])}<"
                 .chars()
                 .filter(|c| chars.class.contains(*c))
                 .collect();
@@ -90,9 +137,16 @@ fn write_sample(
                 out.push(*liked.get(chance.below(liked.len())).unwrap_or(&first));
             }
         }
-        Expr::Until(_) | Expr::Rest => {
-            out.push_str(["High water", "noon", "a b", "é (7)"][chance.below(4)]);
+        Expr::Until(delimiters) => {
+            let text = TEXTS[chance.below(TEXTS.len())];
+            // Nor may one begin in the text, and end in what follows it.
+            let holds = |end: &String| format!("{text}{end}").find(end.as_str()) < Some(text.len());
+            if !delimiters.iter().any(holds) {
+                out.push_str(text);
+            }
         }
+        Expr::Rest => out.push_str(TEXTS[chance.below(TEXTS.len())]),
+        Expr::Space => out.push_str(["", " ", "\n"][chance.below(3)]),
         Expr::Sequence(all) => {
             all.iter()
                 .for_each(|part| write_sample(grammar, part, chance, depth, out));
@@ -103,7 +157,9 @@ fn write_sample(
                 true => all.len() - 1,
                 false => chance.below(all.len()),
             };
-            write_sample(grammar, &all[which], chance, depth + 1, out);
+            if let Some(one) = all.get(which) {
+                write_sample(grammar, one, chance, depth + 1, out);
+            }
         }
         Expr::Repeat(repeat) => {
             let more = repeat
@@ -121,7 +177,9 @@ fn write_sample(
         }
         Expr::Members(all) => {
             let mut left: Vec<_> = all.members.iter().collect();
-            left.retain(|member| member.is_required || chance.below(2) == 0);
+            left.retain(|member| {
+                !can_never_be(&member.expr) && (member.is_required || chance.below(2) == 0)
+            });
             let mut is_first = true;
             while !left.is_empty() {
                 if !std::mem::take(&mut is_first) {
@@ -129,6 +187,12 @@ fn write_sample(
                 }
                 let member = left.remove(chance.below(left.len()));
                 write_sample(grammar, &member.expr, chance, depth + 1, out);
+            }
+            if let Some(others) = all.others.as_ref().filter(|_| chance.below(2) == 0) {
+                if !is_first {
+                    write_sample(grammar, &all.separator, chance, depth, out);
+                }
+                write_sample(grammar, others, chance, depth + 1, out);
             }
         }
         Expr::Rule(name) => {
@@ -145,6 +209,15 @@ fn write_sample(
             write_sample(grammar, inner, chance, depth, out)
         }
         _ => {}
+    }
+}
+
+/// Whether no text is what a node says.
+fn can_never_be(expr: &Expr) -> bool {
+    match expr {
+        Expr::Choice(all) => all.is_empty(),
+        Expr::Tag(_, inner) => can_never_be(inner),
+        _ => false,
     }
 }
 

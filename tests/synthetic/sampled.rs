@@ -8,7 +8,7 @@ use unjinja::{Object, ResponseTemplate, Tools, Value, format};
 use crate::conversation::tools;
 use crate::jinja::chat_template;
 use crate::maker::make_up;
-use crate::sample::{Chance, misread};
+use crate::sample::{Chance, misread, mixed_tools};
 
 /// So many texts are sampled from a grammar.
 const SAMPLES: usize = 10;
@@ -38,15 +38,19 @@ pub fn try_number(seed: u64, number: u64) -> (usize, Vec<String>) {
     let (Some(template), Ok(prompt), Ok(format)) = (template, prompt, format) else {
         return (0, Vec::new());
     };
-    let tools = Tools::from_value(&tools());
     let request = Request::new()
         .prompt(prompt.text.as_str())
         .tool_choice(ToolChoice::Required);
-    let Ok(grammar) = Grammar::of(&format, &tools, &request) else {
-        return (0, Vec::new());
-    };
     let mut chance = Chance(number);
-    let faults = (0..SAMPLES)
-        .filter_map(|_| misread(&grammar, &template, &prompt.text, &tools, &mut chance));
-    (SAMPLES, faults.collect())
+    let (mut tried, mut faults) = (0, Vec::new());
+    for tools in [Tools::from_value(&tools()), mixed_tools()] {
+        let Ok(grammar) = Grammar::of(&format, &tools, &request) else {
+            continue;
+        };
+        tried += SAMPLES;
+        let wrong = (0..SAMPLES)
+            .filter_map(|_| misread(&grammar, &template, &prompt.text, &tools, &mut chance));
+        faults.extend(wrong);
+    }
+    (tried, faults)
 }

@@ -15,6 +15,7 @@ use clap::ValueEnum;
 use crate::options::option_name;
 use unjinja::chat_template::{ChatTemplate, Source};
 use unjinja::derive::{Derivation, DeriveOptions, ModelOutput, derive};
+use unjinja::profile::{Verdict, reasoning_for};
 use unjinja::{Value, json};
 
 use self::present::Standing;
@@ -22,6 +23,7 @@ use self::siblings::Derived;
 pub(crate) use self::siblings::Sibling;
 use super::output::Output;
 use super::source::SourceOptions;
+use super::target::TargetArgs;
 use super::{Failure, input, output, report};
 
 /// Work out the response template of a chat template, and prove it by round trips
@@ -47,6 +49,9 @@ use super::{Failure, input, output, report};
   in them, and the response template has to read them:
     unjinja derive model/ --outputs outputs.jsonl
 
+  For those who are to read it, with the name of the field for reasoning that suits all of them:
+    unjinja derive model/ --for transformers,vllm
+
   For one of several chat templates of a model, whatever the others write:
     unjinja derive model/ --variant tool_use
 
@@ -64,8 +69,9 @@ renderings of all, if there is one. If not, the report says which are misread.
 
 Exit codes:
   0  all that the chat template writes is recovered, and so are the outputs that were given
-  1  some of it isn't, a token is missing that the chat template writes, or another chat template of
-     the model is misread: the report says what, and the template is printed all the same.
+  1  some of it isn't, a token is missing that the chat template writes, another chat template of
+     the model is misread, or one of those of `--for` does not take it: the report says what, and the template is
+     printed all the same.
      With `--check` and `--diff`: the response template that is there reads anything otherwise
   2  no template could be derived, or the input can't be read")]
 pub(crate) struct Args {
@@ -101,9 +107,12 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "diff")]
     check: bool,
 
-    /// The field for reasoning. Serving engines expect the default
-    #[arg(long, value_name = "NAME", default_value = "thinking")]
-    reasoning_field: String,
+    /// The field for reasoning [default: what suits those of `--for`, else thinking, which serving engines expect]
+    #[arg(long, value_name = "NAME")]
+    reasoning_field: Option<String>,
+
+    #[command(flatten)]
+    targets: TargetArgs,
 
     /// Keep the ids of calls, where the format carries any
     #[arg(long)]
@@ -202,17 +211,25 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     if args.prints_report() {
-        print_reports(&outcomes)?;
+        print_reports(args, &outcomes)?;
     }
     result
 }
 
 /// Prints the report for programs: of one source, or of each.
-fn print_reports(outcomes: &[Outcome<'_>]) -> Result<(), Failure> {
+fn print_reports(args: &Args, outcomes: &[Outcome<'_>]) -> Result<(), Failure> {
     let reports = outcomes.iter().map(|outcome| {
         let report = match &outcome.result {
             Ok(((template, derivation), siblings)) => {
-                report::derivation_value(template, derivation, siblings)
+                let mut report = report::derivation_value(template, derivation, siblings);
+                if let Some(report) = report.as_object_mut() {
+                    let verdicts = args.verdicts(derivation);
+                    report.insert(
+                        "for",
+                        verdicts.iter().map(Verdict::to_value).collect::<Value>(),
+                    );
+                }
+                report
             }
             Err(failure) => unjinja::Object::from_iter([("error", failure.to_string())]).into(),
         };
@@ -229,6 +246,26 @@ fn print_reports(outcomes: &[Outcome<'_>]) -> Result<(), Failure> {
 }
 
 impl Args {
+    /// Whether those take it whom it is for.
+    fn verdicts(&self, derivation: &Derivation) -> Vec<Verdict> {
+        let targets = self.targets.targets().into_iter();
+        targets
+            .map(|target| target.verdict(&derivation.template))
+            .collect()
+    }
+
+    /// The same in words, and why not.
+    fn suits(&self, derivation: &Derivation) -> String {
+        let mut out = String::new();
+        for verdict in self.verdicts(derivation) {
+            report::line(&mut out, "for", &verdict.to_string());
+            for objection in verdict.target.objections(&derivation.template) {
+                report::line(&mut out, "", &objection.diagnostic.to_string());
+            }
+        }
+        out
+    }
+
     /// Whether what was derived is printed as it is.
     fn prints_template(&self) -> bool {
         let elsewhere = self.file().is_some() || self.write || self.compares();
@@ -435,7 +472,10 @@ fn derive_for(
 ) -> Result<Derivation, String> {
     let mut options = DeriveOptions::default();
     options.base = args.options.base();
-    options.reasoning_field.clone_from(&args.reasoning_field);
+    let suiting = reasoning_for(&args.targets.targets()).map(str::to_owned);
+    if let Some(name) = args.reasoning_field.clone().or(suiting) {
+        options.reasoning_field = name;
+    }
     options.ids = args.ids;
     options.outputs = given.to_vec();
     options.guess_types = args.untyped == Untyped::Guess;
@@ -479,14 +519,15 @@ fn hand_out(
         super::print_error(format_args!(
             "{}",
             report::coloured(
-                &report::derivation(template, derivation, siblings),
+                &(report::derivation(template, derivation, siblings) + &args.suits(derivation)),
                 io::stderr().is_terminal()
             )
         ));
     }
     // What was compared need not be whole.
     let is_whole = args.compares() || derivation.is_whole();
-    match warnings(derivation, siblings).is_empty() && is_whole {
+    let is_taken = args.verdicts(derivation).iter().all(Verdict::is_taken);
+    match warnings(derivation, siblings).is_empty() && is_whole && is_taken {
         true => Ok(()),
         false => Err(Failure::Reported(1)),
     }

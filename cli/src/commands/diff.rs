@@ -1,17 +1,19 @@
 //! `unjinja diff`: whether two response templates, or schemas, read the same texts alike.
 
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::options::option_name;
 use crate::printable;
 use unjinja::chat_template::ChatTemplate;
-use unjinja::check::{Comparison, ComparisonInput, Fixture, compare, find};
+use unjinja::check::{Comparison, ComparisonInput, Fixture, Reader, compare, compare_for, find};
 use unjinja::derive::{DeriveOptions, derive};
+use unjinja::profile::{Effect, Target};
 use unjinja::{Object, Value};
 
 use super::report::{Format, changed_lines, painted_diff};
 use super::source::{SourceOptions, report_left_out};
+use super::target::one;
 use super::{Failure, input, output};
 
 /// Find out whether two response templates read the same texts alike
@@ -29,6 +31,9 @@ use super::{Failure, input, output};
 
   On the outputs of fixtures:
     unjinja diff old.json new.json --fixtures fixtures/
+
+  What one of those makes of it who read response templates: the names of fields don't matter then, nor what it drops:
+    unjinja diff old.json new.json --for vllm
 
   A response schema, the older language, and the response template that has taken its place:
     unjinja diff response_schema.json response_template.json
@@ -61,6 +66,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATH", num_args = 1..)]
     fixtures: Vec<PathBuf>,
 
+    /// Compare the messages that this one hands on: transformers, vllm, sglang or trl, with a version if it matters.
+    /// A template that it refuses is an error
+    #[arg(long = "for", value_name = "PROFILE", value_parser = one)]
+    target: Option<Target>,
+
     /// How to print what was found
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
@@ -78,7 +88,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 .into(),
         ));
     }
-    let comparison = compare(&first, &second, &texts);
+    let comparison = match args.target {
+        Some(target) => {
+            for (path, reader) in [(&args.first, &first), (&args.second, &second)] {
+                check_taken(target, path, reader)?;
+            }
+            compare_for(target, &first, &second, &texts)
+        }
+        None => compare(&first, &second, &texts),
+    };
     let report = match args.format {
         Format::Human => human(args, &comparison, texts.len(), io::stdout().is_terminal()),
         Format::Json => for_programs(&comparison, texts.len()),
@@ -87,6 +105,26 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match comparison.smallest {
         None => Ok(()),
         Some(_) => Err(Failure::Reported(1)),
+    }
+}
+
+/// Refuses what the one whom it is for does not read at all.
+fn check_taken(target: Target, path: &Path, reader: &Reader) -> Result<(), Failure> {
+    let name = path.display();
+    let Reader::Template(template) = reader else {
+        return Err(Failure::Input(format!(
+            "{name}: {target} reads no response schemas: bring it over with `unjinja convert {name}`"
+        )));
+    };
+    let objections = target.objections(template).into_iter();
+    let mut refused = objections.filter(|objection| objection.effect == Effect::Refused);
+    match refused.next() {
+        None => Ok(()),
+        Some(objection) => Err(Failure::Input(format!(
+            "{name}: {}\nrewrite it with `unjinja port {name} --for {}`",
+            printable(&objection.diagnostic.to_string()),
+            target.profile.name()
+        ))),
     }
 }
 

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use unjinja::grammar::Grammar;
 use unjinja::{Object, Tools, Value};
 
-use super::jsonl::Reply;
+use super::batch::Reply;
 use super::request::{self, Formats, RequestArgs};
 use super::source::SourceArgs;
-use super::{Failure, input, jsonl, output};
+use super::{Failure, batch, input, output};
 
 /// Write a grammar of what a model may write, given its tools, for engines that constrain it
 #[derive(Debug, clap::Args)]
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let template = args.source.load()?;
     let formats = Formats::new(&args.source.options, template);
     if let Some(path) = &args.jsonl {
-        return jsonl::run(path, false, |case| answer(args, &formats, case));
+        return batch::answer_lines(path, false, |case| answer(args, &formats, case));
     }
     let tools = match &args.tools {
         Some(path) => input::read_tools(path)?,

@@ -16,6 +16,7 @@ use unjinja::{Diagnostic, Object, Value};
 use super::input::{ReaderDocument, SchemaDocument};
 use super::report::painted;
 use super::source::{SourceOptions, report_left_out};
+use super::target::TargetArgs;
 use super::{Failure, github, output};
 
 /// Say what will hurt about a response template, before it does
@@ -32,6 +33,10 @@ use super::{Failure, github, output};
 
   In a workflow on GitHub, where all but one kind is to fail:
     unjinja lint templates/*.json --format github --deny all --allow not-portable
+
+  Whether those take it who are to read it, and why not:
+    unjinja lint response_template.json --for vllm,transformers@5.20
+    unjinja lint response_template.json --for all
 
   What a code means:
     unjinja lint --explain U003
@@ -58,6 +63,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     options: SourceOptions,
+
+    #[command(flatten)]
+    targets: TargetArgs,
 
     #[command(flatten)]
     rulings: RulingArgs,
@@ -232,19 +240,22 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         None => None,
     };
     let rulings = rulings(args)?;
-    let mut found = Vec::new();
+    let (mut found, mut verdicts) = (Vec::new(), Vec::new());
     let mut looked_at = 0;
     for path in &args.templates {
         match look_at(args, given.as_ref(), &rulings, path) {
-            Ok(findings) => {
-                found.extend(findings);
+            Ok(looked) => {
+                found.extend(looked.findings);
+                verdicts.extend(looked.verdicts);
                 looked_at += 1;
             }
             Err(failure) => found.push(Finding::unreadable(path, &failure)),
         }
     }
     output::print(match args.format {
-        Format::Human => for_people(&found, looked_at, io::stdout().is_terminal()),
+        Format::Human => {
+            for_people(&found, looked_at, io::stdout().is_terminal()) + &verdicts.concat()
+        }
         Format::Json => for_programs(&found),
         Format::Github => found.iter().map(for_github).collect(),
     })?;
@@ -274,22 +285,39 @@ fn rulings(args: &Args) -> Result<Rulings, Failure> {
 }
 
 /// What is to be said about one template.
+struct LookedAt {
+    findings: Vec<Finding>,
+    /// Whether those take it whom it is for, each in a line.
+    verdicts: Vec<String>,
+}
+
+impl From<Vec<Finding>> for LookedAt {
+    fn from(findings: Vec<Finding>) -> LookedAt {
+        LookedAt {
+            findings,
+            verdicts: Vec::new(),
+        }
+    }
+}
+
+/// Looks at one template.
 fn look_at(
     args: &Args,
     given: Option<&ChatTemplate>,
     rulings: &Rulings,
     path: &Path,
-) -> Result<Vec<Finding>, Failure> {
+) -> Result<LookedAt, Failure> {
     let document = match ReaderDocument::find(path)? {
         ReaderDocument::Template(document) => document,
-        ReaderDocument::Schema(document) => return Ok(of_schema(&document, rulings)),
+        ReaderDocument::Schema(document) => return Ok(of_schema(&document, rulings).into()),
     };
     let file = document.name.as_str();
     let template = match document.template() {
         Ok(template) => template,
         Err(error) => {
             let faults = error.faults.into_iter();
-            return Ok(faults.map(|fault| Finding::of_fault(file, fault)).collect());
+            let faults = faults.map(|fault| Finding::of_fault(file, fault));
+            return Ok(faults.collect::<Vec<Finding>>().into());
         }
     };
     let beside = match given {
@@ -302,15 +330,22 @@ fn look_at(
         .base(args.options.base())
         .turn_ends(ends.take(1))
         .document(TemplateText::new(&document.text).at(document.pointer))
+        .targets(args.targets.targets())
         .rulings(rulings.clone());
     let complaints = lint(&template, &options).map_err(|error| {
         let name = options.chat_template.map_or("", |template| &template.name);
         Failure::Wrong(format!("{name}: {}: {error}", error.of_question()))
     })?;
     let complaints = complaints.into_iter();
-    Ok(complaints
-        .map(|complaint| Finding::of_complaint(file, complaint))
-        .collect())
+    let verdicts = options.targets.iter();
+    Ok(LookedAt {
+        findings: complaints
+            .map(|complaint| Finding::of_complaint(file, complaint))
+            .collect(),
+        verdicts: verdicts
+            .map(|target| format!("{file}: {}\n", target.verdict(&template)))
+            .collect(),
+    })
 }
 
 /// What is to be said about a response schema: that it is refused, or that newer readers ignore it.

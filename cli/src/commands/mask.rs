@@ -10,11 +10,11 @@ use unjinja::chat_template::{ChatTemplate, RenderInput, Source};
 use unjinja::conversation::{ConversationReader, Marking, MaskError, MaskPolicy, Masked, Unmasked};
 use unjinja::{Object, Value, json};
 
-use super::jsonl::Reply;
+use super::batch::Reply;
 use super::output::Output;
 use super::report::Format;
 use super::source::SourceOptions;
-use super::{Failure, input, jsonl, output, render};
+use super::{Failure, batch, input, output, render};
 use crate::tokenizer::Tokenizer;
 use tokens::masked_tokens;
 
@@ -172,7 +172,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             tokenizer: tokenizer.as_ref(),
             known: Mutex::default(),
         };
-        return jsonl::run(path, false, |case| answer(&args.options, &markings, case));
+        return batch::answer_lines(path, false, |case| answer(&args.options, &markings, case));
     }
     let failed = |error: MaskError| Failure::Wrong(format!("{}: {error}", template.name));
     let marking = Marking::of(&template, &args.options.base(), args.policy());

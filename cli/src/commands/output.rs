@@ -1,6 +1,6 @@
 //! What commands print, and the files that they write.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -52,14 +52,19 @@ impl Output {
         if path.is_file() && !self.force {
             return match fs::read(path) {
                 Ok(there) if there == text.as_bytes() => Ok(()),
-                _ => Err(Failure::Input(format!(
-                    "{}: the file is there already: choose another with `-o FILE`, or replace it \
-                     with `--force`",
-                    path.display()
-                ))),
+                _ => Err(is_there(path)),
             };
         }
         change(path, text)
+    }
+
+    /// Refuses to write to what is there or is read, or can't be written.
+    pub(crate) fn check_new(&self, path: &Path) -> Result<(), Failure> {
+        self.check(path)?;
+        if path.is_file() && !self.force {
+            return Err(is_there(path));
+        }
+        files::check_writable(path).map_err(|error| Failure::Input(error.to_string()))
     }
 
     /// Refuses to write to what is read. Nobody has to wait for that.
@@ -74,9 +79,24 @@ impl Output {
     }
 }
 
+fn is_there(path: &Path) -> Failure {
+    Failure::Input(format!(
+        "{}: the file is there already: choose another with `-o FILE`, or replace it with `--force`",
+        path.display()
+    ))
+}
+
 /// Writes a file that the command was asked to change in its place, whole or not at all.
 pub(crate) fn change(path: &Path, text: &str) -> Result<(), Failure> {
-    let written = deferred::signals(|| files::write_whole(path, text));
+    change_with(path, |file| file.write_all(text.as_bytes()))
+}
+
+/// The same with a file that something else writes.
+pub(crate) fn change_with(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let written = deferred::signals(|| files::write_whole_with(path, write));
     let losses = written.map_err(|error| Failure::Input(error.to_string()))?;
     for loss in losses {
         super::print_error(format_args!("warning: {}: {loss}\n", path.display()));

@@ -1,6 +1,7 @@
 //! `unjinja parse`: an output into a message, or into events.
 
 mod by_schema;
+mod many;
 mod openai;
 mod strict;
 
@@ -18,11 +19,11 @@ use unjinja::{
     ResponseTemplate, Tools, Value, json,
 };
 
+use super::batch::{BatchFormat, Reply};
 use super::input::Ended;
-use super::jsonl::Reply;
 use super::request::RequestArgs;
 use super::source::SourceOptions;
-use super::{Failure, input, jsonl, output};
+use super::{Failure, input, output};
 
 /// The keys of a case for what it is read with.
 const TEMPLATE: &str = "response_template";
@@ -31,7 +32,7 @@ const SCHEMA: &str = "response_schema";
 const EMPTY: &str = "the output is empty";
 
 /// Parse a model's output with a response template or a response schema
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(mut_group("RequestArgs", |group| group.requires("strict")))]
 #[command(mut_group("SourceOptions", |group| group.requires("strict")))]
 #[command(after_help = "Examples:
@@ -68,6 +69,16 @@ const EMPTY: &str = "the output is empty";
   With `--strict`, each line may also have `tools`, `tool_choice`, `parallel` and `reasoning`:
     unjinja parse --strict -t model/ --jsonl outputs.jsonl > messages.jsonl
 
+  A long log, whose outputs and prompts stand under other names: messages without events, with the
+  user they belong to. Interrupted, the same command goes on where it was:
+    unjinja parse -t template.json --jsonl log.jsonl --column text=output \\
+      --column prefix=prompt --keep user --no-events -o messages.jsonl
+
+  The same from one Parquet file into another, which has the columns id, user, message, error
+  and error_at; messages are JSON in texts, and rows that fail stay, with their error:
+    unjinja parse -t template.json --format parquet log.parquet --column text=output \\
+      --keep user -o messages.parquet
+
 Exit codes:
   0  the output is parsed, or every line of the batch has its answer
   1  the output is not what its template expects; with `--strict`, it is not what the chat template and
@@ -77,7 +88,7 @@ Exit codes:
 pub(crate) struct Args {
     /// The response template or response schema, a tokenizer_config.json that has one, or a model's
     /// folder. With `--strict`, the chat template: any source that `unjinja grammar` takes
-    #[arg(short, long, value_name = "FILE", required_unless_present = "jsonl")]
+    #[arg(short, long, value_name = "FILE", required_unless_present = "batch")]
     template: Option<PathBuf>,
 
     /// Take nothing but what the format of a chat template and the tools allow
@@ -85,24 +96,24 @@ pub(crate) struct Args {
     strict: bool,
 
     /// The prompt: what follows its last anchor belongs to the message
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["prefix_text", "jsonl"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["prefix_text", "batch"])]
     prefix: Option<PathBuf>,
 
     /// The prompt, given right here
-    #[arg(long, value_name = "TEXT", conflicts_with = "jsonl")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "batch")]
     prefix_text: Option<String>,
 
     /// The tools of the prompt, as chat templates take them, or a request with `tools`, to type
     /// arguments by
-    #[arg(long, value_name = "FILE", conflicts_with = "jsonl")]
+    #[arg(long, value_name = "FILE", conflicts_with = "batch")]
     tools: Option<PathBuf>,
 
     /// Feed the output to the parser in pieces of N characters
-    #[arg(long, value_name = "N", conflicts_with = "jsonl", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with = "batch", value_parser = clap::value_parser!(u32).range(1..))]
     chunk: Option<u32>,
 
     /// Print every event as a line of JSON, as soon as it happens, and the message as the last
-    #[arg(long, conflicts_with = "jsonl")]
+    #[arg(long, conflicts_with = "batch")]
     events: bool,
 
     /// Print a chat.completion in place of the message, and its chunks in place of events
@@ -126,8 +137,15 @@ pub(crate) struct Args {
     lossy: bool,
 
     /// Parse a batch: one JSON object a line (`-` is standard input)
-    #[arg(long, value_name = "FILE", conflicts_with = "output")]
+    #[arg(long, value_name = "FILE", conflicts_with = "output", group = "batch")]
     jsonl: Option<PathBuf>,
+
+    /// Parse a batch: OUTPUT is a file with many outputs, written in this way
+    #[arg(long, group = "batch")]
+    format: Option<BatchFormat>,
+
+    #[command(flatten, next_help_heading = "Batches")]
+    many: many::ManyArgs,
 
     #[command(
         flatten,
@@ -157,7 +175,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let (true, Some(source)) = (args.strict, &args.template) {
         return strict::run(args, &source.to_string_lossy());
     }
-    if let Some(path) = &args.jsonl {
+    if let Some(batch) = args.batch()? {
         let readers = Readers {
             usual: args
                 .template
@@ -166,7 +184,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 .transpose()?,
             recent: Mutex::default(),
         };
-        return jsonl::run(path, args.lossy, |case| answer(args, &readers, case));
+        return batch.run(|case| answer(args, &readers, case));
     }
     let Some(path) = &args.template else {
         return Err(Failure::Input(
@@ -639,6 +657,18 @@ fn replay(
     }
     let mut losses = Losses::new(template);
     let mut parser = ResponseParser::new(template, prefix, args.options(tools)).map_err(fail)?;
+    if !args.gives_events() {
+        for event in parser.initial_events() {
+            losses.note(&event.as_event());
+        }
+        feed_chunks(case, warnings, |chunk| {
+            parser.feed_with(chunk, |event| losses.note(&event))
+        })?;
+        let message = parser.finalize_with(|event| losses.note(&event));
+        answer.insert("message", message.map_err(at_the_end)?);
+        warnings.extend(losses.warnings());
+        return Ok(());
+    }
     let mut initial = List::default();
     for event in parser.initial_events() {
         initial.event(&event.as_event(), &mut losses);
@@ -656,11 +686,15 @@ fn replay(
     let mut last = List::default();
     let message = parser
         .finalize_with(|event| last.event(&event, &mut losses))
-        .map_err(|error| (error.to_string(), "finalize".into()))?;
+        .map_err(at_the_end)?;
     answer.insert_written("final_events", &last.ended());
     answer.insert("message", message);
     warnings.extend(losses.warnings());
     Ok(())
+}
+
+fn at_the_end(error: ParseError) -> (String, Value) {
+    (error.to_string(), "finalize".into())
 }
 
 /// Feeds the chunks of a case one by one, up to a failure.

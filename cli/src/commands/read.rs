@@ -8,9 +8,9 @@ use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::conversation::{Conversation, ConversationReader};
 use unjinja::{Object, Value, json};
 
-use super::jsonl::Reply;
+use super::batch::Reply;
 use super::source::{SourceArgs, time};
-use super::{Failure, input, jsonl, output};
+use super::{Failure, batch, input, output};
 
 /// Read a conversation back from the text that a chat template has made of it
 #[derive(Debug, clap::Args)]
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let template = args.template.load()?;
     if let Some(path) = &args.jsonl {
         let readers = Readers::default();
-        return jsonl::run(path, false, |case| answer(args, &template, &readers, case));
+        return batch::answer_lines(path, false, |case| answer(args, &template, &readers, case));
     }
     let stdin = PathBuf::from("-");
     let path = args.text.as_ref().unwrap_or(&stdin);

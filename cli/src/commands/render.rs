@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::{Object, Value};
 
-use super::jsonl::Reply;
+use super::batch::Reply;
 use super::source::{SourceOptions, time};
-use super::{Failure, input, jsonl, output};
+use super::{Failure, batch, input, output};
 
 /// Render messages with a chat template
 #[derive(Debug, clap::Args)]
@@ -70,7 +70,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(path) = &args.jsonl {
-        return jsonl::run(path, false, |case| answer(&args.options, case));
+        return batch::answer_lines(path, false, |case| answer(&args.options, case));
     }
     let (Some(source), Some(messages)) = (&args.source, &args.messages) else {
         return Err(Failure::Input(

@@ -207,7 +207,7 @@ fn outputs(derivation: &Derivation) -> String {
     out
 }
 
-fn line(out: &mut String, label: &str, text: &str) {
+pub(crate) fn line(out: &mut String, label: &str, text: &str) {
     let line = format!("  {label:<10} {text}");
     out.push_str(line.trim_end());
     out.push('\n');

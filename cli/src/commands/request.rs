@@ -13,7 +13,7 @@ use super::source::{SourceOptions, time};
 use super::{Failure, input};
 
 /// What is asked of a model's turn.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RequestArgs {
     /// Whether the model is to call tools: auto, required, none, or the name of the tool
     #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = tool_choice)]

@@ -26,7 +26,7 @@ pub(crate) struct SourceArgs {
 }
 
 /// How chat templates are to be loaded and rendered.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SourceOptions {
     /// Which of several templates to take, such as tool_use
     #[arg(long, value_name = "NAME")]

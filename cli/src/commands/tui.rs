@@ -193,11 +193,9 @@ impl Args {
     /// Whether a text comes in by a pipe, though nothing says so: what is written into the program is to
     /// be looked at.
     fn has_pipe(&self) -> bool {
-        self.outputs.is_empty()
-            && self.text.is_empty()
-            && self.source.as_deref() != Some("-")
-            && (self.template.is_none() || self.source.is_none())
-            && is_pipe()
+        let mut named = self.outputs.iter().map(PathBuf::as_path);
+        let is_named = self.source.as_deref() == Some("-") || named.any(|path| path == "-");
+        !is_named && is_pipe()
     }
 
     /// The outputs and texts that were given.

@@ -13,7 +13,7 @@ use ratatui::layout::Rect;
 
 use super::glyphs::tests::texts;
 use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
-use super::message::{Done, Effect, Message};
+use super::message::{Done, Doubt, Effect, Message};
 use super::sample::{Origin, Sample};
 use super::state::Workbench;
 use super::target::Target;
@@ -23,7 +23,7 @@ use unjinja::{
     OnMalformed, OwnedEvent, ParserOptions, ResponseParser, ResponseTemplate, Tools, json,
 };
 use unjinja_replay::Chunking;
-use unjinja_replay::{EventKind, Place, Replay};
+use unjinja_replay::{EventKind, Place, Replay, Seen};
 
 const TEMPLATES: &[&str] = &[
     r#"{"start_anchor": "A:", "defaults": {"role": "assistant", "calls": []}, "fields": {
@@ -251,8 +251,8 @@ fn answers(effects: Vec<Effect>) -> Vec<Message> {
                 failures: case.check(&template, 0),
             })
             .collect(),
-        Effect::Keep(keep) if keep.replace => vec![Message::Kept(keep, Done::new("kept"))],
-        Effect::Keep(keep) => vec![Message::WouldReplace(keep)],
+        Effect::Keep(keep) if keep.is_confirmed => vec![Message::Kept(keep, Done::new("kept"))],
+        Effect::Keep(keep) => vec![Message::Unconfirmed(keep, Doubt::IsThere)],
         _ => Vec::new(),
     };
     effects.into_iter().flat_map(answer).collect()
@@ -346,7 +346,7 @@ proptest! {
         chunking in select(&CHUNKINGS[..]),
     ) {
         let template = template(text);
-        let replay = read(&template, &case, chunking);
+        let mut replay = read(&template, &case, chunking);
         let options = ParserOptions::default().on_malformed(OnMalformed::Event);
         let mut parser = ResponseParser::new(&template, "", options).expect("a parser");
         let mut events = parser.feed(&replay.text()[..replay.output()]).expect("events");
@@ -354,6 +354,18 @@ proptest! {
         let mut place = replay.first();
         for piece in cut.pieces(&case.output).filter(|piece| !piece.is_empty()) {
             prop_assert_eq!(&replay.message(place), parser.message_so_far());
+            let looked_at = replay.fields(place).into_iter();
+            let looked_at = looked_at.map(|(name, seen)| match seen {
+                Seen::Items(items) => (name, items.into_iter().cloned().collect()),
+                Seen::Value(value) => (name, value.into_owned()),
+            });
+            prop_assert_eq!(&looked_at.collect::<unjinja::Object>(), parser.message_so_far());
+            let waiting = replay.waiting(place);
+            let outlook = parser.outlook();
+            let field = waiting.as_ref().and_then(|waiting| waiting.field.as_deref());
+            prop_assert_eq!(field, outlook.field);
+            let held = waiting.as_ref().map(|waiting| &replay.text()[waiting.held.clone()]);
+            prop_assert_eq!(held, Some(outlook.held_back));
             events.extend(parser.feed(piece).expect("events"));
             place = replay.next_chunk(place);
         }

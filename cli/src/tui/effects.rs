@@ -1,7 +1,8 @@
 //! Doing what the workbench wants to be done, but for what needs the terminal.
 
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
@@ -15,7 +16,7 @@ use crate::options::option_name;
 use unjinja::{ResponseTemplate, json};
 
 use super::loaded::OpenError;
-use super::message::{Done, Effect, FileChange, Keep, Kept, Message};
+use super::message::{Done, Doubt, Effect, FileChange, Keep, Kept, Message};
 use super::target::{MAX_FILE, Target, written};
 
 /// What a new fixture begins with.
@@ -66,8 +67,8 @@ impl EffectRunner {
             Effect::Keep(keep) => {
                 let message = kept(&keep);
                 self.send(match message {
-                    Ok(Some(done)) => Message::Kept(keep, done),
-                    Ok(None) => Message::WouldReplace(keep),
+                    Ok(Ok(done)) => Message::Kept(keep, done),
+                    Ok(Err(doubt)) => Message::Unconfirmed(keep, doubt),
                     Err(error) => Message::Failed(error),
                 });
             }
@@ -129,33 +130,57 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Keeps something in a file. Tells what was done; nothing if it would have replaced what is there
-/// already.
-fn kept(keep: &Keep) -> Result<Option<Done>, String> {
+/// Keeps something in a file. Tells what was done, or why the person has to be asked before.
+fn kept(keep: &Keep) -> Result<Result<Done, Doubt>, String> {
     let path = &keep.path;
     let is_there = path.symlink_metadata().is_ok();
-    match &keep.what {
+    if !is_there && !keep.is_confirmed && !missing_folders(path).is_empty() {
+        return Ok(Err(Doubt::NoFolder));
+    }
+    let done = match &keep.what {
         Kept::Template { .. } if is_there && Fixture::load(path).is_ok() => Err(format!(
             "{}: this is a fixture, which a response template is not to replace: name another file",
             path.display()
         )),
-        Kept::Template { .. } if is_there && !keep.replace => Ok(None),
+        Kept::Template { .. } if is_there && !keep.is_confirmed => return Ok(Err(Doubt::IsThere)),
         Kept::Template { template, .. } => {
             write(path, &template_text(path, template)?)?;
             let words = format!("the response template is written to {}", path.display());
-            Ok(Some(Done::new(words)))
+            Ok(Done::new(words))
         }
         Kept::Case { case, template } => match is_there {
-            true => add_case(path, case).map(Some),
-            false => {
-                let fixture = FirstFixture::of_case(template, case);
-                write(path, &fixture.to_text(path, COMMENT))?;
-                Ok(Some(Done::new(saved(path, case))))
-            }
+            true => add_case(path, case),
+            false => first_case(path, case, template),
         },
-        Kept::Expectation { case } => update_case(path, case).map(Some),
-        Kept::Undone(change) => undo(change).map(Some),
-    }
+        Kept::Expectation { case } => update_case(path, case),
+        Kept::Undone { change, .. } => undo(change),
+    };
+    done.map(Ok)
+}
+
+/// The folders that would have to be made for a file, the outermost first.
+fn missing_folders(path: &Path) -> Vec<PathBuf> {
+    let folders = path.ancestors().skip(1);
+    let missing = folders.take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+    let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+    missing.reverse();
+    missing
+}
+
+/// Makes a fixture with a case.
+fn first_case(path: &Path, case: &Case, template: &ResponseTemplate) -> Result<Done, String> {
+    let folders = missing_folders(path);
+    let after = FirstFixture::of_case(template, case).to_text(path, COMMENT);
+    write(path, &after)?;
+    Ok(Done {
+        words: saved(path, case),
+        change: Some(FileChange {
+            path: path.to_owned(),
+            before: None,
+            after,
+            folders,
+        }),
+    })
 }
 
 /// Adds a case to a fixture.
@@ -183,8 +208,9 @@ fn change(path: &Path, text: &str) -> Result<FileChange, String> {
     write(path, text)?;
     Ok(FileChange {
         path: path.to_owned(),
-        before,
+        before: Some(before),
         after: text.to_owned(),
+        folders: Vec::new(),
     })
 }
 
@@ -197,8 +223,18 @@ fn undo(change: &FileChange) -> Result<Done, String> {
             "{path} has been changed since then: nothing was undone"
         ));
     }
-    write(&change.path, &change.before)?;
-    Ok(Done::new(format!("{path} is again what it was before")))
+    if let Some(before) = &change.before {
+        write(&change.path, before)?;
+        return Ok(Done::new(format!("{path} is again what it was before")));
+    }
+    fs::remove_file(&change.path).map_err(|error| format!("{path}: {error}"))?;
+    for folder in change.folders.iter().rev() {
+        // Somebody else may have put something into it.
+        let _only_if_empty = fs::remove_dir(folder);
+    }
+    Ok(Done::new(format!(
+        "{path} is removed, as it was not there before"
+    )))
 }
 
 fn saved(path: &Path, case: &Case) -> String {
@@ -206,7 +242,11 @@ fn saved(path: &Path, case: &Case) -> String {
         true => "",
         false => "; `unjinja check` finds fixtures by names that end in .fixture.yaml",
     };
-    format!("`{}` is saved in {}{remark}", case.name, path.display())
+    format!(
+        "`{}` is saved in {}; `u` takes it back{remark}",
+        case.name,
+        path.display()
+    )
 }
 
 /// Makes what comes out of a fixture's case what is expected of it.

@@ -192,9 +192,10 @@ static UNICODE: LazyLock<Vec<(RangeInclusive<char>, Sort)>> = LazyLock::new(|| {
     let mut ranges = Vec::new();
     for (class, sort) in [
         (r"[\p{M}--\p{Default_Ignorable_Code_Point}]", Sort::Mark),
-        // `C` is what controls or formats, and what has no meaning or a private one.
+        // `C` is what controls or formats, and what has no meaning or a private one; `Z` is all blanks, of which
+        // only that of ASCII is told from others by its looks.
         (
-            r"[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]",
+            r"[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]",
             Sort::Hidden,
         ),
     ] {

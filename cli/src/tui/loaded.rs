@@ -9,7 +9,7 @@ use unjinja::check::Case;
 use unjinja::derive::Candidate;
 
 use super::conversation::OpenedConversation;
-use super::sample::Sample;
+use super::sample::{Remark, Sample};
 use crate::tokenizer::Tokenizer;
 
 /// All that the workbench knows of what was opened.
@@ -94,8 +94,10 @@ pub struct Outlier {
     pub kind: &'static str,
     /// Why it is one.
     pub why: String,
-    /// The text, with what was said.
+    /// The text, with what should come back.
     pub case: Case,
+    /// What stays true of the text whatever reads it.
+    pub(crate) remark: Option<Remark>,
 }
 
 /// Why something could not be loaded.

@@ -52,8 +52,8 @@ pub enum Message {
     LiveEnded(Option<String>),
     /// Something that was to be kept has been.
     Kept(Keep, Done),
-    /// It has not, since a file is there already.
-    WouldReplace(Keep),
+    /// It has not, since it has to be confirmed.
+    Unconfirmed(Keep, Doubt),
     /// Something could not be done.
     Failed(String),
 }
@@ -96,10 +96,20 @@ pub enum Effect {
 pub struct Keep {
     /// The file.
     pub path: PathBuf,
-    /// Whether it may be replaced if it is there already.
-    pub replace: bool,
+    /// Whether the person has been asked, where there was a doubt.
+    pub is_confirmed: bool,
     /// What is to be kept.
     pub what: Kept,
+}
+
+/// Why a file is not written unasked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Doubt {
+    /// It is there already.
+    IsThere,
+    /// Its folder is not.
+    NoFolder,
 }
 
 /// What was done to keep something.
@@ -108,7 +118,7 @@ pub struct Keep {
 pub struct Done {
     /// The same in words.
     pub words: String,
-    /// How a file was changed that had been there before.
+    /// How a file was changed or made, where that can be undone.
     pub change: Option<FileChange>,
 }
 
@@ -128,10 +138,12 @@ impl Done {
 pub struct FileChange {
     /// The file.
     pub path: PathBuf,
-    /// What it held.
-    pub before: String,
+    /// What it held; nothing if it was not there.
+    pub before: Option<String>,
     /// What it holds since then.
     pub after: String,
+    /// The folders that were made for it, the outermost first.
+    pub folders: Vec<PathBuf>,
 }
 
 /// What is to be kept.
@@ -158,5 +170,10 @@ pub enum Kept {
         case: String,
     },
     /// What a file held before it was changed, if it has not been changed again since then.
-    Undone(FileChange),
+    Undone {
+        /// How it was changed.
+        change: FileChange,
+        /// The case that was saved in it, which is in no fixture then.
+        case: Option<Box<Case>>,
+    },
 }

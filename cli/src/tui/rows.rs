@@ -1,4 +1,4 @@
-//! A text in rows of a width, from any place of it.
+//! A text in rows of a width, from any place of it. A row ends between words where there is such a place.
 //!
 //! Nothing is laid out before it is asked for. A text falls into blocks, each of which begins a row
 //! of its own: its lines, and of long lines pieces of some size. So the row that holds a place is
@@ -27,7 +27,7 @@ pub(super) struct Rows<'t> {
     width: u16,
 }
 
-/// A row: what stands in one line of cells.
+/// A row: what stands in one line of cells. A space at its end may stand one cell behind them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Row<'t> {
     /// Where it is in the text, in bytes.
@@ -125,19 +125,27 @@ impl<'t> Rows<'t> {
 
     /// The row of a line that begins at a byte.
     fn row_at(&self, line: usize, start: usize) -> Row<'t> {
-        let block = start..self.block(line, start).end;
+        let block_end = self.block(line, start).end;
         let mut row = Row {
             span: start..start,
-            glyphs: Vec::with_capacity(block.len().min(self.width.into())),
+            glyphs: Vec::with_capacity((block_end - start).min(self.width.into())),
             line,
         };
         let mut column = 0;
-        for glyph in glyphs(&self.text[block], start) {
+        for glyph in glyphs(&self.text[start..block_end], start) {
             let glyph = match glyph.width <= self.width {
                 true => glyph,
                 false => Glyph::new(glyph.span, Kind::Escaped, ELLIPSIS),
             };
-            let Some(placed) = Placed::new(glyph, column, self.width) else {
+            let is_space = glyph.shown == " ";
+            let Some(placed) = Placed::new(glyph.clone(), column, self.width) else {
+                match is_space {
+                    true => {
+                        row.span.end = glyph.span.end;
+                        row.glyphs.push(Placed { glyph, column });
+                    }
+                    false => self.keep_word(&mut row, block_end),
+                }
                 break;
             };
             column = placed.end();
@@ -149,6 +157,30 @@ impl<'t> Rows<'t> {
             }
         }
         row
+    }
+
+    /// Where a row would end within a word, it ends before that, unless the word is longer than a row.
+    fn keep_word(&self, row: &mut Row<'t>, block_end: usize) {
+        let rest = &self.text[row.span.end..block_end];
+        let is_blank = |text: &str| text.starts_with(char::is_whitespace);
+        let blank = |placed: &Placed| is_blank(&self.text[placed.glyph.span.clone()]);
+        let Some(last) = row.glyphs.iter().rposition(blank) else {
+            return;
+        };
+        let Some(first) = row.glyphs.get(last + 1).filter(|_| !is_blank(rest)) else {
+            return;
+        };
+        let begun = row.glyphs.last().map_or(0, Placed::end) - first.column;
+        let mut room = self.width - begun;
+        let word = glyphs(rest, 0).take_while(|glyph| !is_blank(&rest[glyph.span.clone()]));
+        for glyph in word {
+            match room.checked_sub(glyph.width) {
+                Some(left) => room = left,
+                None => return,
+            }
+        }
+        row.span.end = first.glyph.span.start;
+        row.glyphs.truncate(last + 1);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use unjinja::check::{Case, Expected, Failure};
-use unjinja::{ResponseTemplate, Tools};
+use unjinja::{Object, ResponseTemplate, Tools};
 
 use super::tokens::ModelTokens;
 use unjinja_replay::Chunking;
@@ -19,12 +19,37 @@ pub struct Sample {
     pub origin: Origin,
     /// Whether it is read as expected.
     pub verdict: Verdict,
+    /// What else is known of it.
+    pub(crate) remarks: Vec<Remark>,
     /// Whether it would be lost if the workbench were left.
     pub(crate) is_unsaved: bool,
     /// For a text that came in live: where each piece of it ends, and when it came.
     pub(crate) arrivals: Vec<(usize, Duration)>,
     /// Whether more of it may come.
     pub(crate) is_live: bool,
+}
+
+/// Something that is known of a text besides what comes out of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Remark {
+    /// What kind of text it is, in few words.
+    pub(crate) kind: &'static str,
+    /// The conversations of which it is known.
+    pub(crate) names: Vec<String>,
+    pub(crate) why: String,
+    /// What was said of which the text has nothing.
+    pub(crate) lost: Object,
+}
+
+impl Remark {
+    pub(crate) fn words(&self) -> String {
+        let names: Vec<String> = self.names.iter().map(|name| format!("`{name}`")).collect();
+        let place = match names.is_empty() {
+            true => String::new(),
+            false => format!(" in {}", names.join(" and ")),
+        };
+        format!("{}{place}: {}", self.kind, self.why)
+    }
 }
 
 /// Where a text comes from.
@@ -66,6 +91,7 @@ impl Sample {
             case,
             origin,
             verdict: Verdict::Pending,
+            remarks: Vec::new(),
             is_unsaved: false,
             arrivals: Vec::new(),
             is_live: false,
@@ -92,6 +118,11 @@ impl Sample {
         Sample::new(Origin::Typed, case)
     }
 
+    /// Whether it is known not to be read as expected.
+    pub(crate) fn fails(&self) -> bool {
+        self.verdict.passed() == Some(false)
+    }
+
     pub(crate) fn is_stand_in(&self) -> bool {
         self.origin == Origin::Typed && self.case.output.is_empty()
     }
@@ -105,14 +136,14 @@ impl Sample {
         match chunking {
             Chunking::Tokens => {
                 let places = tokens.places(&self.case.output);
-                Replay::of_places(template, &self.case, &places)
+                Replay::of_places(template, &self.case, places.into_iter())
             }
             Chunking::AsItCame => {
                 Replay::of_arrivals(template, &self.case, &self.arrivals, self.is_live)
             }
             Chunking::AsItFails => {
                 let places = self.verdict.failing_places().unwrap_or_default();
-                Replay::of_places(template, &self.case, places)
+                Replay::of_places(template, &self.case, places.iter().copied())
             }
             chunking => Replay::new(template, &self.case, chunking),
         }

@@ -95,6 +95,8 @@ pub struct Workbench {
     pub(crate) search: Option<String>,
     /// Where the stream was when the search began that is being typed, and what was searched for.
     pub(crate) before_search: Option<(Place, Option<String>)>,
+    /// What has been found of what is being typed.
+    pub(crate) found: Found,
     pub(crate) notice: Option<Notice>,
     /// All news, the last of them at the end.
     pub(crate) news: Vec<Notice>,
@@ -122,6 +124,16 @@ pub(crate) enum Goal {
     /// Where so many bytes have been fed.
     Byte(usize),
     End,
+}
+
+/// What a search has found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// The places in the text and its events, and the number of the one that is shown, from 1.
+    pub(crate) places: usize,
+    pub(crate) shown: usize,
+    /// The samples of such a name.
+    pub(crate) names: usize,
 }
 
 /// What fills the screen.
@@ -232,8 +244,11 @@ pub(crate) enum Undo {
         case: Box<Case>,
         was_unsaved: bool,
     },
-    /// A change of a file.
-    File(FileChange),
+    /// A change of a file, and the case that was saved by it.
+    File {
+        change: FileChange,
+        case: Option<Box<Case>>,
+    },
 }
 
 impl Workbench {
@@ -293,6 +308,7 @@ impl Workbench {
             overlay: None,
             search: None,
             before_search: None,
+            found: Found::default(),
             notice: None,
             news: Vec::new(),
             done: Vec::new(),
@@ -308,6 +324,11 @@ impl Workbench {
         workbench.read_on(true);
         if let Some(trouble) = loaded.tokenizer_trouble {
             workbench.announce(trouble, Weight::Error);
+        }
+        let comes_beside =
+            |(number, sample): (usize, &Sample)| number != workbench.selected && sample.is_live;
+        if workbench.samples.iter().enumerate().any(comes_beside) {
+            workbench.notify("what comes in by the standard input is a sample of its own: `}`");
         }
         if workbench.sample().is_stand_in() {
             workbench.notify(

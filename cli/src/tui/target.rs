@@ -1,22 +1,25 @@
 //! Loading what was opened, at first and whenever it has changed.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use unjinja::analysis::Findings;
 use unjinja::chat_template::{ChatTemplate, LoadError, LoadOptions, Source};
-use unjinja::check::{Case, Expected, Fixture, FixtureError, is_fixture};
-use unjinja::derive::{Derivation, DeriveOptions, Recovery};
+use unjinja::check::{Case, Expected, Fixture, FixtureError, free_name, is_fixture};
+use unjinja::derive::{Derivation, DeriveOptions, Recovery, Row};
 use unjinja::files::read_text;
 use unjinja::response_schema::ResponseSchema;
-use unjinja::{Diagnostic, Position, ResponseTemplate, TemplateError, Value, json};
+use unjinja::{
+    Diagnostic, Object, ParserOptions, Position, ResponseTemplate, TemplateError, Value, json,
+    parse,
+};
 
 use super::conversation::OpenedConversation;
 use super::loaded::{Format, Loaded, OpenError, Outlier, TemplatePlace};
-use super::sample::{Origin, Sample};
+use super::sample::{Origin, Remark, Sample};
 use crate::options::option_name;
 use crate::tokenizer::Tokenizer;
-use unjinja_replay::cases;
 
 /// Around what is wrong, so many lines are shown on each side.
 const EXCERPT: usize = 2;
@@ -277,35 +280,46 @@ impl Target {
     }
 }
 
-/// The probe conversations that the chat template has rendered.
+/// The probe conversations that the chat template has rendered, each text once. What is expected is
+/// what comes back by the derived template, or what was said where that does not come back.
 fn samples(derivation: &Derivation, template: &ResponseTemplate) -> Vec<Sample> {
-    let cases = cases::rendered(derivation, template).into_iter();
-    cases
-        .map(|case| Sample::new(Origin::Rendered, case))
-        .collect()
+    let mut texts = HashMap::new();
+    let mut names = HashSet::new();
+    let mut samples: Vec<Sample> = Vec::new();
+    for row in &derivation.proof {
+        let prefilled = template.after_anchor(&row.prefix).ok().flatten();
+        let text = (prefilled.unwrap_or(&row.prefix), row.output.as_str());
+        let number = *texts.entry(text).or_insert_with(|| {
+            let mut case = case_of(row, derivation);
+            case.name = free_name(&row.name, |name| names.contains(name));
+            names.insert(case.name.clone());
+            samples.push(Sample::new(Origin::Rendered, case));
+            samples.len() - 1
+        });
+        let Some(remark) = outlier(row, derivation).and_then(|outlier| outlier.remark) else {
+            continue;
+        };
+        let remarks = &mut samples[number].remarks;
+        let same = remarks
+            .iter_mut()
+            .find(|known| (&known.why, &known.lost) == (&remark.why, &remark.lost));
+        match same {
+            Some(known) => {
+                let is_new = |name: &String| !known.names.contains(name);
+                let names: Vec<String> = remark.names.into_iter().filter(is_new).collect();
+                known.names.extend(names);
+            }
+            None => remarks.push(remark),
+        }
+    }
+    samples
 }
 
 /// The texts that one may want to look at: what was not read back, what the chat template has left out,
 /// and damaged texts that were not read as far as they could be.
 fn outliers(derivation: &Derivation) -> Vec<Outlier> {
-    let tools = &derivation.tools;
-    let of_rows = derivation.proof.iter().filter_map(|row| {
-        let (kind, why) = match &row.recovery {
-            Recovery::Whole => return None,
-            Recovery::LostByTemplate(lost) => (
-                "left out",
-                format!("the chat template does not write {}", lost.join(", ")),
-            ),
-            Recovery::NotRecovered(difference) => ("not recovered", difference.clone()),
-            Recovery::NotExpressible { difference, .. } => {
-                let why = "the very same text stands for another message as well";
-                ("not recovered", format!("{difference}: {why}"))
-            }
-            _ => return None,
-        };
-        let case = cases::case(row, derivation);
-        Some(Outlier { kind, why, case })
-    });
+    let rows = derivation.proof.iter();
+    let of_rows = rows.filter_map(|row| outlier(row, derivation));
     let damaged = derivation.damaged.iter().filter(|text| !text.is_recovered);
     let of_damaged = damaged.map(|text| Outlier {
         kind: "damaged",
@@ -314,11 +328,86 @@ fn outliers(derivation: &Derivation) -> Vec<Outlier> {
             &text.damage,
             &text.prefix,
             &text.output,
-            tools.clone(),
-            Expected::default(),
+            derivation.tools.clone(),
+            expecting(said(&text.message, derivation)),
         ),
+        remark: Some(Remark {
+            kind: "damaged",
+            names: Vec::new(),
+            why: format!("{}; what is left of what was said is expected", text.damage),
+            lost: Object::new(),
+        }),
     });
     of_rows.chain(of_damaged).collect()
+}
+
+/// A rendering that does not mean all of what was said.
+fn outlier(row: &Row, derivation: &Derivation) -> Option<Outlier> {
+    let (kind, why, lost) = match &row.recovery {
+        Recovery::LostByTemplate(lost) => {
+            let why = format!("the chat template does not write {}", lost.join(", "));
+            let given = row.given.iter();
+            let lost = given.filter(|(key, value)| {
+                let written = row.message.get_json_string(key);
+                !written.is_some_and(|written| written.total_eq(value))
+            });
+            let lost = lost.map(|(key, value)| (key.clone(), value.clone()));
+            ("left out", why, Some(lost.collect()))
+        }
+        Recovery::NotRecovered(difference) => ("not recovered", difference.clone(), None),
+        Recovery::NotExpressible { difference, .. } => {
+            let why = "the very same text stands for another message as well";
+            let why = format!("{difference}: {why}");
+            ("not recovered", why, Some(Object::new()))
+        }
+        _ => return None,
+    };
+    let remark = lost.map(|lost| Remark {
+        kind,
+        names: vec![row.name.clone()],
+        why: why.clone(),
+        lost,
+    });
+    Some(Outlier {
+        kind,
+        why,
+        case: case_of(row, derivation),
+        remark,
+    })
+}
+
+/// A rendering, with what comes back of it, or else what was said.
+fn case_of(row: &Row, derivation: &Derivation) -> Case {
+    let read = || {
+        let options = ParserOptions::default().tools(derivation.tools.clone());
+        parse(&derivation.template, &row.prefix, &row.output, options).ok()
+    };
+    let is_recovered = row.recovery.is_recovered();
+    let message = is_recovered.then(read).flatten();
+    let message = message.unwrap_or_else(|| said(&row.message, derivation));
+    let tools = derivation.tools.clone();
+    Case::new(
+        &row.name,
+        &row.prefix,
+        &row.output,
+        tools,
+        expecting(message),
+    )
+}
+
+/// What was said, as the derived template would have to read it.
+fn said(message: &Object, derivation: &Derivation) -> Object {
+    let mut said = derivation.template.defaults().clone();
+    for (key, value) in message.clone() {
+        said.insert(key, value);
+    }
+    said
+}
+
+fn expecting(message: Object) -> Expected {
+    let mut expected = Expected::default();
+    expected.message = Some(message);
+    expected
 }
 
 /// Reads a response template out of a file, which may be a configuration.

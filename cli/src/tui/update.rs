@@ -18,9 +18,8 @@ use super::layout::Pane;
 use super::loaded::{Outlier, TemplatePlace};
 use super::message::{Effect, Message};
 use super::sample::{Origin, Sample};
-use super::state::{About, Overlay, Question, Screen, Weight, Workbench};
+use super::state::{About, Confirm, Overlay, Question, Screen, Weight, Workbench};
 use super::view;
-use keeping::replacing;
 use unjinja::check::free_name;
 
 impl Workbench {
@@ -61,10 +60,13 @@ impl Workbench {
             Message::LiveEnded(error) => self.end_live(error),
             Message::Kept(keep, done) => self.kept(&keep, done),
             // What is being typed is not to be lost to a question.
-            Message::WouldReplace(keep) if self.overlay.is_some() => {
-                self.warn(format!("{} is there already", keep.path.display()));
+            Message::Unconfirmed(keep, doubt) => {
+                let confirm = Confirm::about(keep, doubt);
+                match self.overlay {
+                    None => self.overlay = Some(Overlay::Confirm(confirm)),
+                    Some(_) => self.warn(format!("nothing was written: {}", confirm.question)),
+                }
             }
-            Message::WouldReplace(keep) => self.overlay = Some(Overlay::Confirm(replacing(keep))),
             Message::Failed(error) => self.announce(error, Weight::Error),
         }
         // What is freed first can be had again.
@@ -260,11 +262,16 @@ impl Workbench {
             let mut case = case.clone();
             let is_taken = |name: &str| self.samples.iter().any(|other| other.case.name == name);
             case.name = free_name(&case.name, is_taken);
-            self.samples.push(Sample::new(Origin::Given, case));
+            self.samples.push(Sample {
+                remarks: outlier.remark.iter().cloned().collect(),
+                ..Sample::new(Origin::Given, case)
+            });
             self.judge_one(self.samples.len() - 1);
             self.samples.len() - 1
         });
         self.select_sample(number);
+        // What is remarked of it stands there.
+        self.other = Pane::Message;
         self.notify(format!("{}: {}", outlier.kind, outlier.why));
     }
 

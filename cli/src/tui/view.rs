@@ -27,6 +27,9 @@ use super::state::{About, Overlay, Screen, Workbench};
 
 use paper::Sheet;
 
+/// The name of a sample takes so many columns at the least.
+const LEAST_OF_A_SAMPLE: u16 = 8;
+
 /// In fewer columns and rows nothing can be seen.
 const SMALLEST: (u16, u16) = (20, 6);
 
@@ -82,22 +85,27 @@ fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
         name.push_str(&format!(" with {}", path.display()));
     }
     let sample = workbench.sample();
-    let sign = match sample.verdict.passed() {
-        Some(false) => " ✗",
-        _ => "",
-    };
-    let (sample, place) = match workbench.screen {
-        // It is no sample.
-        Screen::Conversation { .. } => (String::new(), String::new()),
+    // A conversation is no sample.
+    let (sample, sign, place) = match workbench.screen {
+        Screen::Conversation { .. } => (String::new(), "", String::new()),
         _ => (
-            format!("  {}{sign}", sample.case.name),
+            format!("  {}", sample.case.name),
+            if sample.fails() { " ✗" } else { "" },
             format!("  {}", place(workbench)),
         ),
     };
-    let room = (area.width as usize).saturating_sub(sample.chars().count() + place.chars().count());
-    // Where the stream is matters more than in which folder the file is.
-    let is_short = name.chars().count() <= room;
-    let name = match is_short {
+    let width = |text: &str| Line::raw(text).width() as u16;
+    // Where the stream is matters more than the sample, and that more than in which folder the file is. Of each
+    // there is a sign at least.
+    let of_sample = width(&sample).min(LEAST_OF_A_SAMPLE);
+    let rest = area.width.saturating_sub(1 + of_sample + width(sign));
+    let of_place = width(&place).min(rest);
+    let rest = area.width.saturating_sub(1 + of_place + width(sign));
+    let of_sample = width(&sample).min(rest);
+    let of_name = area
+        .width
+        .saturating_sub(of_sample + of_place + width(sign));
+    let name = match width(&name) <= of_name {
         true => name.as_str(),
         false => workbench
             .name
@@ -105,13 +113,14 @@ fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
             .next()
             .unwrap_or_default(),
     };
-    let mut line = paper::one_line(name, area.width, styles.strong());
-    let of_sample = match sign {
+    let style = match sign {
         "" => styles.faint(),
         _ => styles.bad(),
     };
-    line.extend(paper::one_line(&sample, area.width, of_sample));
-    line.extend(paper::one_line(&place, area.width, styles.faint()));
+    let mut line = paper::one_line(name, of_name, styles.strong());
+    line.extend(paper::one_line(&sample, of_sample, style));
+    line.push(Span::styled(sign, style));
+    line.extend(paper::one_line(&place, of_place, styles.faint()));
     buffer.set_line(area.x, area.y, &Line::from(line), area.width);
 }
 
@@ -175,7 +184,8 @@ fn frame(workbench: &Workbench, pane: Pane, area: Rect, buffer: &mut Buffer) {
         .border_style(styles.border(has_focus))
         .title(title);
     if let Some(more) = subtitle(workbench, pane).filter(|more| !more.is_empty()) {
-        let room = area.width.saturating_sub(pane.title().len() as u16 + 8);
+        // Beside the title there are two corners, the number, and blanks.
+        let room = area.width.saturating_sub(pane.title().len() as u16 + 7);
         let more = format!(" {more} ");
         block = block.title(Line::from(paper::one_line(&more, room, styles.faint())));
     }
@@ -227,6 +237,21 @@ pub(super) fn extent(workbench: &Workbench, pane: Pane, area: Rect) -> (usize, u
             (top(workbench, pane, &sheet, area), sheet.lines.len())
         }
     }
+}
+
+/// So many columns are enough for what is copied.
+const COPIED: u16 = 120;
+
+/// What stands in a pane that is made of lines, as text.
+pub(super) fn copied(workbench: &Workbench, pane: Pane) -> String {
+    text_of(&sheet(workbench, pane, COPIED))
+}
+
+fn text_of(sheet: &Sheet) -> String {
+    let lines = sheet.lines.iter();
+    lines
+        .map(|line| format!("{}\n", line.to_string().trim_end()))
+        .collect()
 }
 
 fn put_lines(lines: &[Line<'static>], top: usize, area: Rect, buffer: &mut Buffer) {

@@ -39,6 +39,10 @@ fn each_means_what_the_table_says() {
         place.read("good.fixture.yaml").replace(": Hi}", ": Ho}"),
     );
     place.write("worse.fixture.yaml", "cases: []");
+    place.write(
+        "ported.json",
+        r#"{"start_anchor": "<bot>", "fields": {"reasoning_content": {"open": "<t>", "close": "</t>"}}}"#,
+    );
     std::fs::create_dir(place.at("empty")).unwrap();
     for (code, cases) in [
         (
@@ -49,6 +53,10 @@ fn each_means_what_the_table_says() {
                 ("lint template.json", ""),
                 ("diff template.json template.json", ""),
                 ("derive chat.jinja", ""),
+                ("derive chat.jinja --for all", ""),
+                ("port ported.json --for vllm", ""),
+                ("port --list", ""),
+                ("report chat.jinja -o -", ""),
                 ("convert schema.json --alone", ""),
                 ("analyze chat.jinja", ""),
                 ("grammar chat.jinja", ""),
@@ -93,6 +101,8 @@ fn each_means_what_the_table_says() {
                 // Nothing is the model's.
                 ("mask chat.jinja -m messages.json", ""),
                 ("derive lossy.jinja", ""),
+                ("lint template.json --for vllm", ""),
+                ("port template.json --for vllm", ""),
                 ("convert odd.json --alone", ""),
             ],
         ),
@@ -122,6 +132,11 @@ fn each_means_what_the_table_says() {
                 ("check empty", ""),
                 ("check --filter none", ""),
                 ("tui chat.jinja", ""),
+                ("port template.json", ""),
+                ("port refused.json --for trl", ""),
+                ("diff template.json template.json --for vllm", ""),
+                ("report none.jinja --yes", ""),
+                ("report chat.jinja", ""),
                 ("schema none", ""),
                 ("completions none", ""),
                 ("man none", ""),

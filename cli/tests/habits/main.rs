@@ -3,7 +3,9 @@
 mod bytes;
 mod colours;
 mod exit_codes;
+mod handing_on;
 mod pipes;
+mod profiles;
 mod program;
 mod remedies;
 mod tools;

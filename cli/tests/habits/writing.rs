@@ -9,10 +9,12 @@ const THERE: &str =
 const SOURCE: &str = "this file is read, so it is not replaced: choose another with `-o FILE`";
 
 /// Each command that writes a file of its own, where FILE stands for that.
-const COMMANDS: [(&str, &str); 3] = [
+const COMMANDS: [(&str, &str); 5] = [
     ("derive -q chat.jinja -o FILE", "out.json"),
     ("new chat.jinja -o FILE", "out.fixture.yaml"),
     ("man -o pages", "pages/unjinja.1"),
+    ("port template.json --for trl -o FILE", "out.json"),
+    ("report chat.jinja -q -o FILE", "out.md"),
 ];
 
 #[test]

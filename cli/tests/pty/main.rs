@@ -163,6 +163,28 @@ fn a_pipe_is_looked_at_though_nothing_says_so() {
 }
 
 #[test]
+fn a_pipe_beside_a_named_text_is_looked_at_and_an_empty_one_is_explained() {
+    let folder = folder();
+    fs::write(folder.path().join("output.txt"), "Hello<end>").unwrap();
+    let script = r#"printf 'One moment.<end>' | "$unjinja" tui -t template.json output.txt"#;
+    let mut session = Session::shell(folder.path(), script);
+    session.wait_for("content Hello");
+    session.wait_for("standard input");
+    session.press("}");
+    session.wait_for("content One moment.");
+    session.press("qq");
+    session.wait_end();
+
+    let script = r#": | "$unjinja" tui template.json"#;
+    let mut session = Session::shell(folder.path(), script);
+    session.wait_for(
+        "nothing came in by the standard input: does the command before `|` write anything?",
+    );
+    session.press("q");
+    session.wait_end();
+}
+
+#[test]
 fn bytes_that_are_no_text_are_shown_and_reported() {
     let folder = folder();
     fs::write(folder.path().join("output.txt"), b"so\xff far<end>").unwrap();
@@ -350,4 +372,25 @@ fn no_key_waits_for_a_text_that_never_ends() {
     session.wait_for("in no fixture yet");
     session.press("q");
     session.wait_end();
+}
+
+#[test]
+fn a_report_is_shown_and_written_only_when_the_answer_is_yes() {
+    let folder = folder();
+    let place = folder.path().join("unjinja-report.md");
+    for (answer, ending, is_written) in [
+        ("", "left with 1", false),
+        ("no", "left with 1", false),
+        ("y", "left with 0", true),
+    ] {
+        let script = r#""$unjinja" report chat.jinja; echo "left with $?""#;
+        let mut session = Session::shell(folder.path(), script);
+        session.wait_for("write this to unjinja-report.md? [y/N]");
+        session.wait_for("add_generation_prompt");
+        assert!(!place.exists());
+        session.press(&format!("{answer}\r"));
+        session.wait_for(ending);
+        session.wait_end();
+        assert_eq!(place.is_file(), is_written, "{answer}");
+    }
 }

@@ -264,6 +264,38 @@ fn what_was_saved_is_not_asked_for_again() {
 }
 
 #[test]
+fn a_folder_is_made_only_when_that_is_confirmed_and_a_new_file_can_be_taken_back() {
+    let folder = folder(&["examples/template.json"]);
+    let fixture = folder.path().join("new/deep/a.fixture.yaml");
+    let mut desk = Desk::open(&folder.path().join("template.json").display().to_string());
+    desk.press("tHello<|end|>");
+    desk.control('d');
+    desk.press("s⏎").write_to(&fixture);
+    assert!(
+        desk.screen().contains("there is no folder"),
+        "{}",
+        desk.screen()
+    );
+    desk.press("n");
+    assert!(!folder.path().join("new").exists());
+    desk.press("s⏎").write_to(&fixture);
+    desk.press("y");
+    assert!(desk.screen().contains("is saved in"), "{}", desk.screen());
+    assert!(read(&fixture).contains("typed 1"));
+    desk.press("u");
+    assert!(desk.screen().contains("is removed"), "{}", desk.screen());
+    assert!(!folder.path().join("new").exists());
+    // It is in no fixture again.
+    desk.press("q");
+    assert!(
+        desk.screen().contains("in no fixture yet"),
+        "{}",
+        desk.screen()
+    );
+    assert!(!desk.has_quit);
+}
+
+#[test]
 fn new_files_are_named_after_what_was_opened_and_lie_beside_it() {
     let folder = folder(&["chat_templates/xml-calls.jinja"]);
     let named = folder.path().join("my.model-1.5.jinja");

@@ -227,6 +227,100 @@ fn a_text_out_of_line_is_opened_as_a_sample() {
         "{screen}"
     );
     assert!(screen.contains("2 Text"), "{screen}");
+    // What it is about is said of the sample as long as it is there, with what was said in vain.
+    desk.press("→");
+    let message = desk.pane("6 Message").join(" ");
+    let words: Vec<&str> = message.split_whitespace().collect();
+    let message = words.join(" ");
+    assert!(message.contains("left out in `"), "{message}");
+    assert!(
+        message.contains("the chat template does not write reasoning"),
+        "{message}"
+    );
+    assert!(
+        message.contains("thinking") || message.contains("reasoning_content"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_damaged_text_fails_by_what_was_said() {
+    let mut desk = Desk::open("chat_templates/python-dict-calls.jinja");
+    desk.press("fG");
+    let screen = desk.screen();
+    assert!(
+        screen.contains("what was said, and is expected of it"),
+        "{screen}"
+    );
+    desk.press("⏎");
+    let screen = desk.screen();
+    let title = screen.lines().next().unwrap_or_default();
+    assert!(title.contains(" ✗ "), "{screen}");
+    assert!(screen.contains("damaged: not all that is left of what was said comes back"));
+    let message = desk.pane("6 Message").join("\n");
+    assert!(message.contains("- tool_calls"), "{message}");
+    desk.press("d");
+    assert!(
+        desk.screen()
+            .contains("the first difference from what was expected")
+    );
+}
+
+#[test]
+fn an_empty_pipe_gives_way_to_what_else_there_is() {
+    let said = "nothing came in by the standard input";
+    let live = Sample::live(String::new(), Tools::none());
+    let mut desk = Desk::with("examples/template.json", vec![live.clone()]);
+    desk.send(Message::LiveEnded(None));
+    let screen = desk.screen();
+    assert!(screen.contains(said), "{screen}");
+    assert!(!screen.contains("standard input\n"), "{screen}");
+    assert!(screen.contains("4 fail"), "{screen}");
+    assert!(
+        screen.lines().next().unwrap_or_default().contains('✗'),
+        "{screen}"
+    );
+    // With nothing else, there is still a place for a text.
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("template.json");
+    let template = r#"{"start_anchor": "A:", "fields": {"content": {}}}"#;
+    std::fs::write(&path, template).expect("is written");
+    let mut desk = Desk::with(&path.display().to_string(), vec![live]);
+    desk.send(Message::LiveEnded(None));
+    assert!(desk.screen().contains(said), "{}", desk.screen());
+    desk.press("tHi");
+    desk.control('d');
+    assert!(
+        desk.pane("6 Message").join("\n").contains("content Hi"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
+fn what_comes_in_beside_a_named_text_is_a_sample_of_its_own() {
+    let case = Case::new("named", "", "Hi<|end|>", Tools::none(), Expected::default());
+    let live = Sample::live(String::new(), Tools::none());
+    let samples = vec![Sample::new(Origin::Given, case), live];
+    let mut desk = Desk::with("examples/template.json", samples);
+    assert!(
+        desk.screen()
+            .contains("what comes in by the standard input is a sample of its own"),
+        "{}",
+        desk.screen()
+    );
+    desk.send(Message::Live("Hello".into(), Duration::ZERO));
+    assert!(
+        desk.pane("6 Message").join("\n").contains("content Hi"),
+        "{}",
+        desk.screen()
+    );
+    desk.press("}");
+    assert!(
+        desk.pane("6 Message").join("\n").contains("content Hello"),
+        "{}",
+        desk.screen()
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use unjinja::Tools;
 use unjinja::check::{Case, Expected};
-use unjinja_cli::tui::{Origin, Sample};
+use unjinja_cli::tui::{Origin, Sample, Target, Workbench};
 
 use crate::desk::Desk;
 
@@ -278,6 +278,22 @@ fn values_of_other_types_show_these_and_nothing_that_is_there_is_blank() {
         (r#"{"a": null}"#, r#"{"a": ""}"#, "a null (null)"),
         (r#"{"a": ""}"#, r#"{"a": "x"}"#, "a \"\""),
         (r#"{"a": " "}"#, r#"{"a": " "}"#, "a \" \""),
+        // Blanks at an end, of any kind, and quotes that are part of the text.
+        (r#"{"a": "x "}"#, r#"{"a": "x"}"#, "a \"x \""),
+        (r#"{"a": "x "}"#, r#"{"a": "x"}"#, "a \"x\""),
+        (r#"{"a": " x"}"#, r#"{"a": " x"}"#, "a \" x\""),
+        (r#"{"a": "\t"}"#, r#"{"a": ""}"#, "a \"\\t\""),
+        (r#"{"a": "\n"}"#, r#"{"a": " "}"#, "a \"\\n\""),
+        (r#"{"a": "x\n"}"#, r#"{"a": "x"}"#, "a x⏎"),
+        (r#"{"a": "\u00a0x"}"#, r#"{"a": " x"}"#, "\\u{a0}x"),
+        (r#"{"a": "\"\""}"#, r#"{"a": ""}"#, r#"a "\"\"""#),
+        // A text that would look like another value, by itself, too.
+        (r#"{"a": "25"}"#, r#"{"a": "25"}"#, "a \"25\""),
+        (r#"{"a": "null"}"#, r#"{"a": "null"}"#, "a \"null\""),
+        // What is empty, and keys of nothing.
+        (r#"{"a": []}"#, r#"{"a": [1]}"#, "a []"),
+        (r#"{"a": {}}"#, r#"{"a": {"b": 1}}"#, "a {}"),
+        (r#"{"": 1}"#, r#"{"": 1}"#, "\"\" 1"),
         (r#"{"a": [1]}"#, r#"{"a": {"b": 1}}"#, "a [1] (array)"),
         (
             r#"{"a": {"b": 1}}"#,
@@ -329,6 +345,71 @@ fn words_are_searched_in_the_text_and_in_the_events() {
     assert!(desk.screen().contains(
         "`nowhere` is neither in the text, nor in its events, nor in the name of a sample"
     ));
+}
+
+#[test]
+fn a_search_counts_what_it_finds_while_it_is_typed() {
+    let mut desk = desk(OUTPUT);
+    let counted = |desk: &Desk| {
+        let screen = desk.screen();
+        let asked = screen.lines().find(|line| line.contains("Enter stays"));
+        asked.map(|line| line.split(':').next().unwrap_or_default().to_owned())
+    };
+    let mut all = Vec::new();
+    for keys in ["⇤/", "<call", " ", "go", "x"] {
+        desk.press(keys);
+        all.extend(counted(&desk));
+    }
+    let expected = [
+        "┌ Search the text, its events and the names of samples",
+        "┌ 1 of 2 places, no name",
+        "┌ 1 of 2 places, no name",
+        "┌ 1 of 1 place, no name",
+        "┌ no place, no name",
+    ];
+    assert_eq!(all, expected);
+    let mut desk = Desk::open("tests/check/mixed.fixture.yaml");
+    desk.press("/ONLY JUST");
+    assert!(
+        desk.screen().contains(" no place, 1 name:"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
+fn what_was_found_is_marked_in_the_text_the_events_and_the_samples() {
+    let mut desk = desk(OUTPUT);
+    desk.press("⇤/OPEN CONTENT⏎");
+    assert!(is_marked(&desk, "open  content"), "{}", desk.screen());
+    desk.press("/hello⏎");
+    assert!(is_marked(&desk, "Hello"), "{}", desk.screen());
+    let mut desk = Desk::open("tests/check/mixed.fixture.yaml");
+    desk.press("/only just");
+    assert!(is_marked(&desk, "only just"), "{}", desk.screen());
+}
+
+/// Whether a word on the screen looks like what was searched for.
+fn is_marked(desk: &Desk, word: &str) -> bool {
+    let (screen, buffer) = (desk.screen(), desk.buffer());
+    let mut lines = (0..).zip(screen.lines());
+    lines.any(|(row, line)| {
+        line.match_indices(word).any(|(at, _)| {
+            let column = line[..at].chars().count() as u16;
+            let cells = (column..).take(word.chars().count());
+            cells
+                .map(|column| buffer[(column, row)].bg)
+                .all(|colour| colour == ratatui::style::Color::White)
+        })
+    })
+}
+
+#[test]
+fn a_region_without_text_says_so() {
+    let mut desk = desk("<call wait>{}</call>");
+    desk.press("⇤]6");
+    let message = desk.pane("6 Message").join("\n");
+    assert!(message.contains("1 nothing yet"), "{message}");
 }
 
 #[test]
@@ -418,6 +499,44 @@ fn keys_that_come_while_a_long_text_is_read_lead_where_they_would_later() {
 }
 
 #[test]
+fn a_very_long_text_is_shown_and_gone_through_before_it_has_been_read() {
+    let mut desk = desk("Hi<end>");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("template.json");
+    std::fs::write(&path, TEMPLATE).expect("a file");
+    let loaded = Target::new(path.display().to_string()).load(None);
+    let output = format!("{}<end>", "word ".repeat(4_000_000));
+    let case = Case::new("long", "", output, Tools::none(), Expected::default());
+    let samples = vec![Sample::new(Origin::Given, case)];
+    desk.workbench = Workbench::new(loaded.expect("it is valid"), samples, (140, 45));
+    // Nothing has been waited for.
+    assert!(desk.title().contains(", read "), "{}", desk.title());
+    assert!(desk.screen().contains("word word"), "{}", desk.screen());
+    desk.press_only('?');
+    assert!(
+        desk.screen().contains("one chunk back"),
+        "{}",
+        desk.screen()
+    );
+    for key in "⎋:12⏎".chars() {
+        desk.press_only(key);
+    }
+    assert!(
+        desk.title().starts_with("by token, chunk 3 of "),
+        "{}",
+        desk.title()
+    );
+    desk.press_only('→');
+    assert!(
+        desk.title().starts_with("by token, chunk 4 of "),
+        "{}",
+        desk.title()
+    );
+    let message = desk.pane("6 Message").join("\n");
+    assert!(message.contains("content word word word word"), "{message}");
+}
+
+#[test]
 fn of_a_literal_it_is_said_what_lacks() {
     let mut desk = desk("Hi<en");
     desk.press("cc");
@@ -503,6 +622,25 @@ fn what_a_pane_shows_can_be_copied() {
     assert!(desk.copied.starts_with("{\"type\""), "{}", desk.copied);
     desk.press("2y");
     assert_eq!(desk.copied, "Hi<end>");
+    desk.press("1y");
+    assert_eq!(desk.copied, "· a text\n");
+    desk.press("3y");
+    let template = unjinja::json::read(&desk.copied).expect("JSON");
+    let opened = unjinja::json::read(TEMPLATE).expect("JSON");
+    assert!(template.total_eq(&opened), "{}", desk.copied);
+    desk.press("4y");
+    assert!(
+        desk.copied.contains("content closed <end>"),
+        "{}",
+        desk.copied
+    );
+    let mut desk = Desk::open("chat_templates/xml-calls.jinja");
+    desk.press("f↓↓↓↓y");
+    assert!(
+        desk.copied.contains("⟦<function=first_tool>⟧"),
+        "{}",
+        desk.copied
+    );
 }
 
 #[test]

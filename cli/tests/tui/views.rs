@@ -135,7 +135,7 @@ fn nothing_of_a_text_reaches_the_terminal_that_it_would_obey() {
             assert!(wrong.is_empty(), "{wrong:?}");
         }
     }
-    let screen = desk(output).screen();
+    let screen = desk(output).press("z").screen();
     assert!(
         screen.contains("␛]0;title␇␛[2J\\u{9b}31m␍␈\\u{202e}abc\\u{200b}"),
         "{screen}"
@@ -257,6 +257,56 @@ fn frames_go_before_content_does() {
         screens.push(desk.press(pane).screen());
     }
     insta::assert_snapshot!(screens.join("\n"));
+}
+
+#[test]
+fn how_samples_fare_is_seen_where_their_list_is_not() {
+    for size in [(80, 24), (40, 10)] {
+        let desk = Desk::open(FIXTURE).sized(size.0, size.1);
+        assert!(!desk.screen().contains("✗ a thought"), "{}", desk.screen());
+        assert!(
+            desk.screen().contains("3 fail, 1 pass"),
+            "{}",
+            desk.screen()
+        );
+    }
+}
+
+#[test]
+fn the_title_tells_where_it_is_cut() {
+    for width in 20..140 {
+        let mut desk = Desk::open(FIXTURE).sized(width, 24);
+        desk.press("⇥");
+        assert!(
+            desk.screen()
+                .lines()
+                .next()
+                .is_some_and(|title| title.contains(" ✗ "))
+        );
+        let screen = desk.screen();
+        let title = screen.lines().next().unwrap_or_default();
+        let is_whole = title.ends_with(", the end") && title.contains("  a thought ✗  ");
+        assert!(is_whole || title.contains('…'), "{width}: {title}");
+    }
+}
+
+#[test]
+fn words_stay_together_in_narrow_panes() {
+    let output = "<think>considerations of navigational importance</think>\
+                  Unfortunately extraordinary circumstances prevented departure yesterday morning<|end|>";
+    let words = output
+        .split(['<', '>', ' ', '/', '|'])
+        .filter(|word| word.len() > 3);
+    let words: Vec<&str> = words.collect();
+    for width in 36..80 {
+        let mut desk = desk(output).sized(width, 24);
+        for pane in ["2", "6"] {
+            let screen = desk.press(pane).screen();
+            for word in words.iter().filter(|word| **word != "think") {
+                assert!(screen.contains(word), "{width} {pane} {word}\n{screen}");
+            }
+        }
+    }
 }
 
 #[test]

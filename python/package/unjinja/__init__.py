@@ -13,7 +13,7 @@ written.
     {'thinking': 'Be kind.', 'content': 'Hello!'}
 
 Reading outputs: `parse_response`, `ResponseParser`, `Completion`, `ResponseTemplate`.
-Working out how: `derive`, `attach`, `convert`, `lint`, `check`, `grammar`.
+Working out how: `derive`, `attach`, `convert`, `port`, `lint`, `check`, `grammar`.
 Whole conversations: `render`, `read`, `mask`, `mask_tokens`, `tagged`.
 
 Chat templates are named by a *source*: a tokenizer that has one, a file, a folder or an id of a model, a
@@ -25,6 +25,7 @@ Errors are exceptions that say what the program says. All are `ValueError`s; see
 from ._api import (
     Derivation,
     Masked,
+    Ported,
     attach,
     chat_template,
     check,
@@ -35,6 +36,7 @@ from ._api import (
     mask,
     mask_tokens,
     parse_response,
+    port,
     read,
     render,
     tagged,
@@ -69,6 +71,7 @@ __all__ = [
     "MaskError",
     "Masked",
     "ParseError",
+    "Ported",
     "ReadError",
     "RenderError",
     "ResponseParser",
@@ -85,6 +88,7 @@ __all__ = [
     "mask",
     "mask_tokens",
     "parse_response",
+    "port",
     "read",
     "render",
     "tagged",

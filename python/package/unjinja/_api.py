@@ -184,7 +184,8 @@ class Derivation:
 def derive(
     source: Source,
     *,
-    reasoning_field: str = "thinking",
+    reasoning_field: str | None = None,
+    profile: str | Sequence[str] = (),
     ids: bool = False,
     guess_types: bool = False,
     outputs: Sequence[str | Mapping[str, Any]] = (),
@@ -194,16 +195,23 @@ def derive(
 
     Args:
         source: Where the chat template is; see `chat_template`, which takes the other options, too.
-        reasoning_field: The field for reasoning.
+        reasoning_field: The field for reasoning; if none is named, the one that suits those of `profile`, or else
+            `thinking`.
+        profile: Whom the template is for: `transformers`, `vllm`, `sglang` or `trl`, each with a version if it
+            matters, as in `transformers@5.20`; several of them; or `all`. Whether they take it is in the
+            report under `for`.
         ids: Whether calls keep their ids.
         guess_types: Whether values that are written raw are read as JSON where they are JSON.
         outputs: Outputs of the model, texts or dicts with `output`, `prefix`, `message` and `tools`: evidence
             of what the chat template does not show.
     """
+    profiles = _profiles(profile)
+    reasoning = reasoning_field or _native.reasoning_name(profiles) or "thinking"
     report = chat_template(source, **options).derive(
-        reasoning_field=reasoning_field, ids=ids, guess_types=guess_types, outputs=list(outputs)
+        reasoning_field=reasoning, ids=ids, guess_types=guess_types, outputs=list(outputs)
     )
     template = report.pop("template")
+    report["for"] = _native.verdicts(template, profiles)
     return Derivation(template=template, is_whole=report["is_whole"], report=report)
 
 
@@ -419,12 +427,43 @@ def check(
 
 
 def lint(
-    response_template: Template, *, chat_template: Source | None = None, **options: Any
+    response_template: Template,
+    *,
+    chat_template: Source | None = None,
+    profile: str | Sequence[str] = (),
+    **options: Any,
 ) -> list[dict[str, Any]]:
-    """What will hurt about a response template, though it is valid; more of it with its chat template."""
+    """What will hurt about a response template, though it is valid; more of it with its chat template.
+
+    With a `profile`, as `derive` takes it, what those have against the template whom it is for is among that, each with
+    the name of the profile under `for`.
+    """
+    profiles = _profiles(profile)
     if chat_template is None:
-        return _native.lint_template(response_template)
-    return _load(chat_template, **options).lint(response_template)
+        return _native.lint_template(response_template, profiles=profiles)
+    return _load(chat_template, **options).lint(response_template, profiles=profiles)
+
+
+def _profiles(profile: str | Sequence[str]) -> list[str]:
+    return [profile] if isinstance(profile, str) else list(profile)
+
+
+@dataclass(frozen=True)
+class Ported:
+    """A response template that was rewritten for somebody."""
+
+    template: dict[str, Any]
+    """The response template."""
+    changes: list[dict[str, Any]]
+    """What is otherwise: each a `pointer` to where it was, and what it `says`."""
+    objections: list[dict[str, Any]]
+    """What they have against it all the same: each has a `pointer`, a `message` and a `remedy`."""
+
+
+def port(response_template: Template, profile: str) -> Ported:
+    """Rewrites a response template for somebody, as far as that can be done: names of fields, defaults, what texts must not
+    have, and the shape of calls."""
+    return Ported(**_native.port_template(response_template, profile))
 
 
 def convert(schema: Mapping[str, Any] | str, *, streaming: bool = False) -> dict[str, Any]:

@@ -165,16 +165,6 @@ impl Log {
         }
     }
 
-    /// How long the texts are of the regions that were closed since so much had been reported.
-    pub fn closed_since(&self, since: usize) -> usize {
-        let closes = self.events[since..].iter();
-        let closes = closes
-            .filter(|event| matches!(event.what, EventKind::Close(_) | EventKind::Malformed(_)));
-        let ends = closes.filter_map(|event| event.span().start.checked_sub(1));
-        let bodies = ends.filter_map(|end| self.segment_at(end));
-        bodies.map(|(_, span)| span.len()).sum()
-    }
-
     /// The first byte that is something else here than in another log of the same text.
     pub(super) fn departs_from(&self, other: &Log) -> Option<usize> {
         let mut start = 0;
@@ -264,7 +254,7 @@ fn pushed<T>(all: &mut Vec<T>, one: T) -> u32 {
 }
 
 /// Texts are shorter than 4 GiB: so much is not even read.
-fn short(number: usize) -> u32 {
+pub(super) fn short(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 

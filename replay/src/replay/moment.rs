@@ -1,12 +1,14 @@
 //! What is the case at a place: the message, and what the parser waits for.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
-use unjinja::{Event, Object};
+use unjinja::{Event, JsonString, Object, Value};
 
 use super::agreement::Agreement;
 use super::log::EventKind;
-use super::{Against, CHUNKS_BACK, Place, Replay};
+use super::{Against, Place, Replay};
 
 /// What the parser waits for at some place.
 #[derive(Debug, Clone, Default)]
@@ -43,6 +45,24 @@ impl AwaitedDelimiter {
     }
 }
 
+/// The value of a field, as it is looked at.
+#[derive(Debug)]
+pub enum Seen<'r> {
+    /// A list.
+    Items(Vec<&'r Value>),
+    /// Something else, or a short list.
+    Value(Cow<'r, Value>),
+}
+
+impl<'r> Seen<'r> {
+    fn of(value: &'r Value) -> Seen<'r> {
+        match value.as_array() {
+            Some(items) => Seen::Items(items.iter().collect()),
+            None => Seen::Value(Cow::Borrowed(value)),
+        }
+    }
+}
+
 impl Replay {
     /// The field whose region is open, and its text so far.
     pub fn open_region(&self, place: Place) -> Option<(u16, Range<usize>)> {
@@ -70,6 +90,46 @@ impl Replay {
             }
         }
         message
+    }
+
+    /// The same, field by field, without a copy of its lists: they may be long, and are looked at in every frame.
+    pub fn fields(&self, place: Place) -> Vec<(JsonString, Seen<'_>)> {
+        if let (true, Some(Ok(message))) = (self.is_end(place), &self.outcome) {
+            let fields = message.iter();
+            let fields = fields.map(|(name, value)| (name.clone(), Seen::of(value)));
+            return fields.collect();
+        }
+        let mut rest = self.template.defaults().clone();
+        let mut lists: HashMap<&str, Vec<&Value>> = HashMap::new();
+        for (number, value) in self.log.closes(place.events) {
+            let Some(field) = self.template.fields().get(number as usize) else {
+                continue;
+            };
+            if !field.repeats() || field.join().is_some() {
+                let _has_a_place = field.put(&mut rest, value.clone());
+                continue;
+            }
+            let list = lists.entry(field.name()).or_insert_with(|| {
+                let before = self.template.defaults().get(field.name());
+                before
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten()
+                    .collect()
+            });
+            list.push(value);
+            if !rest.contains_key(field.name()) {
+                rest.insert(field.name(), Value::Null);
+            }
+        }
+        let fields = rest.into_iter().map(|(name, value)| {
+            let seen = match lists.remove(name.to_string_lossy().as_ref()) {
+                Some(items) => Seen::Items(items),
+                None => Seen::Value(Cow::Owned(value)),
+            };
+            (name, seen)
+        });
+        fields.collect()
     }
 
     /// The numbers of the events that close a field with a value.
@@ -122,9 +182,9 @@ impl Replay {
         if self.is_within_chunk(place) || place.fed > self.ends.len() {
             return None;
         }
-        self.bring_parser_to(place.fed)?;
-        let (_, parser) = self.at_place.as_mut()?;
-        let outlook = parser.outlook();
+        self.bring_lookout_to(place.fed)?;
+        let (_, lookout) = self.at_place.as_mut()?;
+        let outlook = lookout.outlook();
         let awaited = outlook.watched.iter().map(|awaited| AwaitedDelimiter {
             field: awaited.field.to_owned(),
             opens: awaited.opens,
@@ -142,27 +202,19 @@ impl Replay {
         })
     }
 
-    /// Takes the parser at hand, or the nearest one that was kept, to a place.
-    fn bring_parser_to(&mut self, fed: usize) -> Option<()> {
+    /// Takes the lookout at hand, or the nearest one that was kept, to a place.
+    fn bring_lookout_to(&mut self, fed: usize) -> Option<()> {
         let kept = self.kept.partition_point(|&(at, _)| at <= fed);
         let (kept_at, kept) = self.kept.get(kept.checked_sub(1)?)?;
-        let is_nearer = |at: usize| (*kept_at..=fed).contains(&at);
-        let at_hand = self.at_place.take().filter(|&(at, _)| is_nearer(at));
-        let before = self.before_place.as_ref();
-        let before = || before.filter(|&&(at, _)| is_nearer(at)).cloned();
-        let (mut at, mut parser) = at_hand
-            .or_else(before)
-            .unwrap_or_else(|| (*kept_at, kept.clone()));
-        let is_far = fed - at > 2 * CHUNKS_BACK;
-        while at < fed {
-            if is_far && at + CHUNKS_BACK == fed {
-                self.before_place = Some((at, parser.clone()));
-            }
-            at += 1;
-            let chunk = self.chunk(at);
-            parser.feed_with(&self.text[chunk], |_| {}).ok()?;
+        let at_hand = self.at_place.as_ref().map(|&(at, _)| at);
+        if !at_hand.is_some_and(|at| (*kept_at..=fed).contains(&at)) {
+            self.at_place = Some((*kept_at, kept.clone()));
         }
-        self.at_place = Some((fed, parser));
+        let (at, mut lookout) = self.at_place.take()?;
+        for number in at + 1..=fed {
+            lookout.feed(&self.text[self.chunk(number)]).ok()?;
+        }
+        self.at_place = Some((fed, lookout));
         Some(())
     }
 }

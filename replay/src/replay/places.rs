@@ -19,7 +19,10 @@ impl Replay {
     pub fn fed_bytes(&self, fed: usize) -> usize {
         match fed {
             0 => self.output,
-            _ => self.ends.get(fed - 1).copied().unwrap_or(self.text.len()),
+            _ => self
+                .ends
+                .get(fed - 1)
+                .map_or(self.text.len(), |&end| end as usize),
         }
     }
 
@@ -28,13 +31,13 @@ impl Replay {
         let fed = fed.min(self.marks.len() - 1);
         Place {
             fed,
-            events: self.marks[fed],
+            events: self.marks[fed] as usize,
         }
     }
 
     /// Where so much has been reported, and nothing more.
     fn after_event(&self, events: usize) -> Place {
-        let fed = self.marks.partition_point(|&mark| mark < events);
+        let fed = self.marks.partition_point(|&mark| (mark as usize) < events);
         match fed < self.marks.len() {
             true => Place { fed, events },
             false => self.last(),
@@ -76,7 +79,7 @@ impl Replay {
     pub fn at_byte(&self, offset: usize) -> Place {
         match offset < self.output {
             true => self.first(),
-            false => self.after(self.ends.partition_point(|&end| end <= offset) + 1),
+            false => self.after(self.ends.partition_point(|&end| end as usize <= offset) + 1),
         }
     }
 
@@ -87,7 +90,7 @@ impl Replay {
             true => self.first(),
             false => {
                 let rest = self.ends[before..].iter();
-                before += rest.take_while(|end| **end <= offset).count();
+                before += rest.take_while(|end| **end as usize <= offset).count();
                 self.after(before + 1)
             }
         });
@@ -98,7 +101,7 @@ impl Replay {
     pub fn chunks_up_to(&self, offset: usize) -> usize {
         match offset <= self.output {
             true => 0,
-            false => self.ends.partition_point(|&end| end < offset) + 1,
+            false => self.ends.partition_point(|&end| (end as usize) < offset) + 1,
         }
     }
 
@@ -171,7 +174,7 @@ impl Replay {
 
     /// The number of the chunk that made the parser report an event.
     pub fn chunk_of_event(&self, index: usize) -> usize {
-        self.marks.partition_point(|&mark| mark <= index)
+        self.marks.partition_point(|&mark| mark as usize <= index)
     }
 }
 

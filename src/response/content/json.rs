@@ -55,7 +55,7 @@ impl JsonArgs {
     ///
     /// Strings between markers are taken out first, so that the search for keys can't disturb
     /// them, and put back quoted.
-    fn to_json(&self, text: &str) -> Result<String, ContentError> {
+    pub(crate) fn to_json(&self, text: &str) -> Result<String, ContentError> {
         let reserved = [TAKEN_OUT.0, TAKEN_OUT.1];
         if !self.string_delims.is_empty() && text.contains(reserved) {
             return Err(ContentError::new(
@@ -95,7 +95,8 @@ fn take_out(text: &str, open: &str, close: &str, strings: &mut Vec<String>) -> S
     out
 }
 
-fn quote_keys(text: &str) -> Result<String, ContentError> {
+/// Sets quotes around keys that have none.
+pub(crate) fn quote_keys(text: &str) -> Result<String, ContentError> {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let mut copied = 0;
     let searched = UNQUOTED_KEY.for_each_match(text, |found| {

@@ -31,6 +31,18 @@ pub(super) struct Region {
 }
 
 impl Region {
+    /// The same region, of which no text has been kept.
+    pub(super) fn without_text(&self) -> Region {
+        Region {
+            field: self.field,
+            start: self.start,
+            captures: Vec::new(),
+            body: String::new(),
+            reported: 0,
+            guard: None,
+        }
+    }
+
     /// Takes text, and reports it.
     #[inline]
     pub(super) fn take(

@@ -131,4 +131,32 @@ impl Run {
         });
         Ok(message)
     }
+
+    /// The same place, without anything that only values are made of.
+    pub(super) fn without_values(&self, inner: &Inner) -> Run {
+        let place = match &self.place {
+            // Whether a delimiter lies in a string depends on the text before it.
+            Place::Region(region) if region.guard.is_none() => Place::Region(region.without_text()),
+            place => place.clone(),
+        };
+        Run {
+            options: self.options.clone(),
+            message: inner.defaults.clone(),
+            searches: self.searches.clone(),
+            held: self.held.clone(),
+            place,
+            growth: self.growth.clone(),
+            spare_body: String::new(),
+            ..*self
+        }
+    }
+
+    /// Lets go of the text of the region that is open, of which no value is made.
+    pub(super) fn forget_text(&mut self) {
+        if let Place::Region(region) = &mut self.place
+            && region.guard.is_none()
+        {
+            region.body.clear();
+        }
+    }
 }

@@ -5,15 +5,15 @@ use std::io::{self, Write};
 use unjinja::grammar::{Delta, Fault, FaultKind, Grammar, Stream};
 use unjinja::{Object, Tools, Value, json};
 
-use super::{Args, Cutter, EMPTY, Ended, Failure, Reply, chunks, input, jsonl, output, warn};
+use super::{Args, Cutter, EMPTY, Ended, Failure, Reply, chunks, input, output, warn};
 use crate::commands::request::Formats;
 
 /// Reads the output by the grammar of a chat template, and prints its message.
 pub(super) fn run(args: &Args, source: &str) -> Result<(), Failure> {
     let template = args.options.load(source)?;
     let formats = Formats::new(&args.options, template);
-    if let Some(path) = &args.jsonl {
-        return jsonl::run(path, args.lossy, |case| answer(args, &formats, case));
+    if let Some(batch) = args.batch()? {
+        return batch.run(|case| answer(args, &formats, case));
     }
     let tools = match &args.tools {
         Some(path) => input::read_tools(path)?,
@@ -117,10 +117,14 @@ fn answer(args: &Args, formats: &Formats<'_>, case: &Object) -> Reply {
     };
     let mut events = Vec::new();
     let ended = replay(grammar.stream(), &pieces, &mut events);
-    reply.answer.insert("events", events);
+    if args.gives_events() {
+        reply.answer.insert("events", events);
+    }
     match ended {
         Ok((last, message)) => {
-            reply.answer.insert("final_events", values(&last));
+            if args.gives_events() {
+                reply.answer.insert("final_events", values(&last));
+            }
             reply.answer.insert("message", message);
         }
         Err(fault) => {

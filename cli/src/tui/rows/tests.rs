@@ -29,6 +29,10 @@ fn rows_end_where_lines_do_or_the_cells() {
         ("abc\td", 9, &["abc→d"]),
         ("a\tb", 3, &["a→ ", "b"]),
         ("abc\td", 3, &["abc", "→  ", "d"]),
+        // Words stay together, and the space between them does not begin a row.
+        ("to be or not", 5, &["to be ", "or ", "not"]),
+        ("a longest word", 5, &["a lon", "gest ", "word"]),
+        ("so  it", 2, &["so ", " ", "it"]),
         // Nothing is cut at the edge.
         ("漢字漢", 5, &["漢字", "漢"]),
         ("a漢", 2, &["a", "漢"]),
@@ -117,7 +121,8 @@ proptest! {
                 column = placed.end();
             }
             prop_assert_eq!(row.span.end, end);
-            prop_assert!(column <= width.max(1));
+            let hangs = row.glyphs.last().is_some_and(|last| last.glyph.shown == " ");
+            prop_assert!(column <= width.max(1) + u16::from(hangs));
         }
         prop_assert_eq!(end, text.len());
     }

@@ -9,7 +9,7 @@ use crate::tui::layout::Pane;
 use crate::tui::message::{Effect, Keep, Kept};
 use crate::tui::sample::{Origin, Sample};
 use crate::tui::state::{About, Confirm, Overlay, Question, Screen, Workbench};
-use crate::tui::view::overlay;
+use crate::tui::view::{self, overlay};
 use unjinja::check::{Case, Expected};
 use unjinja::{Value, json};
 
@@ -133,23 +133,33 @@ impl Workbench {
         self.ask(About::Text, text);
     }
 
-    /// Copies what the pane shows that has the focus.
+    /// Copies what is shown where the focus is.
     pub(super) fn copy(&mut self) {
-        let (what, text) = match self.focus {
-            Pane::Message => {
-                let message = Value::from(self.replay.message(self.at));
-                (
-                    "the message",
-                    json::write_styled(&message, &json::Style::pretty(2)) + "\n",
-                )
+        let pretty = |value: &Value| json::write_styled(value, &json::Style::pretty(2)) + "\n";
+        let (what, text) = match (self.screen, self.focus) {
+            (Screen::Conversation { .. }, _) => (
+                "the conversation",
+                self.conversation
+                    .as_ref()
+                    .map_or(String::new(), |conversation| conversation.text.clone()),
+            ),
+            (Screen::Findings { .. }, _) => ("what shows it", view::findings::copied(self)),
+            (Screen::Replay, Pane::Samples) => ("the samples", view::copied(self, Pane::Samples)),
+            (Screen::Replay, Pane::Text) => ("the text", self.replay.text().to_owned()),
+            (Screen::Replay, Pane::Template) => {
+                ("the response template", pretty(self.template.as_value()))
             }
-            Pane::Events => {
+            (Screen::Replay, Pane::Why) => ("why", view::copied(self, Pane::Why)),
+            (Screen::Replay, Pane::Events) => {
                 let events = self.replay.events(self.at).iter();
                 let lines =
                     events.map(|event| json::write(&self.replay.event_value(&[*event])) + "\n");
                 ("the events", lines.collect())
             }
-            _ => ("the text", self.replay.text().to_owned()),
+            (Screen::Replay, Pane::Message) => {
+                let message = Value::from(self.replay.message(self.at));
+                ("the message", pretty(&message))
+            }
         };
         self.notify(format!("copied, as far as the terminal allows it: {what}"));
         self.effects.push(Effect::Copy(text));
@@ -212,7 +222,7 @@ impl Workbench {
         }
         self.effects.push(Effect::Keep(Keep {
             path: PathBuf::from(path.trim()),
-            replace: false,
+            is_confirmed: false,
             what,
         }));
     }

@@ -116,9 +116,8 @@ impl Workbench {
 
     /// Shows what fails, where nobody has asked for anything else yet.
     fn open_on_a_failure(&mut self) {
-        let fails = |sample: &Sample| sample.verdict.passed() == Some(false);
-        let first = self.samples.iter().position(fails);
-        if let Some(first) = first.filter(|_| self.is_untouched && !fails(self.sample())) {
+        let first = self.samples.iter().position(Sample::fails);
+        if let Some(first) = first.filter(|_| self.is_untouched && !self.sample().fails()) {
             self.select_sample(first);
         }
         self.is_untouched = false;

@@ -2,13 +2,13 @@
 
 use crate::options::option_name;
 use crate::tui::loaded::{Loaded, TemplatePlace};
-use crate::tui::message::{Done, Effect, Keep, Kept};
+use crate::tui::message::{Done, Doubt, Effect, Keep, Kept};
 use crate::tui::sample::{Origin, Sample, Verdict};
 use crate::tui::state::{About, Confirm, Overlay, Screen, Undo, Workbench};
 use crate::tui::tokens::ModelTokens;
 use crate::tui::view;
 use unjinja::Object;
-use unjinja::check::{Expected, Failure, free_name};
+use unjinja::check::{Case, Expected, Failure, free_name};
 
 /// The ends of names that say what kind of file it is; other dots are parts of names.
 const ENDINGS: &[&str] = &["jinja", "jinja2", "json", "yaml", "yml", "gguf", "txt"];
@@ -41,7 +41,7 @@ impl Workbench {
                 question: format!("Expect what comes out of `{name}` in {}?", path.display()),
                 keep: Keep {
                     path: path.clone(),
-                    replace: true,
+                    is_confirmed: true,
                     what: Kept::Expectation { case: name },
                 },
             }));
@@ -128,10 +128,10 @@ impl Workbench {
     pub(super) fn undo(&mut self) {
         match self.done.pop() {
             None => self.notify("there is nothing to take back"),
-            Some(Undo::File(change)) => self.effects.push(Effect::Keep(Keep {
+            Some(Undo::File { change, case }) => self.effects.push(Effect::Keep(Keep {
                 path: change.path.clone(),
-                replace: true,
-                what: Kept::Undone(change),
+                is_confirmed: true,
+                what: Kept::Undone { change, case },
             })),
             Some(Undo::Expectation {
                 name,
@@ -231,13 +231,33 @@ impl Workbench {
 
     /// Something has been kept in a file.
     pub(super) fn kept(&mut self, keep: &Keep, done: Done) {
-        if let Kept::Expectation { .. } | Kept::Undone(_) = &keep.what {
+        let is_of_files = self.files.contains(&keep.path);
+        if let Kept::Expectation { .. } = &keep.what {
             self.why_loaded = Some(done.words.clone());
         }
-        self.notify(done.words);
-        self.done.extend(done.change.map(Undo::File));
+        let saved = match &keep.what {
+            Kept::Case { case, .. } => Some(case.clone()),
+            _ => None,
+        };
+        let undo = |change| Undo::File {
+            change,
+            case: saved,
+        };
+        self.done.extend(done.change.map(undo));
         match &keep.what {
-            Kept::Undone(_) => self.load(),
+            Kept::Undone { change, case } => {
+                if let Some(case) = case {
+                    self.same_texts(case)
+                        .for_each(|sample| sample.is_unsaved = true);
+                }
+                if change.before.is_none() && self.fixture.as_ref() == Some(&keep.path) {
+                    self.fixture = None;
+                }
+                if is_of_files {
+                    self.why_loaded = Some(done.words.clone());
+                    self.load();
+                }
+            }
             Kept::Template { then_edit, .. } => {
                 self.adopted = Some(keep.path.clone());
                 self.load();
@@ -247,18 +267,25 @@ impl Workbench {
             }
             Kept::Expectation { .. } => self.load(),
             Kept::Case { case, .. } => {
-                for sample in &mut self.samples {
-                    let is_saved = sample.case.output == case.output
-                        && sample.case.prefix == case.prefix
-                        && sample.case.tools == case.tools;
-                    sample.is_unsaved &= !is_saved;
-                }
+                self.same_texts(case)
+                    .for_each(|sample| sample.is_unsaved = false);
                 self.fixture = Some(keep.path.clone());
-                if self.files.contains(&keep.path) {
+                if is_of_files {
                     self.load();
                 }
             }
         }
+        self.notify(done.words);
+    }
+
+    /// The samples that are saved with a case.
+    fn same_texts<'w>(&'w mut self, case: &'w Case) -> impl Iterator<Item = &'w mut Sample> {
+        let samples = self.samples.iter_mut();
+        samples.filter(|sample| {
+            sample.case.output == case.output
+                && sample.case.prefix == case.prefix
+                && sample.case.tools == case.tools
+        })
     }
 
     pub(super) fn load(&mut self) {
@@ -305,19 +332,26 @@ impl Workbench {
     }
 }
 
-/// Asks before a file is replaced.
-pub(super) fn replacing(keep: Keep) -> Confirm {
-    let path = keep.path.display();
-    let is_config = keep.path.ends_with("tokenizer_config.json");
-    let question = match is_config {
-        true => format!("{path} is there already. Put the response template into it?"),
-        false => format!("{path} is there already. Replace it?"),
-    };
-    Confirm {
-        question,
-        keep: Keep {
-            replace: true,
-            ..keep
-        },
+impl Confirm {
+    /// Asks before a file is written of which there is a doubt.
+    pub(super) fn about(keep: Keep, doubt: Doubt) -> Confirm {
+        let path = keep.path.display();
+        let question = match doubt {
+            Doubt::NoFolder => {
+                let folder = keep.path.parent().unwrap_or(&keep.path).display();
+                format!("there is no folder {folder} yet. Make it?")
+            }
+            Doubt::IsThere if keep.path.ends_with("tokenizer_config.json") => {
+                format!("{path} is there already. Put the response template into it?")
+            }
+            Doubt::IsThere => format!("{path} is there already. Replace it?"),
+        };
+        Confirm {
+            question,
+            keep: Keep {
+                is_confirmed: true,
+                ..keep
+            },
+        }
     }
 }

@@ -115,7 +115,7 @@ impl Workbench {
 
     /// To the next sample that fails, or to the one before; from the last to the first.
     pub(super) fn select_failure(&mut self, forward: bool) {
-        let fails = |&number: &usize| self.samples[number].verdict.passed() == Some(false);
+        let fails = |&number: &usize| self.samples[number].fails();
         let (count, at) = (self.samples.len(), self.selected);
         let next = (1..=count).map(|step| match forward {
             true => (at + step) % count,

@@ -4,7 +4,8 @@ use memchr::memmem;
 
 use unjinja::response::Capture;
 
-use crate::tui::state::Workbench;
+use crate::tui::sample::Sample;
+use crate::tui::state::{Found, Workbench};
 use unjinja_replay::{EventKind, LoggedEvent, Place, Replay};
 
 impl Workbench {
@@ -27,9 +28,15 @@ impl Workbench {
         };
         self.search = (!words.is_empty()).then(|| words.to_owned());
         let found = matches(&self.replay, words);
-        let next = found.iter().find(|found| **found > place);
-        let next = next.or(found.first()).copied();
-        self.go_to(next.filter(|_| !words.is_empty()).unwrap_or(place));
+        let next = found.iter().position(|found| *found > place).unwrap_or(0);
+        let folded = fold(words);
+        let is_named = |sample: &&Sample| fold(&sample.case.name).contains(&folded);
+        self.found = Found {
+            places: found.len(),
+            shown: next + 1,
+            names: self.samples.iter().filter(is_named).count(),
+        };
+        self.go_to(found.get(next).copied().unwrap_or(place));
     }
 
     /// Goes back to where the stream was before the search was typed.
@@ -91,6 +98,9 @@ impl Workbench {
 /// A text without regard to case. All characters keep their places: those that take another number of
 /// bytes in the other case stay as they are.
 pub(in crate::tui) fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     let folded = text.chars().map(|letter| {
         let mut lower = letter.to_lowercase();
         match (lower.next(), lower.next()) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::tui::difference::{departure_from_whole, first_difference};
 use crate::tui::keys::Action;
 use crate::tui::layout::Pane;
-use crate::tui::sample::Verdict;
+use crate::tui::sample::{Sample, Verdict};
 use crate::tui::state::{
     Goal, READ_AT_ONCE, READ_BY_THE_WAY, SPEEDS, Weight, Workbench, chunking_of,
 };
@@ -351,10 +351,36 @@ impl Workbench {
         if number == self.selected {
             self.replay.end_live();
         }
+        if self.samples[number].case.output.is_empty() && error.is_none() {
+            return self.drop_empty(number);
+        }
         self.judge_one(number);
         match error {
             Some(error) => self.announce(error, Weight::Error),
             None => self.notify("the text has ended"),
         }
+    }
+
+    /// Nothing has come in by the pipe: what else there is is shown.
+    fn drop_empty(&mut self, number: usize) {
+        self.samples.remove(number);
+        if self.samples.is_empty() {
+            self.samples.push(Sample::stand_in());
+        }
+        let was_shown = number == self.selected;
+        if number < self.selected || self.selected == self.samples.len() {
+            self.selected -= 1;
+        }
+        if was_shown {
+            self.start_replay();
+            self.goal = Some(Goal::End);
+            self.is_untouched = true;
+        }
+        // What is being tried goes by numbers, and these have changed.
+        self.judge();
+        self.announce(
+            "nothing came in by the standard input: does the command before `|` write anything? `t` takes a text",
+            Weight::Error,
+        );
     }
 }

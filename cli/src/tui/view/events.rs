@@ -1,14 +1,18 @@
 //! What the parser has reported, the last of it at the bottom. In front stands the number of the chunk,
 //! or when it came, if that was measured.
 
+use std::ops::Range;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::text::Line;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
 
 use crate::tui::layout::Pane;
 use crate::tui::state::Workbench;
+use crate::tui::update::fold;
 use unjinja_replay::EventKind;
-use unjinja_replay::preview;
+use unjinja_replay::{preview, with_ends};
 
 use super::paper::one_line;
 
@@ -111,13 +115,18 @@ fn line(workbench: &Workbench, row: Row, width: u16) -> Line<'static> {
     let shown = match event.what {
         EventKind::Open(_) => {
             let captures = replay.captures(event).iter();
-            let captures = captures.map(|capture| format!(" {}={}", capture.name, capture.text));
+            let captures =
+                captures.map(|capture| format!(" {}={}", capture.name, with_ends(&capture.text)));
             let text = &replay.text()[event.span()];
             format!("{text}{}", captures.collect::<String>())
         }
         EventKind::Chunk { .. } => {
             let text = &replay.text()[first.span().start..event.span().end];
-            text[..text.floor_char_boundary(SHOWN)].to_owned()
+            let text = &text[..text.floor_char_boundary(SHOWN)];
+            match text.trim_matches(' ').is_empty() {
+                true => with_ends(text).into_owned(),
+                false => text.to_owned(),
+            }
         }
         EventKind::Close(_) => {
             let value = replay.value(event).map(|value| preview(value, SHOWN));
@@ -149,10 +158,53 @@ fn line(workbench: &Workbench, row: Row, width: u16) -> Line<'static> {
     };
     let field = format!(" {} {count}", replay.field(event.field));
     spans.extend(one_line(&field, width, styles.field(event.field)));
-    let taken: usize = spans.iter().map(ratatui::text::Span::width).sum();
+    let taken: usize = spans.iter().map(Span::width).sum();
     let room = (width as usize).saturating_sub(taken) as u16;
     spans.extend(one_line(&shown, room, styles.plain()));
-    Line::from(spans)
+    Line::from(with_hits(workbench, spans))
+}
+
+/// Marks what was searched for in a row.
+fn with_hits(workbench: &Workbench, spans: Vec<Span<'static>>) -> Vec<Span<'static>> {
+    let Some(words) = workbench.search.as_deref().map(fold) else {
+        return spans;
+    };
+    // The names of fields stand in a column, and so another blank before them.
+    let aligned = words.replacen("open ", "open  ", 1);
+    let row: String = spans.iter().map(|span| span.content.as_ref()).collect();
+    let row = fold(&row);
+    let found = [words, aligned].into_iter().flat_map(|words| {
+        let found = row.match_indices(&words).filter(|(_, hit)| !hit.is_empty());
+        found
+            .map(|(at, hit)| at..at + hit.len())
+            .collect::<Vec<Range<usize>>>()
+    });
+    let found: Vec<Range<usize>> = found.collect();
+    if found.is_empty() {
+        return spans;
+    }
+    let mut at = 0;
+    let pieces = spans.into_iter().flat_map(|span| {
+        let letters = span.content.char_indices();
+        let letters = letters.map(|(start, letter)| {
+            let place = at + start;
+            let style = match found.iter().any(|hit| hit.contains(&place)) {
+                true => workbench.styles.hit(span.style),
+                false => span.style,
+            };
+            (letter, style)
+        });
+        let letters: Vec<(char, Style)> = letters.collect();
+        at += span.content.len();
+        let pieces = letters.chunk_by(|one, next| one.1 == next.1);
+        pieces
+            .map(|piece| {
+                let text: String = piece.iter().map(|(letter, _)| letter).collect();
+                Span::styled(text, piece[0].1)
+            })
+            .collect::<Vec<Span<'static>>>()
+    });
+    pieces.collect()
 }
 
 /// The event at a place of the screen.

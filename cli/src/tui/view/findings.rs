@@ -124,7 +124,7 @@ fn list(workbench: &Workbench, width: u16) -> (Sheet, Vec<Option<usize>>) {
         paper.put(statement.subject.key(), mark(row, styles.strong()));
         paper.tab_to(11);
         paper.indent(11);
-        paper.put_words(
+        paper.put(
             &statement.text.replace('\n', " "),
             mark(row, styles.plain()),
         );
@@ -169,7 +169,7 @@ fn list(workbench: &Workbench, width: u16) -> (Sheet, Vec<Option<usize>>) {
         let mut paper = Paper::new(width);
         paper.put(outlier.kind, mark(row, style));
         paper.indent(11);
-        paper.put_words(
+        paper.put(
             &format!(" {}", outlier.case.name),
             mark(row, styles.plain()),
         );
@@ -208,6 +208,11 @@ fn details(workbench: &Workbench, width: u16) -> Sheet {
             }
         }
     }
+}
+
+/// What shows what is chosen, as text.
+pub(in crate::tui) fn copied(workbench: &Workbench) -> String {
+    super::text_of(&details(workbench, super::COPIED))
 }
 
 /// Renderings two by two, side by side.
@@ -300,18 +305,30 @@ fn outlier(workbench: &Workbench, format: &Format, number: usize, width: u16) ->
     let Some(outlier) = format.outliers.get(number) else {
         return paper.finish();
     };
-    paper.words(&outlier.why, styles.strong());
-    paper.words(
+    paper.line(&outlier.why, styles.strong());
+    paper.line(
         "Enter opens it as a sample, which is tried on every template from then on.",
         styles.faint(),
     );
+    let lost = outlier.remark.iter().map(|remark| &remark.lost);
+    for lost in lost.filter(|lost| !lost.is_empty()) {
+        paper.end_line();
+        paper.line("this was said, and is not in the text:", styles.strong());
+        let lost = json::write_styled(&lost.clone().into(), &json::Style::pretty(2));
+        lost.lines()
+            .for_each(|line| paper.line(line, styles.plain()));
+    }
     paper.end_line();
     paper.line("the text:", styles.strong());
     paper.put(&outlier.case.output, styles.plain());
     paper.end_line();
     if let Some(message) = &outlier.case.expected.message {
         paper.end_line();
-        paper.line("what was said:", styles.strong());
+        let title = match outlier.kind {
+            "left out" => "what is expected of it:",
+            _ => "what was said, and is expected of it:",
+        };
+        paper.line(title, styles.strong());
         let message = json::write_styled(&message.clone().into(), &json::Style::pretty(2));
         message
             .lines()
@@ -331,7 +348,7 @@ fn candidate(workbench: &Workbench, format: &Format, number: usize, width: u16) 
     for choice in &candidate.differences {
         paper.put("- ", styles.plain());
         paper.indent(2);
-        paper.words(choice, styles.plain());
+        paper.line(choice, styles.plain());
         paper.indent(0);
     }
     paper.end_line();
@@ -346,20 +363,25 @@ fn candidate(workbench: &Workbench, format: &Format, number: usize, width: u16) 
     for change in difference::lines(&used, &this) {
         let is_same = change.is_equal();
         if !is_same {
-            change
-                .before
-                .lines()
-                .for_each(|line| paper.line(&format!("- {line}"), styles.plain()));
+            put_json(&mut paper, "-", change.before, styles.plain());
         }
         let (sign, style) = if is_same {
             (" ", styles.faint())
         } else {
             ("+", styles.added())
         };
-        change
-            .after
-            .lines()
-            .for_each(|line| paper.line(&format!("{sign} {line}"), style));
+        put_json(&mut paper, sign, change.after, style);
     }
     paper.finish()
+}
+
+/// Lines of JSON, each behind a sign; what goes on on another line is indented further.
+fn put_json(paper: &mut Paper, sign: &str, json: &str, style: Style) {
+    for line in json.lines() {
+        let depth = line.len() - line.trim_start().len();
+        paper.put(&format!("{sign} "), style);
+        paper.indent(depth + 4);
+        paper.json_line(line, style);
+        paper.indent(0);
+    }
 }

@@ -107,6 +107,6 @@ fn entry(workbench: &Workbench, name: &str, words: &str, paper: &mut Paper) {
     paper.put(name, workbench.styles.strong());
     paper.tab_to(14);
     paper.indent(14);
-    paper.words(words, workbench.styles.plain());
+    paper.line(words, workbench.styles.plain());
     paper.indent(0);
 }

@@ -7,7 +7,8 @@ use crate::tui::sample::Verdict;
 use crate::tui::state::Workbench;
 use unjinja::check::Failure;
 use unjinja_replay::Against;
-use unjinja_replay::comparison::{Mark, Pair, Shown, pairs};
+use unjinja_replay::comparison::{Mark, Pair, Shown, alone, pairs};
+use unjinja_replay::with_ends;
 
 use super::paper::{Paper, Sheet, side_by_side};
 use super::samples;
@@ -38,7 +39,7 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
         && let Some(Err(error)) = workbench.replay.outcome()
         && !is_said
     {
-        head.words(&error.to_string(), styles.bad());
+        head.line(&error.to_string(), styles.bad());
     }
     let mut sheet = head.finish();
     let expected = workbench.sample().case.expected.message.as_ref();
@@ -46,8 +47,27 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
     put_pairs(workbench, &pairs, expected.is_some(), width, &mut sheet);
     if workbench.replay.is_end(workbench.at) {
         whole(workbench, width, &mut sheet);
+        remarks(workbench, width, &mut sheet);
     }
     sheet
+}
+
+/// What else is known of the sample, which should be seen where nothing is wrong.
+fn remarks(workbench: &Workbench, width: u16, sheet: &mut Sheet) {
+    for remark in &workbench.sample().remarks {
+        let mut paper = Paper::new(width);
+        paper.end_line();
+        if !workbench.sample().fails() {
+            sheet.eye = Some(sheet.lines.len() + 1);
+        }
+        paper.line(&remark.words(), workbench.styles.warning());
+        sheet.lines.extend(paper.finish().lines);
+        let lost = alone(&workbench.replay, &remark.lost);
+        let lines = lost
+            .iter()
+            .flat_map(|pair| side(workbench, pair, pair.actual.as_ref(), width).lines);
+        sheet.lines.extend(lines);
+    }
 }
 
 /// What the text means as a whole, beside what the stream has made of it, where these differ.
@@ -58,12 +78,12 @@ fn whole(workbench: &Workbench, width: u16, sheet: &mut Sheet) {
     };
     let mut paper = Paper::new(width);
     paper.end_line();
-    paper.words(
+    paper.line(
         "Read as a whole, the text means something else, as stands on the right:",
         styles.bad(),
     );
     if let Err(error) = whole {
-        paper.words(&error.to_string(), styles.plain());
+        paper.line(&error.to_string(), styles.plain());
     }
     sheet.lines.extend(paper.finish().lines);
     if let Ok(message) = whole {
@@ -86,21 +106,21 @@ pub(super) fn acceptance(workbench: &Workbench, width: u16) -> Sheet {
     let mut head = Paper::new(width);
     match replay.outcome() {
         Some(Err(error)) => {
-            head.words(
+            head.line(
                 "What comes out is an error: that the text can't be parsed would be expected.",
                 styles.bad(),
             );
-            head.words(&error.to_string(), styles.plain());
+            head.line(&error.to_string(), styles.plain());
         }
-        _ => head.words("What comes out is a message:", styles.strong()),
+        _ => head.line("What comes out is a message:", styles.strong()),
     }
     let before = &workbench.sample().case.expected;
     if let Some(error) = &before.error {
         let words = format!("An error was expected that says {error:?}.");
-        head.words(&words, styles.strong());
+        head.line(&words, styles.strong());
     }
     if before.events.is_some() {
-        head.words(
+        head.line(
             "Events are expected: those that came take their place.",
             styles.strong(),
         );
@@ -224,22 +244,23 @@ fn side(workbench: &Workbench, pair: &Pair, shown: Option<&Shown>, width: u16) -
         Some(field) => styles.field(field as u16),
         None => styles.strong(),
     };
-    paper.put(&pair.label, label);
+    paper.put(&with_ends(&pair.label), label);
     paper.put(" ", style);
     match shown {
         Shown::Parts => {}
         Shown::Left(count) => paper.put(&format!("{count} more"), styles.faint()),
+        Shown::NothingYet => paper.put("nothing yet", styles.faint()),
         Shown::Typed(json, kind) => {
             if !json.is_empty() {
-                paper.put_words(&format!("{json} "), style);
+                paper.put(&format!("{json} "), style);
             }
             paper.put_together(&[(&format!("({kind})"), styles.differs())]);
         }
-        Shown::Text(text, None) => paper.put_words(text, style),
+        Shown::Text(text, None) => paper.put(text, style),
         Shown::Text(text, Some(at)) => {
             let (same, other) = text.split_at((*at).min(text.len()));
-            paper.put_words(same, styles.plain());
-            paper.put_words(other, styles.differs());
+            paper.put(same, styles.plain());
+            paper.put(other, styles.differs());
         }
     }
     paper.finish()

@@ -51,7 +51,7 @@ fn sheet(workbench: &Workbench, width: u16) -> Sheet {
         let style = style(workbench, notice.weight);
         paper.put(sign, style);
         paper.indent(2);
-        paper.words(&notice.text, style);
+        paper.line(&notice.text, style);
         paper.indent(0);
     }
     paper.finish()

@@ -6,7 +6,7 @@ use ratatui::widgets::{Block, Widget};
 
 use crate::tui::layout::{Areas, inner};
 use crate::tui::message::Kept;
-use crate::tui::state::{About, Confirm, Question, Workbench};
+use crate::tui::state::{About, Confirm, Found, Question, Workbench};
 
 use super::message;
 use super::paper::Paper;
@@ -41,6 +41,8 @@ pub(super) fn ask(workbench: &Workbench, question: &Question, areas: &Areas, buf
         ),
     };
     let styles = workbench.styles;
+    let found = found(workbench, question);
+    let title = found.as_deref().unwrap_or(title);
     let area = frame(workbench, title, height, areas, buffer);
     let area = match question.about {
         About::Expectation | About::CaseName => acceptance(workbench, area, 1, buffer),
@@ -65,6 +67,31 @@ pub(super) fn ask(workbench: &Workbench, question: &Question, areas: &Areas, buf
     super::put_lines(&sheet.lines, top, area, buffer);
 }
 
+/// What has been found of what is being typed, if that is searched for.
+fn found(workbench: &Workbench, question: &Question) -> Option<String> {
+    if question.about != About::Search || question.text.is_empty() {
+        return None;
+    }
+    let Found {
+        places,
+        shown,
+        names,
+    } = workbench.found;
+    let counted = |count: usize, one: &str| match count {
+        0 => format!("no {one}"),
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}s"),
+    };
+    let names = counted(names, "name");
+    Some(match places {
+        0 => format!(" no place, {names}: Enter stays, Esc leaves "),
+        _ => format!(
+            " {shown} of {}, {names}: Enter stays, Esc leaves ",
+            counted(places, "place")
+        ),
+    })
+}
+
 pub(super) fn confirm(
     workbench: &Workbench,
     confirm: &Confirm,
@@ -80,7 +107,7 @@ pub(super) fn confirm(
         false => area,
     };
     let mut paper = Paper::new(area.width);
-    paper.words(&confirm.question, styles.strong());
+    paper.line(&confirm.question, styles.strong());
     super::put_lines(&paper.finish().lines, 0, area, buffer);
 }
 

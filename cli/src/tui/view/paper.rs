@@ -1,6 +1,6 @@
 //! Lines, written glyph by glyph, so that nothing gets to the terminal that it would obey.
 
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::tui::glyphs::{Kind, glyphs};
@@ -41,8 +41,15 @@ impl Paper {
         self.indent = indent.min(self.width / 2);
     }
 
-    /// Writes a text, over as many lines as it takes.
+    /// Writes a text, over as many lines as it takes. Words stay together, but for those that are longer than
+    /// a line.
     pub(crate) fn put(&mut self, text: &str, style: Style) {
+        for word in text.split_inclusive(char::is_whitespace) {
+            self.put_together(&[(word, style)]);
+        }
+    }
+
+    fn put_glyphs(&mut self, text: &str, style: Style) {
         for glyph in glyphs(text, 0) {
             match glyph.kind {
                 Kind::LineEnd => {
@@ -64,7 +71,9 @@ impl Paper {
 
     fn put_cells(&mut self, shown: &str, width: usize, style: Style) {
         if self.column + width > self.width {
-            if self.width <= self.indent + width {
+            // A blank that would come next is seen by the end of the line, unless it is what matters.
+            let is_seen = shown != " " || style.add_modifier.contains(Modifier::UNDERLINED);
+            if self.width <= self.indent + width || !is_seen {
                 return;
             }
             self.end_line();
@@ -100,23 +109,10 @@ impl Paper {
         }
         for (index, &(text, style)) in words.iter().enumerate() {
             match breaks && index == 0 {
-                true => self.put(text.trim_start(), style),
-                false => self.put(text, style),
+                true => self.put_glyphs(text.trim_start(), style),
+                false => self.put_glyphs(text, style),
             }
         }
-    }
-
-    /// Writes prose, of which the words stay together.
-    pub(crate) fn put_words(&mut self, text: &str, style: Style) {
-        for word in text.split_inclusive(' ') {
-            self.put_together(&[(word, style)]);
-        }
-    }
-
-    /// Prose on lines of its own.
-    pub(crate) fn words(&mut self, text: &str, style: Style) {
-        self.put_words(text, style);
-        self.end_line();
     }
 
     /// Goes to a column of the line, if it is not there yet.
@@ -134,9 +130,18 @@ impl Paper {
         self.column = 0;
     }
 
-    /// A line of its own.
+    /// A text on lines of its own.
     pub(crate) fn line(&mut self, text: &str, style: Style) {
         self.put(text, style);
+        self.end_line();
+    }
+
+    /// A line of JSON, of which the value stays together: a blank in it is not to be lost at the end of a line.
+    pub(crate) fn json_line(&mut self, line: &str, style: Style) {
+        let value = line.find("\": ").map_or(0, |at| at + "\": ".len());
+        let (key, value) = line.split_at(value);
+        self.put(key, style);
+        self.put_together(&[(value, style)]);
         self.end_line();
     }
 

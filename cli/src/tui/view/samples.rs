@@ -69,12 +69,12 @@ pub(super) fn verdict(workbench: &Workbench, paper: &mut Paper) {
     match &sample.verdict {
         Verdict::Failed(failures) => {
             for failure in failures {
-                paper.words(&failure.explain(option_name), styles.bad());
+                paper.line(&failure.explain(option_name), styles.bad());
             }
         }
-        Verdict::Passed => paper.words("as expected, however it is cut", styles.good()),
-        Verdict::Open => paper.words("nothing is expected of this text", styles.faint()),
-        Verdict::Unknown(why) => paper.words(&format!("can't be tried: {why}"), styles.bad()),
+        Verdict::Passed => paper.line("as expected, however it is cut", styles.good()),
+        Verdict::Open => paper.line("nothing is expected of this text", styles.faint()),
+        Verdict::Unknown(why) => paper.line(&format!("can't be tried: {why}"), styles.bad()),
         Verdict::Pending if sample.is_live => {
             paper.line("the text is still coming in", styles.faint())
         }

@@ -4,7 +4,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
 
 use crate::tui::layout::{Areas, Pane};
+use crate::tui::sample::Sample;
 use crate::tui::state::Workbench;
+
+use super::samples;
 
 /// Where there is no room for frames, there is none for the names of panes that are not shown.
 fn label(areas: &Areas, pane: Pane) -> String {
@@ -37,6 +40,18 @@ pub(super) fn draw(workbench: &Workbench, areas: &Areas, buffer: &mut Buffer) {
         };
         let room = area.right().saturating_sub(start).min(end - start);
         buffer.set_stringn(start, area.y, label(areas, pane), room as usize, style);
+    }
+    // How the samples fare has to be seen though their list is not.
+    let end = places(areas).last().map_or(area.x, |(_, _, end)| end);
+    let summary = samples::summary(workbench);
+    let width = summary.chars().count() as u16;
+    if end + width <= area.right() && areas.pane(Pane::Samples).is_none() {
+        let (x, styles) = (area.right() - width, workbench.styles);
+        buffer.set_string(x, area.y, &summary, styles.faint());
+        if workbench.samples.iter().any(Sample::fails) {
+            let failed = summary.split(',').next().unwrap_or_default();
+            buffer.set_string(x, area.y, failed, styles.bad());
+        }
     }
 }
 

@@ -72,7 +72,7 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
         };
         paper.put(if is_at_work { "┃" } else { " " }, styles.strong());
         paper.indent(depth + 3);
-        paper.line(line, style);
+        paper.json_line(line, style);
         paper.indent(0);
     }
     let mut sheet = paper.finish();
@@ -137,7 +137,7 @@ fn trouble(workbench: &Workbench, paper: &mut Paper) {
     };
     // Where it is matters more than what else is wrong.
     let mut faults = trouble.message.lines();
-    paper.words(faults.next().unwrap_or_default(), styles.bad());
+    paper.line(faults.next().unwrap_or_default(), styles.bad());
     let place = trouble.place.as_ref().map(|(_, place)| *place);
     for (number, line) in &trouble.excerpt {
         paper.put(&format!("{number:>4} "), styles.faint());
@@ -152,7 +152,7 @@ fn trouble(workbench: &Workbench, paper: &mut Paper) {
         paper.line(&rest[..rest.floor_char_boundary(SHOWN)], styles.plain());
         paper.indent(0);
     }
-    faults.for_each(|fault| paper.words(fault, styles.bad()));
+    faults.for_each(|fault| paper.line(fault, styles.bad()));
     paper.line("the last good one stays in use:", styles.strong());
 }
 

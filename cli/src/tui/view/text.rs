@@ -162,7 +162,8 @@ fn ruler(workbench: &Workbench, area: Rect) -> u16 {
 }
 
 fn page<'w>(workbench: &'w Workbench, area: Rect) -> Page<'w> {
-    let taken = gutter(workbench, area) + ruler(workbench, area);
+    // A space at the end of a row may stand behind its cells.
+    let taken = gutter(workbench, area) + ruler(workbench, area).max(1);
     Page {
         replay: &workbench.replay,
         width: area.width - taken.min(area.width),
@@ -242,6 +243,11 @@ pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
             Position::new(area.x, y),
             buffer,
         );
+        if ruler > 0 {
+            let byte = format!("{:>1$}", row.span.start, ruler as usize);
+            let x = area.right() - ruler;
+            buffer.set_string(x, y, byte, workbench.styles.faint());
+        }
         let mut end = 0;
         for placed in &row.glyphs {
             let offset = row.stretch.span.start + placed.glyph.span.start;
@@ -253,11 +259,6 @@ pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
             let x = area.x + gutter + placed.column;
             put(placed, x, y, area.right(), style, buffer);
             end = placed.column + placed.glyph.width;
-        }
-        if ruler > 0 {
-            let byte = format!("{:>1$}", row.span.start, ruler as usize);
-            let x = area.right() - ruler;
-            buffer.set_string(x, y, byte, workbench.styles.faint());
         }
         let is_last = row.span.end == workbench.replay.text().len();
         let x = area.x + gutter + end;

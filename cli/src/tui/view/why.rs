@@ -1,6 +1,7 @@
 //! What the parser waits for, and what it did last.
 
 use crate::tui::state::Workbench;
+use unjinja_replay::with_ends;
 use unjinja_replay::{AwaitedDelimiter, EventKind, LoggedEvent};
 
 use super::paper::{Paper, Sheet};
@@ -45,10 +46,8 @@ fn waiting(workbench: &Workbench, paper: &mut Paper) {
     match waiting.held.len() {
         0 => paper.line("nothing", styles.faint()),
         count => {
-            paper.put(
-                shortened(&replay.text()[waiting.held.clone()]),
-                styles.held(),
-            );
+            let held = shortened(&replay.text()[waiting.held.clone()]);
+            paper.put(&with_ends(held), styles.held());
             let place = format!(" {count} from byte {} on", waiting.held.start);
             paper.put_together(&[(&place, styles.plain())]);
             paper.end_line();
@@ -56,7 +55,7 @@ fn waiting(workbench: &Workbench, paper: &mut Paper) {
                 Some(field) => format!("if it is no delimiter, it goes to {field}"),
                 None => "if it is no delimiter, it goes nowhere".to_owned(),
             };
-            paper.words(&words, styles.faint());
+            paper.line(&words, styles.faint());
         }
     }
     label(workbench, paper, "watch");
@@ -86,7 +85,7 @@ fn waits(workbench: &Workbench, paper: &mut Paper) {
             count(wait.bytes, "byte"),
             count(wait.chunks, "chunk")
         );
-        paper.words(&words, styles.plain());
+        paper.line(&words, styles.plain());
     }
 }
 
@@ -100,27 +99,27 @@ fn watch(workbench: &Workbench, awaited: &AwaitedDelimiter, paper: &mut Paper) {
         let prefix = awaited.prefix.as_deref().unwrap_or_default();
         match spelling.strip_prefix(prefix) {
             Some(rest) if !awaited.is_pattern => {
-                paper.put(prefix, styles.held());
-                paper.put(shortened(rest), styles.plain());
+                let rest = shortened(rest);
+                paper.put_together(&[(prefix, styles.held()), (rest, styles.plain())]);
             }
             _ => {
                 let sign = if awaited.is_pattern { "/" } else { "" };
-                paper.put(
-                    &format!("{sign}{}{sign}", shortened(spelling)),
-                    styles.plain(),
-                );
+                let spelling = format!("{sign}{}{sign}", shortened(spelling));
+                paper.put_together(&[(&spelling, styles.plain())]);
             }
         }
     }
     if let Some(prefix) = &awaited.prefix {
-        let has = (shortened(prefix), styles.held());
+        let has = with_ends(shortened(prefix));
+        let has = (has.as_ref(), styles.held());
         paper.put_together(&[(" has ", styles.faint()), has]);
         match awaited.lacks() {
             Some(lacks) => {
-                let lacks = (shortened(lacks), styles.plain());
+                let lacks = with_ends(shortened(lacks));
+                let lacks = (lacks.as_ref(), styles.plain());
                 paper.put_together(&[(" lacks ", styles.faint()), lacks]);
             }
-            None => paper.put_words(" and may go on", styles.faint()),
+            None => paper.put(" and may go on", styles.faint()),
         }
     }
     paper.end_line();
@@ -137,10 +136,10 @@ fn not_waiting(workbench: &Workbench, paper: &mut Paper) {
             let words = format!(
                 "{left} more {events} of this chunk; what is waited for shows when all are told"
             );
-            paper.words(&words, styles.plain());
+            paper.line(&words, styles.plain());
         }
         false => match replay.outcome() {
-            Some(Err(_)) => paper.words(
+            Some(Err(_)) => paper.line(
                 "nothing: the text has ended, and can't be parsed",
                 styles.bad(),
             ),
@@ -170,7 +169,8 @@ fn fired(workbench: &Workbench, paper: &mut Paper) {
     match span.is_empty() {
         true => paper.put_together(&[("without a delimiter", styles.plain())]),
         false => {
-            paper.put(shortened(&replay.text()[span.clone()]), styles.strong());
+            let delimiter = shortened(&replay.text()[span.clone()]);
+            paper.put_together(&[(&with_ends(delimiter), styles.strong())]);
             let place = format!(" bytes {}–{}", span.start, span.end);
             paper.put_together(&[(&place, styles.faint())]);
         }
@@ -178,7 +178,7 @@ fn fired(workbench: &Workbench, paper: &mut Paper) {
     paper.end_line();
     for capture in replay.captures(last) {
         paper.put(&format!("{} = ", capture.name), styles.faint());
-        paper.line(shortened(&capture.text), styles.strong());
+        paper.line(&with_ends(shortened(&capture.text)), styles.strong());
     }
 }
 

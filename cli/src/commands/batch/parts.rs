@@ -1,0 +1,380 @@
+//! Answers that are written to a file, whole or not at all, by runs that may be interrupted.
+//!
+//! Beside the file `OUT` stands the folder `OUT.partial` until all is done. It has the answers in parts, each
+//! of them whole, and in `state.json` what they are answers to, how many parts count, and where in the input they
+//! end. A run that finds such a folder goes on from there. In the end the parts are joined.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use unjinja::{Object, Value, json};
+
+use crate::commands::{Failure, output};
+use crate::files;
+
+use super::reply::Answers;
+
+/// A part is whole when it has so many rows or bytes.
+const PART_ROWS: u64 = 1 << 16;
+const PART_BYTES: usize = 64 << 20;
+
+/// How answers are written into files.
+pub(super) trait Format {
+    type Answers;
+    /// A file that is being written.
+    type Part;
+
+    fn begin(&self, file: File) -> Result<Self::Part, String>;
+    /// Returns how large the part is by now.
+    fn write(&self, part: &mut Self::Part, answers: Self::Answers) -> Result<usize, String>;
+    fn end(&self, part: Self::Part) -> Result<File, String>;
+    /// Writes into one file what is in several, which may be none.
+    fn join(&self, parts: &[File], out: &mut File) -> Result<(), String>;
+}
+
+/// How far the work is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Done {
+    /// How many parts are whole.
+    parts: u64,
+    /// How many rows are answered in them.
+    pub(super) rows: u64,
+    /// Where in the input these end.
+    pub(super) end: u64,
+    /// How many of them were none.
+    pub(super) faults: u64,
+}
+
+/// A folder of parts.
+pub(super) struct Parts<F: Format> {
+    folder: PathBuf,
+    format: F,
+    /// What the parts are answers to.
+    task: Value,
+    done: Done,
+    /// The part that is being written, with all that it would add to what is done.
+    open: Option<(F::Part, Done)>,
+    part_rows: u64,
+    /// As long as it is open, no other run writes here.
+    _lock: File,
+}
+
+/// The folder in which the parts of a file stand.
+fn folder_of(out: &Path) -> PathBuf {
+    let mut name = out.as_os_str().to_owned();
+    name.push(".partial");
+    PathBuf::from(name)
+}
+
+fn fail(place: &Path, error: impl std::fmt::Display) -> Failure {
+    Failure::Input(format!("{}: {error}", place.display()))
+}
+
+impl<F: Format> Parts<F> {
+    /// Opens the folder beside a file. What is there of the same task counts; what is there of another one
+    /// goes if it may.
+    pub(super) fn open(
+        out: &Path,
+        task: Value,
+        may_discard: bool,
+        format: F,
+    ) -> Result<Parts<F>, Failure> {
+        let folder = folder_of(out);
+        fs::create_dir_all(&folder).map_err(|error| fail(&folder, error))?;
+        let lock = File::create(folder.join("lock")).map_err(|error| fail(&folder, error))?;
+        if let Err(fs::TryLockError::WouldBlock) = lock.try_lock() {
+            return Err(fail(
+                &folder,
+                "another run writes here: wait for it, or choose another file with `-o FILE`",
+            ));
+        }
+        let done = match read_state(&folder)? {
+            None => Done::default(),
+            Some((known, done)) if known == task => done,
+            Some(_) if may_discard => Done::default(),
+            Some((known, _)) => {
+                let other = difference(&known, &task);
+                return Err(fail(
+                    &folder,
+                    format_args!(
+                        "a run was interrupted here that had another {other}: repeat its command to go on, or \
+                         begin anew with `--force`"
+                    ),
+                ));
+            }
+        };
+        let parts = Parts {
+            folder,
+            format,
+            task,
+            done,
+            open: None,
+            part_rows: PART_ROWS,
+            _lock: lock,
+        };
+        parts.keep_state()?;
+        Ok(parts)
+    }
+
+    /// What has been done, by this run and those before it.
+    pub(super) fn done(&self) -> Done {
+        self.done
+    }
+
+    pub(super) fn write(&mut self, answers: Answers<F::Answers>) -> Result<(), Failure> {
+        let path = self.part(self.done.parts);
+        let (mut part, mut done) = match self.open.take() {
+            Some(open) => open,
+            None => {
+                let file = File::create(&path).map_err(|error| fail(&path, error))?;
+                let part = self.format.begin(file);
+                (part.map_err(|error| fail(&path, error))?, self.done)
+            }
+        };
+        done.rows += answers.rows;
+        done.end = answers.end;
+        done.faults += answers.faults.len() as u64;
+        let size = self
+            .format
+            .write(&mut part, answers.answers)
+            .map_err(|error| fail(&path, error))?;
+        let is_whole = done.rows - self.done.rows >= self.part_rows || size >= PART_BYTES;
+        self.open = Some((part, done));
+        if is_whole {
+            self.end_part()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the part that is being written. From now on it counts.
+    fn end_part(&mut self) -> Result<(), Failure> {
+        let Some((part, mut done)) = self.open.take() else {
+            return Ok(());
+        };
+        let path = self.part(self.done.parts);
+        let file = self.format.end(part).map_err(|error| fail(&path, error))?;
+        file.sync_all().map_err(|error| fail(&path, error))?;
+        done.parts += 1;
+        self.done = done;
+        self.keep_state()
+    }
+
+    /// All has been answered: joins the parts to the file, and clears away.
+    pub(super) fn finish(mut self, out: &Path) -> Result<(), Failure> {
+        self.end_part()?;
+        let open = |number| File::open(self.part(number));
+        let parts = (0..self.done.parts).map(open);
+        let parts: Vec<File> = parts
+            .collect::<io::Result<_>>()
+            .map_err(|error| fail(&self.folder, error))?;
+        output::change_with(out, |file| {
+            self.format.join(&parts, file).map_err(io::Error::other)
+        })?;
+        // The file is there; what is left over would do no harm.
+        for number in 0..self.done.parts {
+            let _ = fs::remove_file(self.part(number));
+        }
+        for name in ["state.json", "lock"] {
+            let _ = fs::remove_file(self.folder.join(name));
+        }
+        let _ = fs::remove_dir(&self.folder);
+        Ok(())
+    }
+
+    fn part(&self, number: u64) -> PathBuf {
+        self.folder.join(format!("{number}.part"))
+    }
+
+    fn keep_state(&self) -> Result<(), Failure> {
+        let done = self.done;
+        let members = NUMBERS
+            .iter()
+            .zip([done.parts, done.rows, done.end, done.faults]);
+        let done: Object = members
+            .map(|(name, number)| (*name, i64::try_from(number).unwrap_or(i64::MAX)))
+            .collect();
+        let state = Object::from_iter([("task", self.task.clone()), ("done", done.into())]);
+        let text = output::pretty(&state.into());
+        files::write_whole(&self.folder.join("state.json"), &text)
+            .map(drop)
+            .map_err(|error| Failure::Input(error.to_string()))
+    }
+}
+
+/// The names of the numbers of [`Done`], in their order.
+const NUMBERS: [&str; 4] = ["parts", "rows", "end", "faults"];
+
+/// The task of the runs before, and how far it is.
+fn read_state(folder: &Path) -> Result<Option<(Value, Done)>, Failure> {
+    let path = folder.join("state.json");
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let is_ours = |name: &str| name == "lock" || name.starts_with(".unjinja-");
+            let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            if entries.all(|entry| is_ours(&entry.file_name().to_string_lossy())) {
+                return Ok(None);
+            }
+            return Err(fail(
+                folder,
+                "this folder has other files: choose another file with `-o FILE`",
+            ));
+        }
+        Err(error) => return Err(fail(&path, error)),
+    };
+    let read = || {
+        let state = json::read(&text).ok()?;
+        let done = state.get("done")?;
+        let number = |name| json::write(done.get(name)?).parse().ok();
+        let done = Done {
+            parts: number(NUMBERS[0])?,
+            rows: number(NUMBERS[1])?,
+            end: number(NUMBERS[2])?,
+            faults: number(NUMBERS[3])?,
+        };
+        Some((state.get("task")?.clone(), done))
+    };
+    match read() {
+        Some(state) => Ok(Some(state)),
+        None => Err(fail(
+            &path,
+            "this is not the state of an interrupted run: delete the folder to begin anew",
+        )),
+    }
+}
+
+/// In what two tasks differ, in words.
+fn difference(known: &Value, task: &Value) -> String {
+    let keys = task.as_object().into_iter().flat_map(|task| task.keys());
+    let others: Vec<String> = keys
+        .map(|key| key.to_string_lossy())
+        .filter(|key| known.get(key) != task.get(key))
+        .map(|key| key.into_owned())
+        .collect();
+    match others.is_empty() {
+        true => "task".to_owned(),
+        false => others.join(", "),
+    }
+}
+
+/// What a file was when it was looked at: another size or another time of change is another file.
+pub(crate) fn stamp(path: &Path) -> Result<Value, Failure> {
+    let metadata = fs::metadata(path).map_err(|error| fail(path, error))?;
+    let changed = metadata.modified().map_err(|error| fail(path, error))?;
+    let mut stamp = format!(
+        "{} of {} bytes, changed {changed:?}",
+        path.display(),
+        metadata.len()
+    );
+    if metadata.is_dir() {
+        let entries = fs::read_dir(path).map_err(|error| fail(path, error))?;
+        let entries = entries.flatten().map(|entry| entry.path());
+        let mut files: Vec<PathBuf> = entries.filter(|path| path.is_file()).collect();
+        files.sort();
+        for file in files {
+            stamp += &format!("; {}", self::stamp(&file)?.as_str().unwrap_or_default());
+        }
+    }
+    Ok(stamp.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::tempdir;
+
+    use super::*;
+    use crate::commands::batch::lines::LinesFormat;
+
+    fn answers(text: &str, end: u64, faults: usize) -> Answers<String> {
+        Answers {
+            answers: text.to_owned(),
+            rows: 1,
+            end,
+            faults: vec![String::new(); faults],
+            warnings: Vec::new(),
+        }
+    }
+
+    fn open(out: &Path, task: &str, may_discard: bool) -> Result<Parts<LinesFormat>, String> {
+        let task = Object::from_iter([("input", "a"), ("options", task)]);
+        let parts = Parts::open(out, task.into(), may_discard, LinesFormat);
+        parts
+            .map(|mut parts| {
+                parts.part_rows = 2;
+                parts
+            })
+            .map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn what_is_whole_counts_for_the_next_run() {
+        let folder = tempdir().expect("a folder");
+        let out = folder.path().join("deep/out");
+        let mut parts = open(&out, "a", false).expect("is opened");
+        for (text, end) in [
+            ("a\n", 10),
+            ("b\n", 20),
+            ("c\n", 30),
+            ("d\n", 40),
+            ("e\n", 50),
+        ] {
+            parts.write(answers(text, end, 1)).expect("is written");
+        }
+        // The fifth is in no part that is whole.
+        drop(parts);
+        assert!(!out.exists());
+
+        let mut parts = open(&out, "a", false).expect("is opened");
+        let done = parts.done();
+        assert_eq!((done.rows, done.end, done.faults), (4, 40, 4));
+        parts.write(answers("E\n", 50, 0)).expect("is written");
+        parts.finish(&out).expect("is finished");
+        let text = fs::read_to_string(&out).expect("is there");
+        assert_eq!(text, "a\nb\nc\nd\nE\n");
+        assert!(!folder_of(&out).exists());
+    }
+
+    #[test]
+    fn a_task_without_rows_is_an_empty_file() {
+        let folder = tempdir().expect("a folder");
+        let out = folder.path().join("out");
+        let parts = open(&out, "a", false).expect("is opened");
+        parts.finish(&out).expect("is finished");
+        assert_eq!(fs::read_to_string(&out).expect("is there"), "");
+    }
+
+    #[test]
+    fn another_task_needs_force() {
+        let folder = tempdir().expect("a folder");
+        let out = folder.path().join("out");
+        let mut parts = open(&out, "a", false).expect("is opened");
+        for text in ["a\n", "b\n"] {
+            parts.write(answers(text, 10, 0)).expect("is written");
+        }
+        drop(parts);
+        let refusal = open(&out, "b", false).err().expect("is refused");
+        assert!(refusal.contains("another options: repeat"), "{refusal}");
+        let parts = open(&out, "b", true).expect("is opened");
+        assert_eq!(parts.done(), Done::default());
+        let refusal = open(&out, "b", true).err().expect("is locked");
+        assert!(refusal.contains("another run writes here"), "{refusal}");
+    }
+
+    #[test]
+    fn folders_of_others_stay_as_they_are() {
+        let folder = tempdir().expect("a folder");
+        let out = folder.path().join("out");
+        fs::create_dir(folder_of(&out)).expect("a folder");
+        let theirs = folder_of(&out).join("0.part");
+        fs::write(&theirs, "mine").expect("is written");
+        let refusal = open(&out, "a", true).err().expect("is refused");
+        assert!(refusal.contains("has other files"), "{refusal}");
+        assert_eq!(fs::read_to_string(&theirs).expect("is there"), "mine");
+
+        let state = folder_of(&out).join("state.json");
+        fs::write(state, "{}").expect("is written");
+        let refusal = open(&out, "a", true).err().expect("is refused");
+        assert!(refusal.contains("delete the folder"), "{refusal}");
+    }
+}

@@ -1,0 +1,144 @@
+//! `unjinja port`: a response template for somebody else.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use unjinja::check::PortTrial;
+use unjinja::profile::{Ported, Profile, Target, port};
+
+use super::output::Output;
+use super::target::{self, one};
+use super::{Failure, input, output};
+use crate::printable;
+
+/// Rewrite a response template for somebody else who reads it
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  A template that was made for one, for another:
+    unjinja port response_template.json --for vllm
+
+  From a model's folder, into a file:
+    unjinja port model/ --for sglang -o response_template.json
+
+  For a version that lacks what came later:
+    unjinja port response_template.json --for transformers@5.20
+
+  What each of them takes, since when, and what it reads otherwise, with the files where that was found:
+    unjinja port --list
+
+The field for reasoning gets the name that is used there, defaults that are not known are left out, as is what
+texts must not have, and calls get the shape that is expected. What was changed is told on the standard error. The
+rewritten template then reads texts that are put together from its markers, and the messages have to be the same but
+for what was changed.
+
+`unjinja lint --for vllm` only says what stands against a template.
+
+Exit codes:
+  0  the template is taken there now
+  1  it is not: what can't be rewritten is told, and the template is printed all the same
+  2  the template is refused by all, or the input can't be read")]
+pub(crate) struct Args {
+    /// The response template, a tokenizer_config.json that has one, or a model's folder
+    #[arg(value_name = "TEMPLATE", required_unless_present = "list")]
+    template: Option<PathBuf>,
+
+    /// Whom it is to be for: transformers, vllm, sglang or trl, with a version if it matters, as in
+    /// transformers@5.15
+    #[arg(long = "for", value_name = "PROFILE", value_parser = one, required_unless_present = "list")]
+    target: Option<Target>,
+
+    /// Write it to a file (`-` is standard output)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Replace a file that is there already
+    #[arg(long)]
+    force: bool,
+
+    /// Don't tell what was changed; errors are reported all the same
+    #[arg(short, long)]
+    quiet: bool,
+
+    /// Print what is known of all profiles, and end
+    #[arg(long, conflicts_with_all = ["template", "target", "output"])]
+    list: bool,
+
+    /// How to print what is known of profiles
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "human",
+        requires = "list"
+    )]
+    format: Format,
+}
+
+/// How to print what is known of profiles.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    /// Lines for people
+    Human,
+    /// A JSON list
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let (Some(path), Some(target)) = (&args.template, args.target) else {
+        return output::print(match args.format {
+            Format::Human => target::list(),
+            Format::Json => output::pretty(&Profile::all().iter().map(Profile::to_value).collect()),
+        });
+    };
+    let name = input::name(path);
+    let template = input::read_template(path)?;
+    let ported =
+        port(&template, target).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+    let trial = PortTrial::of(&template, &ported);
+    let text = output::pretty(ported.template.as_value());
+    match &args.output {
+        Some(file) => {
+            let output = Output {
+                sources: vec![path.clone()],
+                force: args.force,
+            };
+            output.write(file, &text)?;
+        }
+        None => output::print(text)?,
+    }
+    if !args.quiet {
+        super::print_error(format_args!("{}", report(&name, &ported, &trial)));
+    }
+    if let Some(input) = trial.differing.first() {
+        let text = printable(&input.output);
+        super::print_error(format_args!(
+            "error: {name}: the rewritten template reads `{text}` otherwise: please report it\n"
+        ));
+    }
+    for objection in &ported.objections {
+        let text = printable(&objection.diagnostic.to_string());
+        super::print_error(format_args!("{name}: {text}\n"));
+    }
+    match target.verdict(&ported.template).is_taken() && trial.differing.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Reported(1)),
+    }
+}
+
+/// What was changed, and whether both read the same texts alike.
+fn report(name: &str, ported: &Ported, trial: &PortTrial) -> String {
+    let mut out = String::new();
+    for change in &ported.changes {
+        let line = format!("{name}: {}: {}", change.pointer, change.says);
+        out.push_str(&format!("{}\n", printable(&line)));
+    }
+    if ported.changes.is_empty() {
+        return format!("{name}: nothing is to be changed\n");
+    }
+    let (texts, differing) = (trial.texts, trial.differing.len());
+    out.push_str(&format!(
+        "{name}: {} of {texts} texts are read alike, but for that\n",
+        texts - differing
+    ));
+    out
+}

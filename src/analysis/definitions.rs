@@ -1,0 +1,212 @@
+//! Where definitions of tools stand in a rendering, and whether they are values there.
+
+use std::ops::Range;
+
+use crate::format::{ConversationSlot, Definitions, Dialect, Node, Unescaped, Wording};
+use crate::value::Value;
+
+use super::call_probe::CallWords;
+use super::conversations::Script;
+use super::turn_prober::{ThinkingMode, TurnProber};
+use super::wording;
+
+/// How definitions of tools are written, if they are values.
+pub(super) fn values(
+    prober: &TurnProber<'_>,
+    question: &Script,
+    calls: Option<&Node>,
+) -> Option<Definitions> {
+    let messages = question.messages.clone();
+    let text = prober
+        .conversation(messages, ThinkingMode::Unset, false)
+        .ok()?;
+    let mut known = vec![Dialect::default(), Dialect::python()];
+    if let Some(calls) = calls {
+        dialects(calls, &mut known);
+    }
+    let mut forms = known.into_iter().flat_map(|dialect| {
+        [false, true].map(|has_capital_types| Definitions {
+            dialect: dialect.clone(),
+            has_capital_types,
+        })
+    });
+    forms.find(|form| values_in(&text, 0, form, prober.tools()).is_some())
+}
+
+/// How definitions of tools are written in words of the template's own.
+pub(super) fn wording(
+    prober: &mut TurnProber<'_>,
+    question: &Script,
+    words: &CallWords,
+) -> Option<Wording> {
+    let messages = question.messages.clone();
+    let mode = ThinkingMode::Unset;
+    let text = prober.conversation(messages, mode, false).ok()?;
+    let (start, end) = tool_text(prober, words, (&text, question), (mode, false))?;
+    wording::find(prober, &question.messages, (&text[..start], &text[end..]))
+}
+
+/// The definitions of tools as values in a text.
+pub(super) fn values_in(
+    gap: &str,
+    offset: usize,
+    form: &Definitions,
+    tools: &[Value],
+) -> Option<Vec<(ConversationSlot, Range<usize>)>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    for (at, _) in gap.char_indices().filter(|(_, c)| "[{".contains(*c)) {
+        if at < from {
+            continue;
+        }
+        let Some((value, length)) = form.read_start(&gap[at..]) else {
+            continue;
+        };
+        let slot = match &value {
+            Value::Array(items) => {
+                let all = items.len() == tools.len();
+                let are = items
+                    .iter()
+                    .zip(tools)
+                    .all(|(item, tool)| defines(item, tool));
+                (all && are).then_some(ConversationSlot::ToolList)
+            }
+            item => {
+                let tool = tools.get(found.len())?;
+                defines(item, tool).then_some(ConversationSlot::Tool)
+            }
+        };
+        let Some(slot) = slot else {
+            continue;
+        };
+        found.push((slot, offset + at..offset + at + length));
+        from = at + length;
+        if slot == ConversationSlot::ToolList || found.len() == tools.len() {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// The part of a text that is another one with other tools. What else stands there is always the same.
+pub(super) fn tool_text(
+    prober: &mut TurnProber<'_>,
+    words: &CallWords,
+    (text, script): (&str, &Script),
+    (mode, is_prompt): (ThinkingMode, bool),
+) -> Option<(usize, usize)> {
+    let offered = prober.tools().to_vec();
+    let (mut start, mut end) = (text.len(), 0);
+    for tools in words.other_tools() {
+        prober.offer(tools);
+        let other = prober.conversation(script.messages.clone(), mode, is_prompt);
+        if let Ok(other) = other {
+            let same = text.char_indices().zip(other.chars());
+            let same = same.take_while(|((_, a), b)| a == b).count();
+            start = start.min(
+                text.char_indices()
+                    .nth(same)
+                    .map_or(text.len(), |(at, _)| at),
+            );
+            let behind = text.chars().rev().zip(other.chars().rev());
+            let behind: usize = behind
+                .take_while(|(a, b)| a == b)
+                .map(|(a, _)| a.len_utf8())
+                .sum();
+            end = end.max(text.len() - behind);
+        }
+    }
+    prober.offer(offered.clone());
+    // Words of probes begin alike.
+    let word = text[..end].find(words.names[0].as_str())?;
+    let start = start.min(word);
+    // And what they end with may be alike, too.
+    let rest = &text[end..];
+    let cut = match text[..end].ends_with(char::is_alphanumeric) {
+        true => rest.find(|c: char| !c.is_alphanumeric()),
+        false => Some(0),
+    };
+    let end = end + cut.unwrap_or(rest.len());
+    let (start, end) = widened(text, (start, end), &offered);
+    (start < end).then_some((start, end))
+}
+
+/// A part of a text, and what stands around it of values in it that are a part of tools.
+fn widened(text: &str, part: (usize, usize), tools: &[Value]) -> (usize, usize) {
+    let plain = Unescaped::of(text);
+    let (mut start, mut end) = part;
+    for (at, _) in text[..part.1].match_indices(['{', '[']) {
+        let values = [
+            Dialect::default()
+                .read_start(&text[at..])
+                .map(|(value, length)| (value, at + length)),
+            plain.read(at),
+        ];
+        for (value, behind) in values.into_iter().flatten() {
+            let is_cut = behind > part.0 && (at < part.0 || behind > part.1);
+            if is_cut && tools.iter().any(|tool| holds(tool, &value)) {
+                start = start.min(at);
+                end = end.max(behind);
+            }
+        }
+    }
+    (start, end)
+}
+
+/// Whether a value is another one, or a part of it.
+fn holds(value: &Value, part: &Value) -> bool {
+    value == part
+        || match value {
+            Value::Array(items) => items.iter().any(|item| holds(item, part)),
+            Value::Object(entries) => entries.values().any(|entry| holds(entry, part)),
+            _ => false,
+        }
+}
+
+/// Whether a value is the definition of a tool, or what stands in it under `function`, or that without the
+/// name, which then stands before it; and what else the template writes.
+fn defines(value: &Value, tool: &Value) -> bool {
+    let function = |value: &Value| value.get("function").unwrap_or(value).clone();
+    let (value, tool) = (function(value), function(tool));
+    let is_named = match value.get("name") {
+        None => value.get("parameters").is_some(),
+        name => name == tool.get("name"),
+    };
+    is_named && value.get("parameters") == tool.get("parameters")
+}
+
+/// Whether the values that a text is, if it is any, have the descriptions of tools, or none.
+pub(super) fn are_described(text: &str, form: &Definitions, tools: &[Value]) -> bool {
+    let described = |value: &Value| {
+        let function = value.get("function").unwrap_or(value);
+        let known = function.get("description");
+        known.is_none_or(|known| {
+            let mut tools = tools.iter();
+            tools.any(|tool| tool.pointer("/function/description") == Some(known))
+        })
+    };
+    match form.read_start(text) {
+        Some((Value::Array(values), _)) => values.iter().all(described),
+        Some((value, _)) => described(&value),
+        None => true,
+    }
+}
+
+/// The dialects in which calls have values.
+fn dialects(node: &Node, found: &mut Vec<Dialect>) {
+    match node {
+        Node::Arguments(dialect) => found.push(dialect.clone()),
+        Node::Object(entries, dialect) => {
+            found.push(dialect.clone());
+            entries
+                .iter()
+                .for_each(|entry| dialects(&entry.value, found));
+        }
+        Node::Sequence(nodes) | Node::Choice(nodes) => {
+            nodes.iter().for_each(|node| dialects(node, found));
+        }
+        Node::Repetition(repetition) | Node::Array(repetition) => dialects(&repetition.item, found),
+        Node::Optional(node) | Node::Call(node) | Node::Argument(node) => dialects(node, found),
+        _ => {}
+    }
+}

@@ -1,0 +1,500 @@
+//! Lining up whole conversations: what stands between the slots of all messages.
+//!
+//! Conversations of every kind are rendered, each text in them a word that occurs nowhere else. What stands
+//! between two words is a passage from one slot to another. Passages that were seen make a
+//! [`ConversationFormat`](crate::format::ConversationFormat), whichever conversation showed them.
+
+use crate::format::{
+    ConversationSlot, Definitions, Entry, FoundSlot, Node, Passage, Piece, Repetition, Slot,
+    Wording,
+};
+use crate::value::Value;
+
+use super::call_probe::CallWords;
+use super::conversations::{Script, shapes};
+use super::definitions;
+use super::line_up::calls_at;
+use super::turn_prober::{ThinkingMode, TurnProber};
+
+/// A slot in a rendering.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    slot: ConversationSlot,
+    /// The number of the message, if it is one.
+    message: Option<usize>,
+    start: usize,
+    end: usize,
+}
+
+/// The rows of a template's conversations.
+pub(super) struct Rows<'a, 't> {
+    prober: &'a mut TurnProber<'t>,
+    words: CallWords,
+    /// Definitions that are no values, and how many they are.
+    tool_texts: Vec<(usize, String)>,
+    found: Passages,
+}
+
+/// What rows have shown.
+#[derive(Debug, Default)]
+pub(super) struct Passages {
+    pub(super) passages: Vec<Passage>,
+    /// The calls, which may have ids.
+    pub(super) calls: Option<Node>,
+    /// How definitions of tools are written, if they are values.
+    pub(super) definitions: Option<Definitions>,
+    /// How they are written if they are none.
+    pub(super) wording: Option<Wording>,
+}
+
+impl Rows<'_, '_> {
+    /// Looks at conversations of every kind.
+    pub(super) fn of(
+        prober: &mut TurnProber<'_>,
+        words: CallWords,
+        calls: Option<Node>,
+    ) -> Passages {
+        let mut rows = Rows {
+            prober,
+            words,
+            tool_texts: Vec::new(),
+            found: Passages {
+                calls,
+                ..Passages::default()
+            },
+        };
+        rows.add_all();
+        let mut found = rows.found;
+        found.passages = with_indices(found.passages);
+        found
+    }
+
+    fn script(&self, shape: &str) -> Script {
+        Script::of(self.prober, &self.words, shape)
+    }
+
+    /// Finds out how definitions of tools are written.
+    fn find_definitions(&mut self, tools: &[Value]) {
+        let question = self.script("u");
+        let calls = self.found.calls.as_ref();
+        self.found.definitions = definitions::values(self.prober, &question, calls);
+        if self.found.definitions.is_some() {
+            let offered = self.prober.tools().to_vec();
+            self.prober.offer(tools.to_vec());
+            if !self.are_all(&question) {
+                self.found.wording = definitions::wording(self.prober, &question, &self.words);
+            }
+            if self.found.wording.is_some() {
+                self.found.definitions = None;
+            }
+            self.prober.offer(offered);
+        }
+    }
+
+    /// Whether definitions that are values are all that a template writes of tools: names may also stand apart from
+    /// them, and descriptions may be changed.
+    fn are_all(&self, question: &Script) -> bool {
+        let messages = question.messages.clone();
+        let text = self
+            .prober
+            .conversation(messages, ThinkingMode::Unset, false);
+        let Ok(text) = text else {
+            return true;
+        };
+        let Some(row) = self.row(&text, question, None) else {
+            return false;
+        };
+        let mut at = 0;
+        let mut values = row.iter();
+        let are_plain =
+            values.all(|found| {
+                let gap = &text[at..found.start];
+                at = found.end;
+                let names = self.words.names.iter();
+                let names: usize = names.map(|name| gap.matches(name.as_str()).count()).sum();
+                let value = &text[found.start..found.end];
+                names <= usize::from(found.slot == ConversationSlot::Tool)
+                    && self.found.definitions.as_ref().is_none_or(|form| {
+                        definitions::are_described(value, form, self.prober.tools())
+                    })
+            });
+        are_plain && !self.holds_tool_words(&text[at..])
+    }
+
+    /// Takes calls to have ids where they have been answered, if they are not understood otherwise.
+    fn find_ids(&mut self) {
+        let Some(calls) = self.found.calls.clone() else {
+            return;
+        };
+        let script = self.script("uko");
+        let messages = script.messages.clone();
+        let text = self
+            .prober
+            .conversation(messages, ThinkingMode::Unset, false);
+        let Ok(text) = text else {
+            return;
+        };
+        if self.row(&text, &script, None).is_none() {
+            self.found.calls = Some(Node::choice(vec![with_id(&calls), calls.clone()]));
+            if self.row(&text, &script, None).is_none() {
+                self.found.calls = Some(calls);
+            }
+        }
+    }
+
+    fn add_all(&mut self) {
+        let modes: &[ThinkingMode] = match self.prober.switches().is_empty() {
+            true => &[ThinkingMode::Unset],
+            false => &ThinkingMode::ALL,
+        };
+        let tools = self.words.tools();
+        for offered in [0, 1, 2] {
+            self.prober.offer(tools[..offered].to_vec());
+            if offered == 1 {
+                self.find_definitions(&tools);
+                self.find_ids();
+            }
+            for shape in shapes(offered > 0) {
+                // One tool is enough to see how it stands alone.
+                if offered == 1 && shape.len() > 2 {
+                    continue;
+                }
+                for system in ["", "s"] {
+                    for &mode in modes {
+                        for is_prompt in [false, true] {
+                            self.add(&format!("{system}{shape}"), mode, is_prompt);
+                        }
+                    }
+                }
+            }
+        }
+        // This takes long, and nothing else needs it.
+        if self.found.definitions.is_none() && self.found.wording.is_none() {
+            let question = self.script("u");
+            self.found.wording = definitions::wording(self.prober, &question, &self.words);
+        }
+    }
+
+    /// Adds the passages of a conversation, as far as it is understood.
+    fn add(&mut self, shape: &str, mode: ThinkingMode, is_prompt: bool) {
+        let script = self.script(shape);
+        let messages = script.messages.clone();
+        let Ok(text) = self.prober.conversation(messages, mode, is_prompt) else {
+            return;
+        };
+        let is_opaque = !self.prober.tools().is_empty() && self.found.definitions.is_none();
+        let definitions = match is_opaque {
+            true => self.tool_text(&text, &script, mode, is_prompt),
+            false => None,
+        };
+        let Some(found) = self.row(&text, &script, definitions) else {
+            return;
+        };
+        let mut before: Option<Found> = None;
+        let mut last = None;
+        for slot in found.iter().map(Some).chain([None]) {
+            let start = before.map_or(0, |before| before.end);
+            let end = slot.map_or(text.len(), |slot| slot.start);
+            let is_within = match (&before, slot) {
+                (Some(before), Some(slot)) => {
+                    before.message.is_some() && before.message == slot.message
+                }
+                _ => false,
+            };
+            let answers = |found: Option<&Found>| {
+                let message = &script.messages[found?.message?];
+                message.get("tool_call_id")?.as_str().map(str::to_owned)
+            };
+            let ids = (answers(before.as_ref()), answers(slot));
+            let pieces = self.pieces(&text[start..end], ids);
+            let number = |found: Option<&Found>| found.and_then(|found| found.message);
+            let next = match slot {
+                Some(slot) => slot.message,
+                None => Some(script.messages.len()),
+            };
+            last = number(before.as_ref()).or(last);
+            let skips = matches!((last, next), (Some(last), Some(next)) if next > last + 1);
+            let passage = pieces.map(|pieces| Passage {
+                from: before.map(|before| before.slot),
+                to: slot.map(|slot| slot.slot),
+                pieces,
+                is_within,
+                skips,
+                is_prompt: is_prompt && slot.is_none(),
+            });
+            if let Some(passage) = passage.filter(|passage| !self.found.passages.contains(passage))
+            {
+                self.found.passages.push(passage);
+            }
+            before = slot.copied();
+        }
+    }
+
+    /// Where definitions of tools stand that are no values.
+    fn tool_text(
+        &mut self,
+        text: &str,
+        script: &Script,
+        mode: ThinkingMode,
+        is_prompt: bool,
+    ) -> Option<(usize, usize)> {
+        // The same tools are written alike everywhere.
+        let offered = self.prober.tools().len();
+        for (_, known) in self.tool_texts.iter().filter(|(of, _)| *of == offered) {
+            let mut places = text.match_indices(known.as_str());
+            if let (Some((at, _)), None) = (places.next(), places.next()) {
+                return Some((at, at + known.len()));
+            }
+        }
+        let words = &self.words;
+        let (start, end) =
+            definitions::tool_text(self.prober, words, (text, script), (mode, is_prompt))?;
+        self.tool_texts.push((offered, text[start..end].to_owned()));
+        Some((start, end))
+    }
+
+    /// The slots of a rendering, in the order of the text. `None` if not all is understood.
+    fn row(
+        &self,
+        text: &str,
+        script: &Script,
+        definitions: Option<(usize, usize)>,
+    ) -> Option<Vec<Found>> {
+        let mut texts = Vec::new();
+        let words = script.words.iter();
+        for (word, slot, number) in words.filter(|word| word.1 != ConversationSlot::Calls) {
+            let mut places = text.match_indices(word.as_str());
+            let Some((start, _)) = places.next() else {
+                continue;
+            };
+            if places.next().is_some() {
+                return None;
+            }
+            texts.push(Found {
+                slot: *slot,
+                message: Some(*number),
+                start,
+                end: start + word.len(),
+            });
+        }
+        texts.extend(definitions.map(|(start, end)| Found {
+            slot: ConversationSlot::ToolText,
+            message: None,
+            start,
+            end,
+        }));
+        texts.sort_by_key(|found| found.start);
+        let mut calls = script.calls.iter();
+        let mut row = Vec::new();
+        let mut at = 0;
+        for next in texts.iter().map(Some).chain([None]) {
+            let end = next.map_or(text.len(), |next| next.start);
+            while self.holds_tool_words(&text[at..end]) {
+                let gap = &text[at..end];
+                let known = self.found.definitions.as_ref();
+                let tools = self.prober.tools();
+                let found = known.and_then(|known| definitions::values_in(gap, at, known, tools));
+                if let Some(found) = found {
+                    at = found.last()?.1.end;
+                    row.extend(found.into_iter().map(|(slot, range)| Found {
+                        slot,
+                        message: None,
+                        start: range.start,
+                        end: range.end,
+                    }));
+                    continue;
+                }
+                if !script.values().any(|value| gap.contains(value)) {
+                    // The name of a tool that answers.
+                    break;
+                }
+                let (number, count) = *calls.next()?;
+                // Some templates write only the first of several.
+                let mut counts = (1..=count).rev();
+                let (start, length) = counts.find_map(|count| self.calls_in(gap, script, count))?;
+                row.push(Found {
+                    slot: ConversationSlot::Calls,
+                    message: Some(number),
+                    start: at + start,
+                    end: at + start + length,
+                });
+                at += start + length;
+            }
+            if let Some(next) = next {
+                row.push(*next);
+                at = next.end;
+            }
+        }
+        Some(row)
+    }
+
+    fn holds_tool_words(&self, text: &str) -> bool {
+        let (names, keys) = (self.words.names.iter(), self.words.keys.iter());
+        names.chain(keys).any(|word| text.contains(word.as_str()))
+    }
+
+    /// Where so many calls stand in a text.
+    fn calls_in(&self, text: &str, script: &Script, count: usize) -> Option<(usize, usize)> {
+        let calls = self.found.calls.as_ref()?;
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let names = self.words.names.iter().chain(&self.words.keys);
+        let first = names.filter_map(|word| text.find(word.as_str())).min()?;
+        let (start, end, slots) = calls_at(calls, self.prober, text, first, |end| {
+            let (before, rest) = text.split_at(end);
+            let cuts = rest.starts_with(is_word) && before.ends_with(is_word);
+            let values = script.values().filter(|value| before.contains(value));
+            !cuts && values.count() >= count
+        })?;
+        let found = slots
+            .iter()
+            .filter_map(|slot: &FoundSlot<'_>| slot.call)
+            .max()?;
+        (found + 1 == count).then_some((start, end - start))
+    }
+
+    /// The pieces of what stands between two slots. `None` if it has words in it that are not
+    /// understood.
+    fn pieces(
+        &self,
+        text: &str,
+        (before, after): (Option<String>, Option<String>),
+    ) -> Option<Vec<Piece>> {
+        let mut pieces = Vec::new();
+        let names = &self.words.names;
+        let mut words = Vec::new();
+        words.extend(
+            before
+                .filter(|id| after.as_ref() != Some(id))
+                .map(|id| (id, Piece::IdBefore)),
+        );
+        words.extend(after.map(|id| (id, Piece::Id)));
+        words.extend(names.iter().map(|name| (name.clone(), Piece::Name)));
+        let mut rest = text;
+        loop {
+            let found = words
+                .iter()
+                .filter_map(|(word, piece)| Some((rest.find(word.as_str())?, word.len(), piece)));
+            // An id may have a name in it.
+            let Some((at, length, piece)) =
+                found.min_by_key(|(at, length, _)| (*at, usize::MAX - length))
+            else {
+                break;
+            };
+            if at > 0 {
+                pieces.push(Piece::Text(rest[..at].to_owned()));
+            }
+            pieces.push(piece.clone());
+            rest = &rest[at + length..];
+        }
+        if !rest.is_empty() {
+            pieces.push(Piece::Text(rest.to_owned()));
+        }
+        let texts = pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text),
+            _ => None,
+        });
+        let mut texts = texts;
+        (!texts.any(|text| self.prober.holds_words(text))).then_some(pieces)
+    }
+}
+
+/// Calls that are objects, with an id as the last entry of each.
+fn with_id(node: &Node) -> Node {
+    let all = |nodes: &[Node]| nodes.iter().map(with_id).collect();
+    let each = |repetition: &Repetition| {
+        let mut repetition = repetition.clone();
+        repetition.item = with_id(&repetition.item);
+        Box::new(repetition)
+    };
+    match node {
+        Node::Object(entries, dialect) => {
+            let id = Node::Slot(Slot::Id);
+            let mut entries = entries.clone();
+            entries.push(Entry {
+                key: "id".to_owned(),
+                value: Node::JsonString(Box::new(id), dialect.clone()),
+            });
+            Node::Object(entries, dialect.clone())
+        }
+        Node::Sequence(nodes) => Node::Sequence(all(nodes)),
+        Node::Choice(nodes) => Node::Choice(all(nodes)),
+        Node::Repetition(repetition) => Node::Repetition(each(repetition)),
+        Node::Array(repetition) => Node::Array(each(repetition)),
+        Node::Call(node) => Node::Call(Box::new(with_id(node))),
+        other => other.clone(),
+    }
+}
+
+/// Passages that differ in nothing but numbers become one, in which these count.
+fn with_indices(passages: Vec<Passage>) -> Vec<Passage> {
+    let mut groups: Vec<(Vec<Piece>, Vec<Passage>)> = Vec::new();
+    for mut passage in passages {
+        let runs = passage.pieces.iter().flat_map(|piece| match piece {
+            Piece::Text(text) => runs_of_digits(text),
+            other => vec![other.clone()],
+        });
+        let runs: Vec<Piece> = runs.collect();
+        let is_number = |piece: &Piece| matches!(piece, Piece::Text(text) if is_number(text));
+        let skeleton = runs.iter().map(|piece| match is_number(piece) {
+            true => Piece::Index,
+            false => piece.clone(),
+        });
+        let skeleton: Vec<Piece> = skeleton.collect();
+        passage.pieces = runs;
+        let is_same = |other: &Passage| {
+            let mut other = other.clone();
+            other.pieces = passage.pieces.clone();
+            other == passage
+        };
+        let group = groups
+            .iter_mut()
+            .find(|(known, group)| *known == skeleton && group.first().is_some_and(is_same));
+        match group {
+            Some((_, group)) => group.push(passage),
+            None => groups.push((skeleton, vec![passage])),
+        }
+    }
+    let merged = groups.into_iter().filter_map(|(skeleton, group)| {
+        let mut passage = group.first()?.clone();
+        let pieces = skeleton.into_iter().enumerate().map(|(at, piece)| {
+            let first = &passage.pieces[at];
+            match group.iter().all(|other| other.pieces[at] == *first) {
+                true => first.clone(),
+                false => piece,
+            }
+        });
+        passage.pieces = joined(pieces.collect());
+        Some(passage)
+    });
+    merged.collect()
+}
+
+fn is_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// A text as runs of digits and what stands between them.
+fn runs_of_digits(text: &str) -> Vec<Piece> {
+    let mut runs = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = is_number(rest);
+        let end = rest.find(|c: char| c.is_ascii_digit() != digits);
+        let (run, after) = rest.split_at(end.unwrap_or(rest.len()));
+        runs.push(Piece::Text(run.to_owned()));
+        rest = after;
+    }
+    runs
+}
+
+/// Pieces of which texts that follow each other are one.
+fn joined(pieces: Vec<Piece>) -> Vec<Piece> {
+    let mut all: Vec<Piece> = Vec::new();
+    for piece in pieces {
+        match (all.last_mut(), piece) {
+            (Some(Piece::Text(before)), Piece::Text(text)) => before.push_str(&text),
+            (_, piece) => all.push(piece),
+        }
+    }
+    all
+}

@@ -1,0 +1,470 @@
+//! Lining up definitions of tools that a template writes in words of its own.
+//!
+//! Tools of all kinds are rendered, each beside others of which it is known how they are written. What stands before the
+//! first slot of a member, behind its last, and between two, is cut where all kinds agree.
+
+use crate::format::{
+    ParameterKind, ToolParameters, Wording, WordingEntry, WordingList, WordingPiece,
+};
+use crate::value::Value;
+
+use super::turn_prober::{ThinkingMode, TurnProber};
+use super::wording_probe::{Defined, Kinds, Written};
+
+/// Parameters within parameters are looked at down to this depth.
+const MAX_DEPTH: usize = 2;
+
+/// So many words are in a probe at most.
+const MAX_WORDS: usize = 64;
+
+/// Finds out how definitions of tools are written that stand between two texts of a conversation.
+pub(super) fn find(
+    prober: &mut TurnProber<'_>,
+    messages: &[Value],
+    (before, after): (&str, &str),
+) -> Option<Wording> {
+    let offered = prober.tools().to_vec();
+    let mut finder = Finder {
+        words: (0..MAX_WORDS).map(|_| prober.word("word")).collect(),
+        stem: prober.stem().to_owned(),
+        prober,
+        messages,
+        before,
+        after,
+        kinds: Kinds::all(),
+        lists: Vec::new(),
+        is_escaped: false,
+    };
+    let found = finder.find();
+    finder.prober.offer(offered);
+    found
+}
+
+struct Finder<'a, 't> {
+    prober: &'a mut TurnProber<'t>,
+    messages: &'a [Value],
+    before: &'a str,
+    after: &'a str,
+    words: Vec<String>,
+    stem: String,
+    kinds: Kinds,
+    lists: Vec<WordingList>,
+    is_escaped: bool,
+}
+
+/// What the members of a list are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Tools,
+    Parameters,
+    Values,
+}
+
+/// A kind of member, beside references: as the first, and as the last of three.
+struct Seen {
+    kind: usize,
+    first: (String, Vec<Row>),
+    last: (String, Vec<Row>),
+}
+
+/// The members of a list in a text: for each that is written, its number, where it begins and ends, and its pieces.
+struct Row {
+    /// Where what stands before the list begins, and where what stands behind it ends.
+    outside: (usize, usize),
+    members: Vec<(usize, usize, usize, Vec<WordingPiece>)>,
+}
+
+impl Finder<'_, '_> {
+    fn find(&mut self) -> Option<Wording> {
+        let reference = self.reference(Level::Tools)?;
+        let two = [reference.clone(), reference];
+        for is_escaped in [false, true] {
+            self.is_escaped = is_escaped;
+            let (_, parts) = self.rendered(&two)?;
+            let is_json = |part: &Written| matches!(part.piece, WordingPiece::Json(_));
+            if parts.iter().any(is_json) {
+                break;
+            }
+            self.is_escaped = false;
+        }
+        let lists = self.lists(Level::Tools, &|tools| tools, &[], 0)?;
+        let (text, parts) = self.rendered(&two)?;
+        let mut count = 0;
+        let (mut pieces, end) = self.fold(&text, 0, &parts, 0, &lists, &mut count)?;
+        push_text(&mut pieces, &text[end..]);
+        let wording = Wording {
+            pieces,
+            lists: std::mem::take(&mut self.lists),
+            is_escaped: self.is_escaped,
+        };
+        wording.read(&text)?;
+        Some(wording)
+    }
+
+    /// What is written for tools, and the parts of it.
+    fn rendered(&mut self, tools: &[Defined]) -> Option<(String, Vec<Written>)> {
+        let definition = self.kinds.definition(tools, &self.words)?;
+        self.prober.offer(definition.tools.clone());
+        let text = self
+            .prober
+            .conversation(self.messages.to_vec(), ThinkingMode::Unset, false)
+            .ok()?;
+        let text = text.strip_prefix(self.before)?.strip_suffix(self.after)?;
+        let parts = definition.written(text, &self.stem, self.is_escaped)?;
+        Some((text.to_owned(), parts))
+    }
+
+    /// The kind that others are looked at beside.
+    fn reference_kind(&self, level: Level) -> Option<usize> {
+        match level {
+            Level::Tools | Level::Values => Some(0),
+            Level::Parameters => {
+                let mut kinds = self.kinds.parameters.iter();
+                kinds.position(|kind| kind.is_reference())
+            }
+        }
+    }
+
+    fn reference(&self, level: Level) -> Option<Defined> {
+        Some(self.defined(level, self.reference_kind(level)?)?)
+    }
+
+    /// One of a kind, with two members if it has any.
+    fn defined(&self, level: Level, kind: usize) -> Option<Defined> {
+        let is_optional = match level {
+            Level::Tools => self.parameters(kind) == ToolParameters::Optional,
+            Level::Parameters => self.kinds.parameters[kind].has_optional_members,
+            Level::Values => false,
+        };
+        let members = match self.members(level, kind) {
+            Some(_) if is_optional => {
+                let mut kinds = self.kinds.parameters.iter();
+                let optional = kinds.position(ParameterKind::is_optional_reference)?;
+                vec![Defined::of(optional, Vec::new()); 2]
+            }
+            Some(members) => vec![self.reference(members)?; 2],
+            None => Vec::new(),
+        };
+        Some(Defined::of(kind, members))
+    }
+
+    fn parameters(&self, tool: usize) -> ToolParameters {
+        self.kinds.tools[tool].parameters
+    }
+
+    /// What the members of a kind are.
+    fn members(&self, level: Level, kind: usize) -> Option<Level> {
+        match level {
+            Level::Tools => {
+                let has = [ToolParameters::Some, ToolParameters::Optional];
+                has.contains(&self.parameters(kind))
+                    .then_some(Level::Parameters)
+            }
+            Level::Parameters => match self.kinds.parameters[kind].members? {
+                "enum" => Some(Level::Values),
+                _ => Some(Level::Parameters),
+            },
+            Level::Values => None,
+        }
+    }
+
+    /// The lists in which members of a definition stand. `wrap` puts members where they belong.
+    fn lists(
+        &mut self,
+        level: Level,
+        wrap: &dyn Fn(Vec<Defined>) -> Vec<Defined>,
+        base: &[usize],
+        depth: usize,
+    ) -> Option<Vec<usize>> {
+        let count = match level {
+            Level::Tools => self.kinds.tools.len(),
+            Level::Parameters => self.kinds.parameters.len(),
+            Level::Values => 1,
+        };
+        let reference = self.reference(level)?;
+        let reference_kind = reference.kind;
+        let mut seen: Vec<Seen> = Vec::new();
+        let mut inner: Vec<(Option<&str>, Option<Vec<usize>>)> = Vec::new();
+        // The reference comes first: it says how many lists there are.
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by_key(|kind| *kind != reference_kind);
+        for kind in order {
+            if kind != reference_kind && seen.is_empty() {
+                return None;
+            }
+            let inside = match self.members(level, kind) {
+                // What stands beside it may have members.
+                None => match inner.first() {
+                    Some((_, Some(lists))) if level == Level::Tools => lists.clone(),
+                    _ => Vec::new(),
+                },
+                Some(members) if depth <= MAX_DEPTH => {
+                    // How members are written does not hang on whether their owner is required.
+                    let key = self.key(level, kind);
+                    let known = inner.iter().find(|(known, _)| *known == key);
+                    let known = known.map(|(_, lists)| lists.clone());
+                    let lists = known.unwrap_or_else(|| {
+                        let wrap = |members| wrap(vec![Defined::of(kind, members)]);
+                        let base = [base, &[0]].concat();
+                        let lists = self.lists(members, &wrap, &base, depth + 1);
+                        inner.push((key, lists.clone()));
+                        lists
+                    });
+                    // They may stand in a value.
+                    lists.unwrap_or_default()
+                }
+                Some(_) => Vec::new(),
+            };
+            let Some(one) = self.defined(level, kind) else {
+                continue;
+            };
+            let first = wrap(vec![one.clone(), reference.clone(), reference.clone()]);
+            let last = wrap(vec![reference.clone(), reference.clone(), one]);
+            let mut both = Vec::new();
+            for tools in [first, last] {
+                let Some((text, parts)) = self.rendered(&tools) else {
+                    continue;
+                };
+                if let Some(found) = self.rows(&text, &parts, base, &inside) {
+                    both.push((text, found));
+                }
+            }
+            let Ok([first, last]) = <[_; 2]>::try_from(both) else {
+                continue;
+            };
+            let one = Seen { kind, first, last };
+            let count = seen.first().map_or(one.first.1.len(), Seen::count);
+            if (one.first.1.len(), one.last.1.len()) == (count, count) {
+                seen.push(one);
+            }
+        }
+        if seen.first()?.kind != reference_kind {
+            return None;
+        }
+        let lists: Option<Vec<WordingList>> =
+            (0..seen[0].count()).map(|pass| list(&seen, pass)).collect();
+        let from = self.lists.len();
+        self.lists.extend(lists?);
+        Some((from..self.lists.len()).collect())
+    }
+
+    /// What kinds have in common whose members are written alike.
+    fn key(&self, level: Level, kind: usize) -> Option<&'static str> {
+        match level {
+            Level::Parameters => self.kinds.parameters[kind].members,
+            Level::Tools | Level::Values => None,
+        }
+    }
+
+    /// The lists of a text, each with its members; `inside` are the lists of the members of the one that is looked at.
+    fn rows(
+        &self,
+        text: &str,
+        parts: &[Written],
+        base: &[usize],
+        inside: &[usize],
+    ) -> Option<Vec<Row>> {
+        let own = base.len() + 1;
+        let mut rows: Vec<Row> = Vec::new();
+        // Of each member, how many lists have been gone through.
+        let mut counts = [0; 3];
+        let mut at = 0;
+        while at < parts.len() {
+            if !is_below(&parts[at], base) {
+                at += 1;
+                continue;
+            }
+            let before = at.checked_sub(1).map_or(0, |before| parts[before].end);
+            let mut members: Vec<(usize, usize, usize, Vec<WordingPiece>)> = Vec::new();
+            let mut end = at;
+            while end < parts.len() && is_below(&parts[end], base) {
+                let number = parts[end].path[base.len()];
+                let is_back = members.last().is_some_and(|(last, ..)| *last >= number);
+                if is_back {
+                    break;
+                }
+                let length = parts[end..]
+                    .iter()
+                    .take_while(|part| is_below(part, base) && part.path[base.len()] == number)
+                    .count();
+                let member = &parts[end..end + length];
+                let count = counts.get_mut(number)?;
+                let start = member[0].start;
+                let (pieces, stop) = self.fold(text, start, member, own, inside, count)?;
+                members.push((number, start, stop, pieces));
+                end += length;
+            }
+            let behind = parts.get(end).map_or(text.len(), |part| part.start);
+            rows.push(Row {
+                outside: (before, behind),
+                members,
+            });
+            at = end;
+        }
+        (!rows.is_empty()).then_some(rows)
+    }
+
+    /// The pieces that parts of a text are, from a place to where the last of them ends. Parts that belong to
+    /// members make up lists.
+    fn fold(
+        &self,
+        text: &str,
+        start: usize,
+        parts: &[Written],
+        own: usize,
+        lists: &[usize],
+        count: &mut usize,
+    ) -> Option<(Vec<WordingPiece>, usize)> {
+        let mut pieces = Vec::new();
+        let (mut at, mut next) = (start, 0);
+        while let Some(part) = parts.get(next) {
+            if part.path.len() == own {
+                push_text(&mut pieces, &text[at..part.start]);
+                pieces.push(part.piece.clone());
+                at = part.end;
+                next += 1;
+                continue;
+            }
+            let number = *lists.get(*count)?;
+            *count += 1;
+            let entry = |part: &Written| {
+                let kind = *part.kinds.get(own)?;
+                let mut entries = self.lists[number].entries.iter();
+                entries.find(|entry| entry.kinds.contains(&kind))
+            };
+            let opens = entry(part)?;
+            let mut last = (0, next);
+            while let Some(part) = parts.get(next)
+                && part.path.len() > own
+                && part.path[own] >= last.0
+            {
+                if part.path[own] > last.0 {
+                    last = (part.path[own], next);
+                }
+                next += 1;
+            }
+            let member = &parts[last.1..next];
+            let ends = entry(member.first()?)?;
+            let within = ends.body.iter().filter_map(|piece| match piece {
+                WordingPiece::List(list) => Some(*list),
+                _ => None,
+            });
+            let within: Vec<usize> = within.collect();
+            let (_, end) = self.fold(text, member[0].start, member, own + 1, &within, &mut 0)?;
+            let before = text[at..part.start].strip_suffix(opens.first.as_str())?;
+            push_text(&mut pieces, before);
+            pieces.push(WordingPiece::List(number));
+            at = end;
+            text[at..].strip_prefix(ends.last.as_str())?;
+            at += ends.last.len();
+        }
+        Some((pieces, at))
+    }
+}
+
+impl Seen {
+    /// How many lists its members stand in.
+    fn count(&self) -> usize {
+        self.first.1.len()
+    }
+}
+
+/// One of the lists in which kinds of members have been seen.
+fn list(seen: &[Seen], pass: usize) -> Option<WordingList> {
+    let mut absent = Vec::new();
+    let mut sights = Vec::new();
+    for one in seen {
+        let (text, rows) = &one.first;
+        let row = &rows[pass];
+        let first = match row.members.as_slice() {
+            [(0, start, end, pieces), (1, next, ..), ..] => {
+                let open = &text[row.outside.0..*start];
+                Some((open, &text[*end..*next], pieces))
+            }
+            _ => None,
+        };
+        let (text, rows) = &one.last;
+        let row = &rows[pass];
+        let last = match row.members.as_slice() {
+            [.., (1, _, before, _), (2, start, end, pieces)] => {
+                Some((&text[*before..*start], &text[*end..row.outside.1], pieces))
+            }
+            _ => None,
+        };
+        match (first, last) {
+            (Some((open, behind, pieces)), Some((before, close, same))) if pieces == same => {
+                sights.push((one.kind, open, behind, before, close, pieces));
+            }
+            (None, None) => absent.push(one.kind),
+            _ => {}
+        }
+    }
+    let (_, first_open, _, first_before, first_close, _) = *sights.first()?;
+    let mut shared = (first_open.len(), first_before.len(), first_close.len());
+    for (_, open, _, before, close, _) in &sights {
+        shared.0 = shared.0.min(same_start(first_open, open));
+        shared.1 = shared.1.min(same_start(first_before, before));
+        shared.2 = shared.2.min(same_end(first_close, close));
+    }
+    let head = &first_before[shared.1..];
+    let mut entries: Vec<WordingEntry> = Vec::new();
+    for (kind, open, behind, before, close, pieces) in sights {
+        let Some(tail) = behind.strip_suffix(head) else {
+            continue;
+        };
+        let entry = WordingEntry {
+            kinds: vec![kind],
+            first: open[shared.0..].to_owned(),
+            head: before[shared.1..].to_owned(),
+            body: pieces.clone(),
+            tail: tail.to_owned(),
+            last: close[..close.len() - shared.2].to_owned(),
+        };
+        let same = entries.iter_mut().find(|known| {
+            (&known.first, &known.head, &known.tail, &known.last)
+                == (&entry.first, &entry.head, &entry.tail, &entry.last)
+                && known.body == entry.body
+        });
+        match same {
+            Some(known) => {
+                known.kinds.push(kind);
+                known.kinds.sort_unstable();
+            }
+            None => entries.push(entry),
+        }
+    }
+    Some(WordingList {
+        is_again: pass > 0,
+        entries,
+        absent,
+    })
+}
+
+fn push_text(pieces: &mut Vec<WordingPiece>, text: &str) {
+    if !text.is_empty() {
+        pieces.push(WordingPiece::Text(text.to_owned()));
+    }
+}
+
+/// Whether a part belongs to a member of what stands at a path.
+fn is_below(part: &Written, base: &[usize]) -> bool {
+    part.path.len() > base.len() && part.path.starts_with(base)
+}
+
+/// How many bytes two texts begin with alike.
+fn same_start(a: &str, b: &str) -> usize {
+    let pairs = a.chars().zip(b.chars());
+    pairs
+        .take_while(|(a, b)| a == b)
+        .map(|(c, _)| c.len_utf8())
+        .sum()
+}
+
+/// How many bytes two texts end with alike.
+fn same_end(a: &str, b: &str) -> usize {
+    let pairs = a.chars().rev().zip(b.chars().rev());
+    pairs
+        .take_while(|(a, b)| a == b)
+        .map(|(c, _)| c.len_utf8())
+        .sum()
+}

@@ -1,0 +1,217 @@
+//! The kinds of tools and parameters that templates may write in ways of their own.
+
+use crate::value::{Object, Value};
+
+/// What a tool may be, besides its texts and parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ToolKind {
+    pub(crate) is_described: bool,
+    pub(crate) parameters: ToolParameters,
+}
+
+/// What stands under `parameters`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToolParameters {
+    /// At least one, and a list of those that are required.
+    Some,
+    /// At least one, and none is required.
+    Optional,
+    /// None, and no list of those that are required.
+    Empty,
+    /// None, and an empty list of those that are required.
+    NoneRequired,
+    /// The key is not there.
+    Missing,
+}
+
+impl ToolKind {
+    /// All kinds. Of those that are written alike, the first is taken.
+    pub(crate) fn all() -> Vec<ToolKind> {
+        let parameters = [
+            ToolParameters::Some,
+            ToolParameters::Optional,
+            ToolParameters::Empty,
+            ToolParameters::NoneRequired,
+            ToolParameters::Missing,
+        ];
+        let kinds = parameters.into_iter().flat_map(|parameters| {
+            [true, false].map(|is_described| ToolKind {
+                is_described,
+                parameters,
+            })
+        });
+        kinds.collect()
+    }
+}
+
+/// What a parameter may be, besides its texts.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ParameterKind {
+    /// The schema without what stands in slots.
+    pub(crate) schema: Value,
+    /// The key under which the schema has members of its own: `enum` or `properties`.
+    pub(crate) members: Option<&'static str>,
+    /// Whether these members belong to its items.
+    pub(crate) of_items: bool,
+    /// Whether none of these members is required.
+    pub(crate) has_optional_members: bool,
+    pub(crate) is_required: bool,
+    pub(crate) is_described: bool,
+}
+
+/// The schemas of parameters, the plainest first, and the keys under which they have members.
+const SCHEMAS: [(&str, Option<&str>, bool); 26] = [
+    (r#"{"type": "string"}"#, None, false),
+    (r#"{"type": "number"}"#, None, false),
+    (r#"{"type": "integer"}"#, None, false),
+    (r#"{"type": "boolean"}"#, None, false),
+    ("{}", None, false),
+    (r#"{"type": "array"}"#, None, false),
+    (r#"{"type": "object"}"#, None, false),
+    (r#"{"type": "object"}"#, Some("properties"), false),
+    (r#"{"type": "object"}"#, Some("properties"), false),
+    (r#"{"type": "string"}"#, Some("enum"), false),
+    (
+        r#"{"type": "array", "items": {"type": "string"}}"#,
+        None,
+        false,
+    ),
+    (
+        r#"{"type": "array", "items": {"type": "number"}}"#,
+        None,
+        false,
+    ),
+    (
+        r#"{"type": "array", "items": {"type": "integer"}}"#,
+        None,
+        false,
+    ),
+    (
+        r#"{"type": "array", "items": {"type": "boolean"}}"#,
+        None,
+        false,
+    ),
+    (
+        r#"{"type": "array", "items": {"type": "object"}}"#,
+        None,
+        false,
+    ),
+    (
+        r#"{"type": "array", "items": {"type": "object"}}"#,
+        Some("properties"),
+        true,
+    ),
+    (
+        r#"{"type": "array", "items": {"type": "object"}}"#,
+        Some("properties"),
+        true,
+    ),
+    (
+        r#"{"type": "array", "items": {"type": "string"}}"#,
+        Some("enum"),
+        true,
+    ),
+    (
+        r#"{"type": "array", "items": {"type": "array", "items": {"type": "string"}}}"#,
+        None,
+        false,
+    ),
+    (
+        r#"{"type": "array", "items": {"type": "array", "items": {"type": "number"}}}"#,
+        None,
+        false,
+    ),
+    (r#"{"type": ["string", "null"]}"#, None, false),
+    (r#"{"type": ["number", "null"]}"#, None, false),
+    (r#"{"type": ["integer", "null"]}"#, None, false),
+    (r#"{"type": ["string", "integer"]}"#, None, false),
+    (
+        r#"{"anyOf": [{"type": "string"}, {"type": "integer"}]}"#,
+        None,
+        false,
+    ),
+    (
+        r#"{"anyOf": [{"type": "string"}, {"type": "null"}]}"#,
+        None,
+        false,
+    ),
+];
+
+impl ParameterKind {
+    /// All kinds. Of those that are written alike, the first is taken.
+    pub(crate) fn all() -> Vec<ParameterKind> {
+        let ways = [(false, true), (false, false), (true, true), (true, false)];
+        let kinds = SCHEMAS.iter().enumerate().flat_map(|(number, of)| {
+            let (schema, members, of_items) = of;
+            // What has properties stands twice in a row.
+            let has_optional_members =
+                *members == Some("properties") && number > 0 && SCHEMAS[number - 1] == *of;
+            let schema = crate::json::read(schema).unwrap_or_default();
+            ways.map(|(is_required, is_described)| ParameterKind {
+                schema: schema.clone(),
+                members: *members,
+                of_items: *of_items,
+                has_optional_members,
+                is_required,
+                is_described,
+            })
+        });
+        kinds.collect()
+    }
+
+    /// The plainest kind that shows most: a string that is required and described.
+    pub(crate) fn is_reference(&self) -> bool {
+        self.is_described_text() && self.is_required
+    }
+
+    /// The same, if it is not required.
+    pub(crate) fn is_optional_reference(&self) -> bool {
+        self.is_described_text() && !self.is_required
+    }
+
+    fn is_described_text(&self) -> bool {
+        let kind = self.schema.get("type").and_then(Value::as_str);
+        self.members.is_none() && self.is_described && kind == Some("string")
+    }
+
+    /// The schema with a description and members.
+    pub(crate) fn schema(&self, description: Option<&str>, members: Option<Members>) -> Object {
+        let mut whole = Object::new();
+        let mut rest = self.schema.clone().into_object();
+        if let Some(name) = rest.remove("type") {
+            whole.insert("type", name);
+        }
+        if let Some(description) = description {
+            whole.insert("description", description);
+        }
+        whole.extend(rest);
+        if let Some(members) = members {
+            let place = match self.of_items {
+                true => whole.get_mut("items").and_then(Value::as_object_mut),
+                false => Some(&mut whole),
+            };
+            if let Some(place) = place {
+                match members {
+                    Members::Values(values) => {
+                        place.insert("enum", values);
+                    }
+                    Members::Properties(properties, required) => {
+                        place.insert("properties", properties);
+                        if !required.is_empty() {
+                            place.insert("required", required);
+                        }
+                    }
+                }
+            }
+        }
+        whole
+    }
+}
+
+/// The members of a schema.
+#[derive(Debug, Clone)]
+pub(crate) enum Members {
+    Values(Vec<Value>),
+    /// Properties, and the names of those that are required.
+    Properties(Object, Vec<Value>),
+}

@@ -1,0 +1,302 @@
+//! Definitions of tools, out of what stands in their wording.
+
+use crate::value::{Object, Value};
+
+use super::kinds::Members;
+use super::path::Event;
+use super::{ParameterKind, ToolKind, ToolParameters, WordingList, WordingSlot};
+
+/// What is known of a tool, a parameter or a value.
+#[derive(Debug, Clone, Default)]
+struct Draft {
+    name: Option<String>,
+    description: Option<String>,
+    value: Option<String>,
+    /// The kinds that it can be of; `None` if nothing says so.
+    kinds: Option<Vec<usize>>,
+    members: Vec<Draft>,
+    json: Vec<(Vec<String>, Value)>,
+}
+
+/// A list on the way.
+struct Open<'w> {
+    list: &'w WordingList,
+    /// The members of the owner that it has named.
+    named: Vec<usize>,
+    member: Draft,
+}
+
+/// The definitions, and what the text leaves open. `None` if it contradicts itself.
+pub(super) fn definitions(events: &[Event<'_>]) -> Option<(Vec<Value>, Vec<String>)> {
+    let mut root = Draft::default();
+    let mut open: Vec<Open<'_>> = Vec::new();
+    for event in events {
+        let member = match open.last_mut() {
+            Some(open) => &mut open.member,
+            None => &mut root,
+        };
+        match event {
+            Event::Begins(list) => open.push(Open {
+                list,
+                named: Vec::new(),
+                member: Draft::default(),
+            }),
+            Event::Slot(slot, text) => {
+                let place = match slot {
+                    WordingSlot::Name => &mut member.name,
+                    WordingSlot::Description => &mut member.description,
+                    WordingSlot::Value => &mut member.value,
+                };
+                set(place, text)?;
+            }
+            Event::Json(keys, value) => member.json.push((keys.to_vec(), value.clone())),
+            Event::Ends { kinds, is_last } => {
+                let mut last = open.pop()?;
+                let mut member = std::mem::take(&mut last.member);
+                member.kinds = Some(kinds.to_vec());
+                let owner = match open.last_mut() {
+                    Some(open) => &mut open.member,
+                    None => &mut root,
+                };
+                let at = add(owner, member, &last)?;
+                last.named.push(at);
+                if !is_last {
+                    open.push(last);
+                } else if last.list.is_again {
+                    for (number, member) in owner.members.iter_mut().enumerate() {
+                        if !last.named.contains(&number) {
+                            narrow(&mut member.kinds, &last.list.absent)?;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let tool_kinds = ToolKind::all();
+    let parameters = Parameters {
+        kinds: ParameterKind::all(),
+    };
+    let mut unsure = Vec::new();
+    let tools = root.members.iter();
+    let tools: Option<Vec<Value>> = tools
+        .map(|tool| parameters.tool(tool, &tool_kinds, &mut unsure))
+        .collect();
+    Some((tools?, unsure))
+}
+
+/// Sets a text. `None` if it is known to be another.
+fn set(place: &mut Option<String>, text: &str) -> Option<()> {
+    match place {
+        Some(known) => (known == text).then_some(()),
+        None => {
+            *place = Some(text.to_owned());
+            Some(())
+        }
+    }
+}
+
+/// Leaves the kinds that are among others. `None` if there are none.
+fn narrow(kinds: &mut Option<Vec<usize>>, others: &[usize]) -> Option<()> {
+    match kinds {
+        Some(kinds) => {
+            kinds.retain(|kind| others.contains(kind));
+            (!kinds.is_empty()).then_some(())
+        }
+        None => {
+            *kinds = Some(others.to_vec());
+            Some(())
+        }
+    }
+}
+
+/// Adds a member to its owner, or what is said of it again to what is known. Its number, unless that
+/// contradicts what is known.
+fn add(owner: &mut Draft, member: Draft, open: &Open<'_>) -> Option<usize> {
+    if !open.list.is_again {
+        owner.members.push(member);
+        return Some(owner.members.len() - 1);
+    }
+    let is_same = |known: &Draft| known.name.is_some() && known.name == member.name;
+    let by_name = owner.members.iter().position(is_same);
+    let next = open.named.last().map_or(0, |last| last + 1);
+    let at = by_name.unwrap_or(next);
+    let known = owner.members.get_mut(at)?;
+    merge(known, member)?;
+    Some(at)
+}
+
+fn merge(known: &mut Draft, other: Draft) -> Option<()> {
+    for (place, text) in [
+        (&mut known.name, other.name),
+        (&mut known.description, other.description),
+        (&mut known.value, other.value),
+    ] {
+        if let Some(text) = text {
+            set(place, &text)?;
+        }
+    }
+    if let Some(kinds) = other.kinds {
+        narrow(&mut known.kinds, &kinds)?;
+    }
+    known.json.extend(other.json);
+    if known.members.is_empty() {
+        known.members = other.members;
+        return Some(());
+    }
+    if other.members.is_empty() {
+        return Some(());
+    }
+    if known.members.len() != other.members.len() {
+        return None;
+    }
+    let pairs = known.members.iter_mut().zip(other.members);
+    pairs
+        .map(|(known, other)| merge(known, other))
+        .collect::<Option<()>>()
+}
+
+/// The kinds of parameters.
+struct Parameters {
+    kinds: Vec<ParameterKind>,
+}
+
+impl Parameters {
+    fn tool(&self, tool: &Draft, kinds: &[ToolKind], unsure: &mut Vec<String>) -> Option<Value> {
+        let can_be: Vec<ToolKind> = tool
+            .kinds
+            .as_ref()?
+            .iter()
+            .map(|kind| kinds[*kind])
+            .collect();
+        let kind = can_be.first()?;
+        let hides = |parameters| can_be.iter().any(|kind| kind.parameters == parameters);
+        if hides(ToolParameters::Some) && hides(ToolParameters::Empty) && tool.json.is_empty() {
+            let name = tool.name.as_deref().unwrap_or_default();
+            unsure.push(format!("nothing shows the parameters of `{name}`"));
+        }
+        let mut function = Object::new();
+        if let Some(name) = &tool.name {
+            function.insert("name", name.as_str());
+        }
+        if let Some(description) = &tool.description {
+            function.insert("description", description.as_str());
+        }
+        let required = tool
+            .json
+            .iter()
+            .find_map(|(keys, value)| match keys.as_slice() {
+                [.., last] if last == "required" => value.as_array(),
+                _ => None,
+            });
+        let (properties, names) = self.properties(&tool.members, required, unsure)?;
+        let mut parameters = Object::from_iter([("type", Value::from("object"))]);
+        parameters.insert("properties", properties);
+        if !names.is_empty() || kind.parameters == ToolParameters::NoneRequired {
+            parameters.insert("required", names);
+        }
+        if kind.parameters != ToolParameters::Missing {
+            function.insert("parameters", parameters);
+        }
+        for (keys, value) in &tool.json {
+            put(&mut function, keys, value.clone());
+        }
+        function.get("name")?;
+        Some(
+            Object::from_iter([
+                ("type", Value::from("function")),
+                ("function", function.into()),
+            ])
+            .into(),
+        )
+    }
+
+    /// The schemas of parameters, and the names of those that are required.
+    fn properties(
+        &self,
+        members: &[Draft],
+        required: Option<&[Value]>,
+        unsure: &mut Vec<String>,
+    ) -> Option<(Object, Vec<Value>)> {
+        let (mut properties, mut names) = (Object::new(), Vec::new());
+        for member in members {
+            let name = member.name.as_deref()?;
+            let kinds = member.kinds.as_ref()?.iter();
+            let kinds = kinds.filter_map(|kind| self.kinds.get(*kind));
+            let is_said =
+                required.map(|names| names.iter().any(|known| known.as_str() == Some(name)));
+            let fits = |kind: &&ParameterKind| is_said.is_none_or(|said| said == kind.is_required);
+            let fitting: Vec<&ParameterKind> = kinds.filter(fits).collect();
+            let kind = fitting.first()?;
+            if kind.is_required {
+                names.push(Value::from(name));
+            }
+            let inner = self.members(member, kind, unsure)?;
+            let whole = |kind: &ParameterKind| {
+                let mut schema = kind.schema(member.description.as_deref(), inner.clone());
+                for (keys, value) in &member.json {
+                    put(&mut schema, keys, value.clone());
+                }
+                schema
+            };
+            let schema = whole(kind);
+            let same_members = |other: &&&ParameterKind| other.members == kind.members;
+            let mut others = fitting
+                .iter()
+                .filter(same_members)
+                .map(|other| whole(other));
+            let other = others.find(|other| *other != schema);
+            if let Some(other) = other {
+                let shown = |schema: &Object| crate::json::write(&schema.clone().into());
+                unsure.push(format!(
+                    "`{name}` is taken for {}, and could as well be {}",
+                    shown(&schema),
+                    shown(&other)
+                ));
+            }
+            properties.insert(name, schema);
+        }
+        Some((properties, names))
+    }
+
+    /// The members of a parameter of a kind.
+    fn members(
+        &self,
+        parameter: &Draft,
+        kind: &ParameterKind,
+        unsure: &mut Vec<String>,
+    ) -> Option<Option<Members>> {
+        Some(match kind.members {
+            None => None,
+            Some("enum") => {
+                let values = parameter.members.iter();
+                let values = values.map(|value| value.value.as_deref().map(Value::from));
+                Some(Members::Values(values.collect::<Option<_>>()?))
+            }
+            Some(_) => {
+                let (properties, names) = self.properties(&parameter.members, None, unsure)?;
+                Some(Members::Properties(properties, names))
+            }
+        })
+    }
+}
+
+/// Puts a value under keys, each within the one before.
+fn put(object: &mut Object, keys: &[String], value: Value) {
+    match keys {
+        [] => {
+            let inner = value.get("function").cloned().unwrap_or(value);
+            object.extend(inner.into_object());
+        }
+        [key] => {
+            object.insert(key.as_str(), value);
+        }
+        [key, rest @ ..] => {
+            if object.get(key).and_then(Value::as_object).is_none() {
+                object.insert(key.as_str(), Object::new());
+            }
+            if let Some(inner) = object.get_mut(key).and_then(Value::as_object_mut) {
+                put(inner, rest, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Keys that are not declared: any but those that are.
+
+use std::collections::BTreeMap;
+
+use super::builder::{character, class};
+use super::expr::{CharClass, Expr};
+use super::notation::Notation;
+
+/// A key of an object other than these, as it is written.
+pub(super) fn in_object(notation: &Notation, declared: &[String]) -> Expr {
+    if notation.bare_keys {
+        return bare(&bare_key(), declared);
+    }
+    let ways = notation.strings.iter().map(|quotes| {
+        let (first, rest) = match quotes.escapes {
+            true => (plain(&quotes.close), character(quotes).repeat(0, None)),
+            false => {
+                let sign = quotes.close.chars().next();
+                let all = CharClass::any().without(&CharClass::of(sign));
+                (all.clone(), class(all).repeat(0, None))
+            }
+        };
+        // What can't be written can't be met, either.
+        let declared = declared.iter().filter_map(|key| {
+            let written = Notation::quoted(key, quotes)?;
+            let written = written.strip_prefix(&quotes.open)?;
+            Some(written.strip_suffix(&quotes.close)?.to_owned())
+        });
+        let declared: Vec<String> = declared.collect();
+        let close = Expr::from(quotes.close.as_str());
+        let keys = Keys {
+            first: &first,
+            rest: &rest,
+            close: &close,
+        };
+        let declared = declared.iter().map(String::as_str).collect();
+        Expr::sequence([quotes.open.as_str().into(), keys.other(declared, 0)])
+    });
+    Expr::Atomic(Box::new(Expr::choice(ways)))
+}
+
+/// A key without quotes, of characters of a class, other than these.
+pub(super) fn bare(all: &CharClass, declared: &[String]) -> Expr {
+    let rest = class(all.clone()).repeat(0, Some(MAX_BARE - 1));
+    let keys = Keys {
+        first: all,
+        rest: &rest,
+        close: &Expr::Empty,
+    };
+    // No key is nothing at all.
+    let declared = declared.iter().map(String::as_str).chain([""]).collect();
+    Expr::Atomic(Box::new(keys.other(declared, 0)))
+}
+
+/// What a key without quotes may consist of, so that it is found.
+pub(super) fn bare_key() -> CharClass {
+    CharClass::ranges([('0', '9'), ('a', 'z'), ('A', 'Z'), ('_', '_')])
+}
+
+/// The characters that stand in a string as they are.
+fn plain(close: &str) -> CharClass {
+    let unwritten = CharClass::ranges([('\0', '\x1f')]);
+    let signs = CharClass::of(close.chars().take(1).chain(['\\']));
+    CharClass::any().without(&unwritten).without(&signs)
+}
+
+/// Keys without quotes are so long.
+const MAX_BARE: u32 = 128;
+
+/// Keys are compared so far. What begins like a longer one is not held for another key.
+const MAX_COMPARED: usize = 64;
+
+struct Keys<'k> {
+    /// What a key may go on with where it differs. It is not escaped, since that may be another way to
+    /// write the same.
+    first: &'k CharClass,
+    /// What may stand behind that.
+    rest: &'k Expr,
+    close: &'k Expr,
+}
+
+impl Keys<'_> {
+    /// A text other than these, of which so many characters have come.
+    fn other(&self, declared: Vec<&str>, come: usize) -> Expr {
+        if come == MAX_COMPARED {
+            return Expr::NEVER;
+        }
+        let may_end = !declared.contains(&"");
+        let mut next: BTreeMap<char, Vec<&str>> = BTreeMap::new();
+        for key in declared {
+            let mut chars = key.chars();
+            if let Some(first) = chars.next() {
+                next.entry(first).or_default().push(chars.as_str());
+            }
+        }
+        let differs = self.first.without(&CharClass::of(next.keys().copied()));
+        let mut ways = Vec::new();
+        if !differs.is_empty() {
+            let (rest, close) = (self.rest.clone(), self.close.clone());
+            ways.push(Expr::sequence([class(differs), rest, close]));
+        }
+        for (first, rest) in next {
+            let rest = self.other(rest, come + 1);
+            ways.push(Expr::sequence([Expr::literal(first), rest]));
+        }
+        if may_end {
+            ways.push(self.close.clone());
+        }
+        Expr::choice(ways.into_iter().filter(|way| !way.is_never()))
+    }
+}
