@@ -126,7 +126,7 @@ impl Finder<'_, '_> {
     }
 
     fn reference(&self, level: Level) -> Option<Defined> {
-        Some(self.defined(level, self.reference_kind(level)?)?)
+        self.defined(level, self.reference_kind(level)?)
     }
 
     /// One of a kind, with two members if it has any.
