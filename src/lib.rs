@@ -97,6 +97,8 @@ pub mod response_schema;
 #[cfg(feature = "serde")]
 mod serialize;
 mod spelling;
+#[cfg(feature = "chat-template")]
+mod stopwatch;
 mod tree;
 mod value;
 mod white_space;

@@ -18,6 +18,8 @@ mod mask;
 mod new;
 mod output;
 mod parse;
+#[cfg(feature = "playground")]
+mod playground;
 mod port;
 mod read;
 mod render;
@@ -74,6 +76,8 @@ enum Command {
     Port(port::Args),
     Grammar(grammar::Args),
     Tui(tui::Args),
+    #[cfg(feature = "playground")]
+    Playground(playground::Args),
     Render(render::Args),
     Read(read::Args),
     Mask(mask::Args),
@@ -174,6 +178,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Port(args) => port::run(&args),
         Command::Grammar(args) => grammar::run(&args),
         Command::Tui(args) => tui::run(&args),
+        #[cfg(feature = "playground")]
+        Command::Playground(args) => playground::run(&args),
         Command::Render(args) => render::run(&args),
         Command::Read(args) => read::run(&args),
         Command::Mask(args) => mask::run(&args),

@@ -24,8 +24,6 @@
 
 #[cfg(test)]
 mod adversarial;
-mod chunking;
-mod comparison;
 mod conversation;
 mod difference;
 mod effects;
@@ -35,14 +33,13 @@ mod layout;
 mod live;
 mod loaded;
 mod message;
-mod preview;
-mod replay;
 mod rows;
 mod sample;
 mod state;
 mod style;
 mod target;
 mod terminal;
+mod tokens;
 mod update;
 mod view;
 

@@ -3,10 +3,11 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput, Renderer};
 use crate::json;
+use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value};
 
 /// A conversation to be rendered.
@@ -417,7 +418,7 @@ impl<'t> Prober<'t> {
                 "the renderings so far have taken too long to go on",
             ));
         }
-        let start = Instant::now();
+        let start = Stopwatch::start();
         let rendering = self.renderer.render(input);
         self.spent.set(self.spent.get() + start.elapsed());
         let text = match rendering {

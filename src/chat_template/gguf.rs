@@ -19,7 +19,7 @@ use super::options::LoadOptions;
 use super::template::ChatTemplate;
 use super::text_file::{MAX_TEXT, file_name};
 use super::token::Token;
-use super::variant::Templates;
+use super::variant::{Chosen, Templates};
 
 pub(super) use reader::MAGIC;
 use reader::{Kind, ReadFailure, Reader};
@@ -50,9 +50,22 @@ pub(super) fn load(
         return Err(fail(ReadFailure::fault(0, GgufFault::Pipe)));
     }
     file.rewind().map_err(|error| fail(error.into()))?;
-    let (model, mut reader) = Model::read(file, metadata.len()).map_err(fail)?;
+    let (all, mut extras) = read(file, metadata.len(), &name, &file_name(path), options)?;
+    folder::take_beside(&mut extras, Some(path))?;
+    Ok(extras.with_all(&name, all))
+}
 
-    let file = file_name(path);
+/// Reads the head of what is so many bytes long: the templates, and the tokens that it names.
+pub(super) fn read(
+    input: impl Read + Seek,
+    length: u64,
+    name: &str,
+    file: &str,
+    options: &LoadOptions<'_>,
+) -> Result<(Vec<Chosen>, Extras), LoadError> {
+    let fail = |failure: ReadFailure| failure.in_file(name);
+    let (model, mut reader) = Model::read(input, length).map_err(fail)?;
+
     let origin = |key: &str| format!("{file}: {key}");
     let mut templates = Templates::default();
     for (key, template) in model.templates {
@@ -61,7 +74,7 @@ pub(super) fn load(
             .and_then(|rest| rest.strip_prefix('.'));
         templates.add(variant.map(str::to_owned), template, origin(&key));
     }
-    let all = templates.choose(options.variant.as_deref(), &name, || nothing_here(&file))?;
+    let all = templates.choose(options.variant.as_deref(), name, || nothing_here(file))?;
 
     let mut extras = Extras::default();
     if let Some(tokens) = model.tokens {
@@ -78,8 +91,7 @@ pub(super) fn load(
         extras.eos_token = token(eos, EOS);
         extras.take_special(found.control, &origin(TOKEN_TYPES));
     }
-    folder::take_beside(&mut extras, Some(path))?;
-    Ok(extras.with_all(&name, all))
+    Ok((all, extras))
 }
 
 fn nothing_here(file: &str) -> String {

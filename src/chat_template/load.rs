@@ -1,7 +1,7 @@
 //! Loading from any source: which kind it is, and one file of text by itself.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::json::without_byte_order_mark;
@@ -87,6 +87,53 @@ impl ChatTemplate {
         {
             all.extend(beside_in_model(path, options));
         }
+        Ok(folder::without_repeats(all))
+    }
+
+    /// Reads all templates that a file has whose content is at hand: a template, JSON that holds one, or a GGUF
+    /// file, of which only the head is read. Nothing is taken from beside it, so this also works where there
+    /// are no files. `name` is what errors and origins call it.
+    ///
+    /// ```
+    /// use std::io::Cursor;
+    ///
+    /// use unjinja::chat_template::{ChatTemplate, LoadOptions};
+    ///
+    /// let content = Cursor::new(r#"{"chat_template": "a", "eos_token": "<end>"}"#);
+    /// let name = "tokenizer_config.json";
+    /// let all = ChatTemplate::read_all(name, content, &LoadOptions::default())?;
+    /// assert_eq!(all[0].jinja, "a");
+    /// assert_eq!(all[0].eos_token.as_deref(), Some("<end>"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`load`](Self::load).
+    pub fn read_all(
+        name: &str,
+        mut content: impl Read + Seek,
+        options: &LoadOptions<'_>,
+    ) -> Result<Vec<Self>, LoadError> {
+        let fail = |error| LoadError::Read {
+            name: name.to_owned(),
+            error,
+        };
+        let mut start = Vec::new();
+        let magic = gguf::MAGIC.len() as u64;
+        content
+            .by_ref()
+            .take(magic)
+            .read_to_end(&mut start)
+            .map_err(fail)?;
+        let length = content.seek(SeekFrom::End(0)).map_err(fail)?;
+        content.rewind().map_err(fail)?;
+        if start == gguf::MAGIC {
+            let (all, extras) = gguf::read(content, length, name, name, options)?;
+            return Ok(folder::without_repeats(extras.with_all(name, all)));
+        }
+        let text = read_limited(name, content)?;
+        let all = load_text(name.to_owned(), name.to_owned(), text, None, options)?;
         Ok(folder::without_repeats(all))
     }
 

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::slice;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::position::Position;
+use crate::stopwatch::Stopwatch;
 
 use super::case::Failure;
 use super::fixture::{Fixture, FixtureError};
@@ -201,7 +202,7 @@ impl CaseReport {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn check(paths: &[PathBuf], options: &CheckOptions) -> Report {
-    let start = Instant::now();
+    let start = Stopwatch::start();
     let work = Work::new(paths, options);
     let cores = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
@@ -328,7 +329,7 @@ impl<'w> Work<'w> {
     }
 
     fn check(&self, file: usize, fixture: &Fixture, which: Which) {
-        let start = Instant::now();
+        let start = Stopwatch::start();
         let (number, mut report) = match which {
             Which::Output(index) => {
                 let case = &fixture.cases()[index];

@@ -3,13 +3,14 @@
 use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::analysis::analyze;
 use crate::analysis::conversations::{ProbeConversation, conversations, in_parts};
 use crate::chat_template::{
     ChatTemplate, PreparedTemplate, RenderError, RenderInput, Renderer, Rendering,
 };
+use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value};
 
 use super::borders::{Borders, Turn};
@@ -135,7 +136,7 @@ const MAX_TIME: Duration = Duration::from_secs(20);
 
 /// When a marking is given up.
 #[derive(Clone, Copy)]
-struct Patience(Instant);
+struct Patience(Stopwatch);
 
 impl Patience {
     fn check(self) -> Result<(), String> {
@@ -186,7 +187,7 @@ impl Marking {
         }
         let analysis = analyze(template, &prepared, base, &[])?;
         let renderer = prepared.renderer()?;
-        let patience = Patience(Instant::now());
+        let patience = Patience(Stopwatch::start());
         let probes = probes(&renderer, conversations(&analysis.prober), patience);
         let probes = probes.map_err(MaskError::Untaggable)?;
         if !probes.iter().any(Probed::shows_assistant) {

@@ -1,8 +1,7 @@
 //! The drafts that were tried, for those who want to choose otherwise.
 
-use std::time::Instant;
-
 use crate::response::ResponseTemplate;
+use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value};
 
 use super::choices::{Choices, OPEN_CHOICES};
@@ -66,7 +65,7 @@ impl Candidate {
 
 /// The one that was chosen, and the best of the others that could be tried in time, best first.
 pub(super) fn candidates(search: &Search<'_>, chosen: &Chosen) -> Vec<Candidate> {
-    let start = Instant::now();
+    let start = Stopwatch::start();
     let is_late = || start.elapsed() > MAX_TRYING;
     let mut others: Vec<(Score, Candidate)> = Vec::new();
     for (choices, value) in distinct(search, chosen, is_late) {

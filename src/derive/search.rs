@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indexmap::IndexSet;
 
@@ -10,6 +10,7 @@ use crate::analysis::CallBody;
 use crate::analysis::markers::dedup;
 use crate::json;
 use crate::response::{Patterns, ResponseTemplate, TemplateError};
+use crate::stopwatch::Stopwatch;
 use crate::value::Value;
 
 use super::choices::{Choices, ContentPlace, ThinkingEnd};
@@ -44,7 +45,7 @@ struct Tried {
 
 /// What has been made so far.
 struct Drafts {
-    start: Instant,
+    start: Stopwatch,
     /// The choices of all drafts that were tried, in order.
     tried: IndexSet<Choices>,
     /// The drafts as JSON: many choices change nothing.
@@ -81,7 +82,7 @@ impl<'a> Search<'a> {
     /// If not even the simplest drafts are response templates.
     pub(super) fn best(&self) -> Result<Chosen, TemplateError> {
         let mut drafts = Drafts {
-            start: Instant::now(),
+            start: Stopwatch::start(),
             tried: IndexSet::new(),
             written: HashSet::new(),
             patterns: Patterns::default(),

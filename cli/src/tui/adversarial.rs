@@ -11,11 +11,9 @@ use proptest::sample::select;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::chunking::Chunking;
 use super::glyphs::tests::texts;
 use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
 use super::message::{Done, Doubt, Effect, Message};
-use super::replay::{EventKind, Place, Replay, Seen};
 use super::sample::{Origin, Sample};
 use super::state::Workbench;
 use super::target::Target;
@@ -24,6 +22,8 @@ use unjinja::check::{Case, Expected};
 use unjinja::{
     OnMalformed, OwnedEvent, ParserOptions, ResponseParser, ResponseTemplate, Tools, json,
 };
+use unjinja_replay::Chunking;
+use unjinja_replay::{EventKind, Place, Replay, Seen};
 
 const TEMPLATES: &[&str] = &[
     r#"{"start_anchor": "A:", "defaults": {"role": "assistant", "calls": []}, "fields": {

@@ -4,7 +4,7 @@ use unjinja::check::Expected;
 use unjinja::response::Field;
 use unjinja::{Object, Value};
 
-use super::replay::{Against, EventKind, Place, Replay};
+use unjinja_replay::{Against, EventKind, Place, Replay};
 
 /// The first place where it shows that what comes out is not what was expected; none if it is.
 pub(crate) fn first_difference(replay: &Replay, expected: &Expected) -> Option<Place> {

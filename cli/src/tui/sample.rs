@@ -5,8 +5,9 @@ use std::time::Duration;
 use unjinja::check::{Case, Expected, Failure};
 use unjinja::{Object, ResponseTemplate, Tools};
 
-use super::chunking::{Chunking, ModelTokens};
-use super::replay::Replay;
+use super::tokens::ModelTokens;
+use unjinja_replay::Chunking;
+use unjinja_replay::Replay;
 
 /// A text that can be replayed, and what is known of it.
 #[derive(Debug, Clone)]

@@ -7,14 +7,15 @@ use std::time::Duration;
 use unjinja::check::Case;
 use unjinja::{ResponseTemplate, Tools};
 
-use super::chunking::{Chunking, ModelTokens};
 use super::conversation::OpenedConversation;
 use super::layout::{Areas, Pane};
 use super::loaded::{Format, Loaded, OpenError, TemplatePlace};
 use super::message::{Effect, FileChange, Keep};
-use super::replay::{Place, Replay, Waiting};
 use super::sample::{Origin, Sample, Verdict};
 use super::style::Styles;
+use super::tokens::ModelTokens;
+use unjinja_replay::Chunking;
+use unjinja_replay::{Place, Replay, Waiting};
 
 /// So much of a text is read at once while a key waits for an answer, in bytes and what feeding takes
 /// besides.

@@ -2,7 +2,7 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use super::replay::Part;
+use unjinja_replay::Part;
 
 /// The colours of fields, in their order.
 const FIELDS: [Color; 6] = [

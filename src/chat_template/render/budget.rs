@@ -6,9 +6,10 @@
 //! it is done. What neither catches, the clock does.
 
 use std::cell::Cell;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::made;
+use crate::stopwatch::Stopwatch;
 use minijinja::{Error, ErrorKind, Value};
 
 /// Instructions that a template may run. Templates in use take some ten thousand.
@@ -37,7 +38,7 @@ const CLOCK_EVERY: u32 = 32;
 
 thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(0) };
-    static ENDS: Cell<Option<Instant>> = const { Cell::new(None) };
+    static STARTED: Cell<Option<Stopwatch>> = const { Cell::new(None) };
     static BEYOND_ORDINARY: Cell<usize> = const { Cell::new(0) };
     static ASKED: Cell<u32> = const { Cell::new(0) };
 }
@@ -51,7 +52,7 @@ impl Spending {
         made::free();
         BEYOND_ORDINARY.set(given.saturating_sub(ORDINARY));
         LEFT.set(max_bytes());
-        ENDS.set(Some(Instant::now() + max_time()));
+        STARTED.set(Some(Stopwatch::start()));
         Spending(())
     }
 }
@@ -72,7 +73,7 @@ fn max_time() -> Duration {
 
 impl Drop for Spending {
     fn drop(&mut self) {
-        ENDS.set(None);
+        STARTED.set(None);
         made::free();
     }
 }
@@ -144,7 +145,10 @@ pub(super) fn tick() -> Result<(), Error> {
 }
 
 fn look_at_clock() -> Result<(), Error> {
-    if ENDS.get().is_some_and(|ends| Instant::now() > ends) {
+    if STARTED
+        .get()
+        .is_some_and(|started| started.elapsed() > max_time())
+    {
         return Err(exhausted(format!(
             "the template takes longer than {} ms",
             max_time().as_millis()

@@ -9,6 +9,7 @@ use minijinja::machinery::{
 use minijinja::{Error, ErrorKind};
 
 use super::constants;
+use crate::stopwatch::IS_BARE;
 
 /// Chains longer than this are refused.
 const MAX_LENGTH: usize = 2_000;
@@ -48,6 +49,8 @@ pub(super) fn compiled<'t>(
     };
     match longest(jinja, config) {
         0..=SHORT => compile(),
+        // Without threads, the stack is what it is.
+        length if IS_BARE && length <= MAX_LENGTH => compile(),
         length if length <= MAX_LENGTH => std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().stack_size(STACK);
             let thread = thread.spawn_scoped(scope, compile);

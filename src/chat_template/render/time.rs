@@ -1,5 +1,6 @@
 //! `strftime_now`
 
+use crate::stopwatch::IS_BARE;
 use jiff::civil::DateTime;
 use jiff::fmt::strtime;
 use minijinja::value::{Kwargs, Rest};
@@ -17,7 +18,12 @@ pub(super) fn add_to(environment: &mut Environment<'_>, now: Option<DateTime>) {
         args.check(1)?;
         let format =
             format.ok_or_else(|| invalid("strftime_now takes the form of the time".to_owned()))?;
-        let now = now.unwrap_or_else(|| jiff::Zoned::now().datetime());
+        let clock = || (!IS_BARE).then(|| jiff::Zoned::now().datetime());
+        let Some(now) = now.or_else(clock) else {
+            return Err(invalid(
+                "strftime_now finds no clock here: give the time".to_owned(),
+            ));
+        };
         formatted(&format, now)
     });
 }

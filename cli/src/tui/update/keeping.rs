@@ -1,11 +1,11 @@
 //! Mending a template, keeping what was found, and what the files say when they have changed.
 
 use crate::options::option_name;
-use crate::tui::chunking::ModelTokens;
 use crate::tui::loaded::{Loaded, TemplatePlace};
 use crate::tui::message::{Done, Doubt, Effect, Keep, Kept};
 use crate::tui::sample::{Origin, Sample, Verdict};
 use crate::tui::state::{About, Confirm, Overlay, Screen, Undo, Workbench};
+use crate::tui::tokens::ModelTokens;
 use crate::tui::view;
 use unjinja::Object;
 use unjinja::check::{Case, Expected, Failure, free_name};

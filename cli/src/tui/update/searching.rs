@@ -4,9 +4,9 @@ use memchr::memmem;
 
 use unjinja::response::Capture;
 
-use crate::tui::replay::{EventKind, LoggedEvent, Place, Replay};
 use crate::tui::sample::Sample;
 use crate::tui::state::{Found, Workbench};
+use unjinja_replay::{EventKind, LoggedEvent, Place, Replay};
 
 impl Workbench {
     /// Ends the search that was typed: what it has found is where the stream is already.

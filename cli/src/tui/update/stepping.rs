@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use crate::tui::chunking::Chunking;
 use crate::tui::difference::{departure_from_whole, first_difference};
 use crate::tui::keys::Action;
 use crate::tui::layout::Pane;
-use crate::tui::replay::Place;
 use crate::tui::sample::{Sample, Verdict};
 use crate::tui::state::{
     Goal, READ_AT_ONCE, READ_BY_THE_WAY, SPEEDS, Weight, Workbench, chunking_of,
 };
+use unjinja_replay::Chunking;
+use unjinja_replay::Place;
 
 /// No more steps are played between two frames.
 const STEPS_AT_ONCE: u32 = 1000;

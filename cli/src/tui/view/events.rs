@@ -9,10 +9,10 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::tui::layout::Pane;
-use crate::tui::preview::{preview, with_ends};
-use crate::tui::replay::EventKind;
 use crate::tui::state::Workbench;
 use crate::tui::update::fold;
+use unjinja_replay::EventKind;
+use unjinja_replay::{preview, with_ends};
 
 use super::paper::one_line;
 

@@ -3,12 +3,12 @@
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use crate::tui::comparison::{Mark, Pair, Shown, alone, pairs};
-use crate::tui::preview::with_ends;
-use crate::tui::replay::Against;
 use crate::tui::sample::Verdict;
 use crate::tui::state::Workbench;
 use unjinja::check::Failure;
+use unjinja_replay::Against;
+use unjinja_replay::comparison::{Mark, Pair, Shown, alone, pairs};
+use unjinja_replay::with_ends;
 
 use super::paper::{Paper, Sheet, side_by_side};
 use super::samples;

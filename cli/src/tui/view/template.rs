@@ -3,9 +3,9 @@
 use ratatui::style::Modifier;
 
 use crate::tui::loaded::TemplatePlace;
-use crate::tui::replay::EventKind;
 use crate::tui::state::Workbench;
 use unjinja::json;
+use unjinja_replay::EventKind;
 
 use super::paper::{Paper, Sheet};
 

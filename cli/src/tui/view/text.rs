@@ -9,10 +9,10 @@ use ratatui::style::{Modifier, Style};
 
 use crate::tui::glyphs::Kind;
 use crate::tui::layout::Pane;
-use crate::tui::replay::{Part, Replay};
 use crate::tui::rows::{Placed, Row, Rows};
 use crate::tui::state::{Goal, Workbench};
 use crate::tui::update::fold;
+use unjinja_replay::{Part, Replay};
 
 use super::paper::one_line;
 

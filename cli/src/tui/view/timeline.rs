@@ -3,8 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::tui::replay::Part;
 use crate::tui::state::Workbench;
+use unjinja_replay::Part;
 
 /// Where in the text a column of the timeline is.
 pub(in crate::tui) fn byte_at(workbench: &Workbench, column: u16, width: u16) -> usize {

@@ -1,8 +1,8 @@
 //! What the parser waits for, and what it did last.
 
-use crate::tui::preview::with_ends;
-use crate::tui::replay::{AwaitedDelimiter, EventKind, LoggedEvent};
 use crate::tui::state::Workbench;
+use unjinja_replay::with_ends;
+use unjinja_replay::{AwaitedDelimiter, EventKind, LoggedEvent};
 
 use super::paper::{Paper, Sheet};
 

@@ -4,11 +4,11 @@ use unjinja::ResponseTemplate;
 
 /// How much text was held back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Wait {
+pub struct Wait {
     /// The most bytes at once.
-    pub(crate) bytes: usize,
+    pub bytes: usize,
     /// The most chunks in a row after which some were.
-    pub(crate) chunks: usize,
+    pub chunks: usize,
 }
 
 /// The longest waits of each field.

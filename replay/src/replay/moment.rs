@@ -12,29 +12,33 @@ use super::{Against, Place, Replay};
 
 /// What the parser waits for at some place.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Waiting {
+pub struct Waiting {
     /// The field that the next text belongs to.
-    pub(crate) field: Option<String>,
+    pub field: Option<String>,
     /// From where on text is held back.
-    pub(crate) held: Range<usize>,
-    pub(crate) awaited: Vec<AwaitedDelimiter>,
+    pub held: Range<usize>,
+    /// The delimiters on watch.
+    pub awaited: Vec<AwaitedDelimiter>,
 }
 
 /// A delimiter on watch.
 #[derive(Debug, Clone)]
-pub(crate) struct AwaitedDelimiter {
-    pub(crate) field: String,
-    pub(crate) opens: bool,
+pub struct AwaitedDelimiter {
+    /// The field that it opens or closes.
+    pub field: String,
+    /// Whether it opens it.
+    pub opens: bool,
     /// How it is spelled: literals, or a regular expression.
-    pub(crate) spellings: Vec<String>,
-    pub(crate) is_pattern: bool,
+    pub spellings: Vec<String>,
+    /// Whether it is a regular expression.
+    pub is_pattern: bool,
     /// What of the text may be its beginning.
-    pub(crate) prefix: Option<String>,
+    pub prefix: Option<String>,
 }
 
 impl AwaitedDelimiter {
     /// What has yet to come of it, where it is a literal of which a beginning has come.
-    pub(crate) fn lacks(&self) -> Option<&str> {
+    pub fn lacks(&self) -> Option<&str> {
         let prefix = self.prefix.as_deref().filter(|_| !self.is_pattern)?;
         let mut spellings = self.spellings.iter();
         spellings.find_map(|spelling| spelling.strip_prefix(prefix))
@@ -43,7 +47,7 @@ impl AwaitedDelimiter {
 
 /// The value of a field, as it is looked at.
 #[derive(Debug)]
-pub(crate) enum Seen<'r> {
+pub enum Seen<'r> {
     /// A list.
     Items(Vec<&'r Value>),
     /// Something else, or a short list.
@@ -61,7 +65,7 @@ impl<'r> Seen<'r> {
 
 impl Replay {
     /// The field whose region is open, and its text so far.
-    pub(crate) fn open_region(&self, place: Place) -> Option<(u16, Range<usize>)> {
+    pub fn open_region(&self, place: Place) -> Option<(u16, Range<usize>)> {
         let events = self.events(place);
         let last = events.last()?;
         let end = last.span().end;
@@ -74,7 +78,7 @@ impl Replay {
     }
 
     /// The message at a place: what the stream has made by then.
-    pub(crate) fn message(&self, place: Place) -> Object {
+    pub fn message(&self, place: Place) -> Object {
         if let (true, Some(Ok(message))) = (self.is_end(place), &self.outcome) {
             return message.clone();
         }
@@ -89,7 +93,7 @@ impl Replay {
     }
 
     /// The same, field by field, without a copy of its lists: they may be long, and are looked at in every frame.
-    pub(crate) fn fields(&self, place: Place) -> Vec<(JsonString, Seen<'_>)> {
+    pub fn fields(&self, place: Place) -> Vec<(JsonString, Seen<'_>)> {
         if let (true, Some(Ok(message))) = (self.is_end(place), &self.outcome) {
             let fields = message.iter();
             let fields = fields.map(|(name, value)| (name.clone(), Seen::of(value)));
@@ -129,7 +133,7 @@ impl Replay {
     }
 
     /// The numbers of the events that close a field with a value.
-    pub(crate) fn closes_of(&self, field: &str) -> Vec<usize> {
+    pub fn closes_of(&self, field: &str) -> Vec<usize> {
         let number = self.number(field);
         number.map_or(Vec::new(), |number| self.log.closes_of(number as u16))
     }
@@ -141,7 +145,7 @@ impl Replay {
 
     /// How many items of a field's list are those of another message, from the first on, when all has
     /// been read.
-    pub(crate) fn agreeing(&self, field: &str, against: Against) -> usize {
+    pub fn agreeing(&self, field: &str, against: Against) -> usize {
         let agreement = match (against, &self.whole) {
             (Against::Expected, _) => &self.agreement,
             (Against::Whole, Some(whole)) => &whole.agreement,
@@ -152,7 +156,7 @@ impl Replay {
     }
 
     /// From here on another message is expected.
-    pub(crate) fn expect(&mut self, expected: Object) {
+    pub fn expect(&mut self, expected: Object) {
         self.agreement = self.agreement_with(expected);
     }
 
@@ -174,7 +178,7 @@ impl Replay {
 
     /// What the parser waits for at a place, if it has come there: not within a chunk, and not
     /// when it has ended.
-    pub(crate) fn waiting(&mut self, place: Place) -> Option<Waiting> {
+    pub fn waiting(&mut self, place: Place) -> Option<Waiting> {
         if self.is_within_chunk(place) || place.fed > self.ends.len() {
             return None;
         }

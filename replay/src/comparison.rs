@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use unjinja::{JsonString, Object, Value, json};
 
-use super::preview::{needs_quotes, preview};
-use super::replay::{Against, EventKind, Place, Replay, Seen};
+use crate::preview::{needs_quotes, preview};
+use crate::replay::{Against, EventKind, Place, Replay, Seen};
 
 /// Of a text, this much is shown around what matters.
 const AROUND: usize = 240;
@@ -21,18 +21,22 @@ const DEEPEST: usize = 24;
 
 /// A line of the message, and the same line of the one that was expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pair {
-    pub(crate) depth: usize,
+pub struct Pair {
+    /// How deep it stands in the message.
+    pub depth: usize,
     /// The field, the key, or the number in a list.
-    pub(crate) label: String,
-    pub(crate) actual: Option<Shown>,
-    pub(crate) expected: Option<Shown>,
-    pub(crate) mark: Mark,
+    pub label: String,
+    /// What the stream has made.
+    pub actual: Option<Shown>,
+    /// What was expected.
+    pub expected: Option<Shown>,
+    /// How the two stand to each other.
+    pub mark: Mark,
 }
 
 /// How a part of a message stands to what was expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub enum Mark {
     /// It is the same, or nothing was expected.
     Same,
     /// It is another.
@@ -47,7 +51,7 @@ pub(crate) enum Mark {
 
 /// A value as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub enum Shown {
     /// Its parts stand on the lines below.
     Parts,
     /// The text, and from where on it is not what was expected.
@@ -61,7 +65,7 @@ pub(crate) enum Shown {
 }
 
 /// The message at a place beside another: the one that was expected, or that of the whole text.
-pub(crate) fn pairs(
+pub fn pairs(
     replay: &Replay,
     place: Place,
     expected: Option<&Object>,
@@ -102,7 +106,7 @@ pub(crate) fn pairs(
 }
 
 /// A message by itself.
-pub(crate) fn alone(replay: &Replay, message: &Object) -> Vec<Pair> {
+pub fn alone(replay: &Replay, message: &Object) -> Vec<Pair> {
     let mut comparison = Comparison {
         replay,
         pairs: Vec::new(),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use unjinja::{JsonString, Value, json};
 
 /// A value as JSON on one line, of which no more than about so many bytes are written.
-pub(crate) fn preview(value: &Value, most: usize) -> String {
+pub fn preview(value: &Value, most: usize) -> String {
     let mut out = String::new();
     write(&mut out, value, most);
     out
@@ -16,7 +16,7 @@ const SHORT: usize = 1024;
 
 /// Whether a text by itself would look like nothing, or like another value: it is empty, a blank stands at one of
 /// its ends, or it can be read as JSON.
-pub(crate) fn needs_quotes(text: &str) -> bool {
+pub fn needs_quotes(text: &str) -> bool {
     text.trim().is_empty()
         || text.starts_with(' ')
         || text.ends_with(' ')
@@ -24,7 +24,7 @@ pub(crate) fn needs_quotes(text: &str) -> bool {
 }
 
 /// A text where only texts stand: in quotes, as in JSON, where its ends would not be seen.
-pub(crate) fn with_ends(text: &str) -> Cow<'_, str> {
+pub fn with_ends(text: &str) -> Cow<'_, str> {
     match text.trim() == text && !text.is_empty() {
         true => Cow::Borrowed(text),
         false => Cow::Owned(json::write(&text.into())),

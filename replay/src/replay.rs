@@ -21,14 +21,15 @@ use unjinja::{
     Value,
 };
 
-use super::chunking::Chunking;
+use crate::chunking::Chunking;
 
 use agreement::Agreement;
-pub(crate) use log::{EventKind, LoggedEvent, Part, Segment};
+pub use log::{EventKind, LoggedEvent, Part, Segment};
 use log::{Log, short};
-pub(crate) use moment::{AwaitedDelimiter, Seen, Waiting};
-pub(crate) use places::Place;
-use waits::{Wait, Waits};
+pub use moment::{AwaitedDelimiter, Seen, Waiting};
+pub use places::Place;
+pub use waits::Wait;
+use waits::Waits;
 
 /// Feeding a chunk costs about as much as reading so many bytes.
 const COST_OF_CHUNK: usize = 32;
@@ -53,7 +54,8 @@ struct WholeReading {
 
 /// What the message of a stream is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Against {
+pub enum Against {
+    /// The message that was expected.
     Expected,
     /// The message of the same text, read as a whole.
     Whole,
@@ -61,7 +63,7 @@ pub(crate) enum Against {
 
 /// A text that is replayed.
 #[derive(Debug)]
-pub(crate) struct Replay {
+pub struct Replay {
     template: ResponseTemplate,
     tools: Tools,
     /// The text since the anchor.
@@ -96,7 +98,7 @@ pub(crate) struct Replay {
 
 impl Replay {
     /// Begins to replay a text.
-    pub(crate) fn new(template: &ResponseTemplate, case: &Case, chunking: Chunking) -> Replay {
+    pub fn new(template: &ResponseTemplate, case: &Case, chunking: Chunking) -> Replay {
         if chunking == Chunking::Characters {
             // There are too many of them to be listed before.
             let places = case.output.char_indices().map(|(at, _)| at);
@@ -109,7 +111,7 @@ impl Replay {
     }
 
     /// A text that is cut at places, in bytes.
-    pub(crate) fn of_places(
+    pub fn of_places(
         template: &ResponseTemplate,
         case: &Case,
         places: impl Iterator<Item = usize>,
@@ -127,7 +129,7 @@ impl Replay {
     }
 
     /// A text that came in live, with the chunks that are known of it.
-    pub(crate) fn of_arrivals(
+    pub fn of_arrivals(
         template: &ResponseTemplate,
         case: &Case,
         arrivals: &[(usize, Duration)],
@@ -183,7 +185,7 @@ impl Replay {
     }
 
     /// More of a live text.
-    pub(crate) fn push(&mut self, piece: &str, at: Duration) {
+    pub fn push(&mut self, piece: &str, at: Duration) {
         if !piece.is_empty() {
             self.text.push_str(piece);
             self.ends.push(short(self.text.len()));
@@ -192,17 +194,18 @@ impl Replay {
     }
 
     /// Nothing more comes of a live text.
-    pub(crate) fn end_live(&mut self) {
+    pub fn end_live(&mut self) {
         self.is_live = false;
     }
 
-    pub(crate) fn is_live(&self) -> bool {
+    /// Whether more of the text may come.
+    pub fn is_live(&self) -> bool {
         self.is_live
     }
 
     /// Reads on for so many bytes at the most, or else for one chunk if it has to get on. Tells
     /// whether there is more to be read.
-    pub(crate) fn read_on(&mut self, budget: usize, has_to: bool) -> bool {
+    pub fn read_on(&mut self, budget: usize, has_to: bool) -> bool {
         let mut left = budget;
         while self.has_unread() {
             let cost = self.chunk(self.marks.len()).len() + COST_OF_CHUNK;
@@ -219,7 +222,7 @@ impl Replay {
     }
 
     /// Whether there is more to be read.
-    pub(crate) fn has_unread(&self) -> bool {
+    pub fn has_unread(&self) -> bool {
         self.outcome.is_none() && self.marks.len() <= self.ends.len()
     }
 
@@ -345,82 +348,85 @@ impl Replay {
         }
     }
 
-    pub(crate) fn template(&self) -> &ResponseTemplate {
+    /// What reads the text.
+    pub fn template(&self) -> &ResponseTemplate {
         &self.template
     }
 
     /// The text since the anchor.
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Where the output begins in the text.
-    pub(crate) fn output(&self) -> usize {
+    pub fn output(&self) -> usize {
         self.output
     }
 
     /// How many chunks there are.
-    pub(crate) fn chunks(&self) -> usize {
+    pub fn chunks(&self) -> usize {
         self.ends.len()
     }
 
     /// How far the text has been read, in bytes.
-    pub(crate) fn read(&self) -> usize {
+    pub fn read(&self) -> usize {
         self.fed_bytes(self.marks.len() - 1)
     }
 
     /// What came of it in the end, if the end has been read.
-    pub(crate) fn outcome(&self) -> Option<&Result<Object, ParseError>> {
+    pub fn outcome(&self) -> Option<&Result<Object, ParseError>> {
         self.outcome.as_ref()
     }
 
     /// What the text means as a whole, if the stream has come to its end and to something else.
-    pub(crate) fn whole(&self) -> Option<&Result<Object, ParseError>> {
+    pub fn whole(&self) -> Option<&Result<Object, ParseError>> {
         self.whole.as_ref().map(|whole| &whole.outcome)
     }
 
     /// The fields of which text was held back, each with the most bytes at once, and the most chunks in a
     /// row.
-    pub(crate) fn waits(&self) -> impl Iterator<Item = (u16, Wait)> + '_ {
+    pub fn waits(&self) -> impl Iterator<Item = (u16, Wait)> + '_ {
         self.waits.all()
     }
 
     /// The first byte that is something else in the stream than in the whole text.
-    pub(crate) fn departs_at(&self) -> Option<usize> {
+    pub fn departs_at(&self) -> Option<usize> {
         self.whole.as_ref()?.departs_at
     }
 
     /// Where regions that can't be parsed begin to close, in bytes and in their order.
-    pub(crate) fn malformed_at(&self) -> &[u32] {
+    pub fn malformed_at(&self) -> &[u32] {
         self.log.malformed_at()
     }
 
     /// The numbers of the events that begin a row where the chunks of a region share one.
-    pub(crate) fn event_rows(&self) -> &[u32] {
+    pub fn event_rows(&self) -> &[u32] {
         self.log.rows()
     }
 
     /// What has been reported up to a place.
-    pub(crate) fn events(&self, place: Place) -> &[LoggedEvent] {
+    pub fn events(&self, place: Place) -> &[LoggedEvent] {
         &self.log.events[..place.events.min(self.log.events.len())]
     }
 
-    pub(crate) fn segment_at(&self, offset: usize) -> Option<(Segment, Range<usize>)> {
+    /// The piece of the text that holds a byte, with its bytes.
+    pub fn segment_at(&self, offset: usize) -> Option<(Segment, Range<usize>)> {
         self.log.segment_at(offset)
     }
 
     /// How much of the text is divided into segments.
-    pub(crate) fn divided(&self) -> usize {
+    pub fn divided(&self) -> usize {
         self.log.divided()
     }
 
-    pub(crate) fn field(&self, number: u16) -> &str {
+    /// The name of a field.
+    pub fn field(&self, number: u16) -> &str {
         let field = self.template.fields().get(number as usize);
         field.map_or("", |field| field.name())
     }
 
     /// What an opening delimiter captured.
-    pub(crate) fn captures(&self, event: &LoggedEvent) -> &[Capture] {
+    pub fn captures(&self, event: &LoggedEvent) -> &[Capture] {
         match event.what {
             EventKind::Open(Some(number)) => self.log.captures(number),
             _ => &[],
@@ -428,7 +434,7 @@ impl Replay {
     }
 
     /// The value that a region closed with.
-    pub(crate) fn value(&self, event: &LoggedEvent) -> Option<&Value> {
+    pub fn value(&self, event: &LoggedEvent) -> Option<&Value> {
         match event.what {
             EventKind::Close(number) => Some(self.log.value(number)),
             _ => None,
@@ -436,7 +442,7 @@ impl Replay {
     }
 
     /// An event as it is exchanged; several chunks that follow each other are one.
-    pub(crate) fn event_value(&self, events: &[LoggedEvent]) -> Value {
+    pub fn event_value(&self, events: &[LoggedEvent]) -> Value {
         let (Some(first), Some(last)) = (events.first(), events.last()) else {
             return Value::Null;
         };
@@ -466,7 +472,7 @@ impl Replay {
     }
 
     /// What is wrong with a region.
-    pub(crate) fn error(&self, event: &LoggedEvent) -> Option<&str> {
+    pub fn error(&self, event: &LoggedEvent) -> Option<&str> {
         match event.what {
             EventKind::Malformed(number) => Some(self.log.error(number)),
             _ => None,

@@ -8,21 +8,25 @@ use unjinja::{Event, ResponseTemplate, Value};
 
 /// Something that the parser has reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LoggedEvent {
-    pub(crate) what: EventKind,
+pub struct LoggedEvent {
+    /// What it was.
+    pub what: EventKind,
     /// The number of the field.
-    pub(crate) field: u16,
+    pub field: u16,
     from: u32,
     to: u32,
 }
 
 /// What was reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EventKind {
+pub enum EventKind {
     /// A region has opened; where its delimiter captured something, the number of the captures.
     Open(Option<u32>),
     /// Text of the region; whether it has yet to be parsed.
-    Chunk { dirty: bool },
+    Chunk {
+        /// Whether it has yet to be parsed.
+        dirty: bool,
+    },
     /// The region has closed, with the value of this number.
     Close(u32),
     /// The region has closed, and could not be parsed, for the reason of this number.
@@ -31,14 +35,14 @@ pub(crate) enum EventKind {
 
 impl LoggedEvent {
     /// The delimiter, or the text.
-    pub(crate) fn span(&self) -> Range<usize> {
+    pub fn span(&self) -> Range<usize> {
         self.from as usize..self.to as usize
     }
 }
 
 /// What a piece of the text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub enum Part {
     /// It opens a field.
     Open,
     /// The text of a field.
@@ -51,17 +55,18 @@ pub(crate) enum Part {
 
 /// A piece of the text, which begins where the one before ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Segment {
-    pub(crate) part: Part,
+pub struct Segment {
+    /// What it is.
+    pub part: Part,
     /// The number of the field, if it belongs to one.
-    pub(crate) field: Option<u16>,
+    pub field: Option<u16>,
     end: u32,
 }
 
 /// All that was reported, and what it says of the text.
 #[derive(Debug, Default)]
-pub(crate) struct Log {
-    pub(crate) events: Vec<LoggedEvent>,
+pub struct Log {
+    pub events: Vec<LoggedEvent>,
     segments: Vec<Segment>,
     captures: Vec<Vec<Capture>>,
     values: Vec<Value>,
@@ -77,7 +82,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub(crate) fn take(&mut self, template: &ResponseTemplate, event: &Event<'_>) {
+    pub fn take(&mut self, template: &ResponseTemplate, event: &Event<'_>) {
         let field = number(template, event.field());
         let (what, span) = match event {
             Event::Open { opening, .. } => {
@@ -131,7 +136,7 @@ impl Log {
     }
 
     /// What is left of the text when all has been reported belongs to no field.
-    pub(crate) fn end(&mut self, at: usize) {
+    pub fn end(&mut self, at: usize) {
         self.push_segment(Part::Skipped, None, at);
     }
 
@@ -176,19 +181,19 @@ impl Log {
     }
 
     /// The field whose region is open.
-    pub(crate) fn open_field(&self) -> Option<u16> {
+    pub fn open_field(&self) -> Option<u16> {
         let last = self.events.last()?;
         let is_open = matches!(last.what, EventKind::Open(_) | EventKind::Chunk { .. });
         is_open.then_some(last.field)
     }
 
     /// How much of the text is divided into segments.
-    pub(crate) fn divided(&self) -> usize {
+    pub fn divided(&self) -> usize {
         self.at
     }
 
     /// The segment that holds a byte of the text, and its bytes; none if nothing has been reported of it.
-    pub(crate) fn segment_at(&self, offset: usize) -> Option<(Segment, Range<usize>)> {
+    pub fn segment_at(&self, offset: usize) -> Option<(Segment, Range<usize>)> {
         let index = self
             .segments
             .partition_point(|segment| segment.end as usize <= offset);
@@ -200,14 +205,14 @@ impl Log {
     }
 
     /// The numbers of the events that close a field with a value.
-    pub(crate) fn closes_of(&self, field: u16) -> Vec<usize> {
+    pub fn closes_of(&self, field: u16) -> Vec<usize> {
         let closes = self.closes.iter().map(|&index| index as usize);
         let closes = closes.filter(|&index| self.events[index].field == field);
         closes.collect()
     }
 
     /// The fields that were closed by the first so many events, each with its value.
-    pub(crate) fn closes(&self, before: usize) -> impl Iterator<Item = (u16, &Value)> {
+    pub fn closes(&self, before: usize) -> impl Iterator<Item = (u16, &Value)> {
         let count = self
             .closes
             .partition_point(|&index| (index as usize) < before);
@@ -215,30 +220,30 @@ impl Log {
         closes.map(|(&index, value)| (self.events[index as usize].field, value))
     }
 
-    pub(crate) fn captures(&self, number: u32) -> &[Capture] {
+    pub fn captures(&self, number: u32) -> &[Capture] {
         self.captures
             .get(number as usize)
             .map_or(&[], Vec::as_slice)
     }
 
-    pub(crate) fn value(&self, number: u32) -> &Value {
+    pub fn value(&self, number: u32) -> &Value {
         &self.values[number as usize]
     }
 
-    pub(crate) fn has_errors(&self) -> bool {
+    pub fn has_errors(&self) -> bool {
         !self.errors.is_empty()
     }
 
     /// The numbers of the events that begin a row where the chunks of a region share one.
-    pub(crate) fn rows(&self) -> &[u32] {
+    pub fn rows(&self) -> &[u32] {
         &self.rows
     }
 
-    pub(crate) fn malformed_at(&self) -> &[u32] {
+    pub fn malformed_at(&self) -> &[u32] {
         &self.malformed_at
     }
 
-    pub(crate) fn error(&self, number: u32) -> &str {
+    pub fn error(&self, number: u32) -> &str {
         &self.errors[number as usize]
     }
 }

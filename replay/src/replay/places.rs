@@ -7,16 +7,16 @@ use super::log::{EventKind, LoggedEvent};
 
 /// Where a replay is: so many chunks have been fed, and so much has been reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub struct Place {
     /// How many chunks have been fed; one more than there are says that the text has ended.
-    pub(crate) fed: usize,
+    pub fed: usize,
     /// How many events have been reported, those of the last chunk up to one of them.
-    pub(crate) events: usize,
+    pub events: usize,
 }
 
 impl Replay {
     /// How many bytes of the text have been fed with the chunk of a number.
-    pub(crate) fn fed_bytes(&self, fed: usize) -> usize {
+    pub fn fed_bytes(&self, fed: usize) -> usize {
         match fed {
             0 => self.output,
             _ => self
@@ -45,27 +45,27 @@ impl Replay {
     }
 
     /// Before anything has been fed.
-    pub(crate) fn first(&self) -> Place {
+    pub fn first(&self) -> Place {
         self.after(0)
     }
 
     /// As far as the text has been read.
-    pub(crate) fn last(&self) -> Place {
+    pub fn last(&self) -> Place {
         self.after(usize::MAX)
     }
 
     /// Whether a place is the end of a text that has been read to its end.
-    pub(crate) fn is_end(&self, place: Place) -> bool {
+    pub fn is_end(&self, place: Place) -> bool {
         self.outcome.is_some() && place == self.last()
     }
 
     /// Whether some events of the place's last chunk have yet to be reported.
-    pub(crate) fn is_within_chunk(&self, place: Place) -> bool {
+    pub fn is_within_chunk(&self, place: Place) -> bool {
         place.events < self.after(place.fed).events
     }
 
     /// Up to where the parser has looked at the text, as far as has been reported.
-    pub(crate) fn looked(&self, place: Place) -> usize {
+    pub fn looked(&self, place: Place) -> usize {
         match self.is_within_chunk(place) {
             true => self
                 .events(place)
@@ -76,7 +76,7 @@ impl Replay {
     }
 
     /// Where the chunk that holds a byte has been fed.
-    pub(crate) fn at_byte(&self, offset: usize) -> Place {
+    pub fn at_byte(&self, offset: usize) -> Place {
         match offset < self.output {
             true => self.first(),
             false => self.after(self.ends.partition_point(|&end| end as usize <= offset) + 1),
@@ -84,7 +84,7 @@ impl Replay {
     }
 
     /// The same for many bytes, in their order: no chunk is looked at twice.
-    pub(crate) fn at_bytes(&self, offsets: impl Iterator<Item = usize>) -> Vec<Place> {
+    pub fn at_bytes(&self, offsets: impl Iterator<Item = usize>) -> Vec<Place> {
         let mut before = 0;
         let places = offsets.map(|offset| match offset < self.output {
             true => self.first(),
@@ -98,7 +98,7 @@ impl Replay {
     }
 
     /// How many chunks have been fed when a text has been up to an offset, or a little more.
-    pub(crate) fn chunks_up_to(&self, offset: usize) -> usize {
+    pub fn chunks_up_to(&self, offset: usize) -> usize {
         match offset <= self.output {
             true => 0,
             false => self.ends.partition_point(|&end| (end as usize) < offset) + 1,
@@ -107,29 +107,33 @@ impl Replay {
 
     /// The place where a text has been fed up to an offset, or a little more, as at a change of its
     /// chunks.
-    pub(crate) fn at_fed_bytes(&self, offset: usize) -> Place {
+    pub fn at_fed_bytes(&self, offset: usize) -> Place {
         self.after(self.chunks_up_to(offset))
     }
 
-    pub(crate) fn next_chunk(&self, place: Place) -> Place {
+    /// One chunk on.
+    pub fn next_chunk(&self, place: Place) -> Place {
         match self.is_within_chunk(place) {
             true => self.after(place.fed),
             false => self.after(place.fed + 1),
         }
     }
 
-    pub(crate) fn previous_chunk(&self, place: Place) -> Place {
+    /// One chunk back.
+    pub fn previous_chunk(&self, place: Place) -> Place {
         self.after(place.fed.saturating_sub(1))
     }
 
-    pub(crate) fn next_event(&self, place: Place) -> Place {
+    /// One event on.
+    pub fn next_event(&self, place: Place) -> Place {
         match place.events < self.log.events.len() {
             true => self.after_event(place.events + 1),
             false => self.last(),
         }
     }
 
-    pub(crate) fn previous_event(&self, place: Place) -> Place {
+    /// One event back.
+    pub fn previous_event(&self, place: Place) -> Place {
         // Text may have been fed after the last event.
         let last = self.after_event(place.events);
         match place.events {
@@ -140,7 +144,7 @@ impl Replay {
     }
 
     /// Where the next region has just opened, or the end.
-    pub(crate) fn next_region(&self, place: Place) -> Place {
+    pub fn next_region(&self, place: Place) -> Place {
         let rest = self.log.events.iter().skip(place.events);
         match rest.clone().position(is_open) {
             Some(index) => self.after_event(place.events + index + 1),
@@ -149,7 +153,7 @@ impl Replay {
     }
 
     /// Where the region before, or this one, has just opened; or the start.
-    pub(crate) fn previous_region(&self, place: Place) -> Place {
+    pub fn previous_region(&self, place: Place) -> Place {
         let before = &self.log.events[..place.events.saturating_sub(1)];
         match before.iter().rposition(is_open) {
             Some(index) if index + 1 > self.first().events => self.after_event(index + 1),
@@ -158,18 +162,18 @@ impl Replay {
     }
 
     /// Where an event has just been reported.
-    pub(crate) fn at_event(&self, index: usize) -> Place {
+    pub fn at_event(&self, index: usize) -> Place {
         self.after_event(index + 1)
     }
 
     /// When a chunk came in, if that is known. The end comes with the last of them.
-    pub(crate) fn arrival(&self, fed: usize) -> Option<Duration> {
+    pub fn arrival(&self, fed: usize) -> Option<Duration> {
         let last = self.arrivals.len().checked_sub(1)?;
         self.arrivals.get(fed.checked_sub(1)?.min(last)).copied()
     }
 
     /// The number of the chunk that made the parser report an event.
-    pub(crate) fn chunk_of_event(&self, index: usize) -> usize {
+    pub fn chunk_of_event(&self, index: usize) -> usize {
         self.marks.partition_point(|&mark| mark as usize <= index)
     }
 }
