@@ -540,7 +540,7 @@ fn the_report_is_json_for_programs() {
         .keys()
         .map(ToString::to_string)
         .collect();
-    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole missing_tokens findings proof refused damage outputs drafts renderings trials response_schema");
+    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole missing_tokens findings proof refused damage outputs drafts renderings trials response_schema for");
     assert_eq!(
         report.pointer("/missing_tokens/0"),
         Some(&"eos_token".into())
