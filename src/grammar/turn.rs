@@ -376,11 +376,17 @@ fn is_between_literals(nodes: &[Node], at: usize) -> bool {
     is_literal(nodes[..at].last()) && is_literal(nodes.get(at + 1))
 }
 
-/// The first marker of a row of nodes that begins with a literal.
+/// The first marker of a row of nodes that begins with a literal. Where that begins with words or signs, such as
+/// those of `/think`, they are one together: each by itself may stand in any text.
 fn first_marker(nodes: &[Node]) -> Option<String> {
-    match nodes.iter().find(|node| !matches!(node, Node::Space(_)))? {
-        Node::Literal(text) => first_piece(text).map(str::to_owned),
-        _ => None,
+    let Node::Literal(text) = nodes.iter().find(|node| !matches!(node, Node::Space(_)))? else {
+        return None;
+    };
+    let pieces = markers::pieces(text);
+    let words = pieces.iter().take_while(|piece| !markers::is_marker(piece));
+    match words.count() {
+        0 => pieces.first().map(|piece| (*piece).to_owned()),
+        count => Some(pieces[..count].concat()),
     }
 }
 
