@@ -49,6 +49,10 @@ pub(super) struct Settled {
     pub(super) proof: Proof,
 }
 
+/// About so many bytes are rendered to find the variation that a text was made of: of a long text, not all are
+/// tried.
+const MAX_TRIED: usize = 32 << 20;
+
 /// Settles what a text leaves open: of all variations, the first that renders to the text is taken.
 pub(super) fn settle(
     shape: &ConversationShape,
@@ -58,6 +62,7 @@ pub(super) fn settle(
     is_open: bool,
 ) -> Option<Settled> {
     let mut first: Option<Settled> = None;
+    let mut tried = 0;
     for variation in variations(shape) {
         let mut made = messages::make(shape, path, text, variation)?;
         let Some(renderer) = renderer else {
@@ -97,7 +102,8 @@ pub(super) fn settle(
                     proof,
                 });
             }
-            if is_too_long {
+            tried += text.len();
+            if is_too_long || tried > MAX_TRIED {
                 return first;
             }
         }
