@@ -35,7 +35,7 @@ use unjinja::{Object, OnMalformed, ParserOptions, ResponseTemplate, Tools, Value
 const MAX_SIZE: usize = 64 << 20;
 
 /// What of a request is for this server, and not for the upstream.
-const OURS: [&str; 10] = [
+const OURS: [&str; 12] = [
     "messages",
     "tools",
     "tool_choice",
@@ -45,6 +45,9 @@ const OURS: [&str; 10] = [
     "stream_options",
     "response_format",
     "n",
+    // A number there, and nothing but `false` here.
+    "logprobs",
+    "top_logprobs",
     "max_completion_tokens",
 ];
 
@@ -183,7 +186,8 @@ impl Model {
                 asked.insert(key.clone(), value.clone());
             }
         }
-        if let Some(limit) = request.get("max_completion_tokens") {
+        let limit = request.get("max_completion_tokens");
+        if let Some(limit) = limit.filter(|limit| !limit.is_null()) {
             asked.insert("max_tokens", limit.clone());
         }
         asked.insert("prompt", prompt);
@@ -384,7 +388,7 @@ impl Answering {
         let finished = completion
             .finish(self.upstream.ending)
             .map_err(Fault::unreadable)?;
-        tell_malformed(&finished);
+        warn_of_malformed(&finished);
         self.waiting.extend(finished.chunks());
         if let Some(usage) = self.upstream.usage.take().filter(|_| self.wants_usage)
             && let Value::Object(mut last) = finished.to_value()
@@ -413,7 +417,7 @@ impl Answering {
         let finished = completion
             .finish(self.upstream.ending)
             .map_err(Fault::unreadable)?;
-        tell_malformed(&finished);
+        warn_of_malformed(&finished);
         let mut whole = finished.to_value();
         if let (Some(usage), Some(whole)) = (self.upstream.usage, whole.as_object_mut()) {
             whole.insert("usage", usage);
@@ -423,7 +427,7 @@ impl Answering {
 }
 
 /// Says what of an answer its client can't see to be wrong.
-fn tell_malformed(finished: &Finished) {
+fn warn_of_malformed(finished: &Finished) {
     for field in &finished.malformed {
         eprintln!(
             "warning: a region of `{field}` could not be read, and stays as far as it was sent"

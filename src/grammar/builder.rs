@@ -487,25 +487,25 @@ pub(super) fn character(quotes: &Quotes) -> Expr {
         // In other quotes than JSON's, response templates take a text as it stands there.
         return class(plain);
     }
-    let code = |first: &str, second: [(char, char); 3]| {
-        let hexadecimal = class(CharClass::ranges([('0', '9'), ('a', 'f'), ('A', 'F')]));
+    let any = [('0', '9'), ('a', 'f'), ('A', 'F')];
+    let code = |first: &str, second: &[(char, char)]| {
+        let hexadecimal = class(CharClass::ranges(any));
         let first = class(CharClass::of(first.chars()));
-        let second = class(CharClass::ranges(second));
+        let second = class(CharClass::ranges(second.iter().copied()));
         Expr::sequence(["u".into(), first, second, hexadecimal.repeat(2, Some(2))])
     };
     // Half of a pair stands for nothing by itself.
     let pair = [
-        code("dD", [('8', '9'), ('a', 'b'), ('A', 'B')]),
+        code("dD", &[('8', '9'), ('a', 'b'), ('A', 'B')]),
         "\\".into(),
-        code("dD", [('c', 'f'), ('C', 'F'), ('C', 'F')]),
+        code("dD", &[('c', 'f'), ('C', 'F')]),
     ];
-    let any = [('0', '9'), ('a', 'f'), ('A', 'F')];
-    let code = Expr::choice([
-        code("0123456789abcefABCEF", any),
-        code("dD", [('0', '7'), ('0', '7'), ('0', '7')]),
+    let codes = Expr::choice([
+        code("0123456789abcefABCEF", &any),
+        code("dD", &[('0', '7')]),
         Expr::sequence(pair),
     ]);
-    let escape = Expr::choice([class(CharClass::of("\"\\/bfnrt".chars())), code]);
+    let escape = Expr::choice([class(CharClass::of("\"\\/bfnrt".chars())), codes]);
     Expr::choice([class(plain), Expr::sequence(["\\".into(), escape])])
 }
 

@@ -59,80 +59,100 @@ pub(crate) struct ParameterKind {
     pub(crate) is_described: bool,
 }
 
-/// The schemas of parameters, the plainest first, and the keys under which they have members.
-const SCHEMAS: [(&str, Option<&str>, bool); 26] = [
-    (r#"{"type": "string"}"#, None, false),
-    (r#"{"type": "number"}"#, None, false),
-    (r#"{"type": "integer"}"#, None, false),
-    (r#"{"type": "boolean"}"#, None, false),
-    ("{}", None, false),
-    (r#"{"type": "array"}"#, None, false),
-    (r#"{"type": "object"}"#, None, false),
-    (r#"{"type": "object"}"#, Some("properties"), false),
-    (r#"{"type": "object"}"#, Some("properties"), false),
-    (r#"{"type": "string"}"#, Some("enum"), false),
+/// What members of its own a schema has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    Nothing,
+    Values,
+    Properties,
+    /// Properties of which none is required.
+    OptionalProperties,
+}
+
+impl Holds {
+    fn key(self) -> Option<&'static str> {
+        match self {
+            Holds::Nothing => None,
+            Holds::Values => Some("enum"),
+            Holds::Properties | Holds::OptionalProperties => Some("properties"),
+        }
+    }
+}
+
+/// The schemas of parameters, the plainest first, with their members, and whether these belong to items.
+const SCHEMAS: [(&str, Holds, bool); 26] = [
+    (r#"{"type": "string"}"#, Holds::Nothing, false),
+    (r#"{"type": "number"}"#, Holds::Nothing, false),
+    (r#"{"type": "integer"}"#, Holds::Nothing, false),
+    (r#"{"type": "boolean"}"#, Holds::Nothing, false),
+    ("{}", Holds::Nothing, false),
+    (r#"{"type": "array"}"#, Holds::Nothing, false),
+    (r#"{"type": "object"}"#, Holds::Nothing, false),
+    (r#"{"type": "object"}"#, Holds::Properties, false),
+    (r#"{"type": "object"}"#, Holds::OptionalProperties, false),
+    (r#"{"type": "string"}"#, Holds::Values, false),
     (
         r#"{"type": "array", "items": {"type": "string"}}"#,
-        None,
+        Holds::Nothing,
         false,
     ),
     (
         r#"{"type": "array", "items": {"type": "number"}}"#,
-        None,
+        Holds::Nothing,
         false,
     ),
     (
         r#"{"type": "array", "items": {"type": "integer"}}"#,
-        None,
+        Holds::Nothing,
         false,
     ),
     (
         r#"{"type": "array", "items": {"type": "boolean"}}"#,
-        None,
+        Holds::Nothing,
         false,
     ),
     (
         r#"{"type": "array", "items": {"type": "object"}}"#,
-        None,
+        Holds::Nothing,
         false,
     ),
     (
         r#"{"type": "array", "items": {"type": "object"}}"#,
-        Some("properties"),
+        Holds::Properties,
         true,
     ),
     (
         r#"{"type": "array", "items": {"type": "object"}}"#,
-        Some("properties"),
+        Holds::OptionalProperties,
         true,
     ),
     (
         r#"{"type": "array", "items": {"type": "string"}}"#,
-        Some("enum"),
+        Holds::Values,
         true,
     ),
     (
         r#"{"type": "array", "items": {"type": "array", "items": {"type": "string"}}}"#,
-        None,
+        Holds::Nothing,
         false,
     ),
     (
         r#"{"type": "array", "items": {"type": "array", "items": {"type": "number"}}}"#,
-        None,
+        Holds::Nothing,
         false,
     ),
-    (r#"{"type": ["string", "null"]}"#, None, false),
-    (r#"{"type": ["number", "null"]}"#, None, false),
-    (r#"{"type": ["integer", "null"]}"#, None, false),
-    (r#"{"type": ["string", "integer"]}"#, None, false),
+    (r#"{"type": ["string", "null"]}"#, Holds::Nothing, false),
+    (r#"{"type": ["number", "null"]}"#, Holds::Nothing, false),
+    (r#"{"type": ["integer", "null"]}"#, Holds::Nothing, false),
+    (r#"{"type": ["string", "integer"]}"#, Holds::Nothing, false),
     (
         r#"{"anyOf": [{"type": "string"}, {"type": "integer"}]}"#,
-        None,
+        Holds::Nothing,
         false,
     ),
     (
         r#"{"anyOf": [{"type": "string"}, {"type": "null"}]}"#,
-        None,
+        Holds::Nothing,
         false,
     ),
 ];
@@ -141,17 +161,13 @@ impl ParameterKind {
     /// All kinds. Of those that are written alike, the first is taken.
     pub(crate) fn all() -> Vec<ParameterKind> {
         let ways = [(false, true), (false, false), (true, true), (true, false)];
-        let kinds = SCHEMAS.iter().enumerate().flat_map(|(number, of)| {
-            let (schema, members, of_items) = of;
-            // What has properties stands twice in a row.
-            let has_optional_members =
-                *members == Some("properties") && number > 0 && SCHEMAS[number - 1] == *of;
+        let kinds = SCHEMAS.iter().flat_map(|(schema, holds, of_items)| {
             let schema = crate::json::read(schema).unwrap_or_default();
             ways.map(|(is_required, is_described)| ParameterKind {
                 schema: schema.clone(),
-                members: *members,
+                members: holds.key(),
                 of_items: *of_items,
-                has_optional_members,
+                has_optional_members: *holds == Holds::OptionalProperties,
                 is_required,
                 is_described,
             })
