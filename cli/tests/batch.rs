@@ -225,6 +225,67 @@ mod interrupted {
         assert!(!status.success(), "{arguments}: it is ended amid its work");
     }
 
+    /// Leaves what a run leaves that is ended when it has answered five lines, in so many parts.
+    fn leave(folder: &Path, arguments: &str, parts: usize) {
+        let text = "long ".repeat(10_000);
+        let lines: String = (0..5)
+            .map(|id| format!("{{\"id\": {id}, \"text\": \"{text}\"}}\n"))
+            .collect();
+        fs::write(folder.join("long.jsonl"), &lines).expect("is written");
+        run_within(folder, 20, arguments);
+        let state = read(folder, "out.jsonl.partial/state.json");
+        let state = [("parts", parts), ("rows", 5), ("end", lines.len())]
+            .iter()
+            .fold(state, |state, (name, number)| {
+                assert!(state.contains(&format!("\"{name}\": 0")), "{state}");
+                state.replace(&format!("\"{name}\": 0"), &format!("\"{name}\": {number}"))
+            });
+        fs::write(folder.join("out.jsonl.partial/state.json"), state).expect("is written");
+        for number in 0..parts {
+            let part = folder.join(format!("out.jsonl.partial/{number}.part"));
+            fs::write(part, format!("part {number}\n")).expect("is written");
+        }
+    }
+
+    const LONG: &str = "parse -t t.json --jsonl long.jsonl --no-events -o out.jsonl";
+
+    #[test]
+    fn the_standard_input_is_begun_anew() {
+        let folder = place();
+        let folder = folder.path();
+        let arguments = "parse -t t.json --jsonl - --no-events -o out.jsonl";
+        leave(folder, &format!("{arguments} < long.jsonl"), 2);
+        let said = unjinja(folder, arguments, r#"{"id": 1, "text": "Hi"}"#);
+        assert_snapshot!(format!("{}{said}", read(folder, "out.jsonl")), @r##"
+        {"id":1,"message":{"content":"Hi"}}
+        exit 0
+        "##);
+        assert!(!folder.join("out.jsonl.partial").exists());
+    }
+
+    #[test]
+    fn what_is_discarded_leaves_nothing() {
+        let folder = place();
+        let folder = folder.path();
+        leave(folder, LONG, 3);
+        let other = LONG.replace("long.jsonl", "log.jsonl");
+        let refused = unjinja(folder, &other, "");
+        assert!(refused.contains("had another input, options"), "{refused}");
+        assert_eq!(
+            unjinja(folder, LONG, ""),
+            "! going on after 5 rows, which an earlier run has answered\nexit 0"
+        );
+        assert_eq!(read(folder, "out.jsonl"), "part 0\npart 1\npart 2\n");
+        assert!(!folder.join("out.jsonl.partial").exists());
+
+        fs::remove_file(folder.join("out.jsonl")).expect("is there");
+        leave(folder, LONG, 3);
+        let said = unjinja(folder, &format!("{other} --force"), "");
+        assert!(!said.contains("going on"), "{said}");
+        assert_eq!(read(folder, "out.jsonl").lines().count(), 5);
+        assert!(!folder.join("out.jsonl.partial").exists());
+    }
+
     #[test]
     fn the_same_command_goes_on() {
         let folder = place();
