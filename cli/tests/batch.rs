@@ -142,6 +142,9 @@ fn one_thread_gives_the_same_as_many() {
 #[test]
 fn what_can_not_be_meant_is_refused() {
     let folder = place();
+    let config = format!("{{\"response_template\": {TEMPLATE}}}");
+    fs::create_dir(folder.path().join("model")).expect("a folder");
+    fs::write(folder.path().join("model/tokenizer_config.json"), &config).expect("is written");
     for (arguments, expected) in [
         (
             "parse -t t.json --jsonl log.jsonl --column txt=a",
@@ -161,6 +164,10 @@ fn what_can_not_be_meant_is_refused() {
         ),
         (
             "parse -t t.json --jsonl log.jsonl -o t.json --force",
+            "this file is read, so it is not replaced",
+        ),
+        (
+            "parse -t model --jsonl log.jsonl -o model/tokenizer_config.json --force",
             "this file is read, so it is not replaced",
         ),
         (
@@ -204,6 +211,7 @@ fn what_can_not_be_meant_is_refused() {
         assert!(!folder.path().join("out.partial").exists(), "{arguments}");
     }
     assert_eq!(read(folder.path(), "t.json"), TEMPLATE);
+    assert_eq!(read(folder.path(), "model/tokenizer_config.json"), config);
 }
 
 /// A system that lets no file become larger than so much ends the program amid its work.
@@ -284,6 +292,42 @@ mod interrupted {
         assert!(!said.contains("going on"), "{said}");
         assert_eq!(read(folder, "out.jsonl").lines().count(), 5);
         assert!(!folder.join("out.jsonl.partial").exists());
+    }
+
+    #[test]
+    fn a_signal_ends_the_run_while_parts_are_joined() {
+        let folder = place();
+        let folder = folder.path();
+        leave(folder, LONG, 2);
+        // A part that is at its end only when this test says so.
+        let part = folder.join("out.jsonl.partial/0.part");
+        fs::remove_file(&part).expect("is there");
+        let made = Command::new("mkfifo").arg(&part).status().expect("it runs");
+        assert!(made.success());
+        let mut run = Command::new(env!("CARGO_BIN_EXE_unjinja"))
+            .args(LONG.split_whitespace())
+            .current_dir(folder)
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it runs");
+        let pipe = fs::File::options().write(true).open(&part);
+        let pipe = pipe.expect("the part is being read");
+        let sent = Command::new("kill")
+            .args(["-INT", &run.id().to_string()])
+            .status();
+        assert!(sent.expect("it runs").success());
+        drop(pipe);
+        let status = run.wait().expect("it ends");
+        assert_eq!(status.code(), None, "a signal has ended it");
+        assert!(!folder.join("out.jsonl").exists());
+        let left = fs::read_dir(folder).expect("a folder").flatten();
+        let names = left.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        assert_eq!(names.filter(|name| name.starts_with('.')).count(), 0);
+
+        fs::remove_file(&part).expect("is there");
+        fs::write(&part, "part 0\n").expect("is written");
+        assert!(unjinja(folder, LONG, "").ends_with("exit 0"));
+        assert_eq!(read(folder, "out.jsonl"), "part 0\npart 1\n");
     }
 
     #[test]

@@ -162,8 +162,8 @@ impl Batch<'_> {
             },
         );
         let _nobody_wants_more = out.flush()?;
-        let told = remarks.end();
-        ended.and(told)
+        let reported = remarks.end();
+        ended.and(reported)
     }
 
     fn write_lines(
@@ -195,10 +195,10 @@ impl Batch<'_> {
             |batch| answering.answer(&batch),
             |step| write(step, &mut parts, &mut remarks),
         );
-        let told = remarks.end();
+        let reported = remarks.end();
         ended?;
         parts.finish(target.path)?;
-        told
+        reported
     }
 
     #[cfg(feature = "parquet")]
@@ -234,10 +234,10 @@ impl Batch<'_> {
             |batch| plan.answer(&batch, &work),
             |step| write(step, &mut parts, &mut remarks),
         );
-        let told = remarks.end();
+        let reported = remarks.end();
         ended?;
         parts.finish(target.path)?;
-        told
+        reported
     }
 
     #[cfg(not(feature = "parquet"))]

@@ -12,7 +12,7 @@ use std::time::UNIX_EPOCH;
 use unjinja::{Object, Value, json};
 
 use crate::commands::{Failure, output};
-use crate::files;
+use crate::{deferred, files};
 
 use super::reply::Answers;
 
@@ -184,6 +184,10 @@ impl<F: Format> Parts<F> {
     pub(super) fn finish(mut self, out: &Path) -> Result<(), Failure> {
         self.end_part()?;
         let parts = (0..self.done.parts).map(|number| {
+            // The file that is begun goes, the parts stay.
+            if deferred::has_come() {
+                return Err(io::Error::other("the run was interrupted"));
+            }
             let path = self.part(number);
             File::open(&path)
                 .map_err(|error| io::Error::other(format!("{}: {error}", path.display())))
