@@ -17,6 +17,19 @@ pub(crate) fn signals<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Whether a signal came that is put off, so that what takes long should end.
+#[cfg(unix)]
+pub(crate) fn has_come() -> bool {
+    use std::sync::atomic::Ordering;
+    let watch = unix::WATCH.as_ref();
+    watch.is_some_and(|watch| watch.came.load(Ordering::SeqCst) != 0)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn has_come() -> bool {
+    false
+}
+
 #[cfg(not(unix))]
 pub(crate) fn signals<T>(work: impl FnOnce() -> T) -> T {
     work()

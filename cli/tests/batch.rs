@@ -142,6 +142,9 @@ fn one_thread_gives_the_same_as_many() {
 #[test]
 fn what_can_not_be_meant_is_refused() {
     let folder = place();
+    let config = format!("{{\"response_template\": {TEMPLATE}}}");
+    fs::create_dir(folder.path().join("model")).expect("a folder");
+    fs::write(folder.path().join("model/tokenizer_config.json"), &config).expect("is written");
     for (arguments, expected) in [
         (
             "parse -t t.json --jsonl log.jsonl --column txt=a",
@@ -161,6 +164,10 @@ fn what_can_not_be_meant_is_refused() {
         ),
         (
             "parse -t t.json --jsonl log.jsonl -o t.json --force",
+            "this file is read, so it is not replaced",
+        ),
+        (
+            "parse -t model --jsonl log.jsonl -o model/tokenizer_config.json --force",
             "this file is read, so it is not replaced",
         ),
         (
@@ -204,6 +211,7 @@ fn what_can_not_be_meant_is_refused() {
         assert!(!folder.path().join("out.partial").exists(), "{arguments}");
     }
     assert_eq!(read(folder.path(), "t.json"), TEMPLATE);
+    assert_eq!(read(folder.path(), "model/tokenizer_config.json"), config);
 }
 
 /// A system that lets no file become larger than so much ends the program amid its work.
@@ -223,6 +231,103 @@ mod interrupted {
             .status()
             .expect("it runs");
         assert!(!status.success(), "{arguments}: it is ended amid its work");
+    }
+
+    /// Leaves what a run leaves that is ended when it has answered five lines, in so many parts.
+    fn leave(folder: &Path, arguments: &str, parts: usize) {
+        let text = "long ".repeat(10_000);
+        let lines: String = (0..5)
+            .map(|id| format!("{{\"id\": {id}, \"text\": \"{text}\"}}\n"))
+            .collect();
+        fs::write(folder.join("long.jsonl"), &lines).expect("is written");
+        run_within(folder, 20, arguments);
+        let state = read(folder, "out.jsonl.partial/state.json");
+        let state = [("parts", parts), ("rows", 5), ("end", lines.len())]
+            .iter()
+            .fold(state, |state, (name, number)| {
+                assert!(state.contains(&format!("\"{name}\": 0")), "{state}");
+                state.replace(&format!("\"{name}\": 0"), &format!("\"{name}\": {number}"))
+            });
+        fs::write(folder.join("out.jsonl.partial/state.json"), state).expect("is written");
+        for number in 0..parts {
+            let part = folder.join(format!("out.jsonl.partial/{number}.part"));
+            fs::write(part, format!("part {number}\n")).expect("is written");
+        }
+    }
+
+    const LONG: &str = "parse -t t.json --jsonl long.jsonl --no-events -o out.jsonl";
+
+    #[test]
+    fn the_standard_input_is_begun_anew() {
+        let folder = place();
+        let folder = folder.path();
+        let arguments = "parse -t t.json --jsonl - --no-events -o out.jsonl";
+        leave(folder, &format!("{arguments} < long.jsonl"), 2);
+        let said = unjinja(folder, arguments, r#"{"id": 1, "text": "Hi"}"#);
+        assert_snapshot!(format!("{}{said}", read(folder, "out.jsonl")), @r##"
+        {"id":1,"message":{"content":"Hi"}}
+        exit 0
+        "##);
+        assert!(!folder.join("out.jsonl.partial").exists());
+    }
+
+    #[test]
+    fn what_is_discarded_leaves_nothing() {
+        let folder = place();
+        let folder = folder.path();
+        leave(folder, LONG, 3);
+        let other = LONG.replace("long.jsonl", "log.jsonl");
+        let refused = unjinja(folder, &other, "");
+        assert!(refused.contains("had another input, options"), "{refused}");
+        assert_eq!(
+            unjinja(folder, LONG, ""),
+            "! going on after 5 rows, which an earlier run has answered\nexit 0"
+        );
+        assert_eq!(read(folder, "out.jsonl"), "part 0\npart 1\npart 2\n");
+        assert!(!folder.join("out.jsonl.partial").exists());
+
+        fs::remove_file(folder.join("out.jsonl")).expect("is there");
+        leave(folder, LONG, 3);
+        let said = unjinja(folder, &format!("{other} --force"), "");
+        assert!(!said.contains("going on"), "{said}");
+        assert_eq!(read(folder, "out.jsonl").lines().count(), 5);
+        assert!(!folder.join("out.jsonl.partial").exists());
+    }
+
+    #[test]
+    fn a_signal_ends_the_run_while_parts_are_joined() {
+        let folder = place();
+        let folder = folder.path();
+        leave(folder, LONG, 2);
+        // A part that is at its end only when this test says so.
+        let part = folder.join("out.jsonl.partial/0.part");
+        fs::remove_file(&part).expect("is there");
+        let made = Command::new("mkfifo").arg(&part).status().expect("it runs");
+        assert!(made.success());
+        let mut run = Command::new(env!("CARGO_BIN_EXE_unjinja"))
+            .args(LONG.split_whitespace())
+            .current_dir(folder)
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it runs");
+        let pipe = fs::File::options().write(true).open(&part);
+        let pipe = pipe.expect("the part is being read");
+        let sent = Command::new("kill")
+            .args(["-INT", &run.id().to_string()])
+            .status();
+        assert!(sent.expect("it runs").success());
+        drop(pipe);
+        let status = run.wait().expect("it ends");
+        assert_eq!(status.code(), None, "a signal has ended it");
+        assert!(!folder.join("out.jsonl").exists());
+        let left = fs::read_dir(folder).expect("a folder").flatten();
+        let names = left.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        assert_eq!(names.filter(|name| name.starts_with('.')).count(), 0);
+
+        fs::remove_file(&part).expect("is there");
+        fs::write(&part, "part 0\n").expect("is written");
+        assert!(unjinja(folder, LONG, "").ends_with("exit 0"));
+        assert_eq!(read(folder, "out.jsonl"), "part 0\npart 1\n");
     }
 
     #[test]

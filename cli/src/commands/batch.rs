@@ -27,7 +27,7 @@ pub(crate) use parts::stamp;
 pub(crate) use reply::Reply;
 
 use lines::{Answering, Lines, LinesFormat, Printed};
-use parts::Parts;
+use parts::{Earlier, Parts};
 use pipeline::Step;
 use progress::{Extent, Progress};
 use remarks::Remarks;
@@ -162,8 +162,8 @@ impl Batch<'_> {
             },
         );
         let _nobody_wants_more = out.flush()?;
-        let told = remarks.end();
-        ended.and(told)
+        let reported = remarks.end();
+        ended.and(reported)
     }
 
     fn write_lines(
@@ -195,10 +195,10 @@ impl Batch<'_> {
             |batch| answering.answer(&batch),
             |step| write(step, &mut parts, &mut remarks),
         );
-        let told = remarks.end();
+        let reported = remarks.end();
         ended?;
         parts.finish(target.path)?;
-        told
+        reported
     }
 
     #[cfg(feature = "parquet")]
@@ -234,10 +234,10 @@ impl Batch<'_> {
             |batch| plan.answer(&batch, &work),
             |step| write(step, &mut parts, &mut remarks),
         );
-        let told = remarks.end();
+        let reported = remarks.end();
         ended?;
         parts.finish(target.path)?;
-        told
+        reported
     }
 
     #[cfg(not(feature = "parquet"))]
@@ -287,15 +287,16 @@ impl Target<'_> {
     /// The parts of the file, of which there may be some already.
     fn parts<F: parts::Format>(&self, source: &Path, format: F) -> Result<Parts<F>, Failure> {
         // What comes from the standard input can't be gone on with.
-        let is_stream = !File::open(source)
-            .and_then(|file| file.metadata())
-            .is_ok_and(|metadata| metadata.is_file());
-        let parts = Parts::open(
-            self.path,
-            self.task.clone(),
-            self.force || is_stream,
-            format,
-        )?;
+        let is_file = source != Path::new("-")
+            && File::open(source)
+                .and_then(|file| file.metadata())
+                .is_ok_and(|metadata| metadata.is_file());
+        let earlier = match (is_file, self.force) {
+            (false, _) => Earlier::Discarded,
+            (true, true) => Earlier::KeptOrDiscarded,
+            (true, false) => Earlier::Kept,
+        };
+        let parts = Parts::open(self.path, self.task.clone(), earlier, format)?;
         let done = parts.done();
         if done.rows > 0 {
             super::print_error(format_args!(

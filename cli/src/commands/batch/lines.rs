@@ -291,9 +291,14 @@ impl Format for LinesFormat {
         out.into_inner().map_err(|error| error.to_string())
     }
 
-    fn join(&self, parts: &[File], out: &mut File) -> Result<(), String> {
-        for mut part in parts {
-            io::copy(&mut part, out).map_err(|error| error.to_string())?;
+    fn join(
+        &self,
+        parts: impl Iterator<Item = io::Result<File>>,
+        out: &mut File,
+    ) -> Result<(), String> {
+        for part in parts {
+            part.and_then(|mut part| io::copy(&mut part, out))
+                .map_err(|error| error.to_string())?;
         }
         Ok(())
     }
@@ -302,6 +307,21 @@ impl Format for LinesFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_are_opened_one_after_the_other() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("out");
+        let mut out = File::create(&path).expect("is made");
+        let part = folder.path().join("0.part");
+        std::fs::write(&part, "a\n").expect("is written");
+        let parts = (0..3).map(|number| {
+            let written = std::fs::read_to_string(&path).expect("is there");
+            assert_eq!(written, "a\n".repeat(number));
+            File::open(&part)
+        });
+        LinesFormat.join(parts, &mut out).expect("is joined");
+    }
 
     #[test]
     fn a_line_that_is_too_long_is_passed_over() {

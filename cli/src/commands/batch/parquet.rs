@@ -1,6 +1,7 @@
 //! Parquet: a row in, a row out, with columns that are chosen by name.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -440,16 +441,21 @@ impl ParquetFormat {
         properties.build()
     }
 
-    fn join_into(&self, parts: &[File], out: &mut File) -> Result<(), ParquetError> {
+    fn join_into(
+        &self,
+        parts: impl Iterator<Item = io::Result<File>>,
+        out: &mut File,
+    ) -> Result<(), ParquetError> {
         let mut properties = self.properties();
         add_encoded_arrow_schema_to_metadata(&self.schema, &mut properties);
         let schema = ArrowSchemaConverter::new().convert(&self.schema)?;
         let root = schema.root_schema_ptr();
         let mut writer = SerializedFileWriter::new(out, root, Arc::new(properties))?;
         for part in parts {
+            let part = part?;
             let metadata = ParquetMetaDataReader::new()
                 .with_page_index_policy(PageIndexPolicy::Optional)
-                .parse_and_finish(part)?;
+                .parse_and_finish(&part)?;
             let index = metadata.page_index();
             for (at, group) in metadata.row_groups().iter().enumerate() {
                 let mut copy = writer.next_row_group()?;
@@ -464,7 +470,7 @@ impl ParquetFormat {
                         column_index: of_column.cloned(),
                         offset_index: offsets.cloned(),
                     };
-                    copy.append_column(part, whole)?;
+                    copy.append_column(&part, whole)?;
                 }
                 copy.close()?;
             }
@@ -493,7 +499,11 @@ impl Format for ParquetFormat {
         part.into_inner().map_err(|error| error.to_string())
     }
 
-    fn join(&self, parts: &[File], out: &mut File) -> Result<(), String> {
+    fn join(
+        &self,
+        parts: impl Iterator<Item = io::Result<File>>,
+        out: &mut File,
+    ) -> Result<(), String> {
         self.join_into(parts, out)
             .map_err(|error| error.to_string())
     }

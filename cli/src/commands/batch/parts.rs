@@ -12,7 +12,7 @@ use std::time::UNIX_EPOCH;
 use unjinja::{Object, Value, json};
 
 use crate::commands::{Failure, output};
-use crate::files;
+use crate::{deferred, files};
 
 use super::reply::Answers;
 
@@ -31,7 +31,13 @@ pub(super) trait Format {
     fn write(&self, part: &mut Self::Part, answers: Self::Answers) -> Result<usize, String>;
     fn end(&self, part: Self::Part) -> Result<File, String>;
     /// Writes into one file what is in several, which may be none.
-    fn join(&self, parts: &[File], out: &mut File) -> Result<(), String>;
+    ///
+    /// There may be more of them than files may be open, so each is opened when its turn comes.
+    fn join(
+        &self,
+        parts: impl Iterator<Item = io::Result<File>>,
+        out: &mut File,
+    ) -> Result<(), String>;
 }
 
 /// How far the work is.
@@ -45,6 +51,17 @@ pub(super) struct Done {
     pub(super) end: u64,
     /// How many of them were none.
     pub(super) faults: u64,
+}
+
+/// What becomes of parts that are there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Earlier {
+    /// Those of the same task count. Those of another one are a reason to refuse.
+    Kept,
+    /// Those of the same task count. Those of another one go.
+    KeptOrDiscarded,
+    /// They go, since the input can't be read from the middle.
+    Discarded,
 }
 
 /// A folder of parts.
@@ -73,12 +90,11 @@ fn fail(place: &Path, error: impl std::fmt::Display) -> Failure {
 }
 
 impl<F: Format> Parts<F> {
-    /// Opens the folder beside a file. What is there of the same task counts; what is there of another one
-    /// goes if it may.
+    /// Opens the folder beside a file, where parts may be already.
     pub(super) fn open(
         out: &Path,
         task: Value,
-        may_discard: bool,
+        earlier: Earlier,
         format: F,
     ) -> Result<Parts<F>, Failure> {
         let folder = folder_of(out);
@@ -92,8 +108,9 @@ impl<F: Format> Parts<F> {
         }
         let done = match read_state(&folder)? {
             None => Done::default(),
+            Some(_) if earlier == Earlier::Discarded => Done::default(),
             Some((known, done)) if known == task => done,
-            Some(_) if may_discard => Done::default(),
+            Some(_) if earlier == Earlier::KeptOrDiscarded => Done::default(),
             Some((known, _)) => {
                 let other = difference(&known, &task);
                 return Err(fail(
@@ -114,7 +131,9 @@ impl<F: Format> Parts<F> {
             part_rows: PART_ROWS,
             _lock: lock,
         };
+        // In this order: a state never counts parts that are gone.
         parts.keep_state()?;
+        parts.remove_after(done.parts);
         Ok(parts)
     }
 
@@ -164,18 +183,25 @@ impl<F: Format> Parts<F> {
     /// All has been answered: joins the parts to the file, and clears away.
     pub(super) fn finish(mut self, out: &Path) -> Result<(), Failure> {
         self.end_part()?;
-        let open = |number| File::open(self.part(number));
-        let parts = (0..self.done.parts).map(open);
-        let parts: Vec<File> = parts
-            .collect::<io::Result<_>>()
-            .map_err(|error| fail(&self.folder, error))?;
+        let parts = (0..self.done.parts).map(|number| {
+            // The file that is begun goes, the parts stay.
+            if deferred::has_come() {
+                return Err(io::Error::other("the run was interrupted"));
+            }
+            let path = self.part(number);
+            File::open(&path)
+                .map_err(|error| io::Error::other(format!("{}: {error}", path.display())))
+        });
         output::change_with(out, |file| {
-            self.format.join(&parts, file).map_err(io::Error::other)
+            self.format.join(parts, file).map_err(io::Error::other)
         })?;
-        // The file is there; what is left over would do no harm.
-        for number in 0..self.done.parts {
-            let _ = fs::remove_file(self.part(number));
+        // The file is there; what is left over would do no harm, as long as the state counts no parts that
+        // are gone.
+        self.done = Done::default();
+        if self.keep_state().is_err() {
+            return Ok(());
         }
+        self.remove_after(0);
         for name in ["state.json", "lock"] {
             let _ = fs::remove_file(self.folder.join(name));
         }
@@ -185,6 +211,18 @@ impl<F: Format> Parts<F> {
 
     fn part(&self, number: u64) -> PathBuf {
         self.folder.join(format!("{number}.part"))
+    }
+
+    /// Removes all parts but so many. That one can't be removed is no reason to stop: it doesn't count.
+    fn remove_after(&self, parts: u64) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let number = name.to_str().and_then(|name| name.strip_suffix(".part"));
+            let number = number.and_then(|number| number.parse::<u64>().ok());
+            if number.is_some_and(|number| number >= parts) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
     }
 
     fn keep_state(&self) -> Result<(), Failure> {
@@ -300,9 +338,9 @@ mod tests {
         }
     }
 
-    fn open(out: &Path, task: &str, may_discard: bool) -> Result<Parts<LinesFormat>, String> {
+    fn open(out: &Path, task: &str, earlier: Earlier) -> Result<Parts<LinesFormat>, String> {
         let task = Object::from_iter([("input", "a"), ("options", task)]);
-        let parts = Parts::open(out, task.into(), may_discard, LinesFormat);
+        let parts = Parts::open(out, task.into(), earlier, LinesFormat);
         parts
             .map(|mut parts| {
                 parts.part_rows = 2;
@@ -315,7 +353,7 @@ mod tests {
     fn what_is_whole_counts_for_the_next_run() {
         let folder = tempdir().expect("a folder");
         let out = folder.path().join("deep/out");
-        let mut parts = open(&out, "a", false).expect("is opened");
+        let mut parts = open(&out, "a", Earlier::Kept).expect("is opened");
         for (text, end) in [
             ("a\n", 10),
             ("b\n", 20),
@@ -329,7 +367,7 @@ mod tests {
         drop(parts);
         assert!(!out.exists());
 
-        let mut parts = open(&out, "a", false).expect("is opened");
+        let mut parts = open(&out, "a", Earlier::Kept).expect("is opened");
         let done = parts.done();
         assert_eq!((done.rows, done.end, done.faults), (4, 40, 4));
         parts.write(answers("E\n", 50, 0)).expect("is written");
@@ -343,7 +381,7 @@ mod tests {
     fn a_task_without_rows_is_an_empty_file() {
         let folder = tempdir().expect("a folder");
         let out = folder.path().join("out");
-        let parts = open(&out, "a", false).expect("is opened");
+        let parts = open(&out, "a", Earlier::Kept).expect("is opened");
         parts.finish(&out).expect("is finished");
         assert_eq!(fs::read_to_string(&out).expect("is there"), "");
     }
@@ -352,17 +390,61 @@ mod tests {
     fn another_task_needs_force() {
         let folder = tempdir().expect("a folder");
         let out = folder.path().join("out");
-        let mut parts = open(&out, "a", false).expect("is opened");
+        let mut parts = open(&out, "a", Earlier::Kept).expect("is opened");
         for text in ["a\n", "b\n"] {
             parts.write(answers(text, 10, 0)).expect("is written");
         }
         drop(parts);
-        let refusal = open(&out, "b", false).err().expect("is refused");
+        let refusal = open(&out, "b", Earlier::Kept).err().expect("is refused");
         assert!(refusal.contains("another options: repeat"), "{refusal}");
-        let parts = open(&out, "b", true).expect("is opened");
+        let parts = open(&out, "b", Earlier::KeptOrDiscarded).expect("is opened");
         assert_eq!(parts.done(), Done::default());
-        let refusal = open(&out, "b", true).err().expect("is locked");
+        let refusal = open(&out, "b", Earlier::KeptOrDiscarded)
+            .err()
+            .expect("is locked");
         assert!(refusal.contains("another run writes here"), "{refusal}");
+    }
+
+    #[test]
+    fn what_can_not_be_gone_on_with_is_begun_anew() {
+        let folder = tempdir().expect("a folder");
+        let out = folder.path().join("out");
+        let mut parts = open(&out, "a", Earlier::Discarded).expect("is opened");
+        for text in ["a\n", "b\n"] {
+            parts.write(answers(text, 10, 0)).expect("is written");
+        }
+        drop(parts);
+        let mut parts = open(&out, "a", Earlier::Discarded).expect("is opened");
+        assert_eq!(parts.done(), Done::default());
+        parts.write(answers("c\n", 10, 0)).expect("is written");
+        parts.finish(&out).expect("is finished");
+        assert_eq!(fs::read_to_string(&out).expect("is there"), "c\n");
+    }
+
+    #[test]
+    fn parts_that_do_not_count_go() {
+        let folder = tempdir().expect("a folder");
+        let out = folder.path().join("out");
+        let mut parts = open(&out, "a", Earlier::Kept).expect("is opened");
+        for text in ["a\n", "b\n", "c\n", "d\n", "e\n"] {
+            parts.write(answers(text, 10, 0)).expect("is written");
+        }
+        drop(parts);
+        let theirs = folder_of(&out).join("theirs");
+        fs::write(&theirs, "").expect("is written");
+
+        let parts = open(&out, "b", Earlier::KeptOrDiscarded).expect("is opened");
+        assert!((0..3).all(|number| !parts.part(number).exists()));
+        // A run that was ended while it cleared away, as the first part went before the others.
+        fs::write(parts.part(2), "c\n").expect("is written");
+        drop(parts);
+        let mut parts = open(&out, "b", Earlier::Kept).expect("is opened");
+        parts.write(answers("f\n", 10, 0)).expect("is written");
+        parts.finish(&out).expect("is finished");
+        assert_eq!(fs::read_to_string(&out).expect("is there"), "f\n");
+        let left = fs::read_dir(folder_of(&out)).expect("is there");
+        let left: Vec<PathBuf> = left.flatten().map(|entry| entry.path()).collect();
+        assert_eq!(left, [theirs]);
     }
 
     #[test]
@@ -372,13 +454,17 @@ mod tests {
         fs::create_dir(folder_of(&out)).expect("a folder");
         let theirs = folder_of(&out).join("0.part");
         fs::write(&theirs, "mine").expect("is written");
-        let refusal = open(&out, "a", true).err().expect("is refused");
+        let refusal = open(&out, "a", Earlier::KeptOrDiscarded)
+            .err()
+            .expect("is refused");
         assert!(refusal.contains("has other files"), "{refusal}");
         assert_eq!(fs::read_to_string(&theirs).expect("is there"), "mine");
 
         let state = folder_of(&out).join("state.json");
         fs::write(state, "{}").expect("is written");
-        let refusal = open(&out, "a", true).err().expect("is refused");
+        let refusal = open(&out, "a", Earlier::KeptOrDiscarded)
+            .err()
+            .expect("is refused");
         assert!(refusal.contains("delete the folder"), "{refusal}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
@@ -20,7 +21,7 @@ pub(super) enum Step<T> {
 }
 
 /// Reads batches on one thread, works on them on as many as are asked for, and writes what comes of them on
-/// this one, until nothing is left or the writer wants no more.
+/// this one, until nothing is left or the writer wants no more. A panic in the work is one of this thread.
 pub(super) fn run<In: Send, Out: Send>(
     threads: usize,
     mut read: impl FnMut() -> Result<Option<In>, Failure> + Send,
@@ -29,7 +30,7 @@ pub(super) fn run<In: Send, Out: Send>(
 ) -> Result<(), Failure> {
     let window = threads * BATCHES_PER_THREAD;
     let (batch_sender, batches) = sync_channel::<(usize, In)>(window);
-    let (answer_sender, answers) = sync_channel::<(usize, Out)>(window);
+    let (answer_sender, answers) = sync_channel::<(usize, thread::Result<Out>)>(window);
     // A batch is read for a ticket, and the ticket comes back when its answers are written.
     let (ticket_sender, tickets) = sync_channel::<()>(window);
     for _ in 0..window {
@@ -56,7 +57,9 @@ pub(super) fn run<In: Send, Out: Send>(
             let (batches, work) = (&batches, &work);
             scope.spawn(move || {
                 while let Some((number, batch)) = next(batches) {
-                    if answer_sender.send((number, work(batch))).is_err() {
+                    // An answer that never came would be waited for.
+                    let answer = catch_unwind(AssertUnwindSafe(|| work(batch)));
+                    if answer_sender.send((number, answer)).is_err() {
                         return;
                     }
                 }
@@ -81,7 +84,7 @@ fn next<T>(batches: &Mutex<Receiver<T>>) -> Option<T> {
 }
 
 fn write_in_order<Out>(
-    answers: Receiver<(usize, Out)>,
+    answers: Receiver<(usize, thread::Result<Out>)>,
     mut write: impl FnMut(Step<Out>) -> Result<ControlFlow<()>, Failure>,
     mut is_written: impl FnMut(),
 ) -> Result<(), Failure> {
@@ -104,10 +107,40 @@ fn write_in_order<Out>(
         waiting.insert(number, answer);
         while let Some(answer) = waiting.remove(&next) {
             next += 1;
+            let answer = answer.unwrap_or_else(|panic| resume_unwind(panic));
             if write(Step::Next(answer))?.is_break() {
                 return Ok(());
             }
             is_written();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_in_the_work_ends_it() {
+        let mut numbers = 0..1000;
+        let mut written = Vec::new();
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            run(
+                2,
+                || Ok(numbers.next()),
+                |number| {
+                    assert_ne!(number, 20, "this one fails");
+                    number
+                },
+                |step| {
+                    if let Step::Next(number) = step {
+                        written.push(number);
+                    }
+                    Ok(ControlFlow::Continue(()))
+                },
+            )
+        }));
+        assert!(ended.is_err());
+        assert_eq!(written, (0..20).collect::<Vec<_>>());
     }
 }

@@ -1,4 +1,4 @@
-//! What people are told of a batch while it is answered.
+//! What is reported of a batch while it is answered.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::commands::{Failure, print_error};
 
 use super::progress::Progress;
 
-/// What has been told, and what is left for the end.
+/// What has been reported, and what is left for the end.
 pub(super) struct Remarks<'n> {
     name: &'n str,
     unit: &'static str,

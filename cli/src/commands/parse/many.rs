@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use unjinja::chat_template::Source;
 use unjinja::{Object, Value};
 
 use crate::commands::batch::{Batch, BatchFormat, Columns, Target, column, kept, stamp};
@@ -58,11 +59,7 @@ impl Args {
                 path: answers,
                 task: self.task(path)?,
                 force: many.force,
-                sources: [Some(path), self.template.as_deref()]
-                    .into_iter()
-                    .flatten()
-                    .map(Path::to_owned)
-                    .collect(),
+                sources: self.sources(path),
             }),
         };
         Ok(Some(Batch {
@@ -83,6 +80,21 @@ impl Args {
     /// Whether the answers of a batch have events.
     pub(super) fn gives_events(&self) -> bool {
         !self.many.no_events && self.format != Some(BatchFormat::Parquet)
+    }
+
+    /// The files that a batch is read from.
+    fn sources(&self, path: &Path) -> Vec<PathBuf> {
+        let template = self.template.as_deref();
+        let of_template =
+            template.map(
+                |template| match Source::parse(&template.to_string_lossy()) {
+                    Ok(source) => source.files(),
+                    Err(_) => vec![template.to_owned()],
+                },
+            );
+        let mut sources = of_template.unwrap_or_default();
+        sources.push(path.to_owned());
+        sources
     }
 
     /// What answers go by: all but what changes nothing in them.
