@@ -207,12 +207,15 @@ fn is_token(word: &str) -> bool {
 /// How long a path is that begins here: in somebody's home, or two folders deep from the root. Tags such as
 /// `</end>`, and what follows a word, as in `and/or`, are none.
 fn path(rest: &str, before: Option<char>) -> Option<usize> {
+    let is_url = rest.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("file://"));
+    if is_url && !before.is_some_and(is_word) {
+        return Some(path_length(rest)).filter(|&length| length > 7);
+    }
     let is_apart = before.is_none_or(|c| c.is_whitespace() || "\"'`([=:,;".contains(c));
     if !is_apart {
         return None;
     }
-    let lower = rest.get(..12.min(rest.len())).unwrap_or_default();
-    let is_windows = lower
+    let is_windows = rest
         .as_bytes()
         .first()
         .is_some_and(u8::is_ascii_alphabetic)
@@ -277,6 +280,11 @@ mod tests {
             ("/home/marguerite/models/x.jinja:3", "[path]"),
             ("see /home/someone/else, please", "see [path], please"),
             ("(C:\\Users\\someone\\x.json)", "([path])"),
+            ("C:\\Users\\Zoë\\x.json", "[path]"),
+            ("see C:/Users/Łukasz/x.json", "see [path]"),
+            ("<file:///home/somebody/x>", "<[path]>"),
+            ("at=file:///C:/Users/somebody/x", "at=[path]"),
+            ("a file:// or afile://x", "a file:// or afile://x"),
             ("~/models/x", "[path]"),
             ("/mnt/data/models", "[path]"),
             ("open=/work/some/file", "open=[path]"),
