@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.output {
         Some(file) => {
             let output = Output {
-                sources: vec![path.clone()],
+                sources: output::files_of(path),
                 force: args.force,
             };
             output.write(file, &text)?;

@@ -44,6 +44,13 @@ fn no_source_is_replaced_whatever_it_is_called() {
     let config = unjinja::Object::from_iter([("chat_template", CHAT_TEMPLATE)]);
     let config = unjinja::json::write(&config.into());
     place.write("tokenizer_config.json", &config);
+    let model = r#"{"response_template": {"start_anchor": "<bot>", "fields": {"content": {}}}}"#;
+    let schema = r#"{"response_schema": {"type": "object", "properties": {
+        "content": {"type": "string", "x-regex": "^(.*)$"}}}}"#;
+    for (folder, text) in [("model", model), ("schema", schema)] {
+        fs::create_dir(place.at(folder)).unwrap();
+        place.write(&format!("{folder}/tokenizer_config.json"), text);
+    }
     fs::create_dir(place.at("deep")).unwrap();
     fs::hard_link(place.at("tokenizer_config.json"), place.at("hard.json")).unwrap();
     #[cfg(unix)]
@@ -62,9 +69,14 @@ fn no_source_is_replaced_whatever_it_is_called() {
         "derive chat.jinja -o tokenizer_config.json --force",
         "new chat.jinja -o chat.jinja --force",
         "new chat.jinja --response-template template.json -o template.json --force",
+        "port model --for trl -o model/tokenizer_config.json --force",
+        "port model/ --for trl -o model/../model/tokenizer_config.json --force",
+        "convert schema -q -o schema/tokenizer_config.json --force",
     ] {
         assert!(place.error(command).ends_with(SOURCE), "{command}");
     }
+    assert_eq!(place.read("model/tokenizer_config.json"), model);
+    assert_eq!(place.read("schema/tokenizer_config.json"), schema);
     assert_eq!(place.read("tokenizer_config.json"), config);
     assert_eq!(place.read("chat.jinja"), CHAT_TEMPLATE);
 }
