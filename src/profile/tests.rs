@@ -338,6 +338,30 @@ fn what_is_rewritten_reads_the_same_but_for_what_was_changed() {
 }
 
 #[test]
+fn a_default_is_renamed_with_its_field() {
+    use crate::response::{ParserOptions, parse};
+    let before = template(
+        r#"{"start_anchor": "<bot>", "defaults": {"role": "assistant", "reasoning": "", "content": ""},
+            "fields": {"reasoning": {"open": "[", "close": "]"}, "content": {}}}"#,
+    );
+    let ported = port(&before, target("trl")).unwrap_or_else(|error| panic!("{error}"));
+    let defaults = ported.template.as_value().get("defaults").map(json::write);
+    assert_eq!(
+        defaults.as_deref(),
+        Some(r#"{"role":"assistant","reasoning_content":"","content":""}"#)
+    );
+    for text in ["Hi!", "[a]Hi!", ""] {
+        let read = |template: &ResponseTemplate| {
+            let read = parse(template, "<bot>", text, ParserOptions::default());
+            read.unwrap_or_else(|error| panic!("{error}"))
+        };
+        let (old, new) = (read(&before), read(&ported.template));
+        assert!(new.contains_key("reasoning_content") && !new.contains_key("reasoning"));
+        assert!(ported.agree(old, new), "{text}");
+    }
+}
+
+#[test]
 fn all_that_is_derived_for_the_gallery_is_taken_by_all() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("derived");
     let files = fs::read_dir(folder).unwrap_or_else(|error| panic!("{error}"));
