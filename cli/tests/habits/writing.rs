@@ -39,6 +39,15 @@ fn what_is_there_is_replaced_by_force_only() {
 }
 
 #[test]
+fn nobody_is_asked_for_what_cannot_be_done() {
+    let place = Place::new();
+    place.write("unjinja-report.md", "mine");
+    let error = place.error("report chat.jinja");
+    assert_eq!(error, format!("unjinja-report.md: {THERE}"));
+    assert_eq!(place.read("unjinja-report.md"), "mine");
+}
+
+#[test]
 fn no_source_is_replaced_whatever_it_is_called() {
     let place = Place::new();
     let config = unjinja::Object::from_iter([("chat_template", CHAT_TEMPLATE)]);
