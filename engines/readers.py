@@ -10,6 +10,7 @@ Each template of a table is shown to the package, with an output that it reads, 
 """
 
 import argparse
+import ast
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -158,6 +159,15 @@ def events_of(parsing, spec, output):
     return message, events + last
 
 
+def constant(file, name):
+    """What a module assigns to a name, without the module being run; nothing if it does not."""
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            return ast.literal_eval(node.value)
+    return None
+
+
 class Transformers:
     real = ["transformers.utils.chat_parsing", "transformers.cli.serving.utils"]
     absent = []
@@ -165,8 +175,11 @@ class Transformers:
     def __init__(self):
         import transformers.utils.chat_template_utils as utils
 
-        # A tuple in a module that is not asked: the oldest names of it are these.
-        utils._REASONING_FIELDS = ("reasoning_content", "thinking", "reasoning")
+        # A tuple in a module that is not asked, since it needs much else. Older versions have none.
+        (folder,) = (one.folder for one in sys.meta_path if isinstance(one, Finder) and one.folder)
+        fields = constant(folder / "transformers/utils/chat_template_utils.py", "_REASONING_FIELDS")
+        if fields is not None:
+            utils._REASONING_FIELDS = fields
         import transformers.utils.chat_parsing as parsing
         import transformers.cli.serving.utils as serve
 
@@ -341,7 +354,7 @@ def worst(unjinja, packages, target):
 
 
 def versions(profile):
-    """The version that was looked at, and those right before and at which a rule changes, as far as they read templates."""
+    """The versions that are named in a profile: its own, the first that reads templates, and those of rules and their sources."""
     asked = [profile["version"], profile["since"]]
     asked += [rule[key] for rule in profile["rules"] for key in ("since", "until") if rule[key]]
     asked += [rule["source"]["version"] for rule in profile["rules"]]

@@ -124,9 +124,17 @@ impl Private {
         let mut places = 0;
         let mut at = 0;
         let mut before = None;
+        // Before this no address begins: looking for one goes through all letters that it may begin with.
+        let mut no_address = 0;
         while let Some(next) = text[at..].chars().next() {
             let rest = &text[at..];
-            match self.private_at(rest, before) {
+            let may_be_address = at >= no_address && !before.is_some_and(is_word);
+            let address = || {
+                let found = may_be_address.then(|| address(rest))?;
+                no_address = at + local_length(rest);
+                found
+            };
+            match self.private_at(rest, before, address) {
                 Some((length, instead)) => {
                     out.push_str(instead);
                     places += 1;
@@ -144,7 +152,12 @@ impl Private {
     }
 
     /// How long what begins here and is private is, and what stands in its place.
-    fn private_at(&self, rest: &str, before: Option<char>) -> Option<(usize, &'static str)> {
+    fn private_at(
+        &self,
+        rest: &str,
+        before: Option<char>,
+        address: impl FnOnce() -> Option<usize>,
+    ) -> Option<(usize, &'static str)> {
         let texts = self.texts.iter();
         let mut given = texts.filter(|(text, _)| rest.starts_with(text.as_str()));
         if let Some((text, instead)) = given.next() {
@@ -155,16 +168,17 @@ impl Private {
             };
             return Some((length, instead));
         }
-        let begins = !before.is_some_and(is_word);
         if let Some(length) = path(rest, before) {
             return Some((length, "[path]"));
         }
-        if let Some(length) = address(rest).filter(|_| begins) {
+        if let Some(length) = address() {
             return Some((length, "[address]"));
         }
-        let word = word(rest);
-        if begins && is_token(word) {
-            return Some((word.len(), "[token]"));
+        if !before.is_some_and(is_word) {
+            let word = word(rest);
+            if is_token(word) {
+                return Some((word.len(), "[token]"));
+            }
         }
         let length = self.name(rest, before)?;
         Some((length, "[name]"))
@@ -207,15 +221,17 @@ fn is_token(word: &str) -> bool {
 /// How long a path is that begins here: in somebody's home, or two folders deep from the root. Tags such as
 /// `</end>`, and what follows a word, as in `and/or`, are none.
 fn path(rest: &str, before: Option<char>) -> Option<usize> {
+    let is_url = rest
+        .get(..7)
+        .is_some_and(|start| start.eq_ignore_ascii_case("file://"));
+    if is_url && !before.is_some_and(is_word) {
+        return Some(path_length(rest)).filter(|&length| length > 7);
+    }
     let is_apart = before.is_none_or(|c| c.is_whitespace() || "\"'`([=:,;".contains(c));
     if !is_apart {
         return None;
     }
-    let lower = rest.get(..12.min(rest.len())).unwrap_or_default();
-    let is_windows = lower
-        .as_bytes()
-        .first()
-        .is_some_and(u8::is_ascii_alphabetic)
+    let is_windows = rest.as_bytes().first().is_some_and(u8::is_ascii_alphabetic)
         && [":\\Users\\", ":\\\\Users\\", ":/Users/"]
             .iter()
             .any(|home| rest[1..].starts_with(home));
@@ -235,10 +251,15 @@ fn path_length(text: &str) -> usize {
     text.find(ends).unwrap_or(text.len())
 }
 
+/// How far what stands before the `@` of an address goes on.
+fn local_length(text: &str) -> usize {
+    let ends = |c: char| !(is_word(c) || c == '.' || c == '+');
+    text.find(ends).unwrap_or(text.len())
+}
+
 /// How long an address of mail is that begins here.
 fn address(rest: &str) -> Option<usize> {
-    let is_local = |c: char| is_word(c) || c == '.' || c == '+';
-    let local = rest.find(|c| !is_local(c))?;
+    let local = local_length(rest);
     let domain = rest[local..].strip_prefix('@')?;
     let end = domain.find(|c: char| !is_word(c) && c != '.');
     let domain = domain[..end.unwrap_or(domain.len())].trim_end_matches('.');
@@ -277,6 +298,11 @@ mod tests {
             ("/home/marguerite/models/x.jinja:3", "[path]"),
             ("see /home/someone/else, please", "see [path], please"),
             ("(C:\\Users\\someone\\x.json)", "([path])"),
+            ("C:\\Users\\Zoë\\x.json", "[path]"),
+            ("see C:/Users/Łukasz/x.json", "see [path]"),
+            ("<file:///home/somebody/x>", "<[path]>"),
+            ("at=file:///C:/Users/somebody/x", "at=[path]"),
+            ("a file:// or afile://x", "a file:// or afile://x"),
             ("~/models/x", "[path]"),
             ("/mnt/data/models", "[path]"),
             ("open=/work/some/file", "open=[path]"),
@@ -308,6 +334,31 @@ mod tests {
             let cleaned = private.without(text);
             assert_eq!(cleaned.text, expected, "{text}");
             assert_eq!(cleaned.places > 0, text != expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn long_runs_take_no_longer_for_each_letter() {
+        let mut private = of(&[("USER", "marguerite")]);
+        private.add("a-secret-of-16-letters", "[token]");
+        for piece in ["a", "a.", "a.b@", ".marguerite+", "ab-", "/a", "äö_."] {
+            let text = piece.repeat(1 << 18);
+            let begun = std::time::Instant::now();
+            let cleaned = private.without(&text);
+            assert!(begun.elapsed().as_secs() < 10, "{piece}");
+            let is_private = piece.contains("marguerite") || piece == "/a";
+            assert_eq!(cleaned.places > 0, is_private, "{piece}");
+        }
+        // What follows something that is blacked out may be an address all the same.
+        for (text, expected) in [
+            (
+                "a-secret-of-16-letters.some@example.org",
+                "[token].[address]",
+            ),
+            ("a.marguerite+x@example.org", "[address]"),
+            ("x@y z@example.org", "x@y [address]"),
+        ] {
+            assert_eq!(private.without(text).text, expected);
         }
     }
 

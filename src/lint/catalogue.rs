@@ -106,7 +106,7 @@ const ENTRIES: [Entry; 17] = [
     entry!(NeedsBacktracking, "U016", "needs-backtracking", Note,
         "a pattern that can only be matched by backtracking streams slower"),
     entry!(NotSuited, "U017", "not-suited", Error,
-        "somebody refuses the template whom it is for, or uses only part of it"),
+        "a package that the template is for refuses it, or uses only part of it"),
 ];
 
 impl Lint {

@@ -189,7 +189,9 @@ impl Profile {
     /// ```
     pub fn takes_since(&'static self, template: &ResponseTemplate) -> Option<Version> {
         let rules = self.rules.iter();
-        let mut turns: Vec<Version> = rules.flat_map(|rule| rule.since.or(rule.until)).collect();
+        let mut turns: Vec<Version> = rules
+            .flat_map(|rule| [rule.since, rule.until].into_iter().flatten())
+            .collect();
         turns.push(self.since);
         turns.sort();
         turns.dedup();

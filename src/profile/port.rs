@@ -366,6 +366,18 @@ struct Renaming {
 }
 
 impl Renaming {
+    /// Gives a key the new name, where it stands.
+    fn rename_key(self, object: &mut Object) {
+        let renamed = object.iter().map(|(name, value)| {
+            let name = match name.as_str() == Some(self.from) {
+                true => JsonString::from(self.to),
+                false => name.clone(),
+            };
+            (name, value.clone())
+        });
+        *object = renamed.collect();
+    }
+
     /// If the name is wanted, and free.
     fn of(document: &Object, to: &'static str) -> Option<Renaming> {
         let fields = document.get("fields")?.as_object()?;
@@ -378,14 +390,13 @@ impl Renaming {
         let Some(fields) = fields_of(document) else {
             return;
         };
-        let renamed = fields.iter().map(|(name, field)| {
-            let name = match name.as_str() == Some(self.from) {
-                true => JsonString::from(self.to),
-                false => name.clone(),
-            };
-            (name, field.clone())
-        });
-        *fields = renamed.collect();
+        self.rename_key(fields);
+        let defaults = document.get_mut("defaults").and_then(Value::as_object_mut);
+        if let Some(defaults) = defaults.filter(|defaults| defaults.contains_key(self.from)) {
+            // One of the new name would never have been the field's.
+            defaults.remove(self.to);
+            self.rename_key(defaults);
+        }
         changes.push(Change::new(
             pointer_below("/fields", self.from),
             format!("the field `{}` is called `{}`", self.from, self.to),

@@ -139,7 +139,19 @@ impl Rule {
                 None => format!("{target} refuses the template: {}", fault.what),
                 Some(why) => format!("{target} takes the template, but {why}: {}", fault.what),
             };
-            let remedy = match self.until {
+            // A newer version helps if it does not object to the same for another reason.
+            let helps = |until: &Version| {
+                let mut rules = target.profile.rules.iter();
+                !rules.any(|rule| {
+                    rule.holds_at(*until)
+                        && rule
+                            .check
+                            .faults(template, target.profile.reasoning())
+                            .iter()
+                            .any(|other| other.pointer == fault.pointer)
+                })
+            };
+            let remedy = match self.until.filter(helps) {
                 Some(until) => format!(
                     "{}, or use {} {until} or newer",
                     fault.remedy,

@@ -338,6 +338,71 @@ fn what_is_rewritten_reads_the_same_but_for_what_was_changed() {
 }
 
 #[test]
+fn a_newer_version_is_advised_only_where_it_helps() {
+    let remedies = |fields: &str, name: &str| -> Vec<String> {
+        let objections = target(name).objections(&template(fields));
+        let remedies = objections.into_iter().map(|one| one.diagnostic.remedy);
+        remedies.map(Option::unwrap_or_default).collect()
+    };
+    let known = r#""reasoning": {"open": "<t>", "close": "</t>"}"#;
+    let unknown = r#""notes": {"open": "<t>", "close": "</t>"}"#;
+    let [remedy] = &remedies(known, "transformers@5.20")[..] else {
+        panic!("there is one objection");
+    };
+    assert!(remedy.ends_with(", or use transformers 5.21.0 or newer"));
+    assert_eq!(
+        remedies(unknown, "transformers@5.20"),
+        ["what it knows is `thinking`, `content`, `tool_calls`"]
+    );
+}
+
+#[test]
+fn a_template_is_taken_from_where_a_rule_ends_that_began_later() {
+    let whole = load::TEXTS
+        .iter()
+        .find(|text| text.contains("\"until\": \"5.21.0\""));
+    let mut text = whole.copied().unwrap_or_default().to_owned();
+    for (from, to) in [
+        (r#""since": "5.21.0", "#, ""),
+        (
+            r#""until": "5.21.0", "otherwise": "limits", "why""#,
+            r#""until": "5.21.0", "otherwise": "fails", "why""#,
+        ),
+    ] {
+        assert!(text.contains(from));
+        text = text.replacen(from, to, 1);
+    }
+    let profile = load::profile(&text).unwrap_or_else(|error| panic!("{error}"));
+    let profile: &'static Profile = Box::leak(Box::new(profile));
+    let template = template(r#""reasoning": {"open": "<t>", "close": "</t>"}"#);
+    assert_eq!(profile.takes_since(&template), "5.21".parse().ok());
+}
+
+#[test]
+fn a_default_is_renamed_with_its_field() {
+    use crate::response::{ParserOptions, parse};
+    let before = template(
+        r#"{"start_anchor": "<bot>", "defaults": {"role": "assistant", "reasoning": "", "content": ""},
+            "fields": {"reasoning": {"open": "[", "close": "]"}, "content": {}}}"#,
+    );
+    let ported = port(&before, target("trl")).unwrap_or_else(|error| panic!("{error}"));
+    let defaults = ported.template.as_value().get("defaults").map(json::write);
+    assert_eq!(
+        defaults.as_deref(),
+        Some(r#"{"role":"assistant","reasoning_content":"","content":""}"#)
+    );
+    for text in ["Hi!", "[a]Hi!", ""] {
+        let read = |template: &ResponseTemplate| {
+            let read = parse(template, "<bot>", text, ParserOptions::default());
+            read.unwrap_or_else(|error| panic!("{error}"))
+        };
+        let (old, new) = (read(&before), read(&ported.template));
+        assert!(new.contains_key("reasoning_content") && !new.contains_key("reasoning"));
+        assert!(ported.agree(old, new), "{text}");
+    }
+}
+
+#[test]
 fn all_that_is_derived_for_the_gallery_is_taken_by_all() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("derived");
     let files = fs::read_dir(folder).unwrap_or_else(|error| panic!("{error}"));

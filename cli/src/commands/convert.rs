@@ -214,7 +214,7 @@ fn hand_out(args: &Args, converted: &Converted) -> Result<(), Failure> {
     match &args.output {
         Some(path) => {
             let output = Output {
-                sources: vec![args.schema.clone()],
+                sources: output::files_of(&args.schema),
                 force: args.force,
             };
             output.write(path, &text)

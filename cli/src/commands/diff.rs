@@ -32,7 +32,7 @@ use super::{Failure, input, output};
   On the outputs of fixtures:
     unjinja diff old.json new.json --fixtures fixtures/
 
-  What one of those makes of it who read response templates: the names of fields don't matter then, nor what it drops:
+  What a package hands on: the names of fields don't matter then, nor what it drops:
     unjinja diff old.json new.json --for vllm
 
   A response schema, the older language, and the response template that has taken its place:

@@ -37,8 +37,8 @@ const PLACE: &str = "unjinja-report.md";
 The report is one file of Markdown, to be attached to an issue: the chat template, what was found out about it, the
 response template, the renderings that are not read back, and versions. Where the template came from is not
 in it, nor are paths, tokens of services, addresses, and the name of who is here: what looks like one of these is
-blacked out, and how many places that were is told. Please read it all the same: what a chat template says of itself
-is in it.
+blacked out, and the number of such places is reported. A path ends at its first blank, so what follows one in the name
+of a folder stays. Please read the report all the same: what a chat template says of itself is in it.
 
 Exit codes:
   0  the report is written
@@ -73,6 +73,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     output.check(place)?;
     let is_answered = args.yes || args.output.is_some();
+    // Nobody is asked for what can't be done. Where nobody is asked, the same text may be there already.
+    if !is_answered {
+        output.check_new(place)?;
+    }
     let can_ask = io::stdin().is_terminal() && io::stderr().is_terminal();
     if !is_answered && !can_ask {
         return Err(Failure::Input(format!(

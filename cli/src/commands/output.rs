@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::deferred;
 use crate::files::{self, is_same_file};
 
+use unjinja::chat_template::Source;
 use unjinja::{Value, json};
 
 use super::Failure;
@@ -76,6 +77,14 @@ impl Output {
             ))),
             false => Ok(()),
         }
+    }
+}
+
+/// The files that are read where a path is given: of a folder all that belong to a template.
+pub(crate) fn files_of(path: &Path) -> Vec<PathBuf> {
+    match path.is_dir() {
+        true => Source::from(path).files(),
+        false => vec![path.to_owned()],
     }
 }
 

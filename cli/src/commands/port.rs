@@ -28,7 +28,7 @@ use crate::printable;
     unjinja port --list
 
 The field for reasoning gets the name that is used there, defaults that are not known are left out, as is what
-texts must not have, and calls get the shape that is expected. What was changed is told on the standard error. The
+texts must not have, and calls get the shape that is expected. What was changed is reported on the standard error. The
 rewritten template then reads texts that are put together from its markers, and the messages have to be the same but
 for what was changed.
 
@@ -36,7 +36,7 @@ for what was changed.
 
 Exit codes:
   0  the template is taken there now
-  1  it is not: what can't be rewritten is told, and the template is printed all the same
+  1  it is not: what can't be rewritten is reported, and the template is printed all the same
   2  the template is refused by all, or the input can't be read")]
 pub(crate) struct Args {
     /// The response template, a tokenizer_config.json that has one, or a model's folder
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long)]
     force: bool,
 
-    /// Don't tell what was changed; errors are reported all the same
+    /// Don't report what was changed; errors are reported all the same
     #[arg(short, long)]
     quiet: bool,
 
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.output {
         Some(file) => {
             let output = Output {
-                sources: vec![path.clone()],
+                sources: output::files_of(path),
                 force: args.force,
             };
             output.write(file, &text)?;

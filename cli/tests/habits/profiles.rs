@@ -48,8 +48,14 @@ fn programs_learn_who_does_not_take_it() {
     let outcome = place.run("lint foreign.json --for vllm --format json");
     let found = json::read(&outcome.stdout).unwrap();
     let found = found.as_array().unwrap().iter();
-    let mut found = found.filter(|found| found.get("for").is_some());
-    assert!(found.all(|found| found.get("for").and_then(Value::as_str) == Some("vllm")));
+    let text = |found: &Value, key: &str| found.get(key).and_then(Value::as_str).map(str::to_owned);
+    let found: Vec<&Value> = found
+        .filter(|found| text(found, "code").as_deref() == Some("U017"))
+        .collect();
+    assert!(!found.is_empty());
+    for found in found {
+        assert_eq!(text(found, "for").as_deref(), Some("vllm"), "{found:?}");
+    }
 }
 
 #[test]

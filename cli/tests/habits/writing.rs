@@ -39,11 +39,27 @@ fn what_is_there_is_replaced_by_force_only() {
 }
 
 #[test]
+fn nobody_is_asked_for_what_cannot_be_done() {
+    let place = Place::new();
+    place.write("unjinja-report.md", "mine");
+    let error = place.error("report chat.jinja");
+    assert_eq!(error, format!("unjinja-report.md: {THERE}"));
+    assert_eq!(place.read("unjinja-report.md"), "mine");
+}
+
+#[test]
 fn no_source_is_replaced_whatever_it_is_called() {
     let place = Place::new();
     let config = unjinja::Object::from_iter([("chat_template", CHAT_TEMPLATE)]);
     let config = unjinja::json::write(&config.into());
     place.write("tokenizer_config.json", &config);
+    let model = r#"{"response_template": {"start_anchor": "<bot>", "fields": {"content": {}}}}"#;
+    let schema = r#"{"response_schema": {"type": "object", "properties": {
+        "content": {"type": "string", "x-regex": "^(.*)$"}}}}"#;
+    for (folder, text) in [("model", model), ("schema", schema)] {
+        fs::create_dir(place.at(folder)).unwrap();
+        place.write(&format!("{folder}/tokenizer_config.json"), text);
+    }
     fs::create_dir(place.at("deep")).unwrap();
     fs::hard_link(place.at("tokenizer_config.json"), place.at("hard.json")).unwrap();
     #[cfg(unix)]
@@ -62,9 +78,14 @@ fn no_source_is_replaced_whatever_it_is_called() {
         "derive chat.jinja -o tokenizer_config.json --force",
         "new chat.jinja -o chat.jinja --force",
         "new chat.jinja --response-template template.json -o template.json --force",
+        "port model --for trl -o model/tokenizer_config.json --force",
+        "port model/ --for trl -o model/../model/tokenizer_config.json --force",
+        "convert schema -q -o schema/tokenizer_config.json --force",
     ] {
         assert!(place.error(command).ends_with(SOURCE), "{command}");
     }
+    assert_eq!(place.read("model/tokenizer_config.json"), model);
+    assert_eq!(place.read("schema/tokenizer_config.json"), schema);
     assert_eq!(place.read("tokenizer_config.json"), config);
     assert_eq!(place.read("chat.jinja"), CHAT_TEMPLATE);
 }
