@@ -86,6 +86,7 @@ export class App {
   private listeners: ((change: Change) => void)[] = [];
   /** Counts what was opened, and what was to be checked, so that late answers are known as such. */
   private turn = 0;
+  private opening = 0;
   private checking = 0;
   private timer = 0;
   private trying = 0;
@@ -134,6 +135,7 @@ export class App {
   /** Shows a state, whatever was shown before; an example gives way to whatever is opened. */
   async show(state: State, isExample = false) {
     this.isExample = isExample;
+    this.opening++;
     const turn = ++this.turn;
     this.state = state;
     this.derived = null;
@@ -294,15 +296,18 @@ export class App {
     this.changed("sheet");
   }
 
-  /** Opens a file by its content. */
+  /** Opens a file by its content, unless something else was opened by the time it has been read. */
   async open(file: File) {
+    const opening = ++this.opening;
     this.tell(`Opening ${file.name}…`);
+    let opened: Opened;
     try {
-      const opened = await this.read(file);
-      await this.take(file.name, opened);
+      opened = await this.read(file);
     } catch (error) {
-      this.tell(reason(error), true);
+      if (opening === this.opening) this.tell(reason(error), true);
+      return;
     }
+    if (opening === this.opening) await this.take(file.name, opened);
   }
 
   private async read(file: File): Promise<Opened> {
