@@ -32,7 +32,7 @@ export class Engine {
   private pending = new Map<number, Pending>();
   private next = 0;
 
-  /** `onBusy` is told when there is something to wait for, and when there isn't. */
+  /** `onBusy` hears when there is something to wait for, and when there isn't. */
   constructor(private readonly onBusy: (busy: boolean) => void = () => {}) {}
 
   /** Asks for something; `file` is handed over. */
