@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { deflateRawSync } from "node:zlib";
 
 import { isThere, start } from "./browser.js";
 import { root } from "./module.js";
@@ -22,11 +23,12 @@ describe("the page", { skip: isThere ? false : "there is no Chromium, or no page
   after(() => setting?.stop());
 
   /** A page in a profile of its own. */
-  async function fresh(options = {}, path = "") {
+  async function fresh(options = {}, path = "", prepare = async () => {}) {
     const context = await setting.browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce", acceptDownloads: true, ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(60_000);
     page.on("pageerror", (error) => faults.push(String(error)));
+    await prepare(page);
     await page.goto(setting.address + path);
     await page.waitForFunction(() => "ready" in document.documentElement.dataset);
     return page;
@@ -130,10 +132,77 @@ describe("the page", { skip: isThere ? false : "there is no Chromium, or no page
   test("a link of another version says why it is not opened", async () => {
     const page = await fresh({}, "#999.abc");
     assert.match(await text(page, "#status"), /version 999 .* reads version 1/);
-    const damaged = await fresh({}, "#1.abc");
-    assert.match(await text(damaged, "#status"), /damaged/);
     await page.context().close();
-    await damaged.context().close();
+    for (const data of ["abc", deflateRawSync('{"name": "a').toString("base64url")]) {
+      const damaged = await fresh({}, `#1.${data}`);
+      assert.match(await text(damaged, "#status"), /damaged/);
+      assert.match(await text(damaged, "#proven"), /^✓/, "an example is shown");
+      await damaged.context().close();
+    }
+  });
+
+  test("a module that could not be fetched is fetched again", async () => {
+    const page = await fresh({}, "", (page) => page.route("**/module.wasm", (route) => route.abort()));
+    assert.match(await text(page, "#status"), /No response template was derived/);
+    await page.unroute("**/module.wasm");
+    await openGallery(page, "channels");
+    assert.match(await text(page, "#proven"), /^✓ proven channels/);
+    await page.context().close();
+  });
+
+  /** Drops a file in the middle of the page. */
+  const drop = (page, name, content) =>
+    page.evaluate(
+      ([name, content]) => {
+        const data = new DataTransfer();
+        data.items.add(new File([content], name));
+        const event = (kind) => new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true });
+        const target = document.querySelector("main") ?? document.body;
+        target.dispatchEvent(event("dragover"));
+        const marked = document.body.classList.contains("dropping");
+        const left = target.dispatchEvent(event("drop"));
+        return { marked, still: document.body.classList.contains("dropping"), left };
+      },
+      [name, content],
+    );
+
+  test("a file that is dropped on the page is opened", async () => {
+    const page = await fresh();
+    const jinja = readFileSync(new URL("examples/chat_template.jinja", root), "utf8");
+    const dropped = await drop(page, "dropped.jinja", jinja);
+    assert.deepEqual(dropped, { marked: true, still: false, left: false }, "the browser must not open it in place of the page");
+    await page.waitForFunction(() => document.querySelector("#proven").textContent.includes(" dropped.jinja:"));
+    assert.equal(await text(page, "#status"), "dropped.jinja: a chat template.");
+    assert.equal(await page.inputValue("#jinja"), jinja);
+    await page.context().close();
+  });
+
+  test("a file that is read late does not take the place of what was opened since", async () => {
+    const page = await fresh();
+    const jinja = readFileSync(new URL("examples/chat_template.jinja", root), "utf8");
+    // The first file is read no further until it may be.
+    await page.evaluate(() => {
+      const read = Blob.prototype.arrayBuffer;
+      const gate = new Promise((opened) => {
+        window.release = opened;
+      });
+      Blob.prototype.arrayBuffer = async function () {
+        const isFirst = !window.isHeld;
+        if (isFirst) {
+          window.isHeld = true;
+          await gate;
+        }
+        return read.call(this);
+      };
+    });
+    await drop(page, "late.jinja", jinja);
+    await page.waitForFunction(() => window.isHeld);
+    await openGallery(page, "channels");
+    await page.evaluate(() => window.release());
+    await page.waitForTimeout(500);
+    assert.match(await text(page, "#proven"), /^✓ proven channels/);
+    assert.equal(await text(page, "#status"), "");
+    await page.context().close();
   });
 
   test("a template that never ends is stopped, and the page still answers", async () => {

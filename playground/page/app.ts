@@ -86,6 +86,7 @@ export class App {
   private listeners: ((change: Change) => void)[] = [];
   /** Counts what was opened, and what was to be checked, so that late answers are known as such. */
   private turn = 0;
+  private opening = 0;
   private checking = 0;
   private timer = 0;
   private trying = 0;
@@ -93,8 +94,8 @@ export class App {
 
   constructor(
     onBusy: (busy: boolean) => void,
-    /** Tells the person something; `true` if it is bad news. */
-    readonly tell: (text: string, bad?: boolean) => void,
+    /** Says something to the person; `true` if it is bad news. */
+    readonly say: (text: string, bad?: boolean) => void,
   ) {
     this.thinker = new Engine(onBusy);
     this.replayer = new Engine(onBusy);
@@ -134,6 +135,7 @@ export class App {
   /** Shows a state, whatever was shown before; an example gives way to whatever is opened. */
   async show(state: State, isExample = false) {
     this.isExample = isExample;
+    this.opening++;
     const turn = ++this.turn;
     this.state = state;
     this.derived = null;
@@ -158,7 +160,7 @@ export class App {
     } catch (error) {
       if (turn !== this.turn) return;
       this.underivable = reason(error);
-      this.tell(`No response template was derived: ${this.underivable}`, true);
+      this.say(`No response template was derived: ${this.underivable}`, true);
     }
   }
 
@@ -169,7 +171,7 @@ export class App {
       derived.evidence = await this.thinker.ask({ do: "evidence", ...this.about() });
       if (turn === this.turn) this.changed("evidence");
     } catch (error) {
-      if (turn === this.turn) this.tell(reason(error), true);
+      if (turn === this.turn) this.say(reason(error), true);
     }
   }
 
@@ -294,15 +296,18 @@ export class App {
     this.changed("sheet");
   }
 
-  /** Opens a file by its content. */
+  /** Opens a file by its content, unless something else was opened by the time it has been read. */
   async open(file: File) {
-    this.tell(`Opening ${file.name}…`);
+    const opening = ++this.opening;
+    this.say(`Opening ${file.name}…`);
+    let opened: Opened;
     try {
-      const opened = await this.read(file);
-      await this.take(file.name, opened);
+      opened = await this.read(file);
     } catch (error) {
-      this.tell(reason(error), true);
+      if (opening === this.opening) this.say(reason(error), true);
+      return;
     }
+    if (opening === this.opening) await this.take(file.name, opened);
   }
 
   private async read(file: File): Promise<Opened> {
@@ -340,7 +345,7 @@ export class App {
       state.sample = opened.cases[0]?.name ?? null;
     }
     const others = opened.chat_templates.length - 1;
-    this.tell(
+    this.say(
       others > 0
         ? `${name}: ${chat!.variant ?? "the first"} of ${others + 1} chat templates was taken.`
         : `${name}: a ${opened.kind === "gguf" ? "GGUF file, of which only the head was read" : opened.kind}.`,

@@ -4,9 +4,12 @@ import moduleUrl from "./module.wasm?url";
 
 let compiling: Promise<WebAssembly.Module> | undefined;
 
-/** The module is fetched and compiled once, whatever becomes of the workers. */
+/** The module is fetched and compiled once, whatever becomes of the workers; and again if that has failed. */
 function compiled(): Promise<WebAssembly.Module> {
-  compiling ??= WebAssembly.compileStreaming(fetch(moduleUrl));
+  compiling ??= WebAssembly.compileStreaming(fetch(moduleUrl)).catch((error) => {
+    compiling = undefined;
+    throw error;
+  });
   return compiling;
 }
 
@@ -29,14 +32,18 @@ export class Engine {
   private pending = new Map<number, Pending>();
   private next = 0;
 
-  /** `onBusy` is told when there is something to wait for, and when there isn't. */
+  /** `onBusy` hears when there is something to wait for, and when there isn't. */
   constructor(private readonly onBusy: (busy: boolean) => void = () => {}) {}
 
   /** Asks for something; `file` is handed over. */
   async ask<T>(request: object, file?: ArrayBuffer): Promise<T> {
     this.worker ??= this.start();
     const starting = this.worker;
-    const worker = await starting;
+    const worker = await starting.catch((error) => {
+      // The next request starts another one.
+      if (this.worker === starting) this.worker = undefined;
+      throw error;
+    });
     // It may have been stopped while it was started.
     if (this.worker !== starting) throw new Stopped("it was stopped");
     const id = this.next++;
@@ -52,7 +59,12 @@ export class Engine {
     const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
     worker.onmessage = ({ data }) => this.take(data);
     worker.onerror = (event) => this.stop(`the worker has failed: ${event.message}`);
-    worker.postMessage(await compiled());
+    try {
+      worker.postMessage(await compiled());
+    } catch (error) {
+      worker.terminate();
+      throw error;
+    }
     return worker;
   }
 
@@ -70,7 +82,11 @@ export class Engine {
   stop(why: string) {
     const worker = this.worker;
     this.worker = undefined;
-    void worker?.then((worker) => worker.terminate());
+    // One that never started has nothing to end.
+    worker?.then(
+      (worker) => worker.terminate(),
+      () => {},
+    );
     const pending = [...this.pending.values()];
     this.pending.clear();
     if (pending.length) this.onBusy(false);

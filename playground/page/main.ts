@@ -31,11 +31,11 @@ function onBusy(isBusy: boolean) {
   }
 }
 
-function tell(text: string, bad = false) {
+function say(text: string, bad = false) {
   replace(status, el("span", { class: bad ? "bad" : "" }, text));
 }
 
-const app = new App(onBusy, tell);
+const app = new App(onBusy, say);
 sheets(app, byId("sheets"));
 const replay = new ReplayView(app, byId("replay"));
 opening(app);
@@ -53,7 +53,7 @@ async function start() {
   } catch (error) {
     if (!(error instanceof BadLink)) throw error;
     await app.show(example(), true);
-    tell(`${reason(error)} An example is shown in its place.`, true);
+    say(`${reason(error)} An example is shown in its place.`, true);
   }
   document.documentElement.dataset.ready = "";
 }

@@ -45,7 +45,7 @@ export function opening(app: App) {
   const pasted = el("textarea", { id: "pasted", rows: 4, spellcheck: "false", placeholder: "{% for message in messages %}…" });
   const show = (state: State) => {
     toggle(false);
-    app.tell("");
+    app.say("");
     void app.show(state);
     button.focus();
   };

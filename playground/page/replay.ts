@@ -233,7 +233,7 @@ export class ReplayView {
     try {
       tools = this.ownTools.value.trim() ? JSON.parse(this.ownTools.value) : null;
     } catch (error) {
-      return this.app.tell(`The tools are no JSON: ${reason(error)}`, true);
+      return this.app.say(`The tools are no JSON: ${reason(error)}`, true);
     }
     this.app.bring({ name: "typed", prefix: this.ownPrefix.value, output: this.ownOutput.value, tools, message: null, error: null });
     this.closeOwn();
@@ -243,20 +243,20 @@ export class ReplayView {
     try {
       const { message } = await this.app.replayer.ask<{ message: object }>({ do: "outcome" });
       this.app.expect(message);
-      this.app.tell("This message is expected from now on.");
+      this.app.say("This message is expected from now on.");
     } catch (error) {
-      this.app.tell(reason(error), true);
+      this.app.say(reason(error), true);
     }
   }
 
   private async saveFixture() {
     const { sample, good } = this.app;
-    if (!sample || !good) return this.app.tell("There is nothing to save yet.", true);
+    if (!sample || !good) return this.app.say("There is nothing to save yet.", true);
     try {
       const { text } = await this.app.thinker.ask<{ text: string }>({ do: "fixture", template: good, case: sample });
       download(`${sample.name.replaceAll(/[^\w.-]+/g, "-")}.fixture.yaml`, text);
     } catch (error) {
-      this.app.tell(reason(error), true);
+      this.app.say(reason(error), true);
     }
   }
 
@@ -287,7 +287,7 @@ export class ReplayView {
     const ahead = by > 0 ? samples.slice(from + 1) : samples.slice(0, Math.max(from, 0)).reverse();
     const next = ahead.find(({ name }) => Array.isArray(verdicts.get(name)));
     if (next) this.app.select(next.name);
-    else this.app.tell("No other text there is read otherwise than expected.");
+    else this.app.say("No other text there is read otherwise than expected.");
   }
 
   // Chunks.
@@ -404,7 +404,7 @@ export class ReplayView {
         this.draw(look);
       }
     } catch (error) {
-      if (error instanceof Refused) this.app.tell(reason(error), true);
+      if (error instanceof Refused) this.app.say(reason(error), true);
       else throw error;
     } finally {
       this.isLooking = false;
@@ -548,7 +548,7 @@ export class ReplayView {
       });
       rows.push(["watch", watch.length ? watch : ["nothing: all text goes the same way"]]);
     } else if (why.left !== undefined) {
-      rows.push(["next", [`${why.left} more ${why.left === 1 ? "event" : "events"} of this chunk; what is waited for shows when all are told`]]);
+      rows.push(["next", [`${why.left} more ${why.left === 1 ? "event" : "events"} of this chunk; what is waited for shows when all are reported`]]);
     } else if (is_end) rows.push(["next", [error ? "nothing: the text has ended, and can't be parsed" : "nothing: the text has ended"]]);
     for (const { field, bytes, chunks } of why.waits ?? [])
       rows.push(["waits", [fieldName(this.overview.fields[field]), ` held back ${plural(bytes, "byte")} at most, for ${plural(chunks, "chunk")}`]]);

@@ -99,14 +99,13 @@ export async function fromFragment(fragment: string): Promise<State> {
       `This link was made by version ${version} of the playground's links, and this page reads version ${VERSION}: ` +
         "open it with the page that it was made by, or ask for the files.",
     );
-  let text: string;
+  let given: unknown;
   try {
     const bytes = Uint8Array.from(atob(data.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
-    text = await inflated(bytes);
+    given = JSON.parse(await inflated(bytes));
   } catch {
     throw new BadLink("This link is damaged: it may have been cut off when it was copied.");
   }
-  const given: unknown = JSON.parse(text);
   if (typeof given !== "object" || given === null) throw new BadLink("This link holds no state of the playground.");
   return filled(given as Record<string, unknown>);
 }

@@ -59,23 +59,72 @@ pub(crate) fn render(request: &Request<'_>) -> Result<Value, String> {
     .into())
 }
 
+/// Ranges and slots are in the order of the text, so that nothing is looked at twice.
 fn pieces(text: &str, written: &[Range<usize>], slots: &[(Range<usize>, &'static str)]) -> Value {
     let mut borders: Vec<usize> = vec![0, text.len()];
     let ranges = written.iter().chain(slots.iter().map(|(range, _)| range));
     borders.extend(ranges.flat_map(|range| [range.start, range.end]));
     borders.sort_unstable();
     borders.dedup();
+    let mut written = written.iter().peekable();
+    let mut slots = slots.iter().peekable();
     let pieces = borders.windows(2).map(|pair| {
         let (from, to) = (pair[0], pair[1]);
-        let slot = slots.iter().find(|(range, _)| range.contains(&from));
+        while slots.next_if(|(range, _)| range.end <= from).is_some() {}
+        while written.next_if(|range| range.end <= from).is_some() {}
+        let slot = slots.peek().filter(|(range, _)| range.contains(&from));
         Object::from_iter([
             ("text", Value::from(&text[from..to])),
             ("slot", slot.map_or(Value::Null, |(_, key)| (*key).into())),
             (
                 "written",
-                written.iter().any(|range| range.contains(&from)).into(),
+                written
+                    .peek()
+                    .is_some_and(|range| range.contains(&from))
+                    .into(),
             ),
         ])
     });
     pieces.map(Value::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_piece_has_its_slot_and_its_writer() {
+        let pieces = pieces(
+            "<s>Hi</s>Hello",
+            &[9..11, 11..14],
+            &[(3..5, "user"), (5..5, "tool"), (9..14, "content")],
+        );
+        let pieces = pieces.as_array().expect("a list").iter().map(|piece| {
+            let text = |key| piece.get(key).and_then(Value::as_str);
+            let is_written = piece.get("written").and_then(Value::as_bool);
+            (text("text").unwrap_or_default(), text("slot"), is_written)
+        });
+        assert_eq!(
+            pieces.collect::<Vec<_>>(),
+            [
+                ("<s>", None, Some(false)),
+                ("Hi", Some("user"), Some(false)),
+                ("</s>", None, Some(false)),
+                ("He", Some("content"), Some(true)),
+                ("llo", Some("content"), Some(true)),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_time_grows_with_the_length_of_a_conversation() {
+        let turns = 50_000;
+        let ranges: Vec<Range<usize>> = (0..turns).map(|turn| 2 * turn..2 * turn + 1).collect();
+        let slots: Vec<_> = ranges
+            .iter()
+            .map(|range| (range.clone(), "content"))
+            .collect();
+        let pieces = pieces(&"ab".repeat(turns), &ranges, &slots);
+        assert_eq!(pieces.as_array().map(<[Value]>::len), Some(2 * turns));
+    }
 }

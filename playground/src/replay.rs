@@ -115,9 +115,11 @@ pub(crate) fn look(
     request: &Request<'_>,
 ) -> Result<Value, String> {
     let expected = expected.as_ref();
+    // The request may be about a replay that has been cut otherwise since.
+    let last = replay.last();
     let from = Place {
-        fed: request.number("fed")?,
-        events: request.number("events")?,
+        fed: request.number("fed")?.min(last.fed),
+        events: request.number("events")?.min(last.events),
     };
     let by = || request.number("by");
     let place = match request.text("step")? {
@@ -143,8 +145,7 @@ pub(crate) fn look(
         "difference" => difference(replay, expected)?,
         other => return Err(format!("nobody can go to the `{other}`")),
     };
-    // The request may be about a replay that has been cut otherwise since.
-    let place = place.clamp(replay.first(), replay.last());
+    let place = place.clamp(replay.first(), last);
     let pairs = pairs(replay, place, expected, Against::Expected);
     let mut answer = place_value(place).into_object();
     answer.insert("looked", replay.looked(place));

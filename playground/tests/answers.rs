@@ -194,7 +194,7 @@ fn replayed(output: &str, chunking: &str, steps: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn what_is_held_back_and_why_is_told_at_each_place() {
+fn what_is_held_back_and_why_is_shown_at_each_place() {
     let looks = replayed("<think>So</thi", "own", &["first", "next chunk", "last"]);
     let held = looks[1].pointer("/why/held/text");
     assert_eq!(held, Some(&"<th".into()), "three bytes were cut off");
@@ -222,6 +222,40 @@ fn the_pieces_of_the_text_are_the_text() {
                 .filter_map(|piece| piece.get("text").and_then(Value::as_str))
                 .collect();
             assert_eq!(text, output, "cut {chunking}");
+        }
+    }
+}
+
+#[test]
+fn steps_may_begin_at_a_place_that_the_text_does_not_have() {
+    let template = r#"{"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}"#;
+    let mut playground = Playground::default();
+    let replay = object([
+        ("do", "replay".into()),
+        ("template", template.into()),
+        ("chunking", "character".into()),
+        ("case", object([("output", "Hello!<end>".into())])),
+    ]);
+    ask(&mut playground, &replay, b"").expect("it can be replayed");
+    let read = object([("do", "read".into()), ("budget", (1 << 20).into())]);
+    ask(&mut playground, &read, b"").expect("it is read");
+    for step in [
+        "stay",
+        "next chunk",
+        "previous chunk",
+        "next event",
+        "previous event",
+        "next region",
+        "previous region",
+    ] {
+        for (fed, events) in [(2, 1000), (1000, 0), (1000, 1000)] {
+            let look = object([
+                ("do", "look".into()),
+                ("step", step.into()),
+                ("fed", fed.into()),
+                ("events", events.into()),
+            ]);
+            ask(&mut playground, &look, b"").expect(step);
         }
     }
 }

@@ -154,7 +154,8 @@ impl Replay {
 
     /// Where the region before, or this one, has just opened; or the start.
     pub fn previous_region(&self, place: Place) -> Place {
-        let before = &self.log.events[..place.events.saturating_sub(1)];
+        let events = self.events(place);
+        let before = &events[..events.len().saturating_sub(1)];
         match before.iter().rposition(is_open) {
             Some(index) if index + 1 > self.first().events => self.after_event(index + 1),
             _ => self.first(),
@@ -180,4 +181,43 @@ impl Replay {
 
 fn is_open(event: &LoggedEvent) -> bool {
     matches!(event.what, EventKind::Open(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use unjinja::check::{Case, Expected};
+    use unjinja::{ResponseTemplate, Tools};
+
+    use super::*;
+    use crate::Chunking;
+
+    #[test]
+    fn from_a_place_behind_the_end_every_step_leads_to_a_place_of_the_text() {
+        let template = r#"{"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}"#;
+        let template = ResponseTemplate::from_json(template).expect("it is valid");
+        let case = Case::new(
+            "a",
+            "<bot>",
+            "Hello!<end>",
+            Tools::none(),
+            Expected::default(),
+        );
+        let mut replay = Replay::new(&template, &case, Chunking::Characters);
+        replay.read_on(usize::MAX, false);
+        let last = replay.last();
+        for (fed, events) in [(0, 1000), (1, 1000), (last.fed, 1000), (1000, 1000)] {
+            let place = Place { fed, events };
+            for found in [
+                replay.next_chunk(place),
+                replay.previous_chunk(place),
+                replay.next_event(place),
+                replay.previous_event(place),
+                replay.next_region(place),
+                replay.previous_region(place),
+            ] {
+                assert!(found <= last, "{found:?} from {place:?}");
+                assert!(found.events <= last.events, "{found:?} from {place:?}");
+            }
+        }
+    }
 }
