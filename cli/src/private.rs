@@ -305,7 +305,7 @@ mod tests {
             ("a file:// or afile://x", "a file:// or afile://x"),
             ("~/models/x", "[path]"),
             ("/mnt/data/models", "[path]"),
-            ("open=/work/some/file", "open=[path]"),
+            ("open=/mnt/some/file", "open=[path]"),
             ("by Marguerite, for all", "by [name], for all"),
             ("marguerite-tuned_by_marguerite", "[name]-tuned_by_[name]"),
             ("x-a-secret-of-16-letters", "x-[token]"),
