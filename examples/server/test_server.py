@@ -1,4 +1,4 @@
-"""The server between the official client of the interface and a model that is made up.
+"""The server between the official client of the interface and a stand-in for a model.
 
     cargo build && pytest
 
