@@ -26,21 +26,28 @@ fn ask(address: &str, request: &str) -> (String, Vec<u8>) {
     (String::from_utf8(answer).expect("it is text"), body)
 }
 
-#[test]
-fn the_page_is_served_to_this_machine() {
-    let mut served = Command::new(env!("CARGO_BIN_EXE_unjinja"))
-        .args(["playground", "--no-open"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let stdout = served.stdout.take().expect("it prints");
-    let _served = Served(served);
+/// Starts the program, and reads the address that it prints.
+fn serve(command: &mut Command) -> (Served, String) {
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
+    let stdout = child.stdout.take().expect("it prints");
+    let served = Served(child);
     let mut line = String::new();
     BufReader::new(stdout)
         .read_line(&mut line)
         .expect("an address");
-    let address = line
-        .trim()
+    (served, line.trim().to_owned())
+}
+
+fn playground() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unjinja"));
+    command.arg("playground");
+    command
+}
+
+#[test]
+fn the_page_is_served_to_this_machine() {
+    let (_served, address) = serve(playground().arg("--no-open"));
+    let address = address
         .strip_prefix("http://")
         .and_then(|rest| rest.strip_suffix('/'));
     let address = address.expect("it is an address");
@@ -101,5 +108,54 @@ fn the_page_is_served_to_this_machine() {
         );
         assert!(body.starts_with(start), "{request}");
         assert!(!start.is_empty() || body.is_empty(), "{request}");
+    }
+}
+
+/// A folder with a stand-in for what opens addresses on this system.
+#[cfg(target_os = "linux")]
+fn opener(script: Option<&str>) -> tempfile::TempDir {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    if let Some(script) = script {
+        let path = folder.path().join("xdg-open");
+        std::fs::write(&path, script).expect("it can be written");
+        let runs = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&path, runs).expect("it can be made to run");
+    }
+    folder
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_address_is_opened_as_the_system_opens_addresses() {
+    let folder = opener(Some(
+        "#!/bin/sh\nprintf %s \"$1\" > \"$0.part\" && /bin/mv \"$0.part\" \"$0.opened\"\n",
+    ));
+    let (_served, address) = serve(playground().env("PATH", folder.path()));
+    let opened = folder.path().join("xdg-open.opened");
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !opened.exists() {
+        assert!(std::time::Instant::now() < deadline, "nothing was opened");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_eq!(std::fs::read_to_string(opened).expect("text"), address);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn where_no_browser_can_be_opened_it_says_so_and_serves_the_page() {
+    for script in [None, Some("#!/bin/sh\nexit 3\n")] {
+        let folder = opener(script);
+        let mut command = playground();
+        command.env("PATH", folder.path()).stderr(Stdio::piped());
+        let (mut served, address) = serve(&mut command);
+        let stderr = served.0.stderr.take().expect("it reports");
+        let mut line = String::new();
+        BufReader::new(stderr).read_line(&mut line).expect("text");
+        assert!(line.contains("no browser could be opened"), "{line}");
+        let address = address.trim_start_matches("http://").trim_end_matches('/');
+        let (head, _) = ask(address, "GET / HTTP/1.1");
+        assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
     }
 }

@@ -55,10 +55,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).map_err(fail)?;
     let address = format!("http://{}/", listener.local_addr().map_err(fail)?);
     output::print(format!("{address}\n"))?;
-    if !args.no_open && !opened(&address) {
-        super::print_error(format_args!(
-            "no browser could be opened: open the address in one\n"
-        ));
+    if !args.no_open {
+        thread::spawn(move || open(&address));
     }
     for stream in listener.incoming().flatten() {
         // A browser that goes away in between has lost nothing.
@@ -67,20 +65,26 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens the address as the system opens such. Tells whether there was something to open it with.
-fn opened(address: &str) -> bool {
+/// Opens the address as the system opens addresses, and reports where that fails. This may last as long as the browser.
+fn open(address: &str) {
     let program = match std::env::consts::OS {
         "macos" => "open",
         "windows" => "explorer",
         _ => "xdg-open",
     };
-    let mut command = Command::new(program);
-    command
+    let status = Command::new(program)
         .arg(address)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    command.spawn().is_ok()
+        .stderr(Stdio::null())
+        .status();
+    // What opens addresses on Windows fails even where it has opened them.
+    let opened = status.is_ok_and(|status| status.success() || cfg!(windows));
+    if !opened {
+        super::print_error(format_args!(
+            "no browser could be opened: open the address in one\n"
+        ));
+    }
 }
 
 /// Answers one request, and closes.
