@@ -129,9 +129,14 @@ impl NodeReader {
         {
             return None;
         }
+        let text = &text[from..];
         let mut run = Run::new(&self.0, text).ok()?;
-        let last = run.search(from, |end| is_rest(&text[end..]))?;
-        Some((last.at, run.reading(last).slots))
+        let last = run.search(|end| is_rest(&text[end..]))?;
+        let mut slots = run.reading(last).slots;
+        for slot in &mut slots {
+            slot.start += from;
+        }
+        Some((from + last.at, slots))
     }
 }
 
@@ -454,7 +459,9 @@ struct Run<'p, 't> {
     /// Whether the text may go on behind the end of the turn.
     may_go_on: bool,
     furthest: usize,
-    expected: BTreeSet<String>,
+    /// The steps that could not be taken there. They are put into words only where somebody reads them: most runs fail,
+    /// and the next one is tried.
+    expected: Vec<usize>,
 }
 
 /// A step at a place, and the last that was noted on the way to it.
@@ -483,7 +490,7 @@ impl<'p, 't> Run<'p, 't> {
             trail: Vec::new(),
             may_go_on: false,
             furthest: 0,
-            expected: BTreeSet::new(),
+            expected: Vec::new(),
         })
     }
 
@@ -491,21 +498,21 @@ impl<'p, 't> Run<'p, 't> {
     fn run(mut self, may_go_on: bool) -> Result<Reading<'t>, NotATurn> {
         self.may_go_on = may_go_on;
         let length = self.text.len();
-        match self.search(0, |end| end == length) {
+        match self.search(|end| end == length) {
             Some(last) => Ok(self.reading(last)),
             None => Err(NotATurn {
                 at: self.furthest,
-                expected: self.expected.into_iter().collect(),
+                expected: self.expected(),
                 is_too_long: false,
             }),
         }
     }
 
-    /// Goes through the program from a place on, up to an end that is accepted.
-    fn search(&mut self, from: usize, accepts: impl Fn(usize) -> bool) -> Option<State> {
+    /// Goes through the program, up to an end that is accepted.
+    fn search(&mut self, accepts: impl Fn(usize) -> bool) -> Option<State> {
         let first = State {
             step: 0,
-            at: from,
+            at: 0,
             before: None,
         };
         self.states.push_back(first);
@@ -525,7 +532,7 @@ impl<'p, 't> Run<'p, 't> {
             Step::Ended if self.may_go_on => return true,
             Step::Ended => self.states.push_front(to(step + 1, at)),
             Step::Accept if accepts(at) => return true,
-            Step::Accept => self.expect(at, "the end of the turn"),
+            Step::Accept => self.expect(step, at),
             Step::Fork(first, second) => {
                 self.states.push_front(to(*second, at));
                 self.states.push_front(to(*first, at));
@@ -554,7 +561,7 @@ impl<'p, 't> Run<'p, 't> {
                     self.states.push_back(to(step + 1, at + length));
                 }
                 Some(length) => self.states.push_front(to(step + 1, at + length)),
-                None => self.expect(at, &other.to_string()),
+                None => self.expect(step, at),
             },
         }
         false
@@ -574,14 +581,23 @@ impl<'p, 't> Run<'p, 't> {
         is_new
     }
 
-    fn expect(&mut self, at: usize, what: &str) {
+    fn expect(&mut self, step: usize, at: usize) {
         if at > self.furthest {
             self.furthest = at;
             self.expected.clear();
         }
         if at == self.furthest {
-            self.expected.insert(what.to_owned());
+            self.expected.push(step);
         }
+    }
+
+    /// What could have stood at the furthest place, in words, each once.
+    fn expected(&self) -> Vec<String> {
+        let steps = self.expected.iter();
+        let words: BTreeSet<String> = steps
+            .map(|step| self.program.steps[*step].to_string())
+            .collect();
+        words.into_iter().collect()
     }
 
     /// What was gone through on the way to a state.
@@ -681,6 +697,7 @@ impl fmt::Display for Step {
             Step::AnyOfName => f.write_str("a name"),
             Step::AnyOfId => f.write_str("an id"),
             Step::AnyOfKey => f.write_str("a key"),
+            Step::Accept => f.write_str("the end of the turn"),
             _ => f.write_str("a text"),
         }
     }
