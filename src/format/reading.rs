@@ -155,7 +155,7 @@ enum Step {
     Digit,
     /// A JSON value. Only an object if `.1`.
     Json(Dialect, bool),
-    Constant(Value),
+    Constant(Value, Dialect),
     Python,
     /// Goes on here, and if that fails there.
     Fork(usize, usize),
@@ -241,9 +241,7 @@ impl<'f> Program<'f> {
                 self.text("]");
             }
             Node::JsonString(node, dialect) => self.string(node, dialect),
-            Node::Constant(value) => {
-                self.push(Step::Constant(value.clone()));
-            }
+            Node::Constant(value) => self.constant(value, &Dialect::default()),
             Node::Arguments(dialect) => self.within(Slot::Arguments, |program| {
                 program.push(Step::Json(dialect.clone(), true));
             }),
@@ -407,10 +405,17 @@ impl<'f> Program<'f> {
             self.any_space();
             self.text(":");
             self.any_space();
-            self.node(&entry.value);
+            match &entry.value {
+                Node::Constant(value) => self.constant(value, dialect),
+                node => self.node(node),
+            }
         }
         self.any_space();
         self.text("}");
+    }
+
+    fn constant(&mut self, value: &Value, dialect: &Dialect) {
+        self.push(Step::Constant(value.clone(), dialect.clone()));
     }
 
     /// A key, in the quotes that strings have or in those of JSON.
@@ -666,9 +671,8 @@ impl Step {
                 true => None,
                 false => value_length(rest, dialect),
             },
-            Step::Constant(value) => {
-                let length = value_length(rest, &Dialect::default())?;
-                let found = json::read(&rest[..length]).ok()?;
+            Step::Constant(value, dialect) => {
+                let (found, length) = dialect.read_start(rest)?;
                 (found == *value).then_some(length)
             }
             Step::Python => {
@@ -692,7 +696,7 @@ impl fmt::Display for Step {
             Step::Digit => f.write_str("a digit"),
             Step::Json(_, true) => f.write_str("a JSON object"),
             Step::Json(_, false) => f.write_str("a JSON value"),
-            Step::Constant(value) => f.write_str(&json::write(value)),
+            Step::Constant(value, _) => f.write_str(&json::write(value)),
             Step::Python => f.write_str("a Python value"),
             Step::AnyOfName => f.write_str("a name"),
             Step::AnyOfId => f.write_str("an id"),
