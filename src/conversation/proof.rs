@@ -58,7 +58,7 @@ pub(super) struct Settled {
 
 /// About so many bytes are rendered to find the variation that a text was made of: of a long text, not all are
 /// tried.
-const MAX_TRIED: usize = 32 << 20;
+const MAX_TRIED: usize = 16 << 20;
 
 /// Settles what a text leaves open: of all variations, the first that renders to the text is taken.
 pub(super) fn settle(
