@@ -401,21 +401,26 @@ fn without<'d>(delimiters: impl Iterator<Item = &'d str>) -> String {
 
 /// A literal in pieces, since a lexer can't go back to where one of two has come that begin alike.
 fn literal(text: &str) -> String {
-    let mut pieces: Vec<&str> = Vec::new();
+    let mut pieces: Vec<String> = Vec::new();
+    let mut push = |part: &str| match pieces.last_mut() {
+        // White space is one lexeme, as it is where any may stand.
+        Some(last) if last.trim().is_empty() && part.trim().is_empty() => last.push_str(part),
+        _ => pieces.push(part.to_owned()),
+    };
     for piece in markers::pieces(text) {
         let mut rest = piece;
         while !markers::is_marker(piece) && !rest.is_empty() {
             let is_space = rest.starts_with(char::is_whitespace);
             let end = rest.find(|c: char| c.is_whitespace() != is_space);
             let (part, after) = rest.split_at(end.unwrap_or(rest.len()));
-            pieces.push(part);
+            push(part);
             rest = after;
         }
         if !rest.is_empty() {
-            pieces.push(rest);
+            push(rest);
         }
     }
-    let pieces = pieces.iter().map(|piece| json::write(&(*piece).into()));
+    let pieces = pieces.iter().map(|piece| json::write(&piece.as_str().into()));
     pieces.collect::<Vec<_>>().join(" ")
 }
 
