@@ -245,7 +245,7 @@ fn calls_may_stand_within_reasoning() {
         ),
         (
             format!("<think>{call}</think>"),
-            format!(r#"{{"role": "assistant", "thinking": "", {called}}}"#),
+            format!(r#"{{"role": "assistant", {called}}}"#),
         ),
     ] {
         let message = message(assistant, &format!("{output}<turn:end>"));
