@@ -1,7 +1,8 @@
 //! Grammars as Lark, as llguidance reads it.
 //!
 //! llguidance takes a text apart into lexemes first, each as long as can be. So a text up to a delimiter is
-//! one lexeme with the delimiter, or, at the end of all, one in which no delimiter stands.
+//! one lexeme with the delimiter, or, at the end of all, one in which no delimiter stands. Where something
+//! else may stand in its place, it does not begin as that does.
 
 use std::collections::BTreeMap;
 
@@ -50,13 +51,26 @@ struct Lark<'g> {
     lines: Vec<String>,
     /// The rules that were asked for.
     written: NewRules,
-    /// The lexemes of texts: each with what can't stand in it, and what ends it.
-    texts: BTreeMap<(Vec<String>, Option<String>), String>,
+    /// The lexemes of texts.
+    texts: BTreeMap<Text, String>,
+    /// What the next text can't begin with.
+    heads: Vec<String>,
     has_space: bool,
     /// How often what follows a text was written for each way to it.
     spread: usize,
     /// How many nodes were looked at for what follows texts.
     followed: usize,
+}
+
+/// A text that is one lexeme.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Text {
+    /// What can't stand in it.
+    delimiters: Vec<String>,
+    /// What it can't begin with.
+    heads: Vec<String>,
+    /// What ends it.
+    end: Option<String>,
 }
 
 /// What follows a text is written for each way to it, so often in all: of many one after the other, there are
@@ -73,6 +87,7 @@ impl<'g> Lark<'g> {
             lines: Vec::new(),
             written: NewRules::new(&["start", "space"], '_', &grammar.warnings),
             texts: BTreeMap::new(),
+            heads: Vec::new(),
             has_space: false,
             spread: 0,
             followed: 0,
@@ -144,11 +159,19 @@ impl<'g> Lark<'g> {
         let mut delimiters: Vec<String> = texts.flatten().cloned().collect();
         delimiters.sort();
         delimiters.dedup();
-        let parts: Vec<String> = all
-            .iter()
-            .map(|part| self.beside_text(part, &delimiters, name))
-            .collect();
-        format!("({})", parts.join(" | "))
+        // A text that begins as another way does would be the longer lexeme.
+        let heads = all.iter().filter_map(|one| head(one, self.rules));
+        let is_own = |head: &&str| !delimiters.iter().any(|text| head.starts_with(text));
+        let mut heads: Vec<String> = heads.filter(is_own).map(str::to_owned).collect();
+        heads.sort();
+        heads.dedup();
+        let parts = all.iter().map(|part| {
+            if matches!(first(part), Expr::Until(_)) {
+                self.heads.clone_from(&heads);
+            }
+            self.beside_text(part, &delimiters, name)
+        });
+        format!("({})", parts.collect::<Vec<_>>().join(" | "))
     }
 
     /// A node beside a text: what can't stand in that is one lexeme, or the text would be the longer one.
@@ -184,7 +207,10 @@ impl<'g> Lark<'g> {
 
     /// A literal with white space before it.
     fn spaced(&mut self, literal: &str) -> String {
-        let key = (Vec::new(), Some(literal.to_owned()));
+        let key = Text {
+            end: Some(literal.to_owned()),
+            ..Text::default()
+        };
         if let Some(name) = self.texts.get(&key) {
             return name.clone();
         }
@@ -261,9 +287,18 @@ impl<'g> Lark<'g> {
     fn text(&mut self, delimiters: &[String], rest: &Expr, name: &str) -> String {
         let some = delimiters.iter().filter(|text| !text.is_empty());
         let delimiters = &some.cloned().collect::<Vec<_>>();
+        let text = Text {
+            delimiters: delimiters.clone(),
+            heads: std::mem::take(&mut self.heads),
+            end: None,
+        };
+        let ended = |end: &str| Text {
+            end: Some(end.to_owned()),
+            ..text.clone()
+        };
         let mut ways = Vec::new();
         if remainder::is_nullable(rest, self.rules) {
-            ways.push(format!("{}?", self.lexeme(delimiters, None)));
+            ways.push(format!("{}?", self.lexeme(text.clone())));
         }
         let mut found = false;
         for delimiter in delimiters {
@@ -272,7 +307,7 @@ impl<'g> Lark<'g> {
                 continue;
             }
             found = true;
-            let lexeme = self.lexeme(delimiters, Some(delimiter));
+            let lexeme = self.lexeme(ended(delimiter));
             ways.push(match after {
                 Expr::Empty => lexeme,
                 after => format!("{lexeme} {}", self.shared(after, name)),
@@ -283,14 +318,14 @@ impl<'g> Lark<'g> {
             let lexeme = match rest.first_literal() {
                 Some(literal) => {
                     let after = self.behind(rest, &literal);
-                    let lexeme = self.lexeme_with(delimiters, &literal);
+                    let lexeme = self.lexeme_with(ended(&literal));
                     match after {
                         Expr::Empty => lexeme,
                         after => format!("{lexeme} {}", self.expr(&after, name)),
                     }
                 }
                 None => {
-                    let lexeme = self.lexeme(delimiters, None);
+                    let lexeme = self.lexeme(text.clone());
                     format!("{lexeme}? {}", self.expr(rest, name))
                 }
             };
@@ -339,22 +374,18 @@ impl<'g> Lark<'g> {
         }
     }
 
-    /// A text in which none of these stands, with the one that ends it.
-    fn lexeme(&mut self, delimiters: &[String], end: Option<&str>) -> String {
-        let key = (delimiters.to_vec(), end.map(str::to_owned));
-        if let Some(name) = self.texts.get(&key) {
+    /// A text, with what ends it.
+    fn lexeme(&mut self, text: Text) -> String {
+        if let Some(name) = self.texts.get(&text) {
             return name.clone();
         }
         let number = self.texts.len() + 1;
         let name = self.written.free_name(&format!("text_{number}"));
-        self.texts.insert(key, name.clone());
-        let others = delimiters
-            .iter()
-            .filter(|other| Some(other.as_str()) != end);
+        let end = text.end.as_ref();
         match end {
             None => self.lines.push(format!("{name}: TEXT_{number}")),
             Some(end) => {
-                let end = json::write(&end.into());
+                let end = json::write(&end.as_str().into());
                 self.lines
                     .push(format!("{name}[lazy]: TEXT_{number} {end}"));
             }
@@ -364,58 +395,73 @@ impl<'g> Lark<'g> {
             // No lexeme is empty.
             None => "+",
         };
-        let without = without(others.map(String::as_str));
+        let others = text.delimiters.iter().filter(|other| Some(*other) != end);
+        let without = without(others, &text.heads);
         self.lines
             .push(format!("TEXT_{number}: /(?s:.{least})/{without}"));
+        self.texts.insert(text, name.clone());
         name
     }
 
-    /// A text in which none of these stands, together with a literal that stands in it, too.
-    fn lexeme_with(&mut self, delimiters: &[String], literal: &str) -> String {
-        let key = (delimiters.to_vec(), Some(literal.to_owned()));
-        if let Some(name) = self.texts.get(&key) {
+    /// A text together with what ends it, which stands in the text, too.
+    fn lexeme_with(&mut self, text: Text) -> String {
+        if let Some(name) = self.texts.get(&text) {
             return name.clone();
         }
         let number = self.texts.len() + 1;
         let name = self.written.free_name(&format!("text_{number}"));
-        self.texts.insert(key, name.clone());
-        let without = without(delimiters.iter().map(String::as_str));
-        let end = json::write(&literal.into());
+        let without = without(text.delimiters.iter(), &text.heads);
+        let end = json::write(&text.end.as_deref().unwrap_or_default().into());
         self.lines.push(format!("{name}: TEXT_{number}"));
         self.lines
             .push(format!("TEXT_{number}: (/(?s:.*)/{without}) {end}"));
+        self.texts.insert(text, name.clone());
         name
     }
 }
 
-/// What takes the texts with one of these in them from a lexeme.
-fn without<'d>(delimiters: impl Iterator<Item = &'d str>) -> String {
-    let all: Vec<String> = delimiters
-        .map(|text| slashed(&regex::escape(text)))
-        .collect();
-    match all.is_empty() {
-        true => String::new(),
-        false => format!(" & ~/(?s:.*)({})(?s:.*)/", all.join("|")),
+/// What takes the texts with some delimiters in them from a lexeme, and those that begin with some heads.
+fn without<'d>(delimiters: impl Iterator<Item = &'d String>, heads: &[String]) -> String {
+    let any_of = |texts: Vec<&String>| {
+        let texts = texts.iter().map(|text| slashed(&regex::escape(text)));
+        texts.collect::<Vec<_>>().join("|")
+    };
+    let mut out = String::new();
+    let delimiters = any_of(delimiters.collect());
+    if !delimiters.is_empty() {
+        out.push_str(&format!(" & ~/(?s:.*)({delimiters})(?s:.*)/"));
     }
+    let heads = any_of(heads.iter().collect());
+    if !heads.is_empty() {
+        out.push_str(&format!(" & ~/({heads})(?s:.*)/"));
+    }
+    out
 }
 
 /// A literal in pieces, since a lexer can't go back to where one of two has come that begin alike.
 fn literal(text: &str) -> String {
-    let mut pieces: Vec<&str> = Vec::new();
+    let mut pieces: Vec<String> = Vec::new();
+    let mut push = |part: &str| match pieces.last_mut() {
+        // White space is one lexeme, as it is where any may stand.
+        Some(last) if last.trim().is_empty() && part.trim().is_empty() => last.push_str(part),
+        _ => pieces.push(part.to_owned()),
+    };
     for piece in markers::pieces(text) {
         let mut rest = piece;
         while !markers::is_marker(piece) && !rest.is_empty() {
             let is_space = rest.starts_with(char::is_whitespace);
             let end = rest.find(|c: char| c.is_whitespace() != is_space);
             let (part, after) = rest.split_at(end.unwrap_or(rest.len()));
-            pieces.push(part);
+            push(part);
             rest = after;
         }
         if !rest.is_empty() {
-            pieces.push(rest);
+            push(rest);
         }
     }
-    let pieces = pieces.iter().map(|piece| json::write(&(*piece).into()));
+    let pieces = pieces
+        .iter()
+        .map(|piece| json::write(&piece.as_str().into()));
     pieces.collect::<Vec<_>>().join(" ")
 }
 
@@ -449,6 +495,24 @@ fn first(expr: &Expr) -> &Expr {
         Expr::Sequence(all) => all.first().map_or(expr, first),
         other => other,
     }
+}
+
+/// The literal that a node begins with.
+fn head<'e>(expr: &'e Expr, rules: &'e IndexMap<String, Rule>) -> Option<&'e str> {
+    let mut expr = expr;
+    // A rule may begin with itself.
+    for _ in 0..=rules.len() {
+        match first(expr) {
+            Expr::Literal(text) => {
+                return Some(text)
+                    .filter(|text| !text.trim().is_empty())
+                    .map(String::as_str);
+            }
+            Expr::Rule(name) => expr = &rules.get(name)?.expr,
+            _ => return None,
+        }
+    }
+    None
 }
 
 /// Whether a node has several ways, and a text without an end of its own comes last in one of them.

@@ -329,18 +329,12 @@ impl Turn<'_> {
                 if is_thought {
                     all.extend(first_marker(&nodes[..at]));
                 }
+                if *node == Node::Slot(Slot::Content) {
+                    all.extend(last_marker(&nodes[..at]));
+                }
                 if *node == Node::Calls {
-                    let texts = nodes[..at].iter().rev();
-                    let texts = texts.take_while(|node| text_node(node).is_some());
-                    let mut markers = texts.filter_map(|node| match node {
-                        Node::Literal(text) => {
-                            let mut pieces = markers::pieces(text).into_iter().rev();
-                            pieces.find(|piece| markers::is_marker(piece))
-                        }
-                        _ => None,
-                    });
-                    match markers.next() {
-                        Some(marker) => all.push(marker.to_owned()),
+                    match last_marker(&nodes[..at]) {
+                        Some(marker) => all.push(marker),
                         // At the start of a turn, its first sign tells a call from a text.
                         None if self.bare_sign().is_some() => {}
                         None => all.extend(self.openers.iter().cloned()),
@@ -388,6 +382,20 @@ fn first_marker(nodes: &[Node]) -> Option<String> {
         0 => pieces.first().map(|piece| (*piece).to_owned()),
         count => Some(pieces[..count].concat()),
     }
+}
+
+/// The last marker of the texts that end a row of nodes.
+fn last_marker(nodes: &[Node]) -> Option<String> {
+    let texts = nodes.iter().rev();
+    let mut texts = texts.take_while(|node| text_node(node).is_some());
+    texts.find_map(|node| {
+        let Node::Literal(text) = node else {
+            return None;
+        };
+        let mut pieces = markers::pieces(text).into_iter().rev();
+        let marker = pieces.find(|piece| markers::is_marker(piece))?;
+        Some(marker.to_owned())
+    })
 }
 
 /// The text of nodes that are nothing else.

@@ -26,10 +26,16 @@ impl Drafter<'_> {
         }
         let key = key_class(tagged);
         let value = match tagged.close.is_empty() {
-            // Only a separator shows where a value ends.
+            // Only what follows shows where a value ends.
             true => match tagged.separator.trim().chars().next() {
                 Some(stop) => format!("(?P<value>[^{}\\n]*)", exact(&stop.to_string())),
-                None => "(?P<value>[^\\n]*)".to_owned(),
+                None if tagged.open.contains('\n') || tagged.open.trim().is_empty() => {
+                    "(?P<value>[^\\n]*)".to_owned()
+                }
+                None => {
+                    let next = format!("{}{key}+{between}", exact(&tagged.open));
+                    format!("(?P<value>[^\\n]*?)(?={next}|\\s*(?:\\n|\\Z))")
+                }
             },
             false => {
                 let slots = tagged.close.iter().enumerate();

@@ -106,6 +106,14 @@ impl Drafter<'_> {
             CallBody::Arguments(_) if !close.is_empty() => head.push_str("\\{"),
             _ => {}
         }
+        // Where each call is a line of its own, so is the next.
+        if let (CallBody::Tagged(_), true, true) = (
+            &shape.body,
+            close.is_empty(),
+            shape.separator.contains('\n'),
+        ) {
+            return Some(format!("{}(?={head})", exact(&shape.separator)));
+        }
         let behind = match close.is_empty() {
             true => "(?<=[}\\])])".to_owned(),
             false => unclear(shape, close),
