@@ -105,6 +105,10 @@ impl Drafter<'_> {
                 char_between(before, &[&tagged.open, split_close(&close).0])
             }
             (true, _) => char_between(before, &["{", "<"]),
+            // Only its name tells a call: it is no part of what stands before it, in quotes or in brackets.
+            (false, Some((_, shape))) if !opens_clearly(shape) => {
+                char_between(before, &[next, "\"", "'", "(", ")", "]", "}"])
+            }
             (false, _) => char_between(before, &[next]),
         }
     }
