@@ -644,12 +644,20 @@ fn with_definitions(root: &Value, schema: Value) -> Value {
 /// Whether what reads a call may go by this white space: nothing else ends a name or an id, and markers that
 /// a call begins with may be taken for one.
 fn is_told_by(nodes: &[Node], at: usize) -> bool {
-    let is_word = |slot: &Slot| matches!(slot, Slot::Name | Slot::Id | Slot::Index);
+    let is_word = |node: &Node| {
+        matches!(node, Node::Slot(Slot::Name | Slot::Id | Slot::Index))
+    };
+    let mut behind_arguments = nodes[..at].iter().rev();
+    let behind_arguments = behind_arguments.find(|node| !is_arguments(node));
     match (nodes[..at].last(), nodes.get(at + 1)) {
-        (Some(Node::Slot(slot)), _) => is_word(slot),
+        (Some(Node::Slot(_)), _) => nodes[..at].last().is_some_and(is_word),
         (Some(Node::Literal(_)), Some(Node::Literal(_))) => {
             let mut before = nodes[..at].iter();
             before.all(is_text)
+        }
+        // Where there are no arguments, a word is told from a name by nothing else.
+        (_, Some(Node::Literal(text))) => {
+            text.starts_with(char::is_alphanumeric) && behind_arguments.is_some_and(is_word)
         }
         _ => false,
     }
@@ -657,6 +665,10 @@ fn is_told_by(nodes: &[Node], at: usize) -> bool {
 
 fn is_text(node: &Node) -> bool {
     matches!(node, Node::Literal(_) | Node::Space(_))
+}
+
+fn is_arguments(node: &Node) -> bool {
+    matches!(node, Node::Repetition(repetition) if is_argument(&repetition.item))
 }
 
 fn is_argument(node: &Node) -> bool {

@@ -73,9 +73,9 @@ impl Drafter<'_> {
                     out.push_str(&format!("{}+", self.name_class(&before_name(at), next)))
                 }
                 Slot::Id if self.options.ids && named => {
-                    out.push_str(&format!("(?P<id>{}*)", char_until(next)));
+                    out.push_str(&format!("(?P<id>{}*)", self.id_class(next)));
                 }
-                Slot::Id => out.push_str(&format!("{}*", char_until(next))),
+                Slot::Id => out.push_str(&format!("{}*", self.id_class(next))),
                 Slot::Index if Some(at) == number => out.push_str("\\d+)"),
                 Slot::Index => out.push_str("\\d+"),
                 Slot::Key => out.push_str(&format!("{}+", char_until(next))),
@@ -90,6 +90,14 @@ impl Drafter<'_> {
         let name = shape.open.iter().rposition(|slot| *slot == Slot::Name);
         let index = shape.open.iter().rposition(|slot| *slot == Slot::Index);
         self.options.ids && (has(&Slot::Id) || name.zip(index).is_some_and(|(name, at)| name < at))
+    }
+
+    /// What an id consists of, which has this text behind it.
+    fn id_class(&self, next: &str) -> String {
+        match next.is_empty() {
+            true => self.name_class(&[], next),
+            false => char_until(next),
+        }
     }
 
     /// What a name consists of, which has texts around it that it must not be taken for.
