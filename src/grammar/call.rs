@@ -644,9 +644,7 @@ fn with_definitions(root: &Value, schema: Value) -> Value {
 /// Whether what reads a call may go by this white space: nothing else ends a name or an id, and markers that
 /// a call begins with may be taken for one.
 fn is_told_by(nodes: &[Node], at: usize) -> bool {
-    let is_word = |node: &Node| {
-        matches!(node, Node::Slot(Slot::Name | Slot::Id | Slot::Index))
-    };
+    let is_word = |node: &Node| matches!(node, Node::Slot(Slot::Name | Slot::Id | Slot::Index));
     let mut behind_arguments = nodes[..at].iter().rev();
     let behind_arguments = behind_arguments.find(|node| !is_arguments(node));
     match (nodes[..at].last(), nodes.get(at + 1)) {
