@@ -370,6 +370,17 @@ impl<'g> Lark<'g> {
     fn text(&mut self, delimiters: &[String], rest: &Expr, name: &str) -> String {
         let some = delimiters.iter().filter(|text| !text.is_empty());
         let delimiters = &some.cloned().collect::<Vec<_>>();
+        // Of two texts in a row, no delimiter tells where the one ends: they are one.
+        if let Some((next, behind)) = text_and_rest(rest) {
+            let all_in =
+                |one: &[String], other: &[String]| one.iter().all(|text| other.contains(text));
+            if all_in(delimiters, next) {
+                return self.text(delimiters, &behind, name);
+            }
+            if all_in(next, delimiters) {
+                return self.text(next, &behind, name);
+            }
+        }
         let mut ways = Vec::new();
         if remainder::is_nullable(rest, self.rules) {
             ways.push(format!("{}?", self.text_to_the_end(delimiters)));
@@ -577,6 +588,20 @@ fn first(expr: &Expr) -> &Expr {
     match plain(expr) {
         Expr::Sequence(all) => all.first().map_or(expr, first),
         other => other,
+    }
+}
+
+/// What ends the text that a node begins with, and what follows that.
+fn text_and_rest(expr: &Expr) -> Option<(&[String], Expr)> {
+    match plain(expr) {
+        Expr::Until(delimiters) => Some((delimiters, Expr::Empty)),
+        Expr::Sequence(parts) => {
+            let (first, others) = parts.split_first()?;
+            let (delimiters, behind) = text_and_rest(first)?;
+            let parts = [behind].into_iter().chain(others.iter().cloned());
+            Some((delimiters, Expr::sequence(parts)))
+        }
+        _ => None,
     }
 }
 
