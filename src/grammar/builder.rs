@@ -564,7 +564,7 @@ pub(super) fn until(delimiters: impl IntoIterator<Item = String>) -> Expr {
     all.retain(|text| {
         !shorter
             .iter()
-            .any(|s| s != text && text.contains(s.as_str()))
+            .any(|s| s != text && text.starts_with(s.as_str()))
     });
     match all.is_empty() {
         true => Expr::Rest,

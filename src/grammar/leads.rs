@@ -3,6 +3,8 @@
 //! A lexer takes the longest lexeme that may stand at a place. Beside a text, that is the text, unless what else
 //! may stand there is one lexeme up to what no text has in it.
 
+use std::cmp::Reverse;
+
 use indexmap::IndexMap;
 
 use super::Rule;
@@ -108,9 +110,9 @@ impl<'r> Finder<'r> {
         let ends = self.delimiters.iter().filter_map(|delimiter| {
             let at = tail.find(delimiter.as_str())?;
             let end = (at + delimiter.len()).checked_sub(begun.tail.len())?;
-            (end > 0).then_some((end, delimiter.len()))
+            (end > 0).then_some((end, Reverse(delimiter.len())))
         });
-        if let Some((end, length)) = ends.min() {
+        if let Some((end, Reverse(length))) = ends.min() {
             let (own, behind) = text.split_at(end);
             self.found.push(Lead {
                 regex: format!("{}{}", begun.regex, regex::escape(own)),

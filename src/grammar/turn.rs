@@ -7,7 +7,7 @@ use crate::format::{Format, Node, Slot, Way};
 use crate::response::Tools;
 
 use super::builder::{Builder, class, until};
-use super::call::{CallRules, Declared, begins_with_marker, clear_parts, closers, space};
+use super::call::{CallRules, Declared, begins_with_marker, clear_parts, closers, opener, space};
 use super::expr::{CharClass, Expr, Tag};
 use super::{Grammar, GrammarError, Reasoning, Request, ToolChoice};
 
@@ -47,11 +47,7 @@ pub(super) fn grammar(
 /// What begins and ends calls and turns: in an argument, what reads the turn would take it for that.
 fn around_calls(format: &Format, calls: &Node) -> Vec<String> {
     let mut all = closers(calls);
-    all.extend(
-        super::call::opener(calls)
-            .filter(|text| begins_with_marker(text))
-            .and_then(|text| first_piece(&text).map(str::to_owned)),
-    );
+    all.extend(opener(calls).iter().flat_map(|text| clear_parts(text)));
     for way in &format.ways {
         let nodes = way.node.parts();
         let Some(at) = nodes.iter().position(|node| *node == Node::Calls) else {
@@ -372,7 +368,10 @@ impl Turn<'_> {
                     match markers.next() {
                         // A single call may come without what stands around all of them.
                         Some(marker) => {
-                            let own = self.openers.iter().filter(|text| begins_with_marker(text));
+                            let own = self
+                                .openers
+                                .iter()
+                                .filter(|text| markers::is_distinctive(text));
                             all.extend([marker.to_owned()].into_iter().chain(own.cloned()));
                         }
                         // At the start of a turn, its first sign tells a call from a text.

@@ -140,6 +140,8 @@ impl Drafter<'_> {
         let plain = format!("=\"[^\"\\\\]*\"(?={end})");
         let others = [
             r#""(?:[^"\\]|\\.)*""#.to_owned(),
+            // What stands in the strings of a list ends nothing.
+            format!(r#"[\[{{](?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^"'])*?[\]}}](?={end})"#),
             format!("(?!=).*?(?={end})"),
         ];
         let mut quotes = [("='", "',"), ("='", "')"), ("='", "'")].to_vec();
