@@ -174,13 +174,13 @@ fn closers_of_separator(node: &Node) -> Vec<String> {
     }
 }
 
-/// The markers of a text, or else the text itself, unless it could as well be prose or JSON.
+/// The markers of a text that has nothing else, or the text as one, unless it could as well be prose or JSON.
 pub(super) fn clear_parts(text: &str) -> Vec<String> {
-    let found: Vec<String> = markers::markers(text).map(str::to_owned).collect();
-    match found.is_empty() && markers::is_distinctive(text.trim()) {
-        true => vec![text.trim().to_owned()],
-        false => found,
-    }
+    let parts = markers::units(text).into_iter();
+    parts
+        .filter(|part| markers::is_distinctive(part))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The text that a node begins with before anything varies; nothing if it varies from the start.
