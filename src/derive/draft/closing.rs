@@ -65,7 +65,7 @@ impl Drafter<'_> {
     /// The places before the markers with which a next call begins. What closes a call and separates
     /// it from the next goes along, if it is there.
     fn next_openers(&self, shape: &CallShape, close: &str) -> Vec<String> {
-        let openers: Vec<String> = self.call_openers().iter().map(|head| exact(head)).collect();
+        let openers: Vec<String> = self.call_openers().iter().map(|head| loose(head)).collect();
         if openers.is_empty() {
             return Vec::new();
         }

@@ -73,9 +73,9 @@ impl Drafter<'_> {
                     out.push_str(&format!("{}+", self.name_class(&before_name(at), next)))
                 }
                 Slot::Id if self.options.ids && named => {
-                    out.push_str(&format!("(?P<id>{}*)", char_until(next)));
+                    out.push_str(&format!("(?P<id>{}*)", self.id_class(next)));
                 }
-                Slot::Id => out.push_str(&format!("{}*", char_until(next))),
+                Slot::Id => out.push_str(&format!("{}*", self.id_class(next))),
                 Slot::Index if Some(at) == number => out.push_str("\\d+)"),
                 Slot::Index => out.push_str("\\d+"),
                 Slot::Key => out.push_str(&format!("{}+", char_until(next))),
@@ -92,6 +92,14 @@ impl Drafter<'_> {
         self.options.ids && (has(&Slot::Id) || name.zip(index).is_some_and(|(name, at)| name < at))
     }
 
+    /// What an id consists of, which has this text behind it.
+    fn id_class(&self, next: &str) -> String {
+        match next.is_empty() {
+            true => self.name_class(&[], next),
+            false => char_until(next),
+        }
+    }
+
     /// What a name consists of, which has texts around it that it must not be taken for.
     fn name_class(&self, before: &[&str], next: &str) -> String {
         let shape = self.findings.calls.as_ref();
@@ -105,6 +113,10 @@ impl Drafter<'_> {
                 char_between(before, &[&tagged.open, split_close(&close).0])
             }
             (true, _) => char_between(before, &["{", "<"]),
+            // Only its name tells a call: it is no part of what stands before it, in quotes or in brackets.
+            (false, Some((_, shape))) if !opens_clearly(shape) => {
+                char_between(before, &[next, "\"", "'", "(", ")", "]", "}"])
+            }
             (false, _) => char_between(before, &[next]),
         }
     }
