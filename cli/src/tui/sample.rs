@@ -134,10 +134,10 @@ impl Sample {
         tokens: &ModelTokens,
     ) -> Replay {
         match chunking {
-            Chunking::Tokens => {
-                let places = tokens.places(&self.case.output);
-                Replay::of_places(template, &self.case, places.into_iter())
-            }
+            Chunking::Tokens => match tokens.places(&self.case.output) {
+                Some(places) => Replay::of_places(template, &self.case, places.into_iter()),
+                None => Replay::new(template, &self.case, Chunking::Tokens),
+            },
             Chunking::AsItCame => {
                 Replay::of_arrivals(template, &self.case, &self.arrivals, self.is_live)
             }

@@ -1,19 +1,16 @@
 //! Loading what was opened, at first and whenever it has changed.
 
-use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use unjinja::analysis::Findings;
 use unjinja::chat_template::{ChatTemplate, LoadError, LoadOptions, Source};
-use unjinja::check::{Case, Expected, Fixture, FixtureError, free_name, is_fixture};
+use unjinja::check::{Fixture, FixtureError, is_fixture};
 use unjinja::derive::{Derivation, DeriveOptions, Recovery, Row};
 use unjinja::files::read_text;
 use unjinja::response_schema::ResponseSchema;
-use unjinja::{
-    Diagnostic, Object, ParserOptions, Position, ResponseTemplate, TemplateError, Value, json,
-    parse,
-};
+use unjinja::{Diagnostic, Object, Position, ResponseTemplate, TemplateError, Value, json};
+use unjinja_replay::cases;
 
 use super::conversation::OpenedConversation;
 use super::loaded::{Format, Loaded, OpenError, Outlier, TemplatePlace};
@@ -280,39 +277,36 @@ impl Target {
     }
 }
 
-/// The probe conversations that the chat template has rendered, each text once. What is expected is
-/// what comes back by the derived template, or what was said where that does not come back.
+/// The probe conversations that the chat template has rendered, each text once, with what is to be
+/// remarked of it.
 fn samples(derivation: &Derivation, template: &ResponseTemplate) -> Vec<Sample> {
-    let mut texts = HashMap::new();
-    let mut names = HashSet::new();
-    let mut samples: Vec<Sample> = Vec::new();
-    for row in &derivation.proof {
-        let prefilled = template.after_anchor(&row.prefix).ok().flatten();
-        let text = (prefilled.unwrap_or(&row.prefix), row.output.as_str());
-        let number = *texts.entry(text).or_insert_with(|| {
-            let mut case = case_of(row, derivation);
-            case.name = free_name(&row.name, |name| names.contains(name));
-            names.insert(case.name.clone());
-            samples.push(Sample::new(Origin::Rendered, case));
-            samples.len() - 1
-        });
-        let Some(remark) = outlier(row, derivation).and_then(|outlier| outlier.remark) else {
-            continue;
-        };
-        let remarks = &mut samples[number].remarks;
-        let same = remarks
-            .iter_mut()
-            .find(|known| (&known.why, &known.lost) == (&remark.why, &remark.lost));
-        match same {
-            Some(known) => {
-                let is_new = |name: &String| !known.names.contains(name);
-                let names: Vec<String> = remark.names.into_iter().filter(is_new).collect();
-                known.names.extend(names);
+    let rendered = cases::rendered(derivation, template).into_iter();
+    rendered
+        .map(|rendered| {
+            let mut sample = Sample::new(Origin::Rendered, rendered.case);
+            let outliers = rendered.rows.into_iter();
+            let outliers = outliers.filter_map(|row| outlier(row, derivation));
+            for remark in outliers.filter_map(|outlier| outlier.remark) {
+                add(&mut sample.remarks, remark);
             }
-            None => remarks.push(remark),
+            sample
+        })
+        .collect()
+}
+
+/// Of the same remark, only the names are added.
+fn add(remarks: &mut Vec<Remark>, remark: Remark) {
+    let same = remarks
+        .iter_mut()
+        .find(|known| (&known.why, &known.lost) == (&remark.why, &remark.lost));
+    match same {
+        Some(known) => {
+            let is_new = |name: &String| !known.names.contains(name);
+            let names: Vec<String> = remark.names.into_iter().filter(is_new).collect();
+            known.names.extend(names);
         }
+        None => remarks.push(remark),
     }
-    samples
 }
 
 /// The texts that one may want to look at: what was not read back, what the chat template has left out,
@@ -324,13 +318,7 @@ fn outliers(derivation: &Derivation) -> Vec<Outlier> {
     let of_damaged = damaged.map(|text| Outlier {
         kind: "damaged",
         why: "not all that is left of what was said comes back".into(),
-        case: Case::new(
-            &text.damage,
-            &text.prefix,
-            &text.output,
-            derivation.tools.clone(),
-            expecting(said(&text.message, derivation)),
-        ),
+        case: cases::damaged(text, derivation),
         remark: Some(Remark {
             kind: "damaged",
             names: Vec::new(),
@@ -371,43 +359,9 @@ fn outlier(row: &Row, derivation: &Derivation) -> Option<Outlier> {
     Some(Outlier {
         kind,
         why,
-        case: case_of(row, derivation),
+        case: cases::case(row, derivation),
         remark,
     })
-}
-
-/// A rendering, with what comes back of it, or else what was said.
-fn case_of(row: &Row, derivation: &Derivation) -> Case {
-    let read = || {
-        let options = ParserOptions::default().tools(derivation.tools.clone());
-        parse(&derivation.template, &row.prefix, &row.output, options).ok()
-    };
-    let is_recovered = row.recovery.is_recovered();
-    let message = is_recovered.then(read).flatten();
-    let message = message.unwrap_or_else(|| said(&row.message, derivation));
-    let tools = derivation.tools.clone();
-    Case::new(
-        &row.name,
-        &row.prefix,
-        &row.output,
-        tools,
-        expecting(message),
-    )
-}
-
-/// What was said, as the derived template would have to read it.
-fn said(message: &Object, derivation: &Derivation) -> Object {
-    let mut said = derivation.template.defaults().clone();
-    for (key, value) in message.clone() {
-        said.insert(key, value);
-    }
-    said
-}
-
-fn expecting(message: Object) -> Expected {
-    let mut expected = Expected::default();
-    expected.message = Some(message);
-    expected
 }
 
 /// Reads a response template out of a file, which may be a configuration.
