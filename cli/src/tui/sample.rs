@@ -29,6 +29,9 @@ pub struct Sample {
     pub(crate) is_live: bool,
 }
 
+/// What kind of text it is of which the chat template has left out something.
+pub(crate) const LEFT_OUT: &str = "left out";
+
 /// Something that is known of a text besides what comes out of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Remark {
@@ -121,6 +124,11 @@ impl Sample {
     /// Whether it is known not to be read as expected.
     pub(crate) fn fails(&self) -> bool {
         self.verdict.passed() == Some(false)
+    }
+
+    /// Whether the chat template has left out something that was said.
+    pub(crate) fn is_left_out(&self) -> bool {
+        self.remarks.iter().any(|remark| remark.kind == LEFT_OUT)
     }
 
     pub(crate) fn is_stand_in(&self) -> bool {

@@ -14,7 +14,7 @@ use unjinja_replay::cases;
 
 use super::conversation::OpenedConversation;
 use super::loaded::{Format, Loaded, OpenError, Outlier, TemplatePlace};
-use super::sample::{Origin, Remark, Sample};
+use super::sample::{LEFT_OUT, Origin, Remark, Sample};
 use crate::options::option_name;
 use crate::tokenizer::Tokenizer;
 
@@ -102,14 +102,12 @@ impl Target {
     fn kind(&self) -> Kind {
         let Ok(Source::Path(path)) = Source::parse(&self.source) else {
             // A file that has vanished, or whose name is misspelled.
+            let path = PathBuf::from(&self.source);
             return match self.source.ends_with(".json") {
-                true => Kind::Template(PathBuf::from(&self.source)),
+                _ if is_fixture(&path) || is_yaml(&path) => Kind::Fixture(path),
+                true => Kind::Template(path),
                 false => Kind::ChatTemplate,
             };
-        };
-        let is_yaml = |path: &Path| {
-            let extension = path.extension().and_then(|extension| extension.to_str());
-            extension.is_some_and(|extension| ["yaml", "yml"].contains(&extension))
         };
         if path.is_file() && (is_fixture(&path) || is_yaml(&path)) {
             return Kind::Fixture(path);
@@ -139,6 +137,9 @@ impl Target {
         let fixture = Fixture::load(path).map_err(|error| of_fixture(&error))?;
         let cases = fixture.cases().iter();
         let samples = cases.map(|case| Sample::new(Origin::Fixture, case.clone()));
+        let conversations = fixture.checked_conversations();
+        let conversations = conversations
+            .map(|(case, checked)| Arc::new(OpenedConversation::of_case(case, &checked)));
         Ok(Loaded {
             name: self.source.clone(),
             template: fixture.template().clone(),
@@ -152,7 +153,7 @@ impl Target {
                 .collect(),
             samples: samples.collect(),
             format: None,
-            conversation: None,
+            conversations: conversations.collect(),
             tokens: Vec::new(),
             tokenizer: None,
             tokenizer_trouble: None,
@@ -177,7 +178,7 @@ impl Target {
             files: self.files(),
             samples,
             format,
-            conversation: None,
+            conversations: Vec::new(),
             tokens: tokens.unwrap_or_default(),
             tokenizer: None,
             tokenizer_trouble: None,
@@ -204,7 +205,7 @@ impl Target {
                 .chain(self.conversation.clone())
                 .collect(),
             format: Some(Arc::new(format)),
-            conversation,
+            conversations: conversation.into_iter().collect(),
             tokens: chat.added_tokens,
             tokenizer: None,
             tokenizer_trouble: None,
@@ -277,6 +278,11 @@ impl Target {
     }
 }
 
+fn is_yaml(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| ["yaml", "yml"].contains(&extension))
+}
+
 /// The probe conversations that the chat template has rendered, each text once, with what is to be
 /// remarked of it.
 fn samples(derivation: &Derivation, template: &ResponseTemplate) -> Vec<Sample> {
@@ -340,7 +346,7 @@ fn outlier(row: &Row, derivation: &Derivation) -> Option<Outlier> {
                 !written.is_some_and(|written| written.total_eq(value))
             });
             let lost = lost.map(|(key, value)| (key.clone(), value.clone()));
-            ("left out", why, Some(lost.collect()))
+            (LEFT_OUT, why, Some(lost.collect()))
         }
         Recovery::NotRecovered(difference) => ("not recovered", difference.clone(), None),
         Recovery::NotExpressible { difference, .. } => {

@@ -111,6 +111,26 @@ impl Replay {
         self.after(self.chunks_up_to(offset))
     }
 
+    /// The place where the parser has looked at a text up to an offset: within a chunk, if something that was
+    /// reported ends there; or else where a little more has been fed.
+    pub fn at_looked(&self, offset: usize) -> Place {
+        let after = self.at_fed_bytes(offset);
+        let Some(before) = after.fed.checked_sub(1) else {
+            return after;
+        };
+        let before = self.after(before).events;
+        let told = &self.log.events[before..after.events];
+        let count = told.partition_point(|event| event.span().end <= offset);
+        let last = count.checked_sub(1).map(|last| told[last].span().end);
+        match last == Some(offset) {
+            true => Place {
+                fed: after.fed,
+                events: before + count,
+            },
+            false => after,
+        }
+    }
+
     /// One chunk on.
     pub fn next_chunk(&self, place: Place) -> Place {
         match self.is_within_chunk(place) {

@@ -123,7 +123,7 @@ impl Workbench {
         let place = match self.goal {
             Some(Goal::End) if !has_more => self.replay.last(),
             Some(Goal::Byte(byte)) if !has_more || self.replay.read() >= byte => {
-                self.replay.at_fed_bytes(byte)
+                self.replay.at_looked(byte)
             }
             _ => return,
         };
