@@ -796,7 +796,11 @@ fn a_text_that_is_always_the_same_is_no_template_whatever_stands_in_it() {
     let nothing = "error: chat.jinja: the assistant's turn is never rendered, not even its text: is this the template of a chat model?\n";
     for (command, code) in [("derive", 2), ("analyze", 1)] {
         let outcome = unjinja(&folder, &[command, "chat.jinja"]);
-        let refused = (outcome.stdout.as_str(), outcome.stderr.as_str(), outcome.code);
+        let refused = (
+            outcome.stdout.as_str(),
+            outcome.stderr.as_str(),
+            outcome.code,
+        );
         assert_eq!(refused, ("", nothing, code), "{command}");
     }
 }

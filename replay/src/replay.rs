@@ -27,7 +27,7 @@ use agreement::Agreement;
 pub use log::{EventKind, LoggedEvent, Part, Segment};
 use log::{Log, short};
 pub use moment::{AwaitedDelimiter, Seen, Waiting};
-pub use places::Place;
+pub use places::{Place, Spot};
 pub use waits::Wait;
 use waits::Waits;
 

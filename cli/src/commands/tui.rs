@@ -209,7 +209,9 @@ impl Args {
 
     /// Where another file than the first looks like the template: how they should be named.
     fn hint_of_order(&self, source: &str) -> Option<String> {
-        let template = self.output_files().find(|path| looks_like_a_template(path))?;
+        let template = self
+            .output_files()
+            .find(|path| looks_like_a_template(path))?;
         Some(format!(
             "\n`{}` looks like a template: the template comes first, and outputs behind it, as in \
              `unjinja tui -t {0} {source}`",

@@ -57,7 +57,8 @@ impl OpenedConversation {
         let marking = Marking::of(chat, base, MaskPolicy::default());
         let masked = marking.and_then(|marking| marking.mask_text(&reader, &text));
         let masked = masked.map_err(|error| error.to_string());
-        let mut conversation = OpenedConversation::of(name, text, Some(&read), masked.as_ref().ok());
+        let mut conversation =
+            OpenedConversation::of(name, text, Some(&read), masked.as_ref().ok());
         if let Err(why) = masked {
             let why = format!("it can't be told what the model writes: {why}");
             conversation.notes.push(why);
@@ -134,7 +135,8 @@ fn what_is_wrong(failure: &Failure) -> Vec<String> {
         }
         Failure::Reads { expected, actual } => {
             let differs = expected.keys().chain(actual.keys()).find(|key| {
-                let (expected, actual) = (expected.get_json_string(key), actual.get_json_string(key));
+                let (expected, actual) =
+                    (expected.get_json_string(key), actual.get_json_string(key));
                 match (expected, actual) {
                     (Some(expected), Some(actual)) => !expected.total_eq(actual),
                     _ => true,

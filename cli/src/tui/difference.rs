@@ -139,8 +139,10 @@ pub(crate) fn other_event<'e>(replay: &Replay, expected: &'e [Value]) -> Option<
         let together = match all.get(first).map(|event| event.what) {
             Some(EventKind::Chunk { .. }) => {
                 let rest = all[first..].iter();
-                rest.take_while(|next| (next.what, next.field) == (all[first].what, all[first].field))
-                    .count()
+                rest.take_while(|next| {
+                    (next.what, next.field) == (all[first].what, all[first].field)
+                })
+                .count()
             }
             Some(_) => 1,
             None => 0,
@@ -149,7 +151,9 @@ pub(crate) fn other_event<'e>(replay: &Replay, expected: &'e [Value]) -> Option<
         let expected = expected.next();
         match expected {
             None if together == 0 => return None,
-            Some(expected) if replay.event_value(&all[first..end]).total_eq(expected) => first = end,
+            Some(expected) if replay.event_value(&all[first..end]).total_eq(expected) => {
+                first = end
+            }
             expected => {
                 return Some(OtherEvent {
                     first,

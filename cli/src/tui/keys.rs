@@ -438,7 +438,14 @@ pub(crate) fn is_known(action: Action, screen: Screen) -> bool {
         A::Top,
         A::Bottom,
     ];
-    let leads = [A::Help, A::News, A::Back, A::Quit, A::Findings, A::Conversation];
+    let leads = [
+        A::Help,
+        A::News,
+        A::Back,
+        A::Quit,
+        A::Findings,
+        A::Conversation,
+    ];
     let is_general = moves.contains(&action)
         || leads.contains(&action)
         || matches!(action, A::Show(_) | A::Copy);

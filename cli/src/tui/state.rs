@@ -15,7 +15,7 @@ use super::sample::{Origin, Sample, Verdict};
 use super::style::Styles;
 use super::tokens::ModelTokens;
 use unjinja_replay::Chunking;
-use unjinja_replay::{Place, Replay, Waiting};
+use unjinja_replay::{Place, Replay, Spot, Waiting};
 
 /// So much of a text is read at once while a key waits for an answer, in bytes and what feeding takes
 /// besides.
@@ -72,8 +72,8 @@ pub struct Workbench {
     pub(crate) at: Place,
     /// Where to go as soon as so much has been read.
     pub(crate) goal: Option<Goal>,
-    /// How much had been fed when the text was cut otherwise: cut again, it is still the place.
-    pub(crate) stay: Option<usize>,
+    /// Where the stream was when the text was cut otherwise: cut again, it is still the place.
+    pub(crate) stay: Option<Spot>,
     /// What the parser waits for at the place.
     pub(crate) waiting: Option<Waiting>,
     pub(crate) playing: bool,
@@ -121,8 +121,7 @@ pub struct Workbench {
 /// A place that has yet to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Goal {
-    /// Where so many bytes have been fed.
-    Byte(usize),
+    Spot(Spot),
     End,
 }
 
@@ -348,7 +347,9 @@ impl Workbench {
         }
         let count = self.conversations.len();
         match failing {
-            0 => self.notify(format!("the conversations of the fixture, {count}: `v` shows them")),
+            0 => self.notify(format!(
+                "the conversations of the fixture, {count}: `v` shows them"
+            )),
             _ => self.warn(format!(
                 "{failing} of {count} conversations of the fixture: not as expected, `v` shows them"
             )),
@@ -406,7 +407,9 @@ impl Workbench {
     /// How many chunks have been fed at the place, or will have been where it is to go.
     pub(crate) fn fed(&self) -> usize {
         match self.goal {
-            Some(Goal::Byte(byte)) if self.replay.has_unread() => self.replay.chunks_up_to(byte),
+            Some(Goal::Spot(spot)) if self.replay.has_unread() => {
+                self.replay.chunks_up_to(spot.byte)
+            }
             Some(Goal::End) if self.replay.has_unread() => self.replay.chunks() + 1,
             _ => self.at.fed,
         }

@@ -84,7 +84,11 @@ fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     if let Some(path) = &workbench.adopted {
         name.push_str(&format!(" with {}", path.display()));
     }
-    let base_name = workbench.name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let base_name = workbench
+        .name
+        .rsplit(['/', '\\'])
+        .next()
+        .unwrap_or_default();
     let sample = workbench.sample();
     // A conversation is no sample.
     let (sample, sign, mut place) = match workbench.screen {
@@ -306,7 +310,11 @@ fn put_scrolled(
     // Its own row hides one, too.
     let more = format!("↓ {} rows more: PgDn", below + 1);
     let room = area.width as usize;
-    let more = paper::one_line(&format!("{more:<room$}"), area.width, workbench.styles.strong());
+    let more = paper::one_line(
+        &format!("{more:<room$}"),
+        area.width,
+        workbench.styles.strong(),
+    );
     buffer.set_line(area.x, area.bottom() - 1, &Line::from(more), area.width);
 }
 

@@ -342,13 +342,22 @@ fn where_there_is_no_text_it_says_what_to_do() {
 fn names_that_differ_at_their_ends_look_different() {
     let name = |end: &str| format!("a long conversation about tides and harbours {end}");
     let samples = ["at noon", "at night", "at night (2)"].map(|end| {
-        let case = Case::new(name(end), "", "Hi<|end|>", Tools::none(), Expected::default());
+        let case = Case::new(
+            name(end),
+            "",
+            "Hi<|end|>",
+            Tools::none(),
+            Expected::default(),
+        );
         Sample::new(Origin::Given, case)
     });
     let desk = Desk::with("examples/template.json", samples.to_vec());
     let list = desk.pane("1 Samples");
     for (line, end) in list.iter().zip(["at noon", "at night", "at night (2)"]) {
-        assert!(line.contains("a long") && line.contains('…') && line.ends_with(end), "{list:?}");
+        assert!(
+            line.contains("a long") && line.contains('…') && line.ends_with(end),
+            "{list:?}"
+        );
     }
     let screen = desk.sized(60, 24).screen();
     let title = screen.lines().next().unwrap_or_default();
@@ -364,12 +373,23 @@ fn a_message_that_is_cut_says_where_all_of_it_stands() {
         let lines: Vec<&str> = screen.lines().collect();
         lines[lines.len() - 2].to_owned()
     };
-    assert_eq!(news(&desk), "there is no chat template: its findings would stand here");
+    assert_eq!(
+        news(&desk),
+        "there is no chat template: its findings would stand here"
+    );
     let mut desk = desk.sized(40, 24);
-    assert_eq!(news(&desk), "there is no chat template: …  L all of it");
+    assert_eq!(news(&desk), "there is no chat template: … L all of it");
     desk.press("L");
-    assert!(desk.screen().contains("! there is no chat template"), "{}", desk.screen());
-    assert!(desk.screen().contains("would stand here"), "{}", desk.screen());
+    assert!(
+        desk.screen().contains("! there is no chat template"),
+        "{}",
+        desk.screen()
+    );
+    assert!(
+        desk.screen().contains("would stand here"),
+        "{}",
+        desk.screen()
+    );
 }
 
 #[test]
@@ -380,18 +400,40 @@ fn an_event_that_was_expected_stands_below_what_came_in_its_place() {
     let chunk = "{type: region_chunk, field: content, text: Hi, dirty: false}";
     let close = "{type: region_close, field: content, value: Hi}";
     for (expected, rows) in [
-        (vec![open, chunk, close], vec!["open content", "chunk content Hi", "close content = Hi"]),
         (
-            vec![open, "{type: region_chunk, field: content, text: Ho, dirty: false}", close],
-            vec!["open content", "chunk content Hi", "≠ expected chunk content Ho", "close content = Hi"],
+            vec![open, chunk, close],
+            vec!["open content", "chunk content Hi", "close content = \"Hi\""],
+        ),
+        (
+            vec![
+                open,
+                "{type: region_chunk, field: content, text: Ho, dirty: false}",
+                close,
+            ],
+            vec![
+                "open content",
+                "chunk content Hi",
+                "≠ expected chunk content Ho",
+                "close content = \"Hi\"",
+            ],
         ),
         (
             vec![open, chunk],
-            vec!["open content", "chunk content Hi", "close content = Hi", "≠ expected nothing more"],
+            vec![
+                "open content",
+                "chunk content Hi",
+                "close content = \"Hi\"",
+                "≠ expected nothing more",
+            ],
         ),
         (
             vec![open, chunk, close, open],
-            vec!["open content", "chunk content Hi", "close content = Hi", "≠ expected open content"],
+            vec![
+                "open content",
+                "chunk content Hi",
+                "close content = \"Hi\"",
+                "≠ expected open content",
+            ],
         ),
     ] {
         let events = expected.join("\n      - ");
@@ -403,7 +445,9 @@ fn an_event_that_was_expected_stands_below_what_came_in_its_place() {
         let mut desk = Desk::open(&path.display().to_string());
         let seen = |desk: &Desk| {
             let lines = desk.pane("5 Events");
-            let lines = lines.iter().map(|line| line.split_whitespace().collect::<Vec<&str>>().join(" "));
+            let lines = lines
+                .iter()
+                .map(|line| line.split_whitespace().collect::<Vec<&str>>().join(" "));
             let lines = lines.filter(|line| !line.is_empty());
             lines.collect::<Vec<String>>()
         };
@@ -414,7 +458,11 @@ fn an_event_that_was_expected_stands_below_what_came_in_its_place() {
         }
         // What has not come yet is not missed yet.
         desk.press("⇤.");
-        assert!(seen(&desk).iter().all(|line| !line.contains('≠')), "{:?}", seen(&desk));
+        assert!(
+            seen(&desk).iter().all(|line| !line.contains('≠')),
+            "{:?}",
+            seen(&desk)
+        );
     }
 }
 
@@ -422,7 +470,10 @@ fn an_event_that_was_expected_stands_below_what_came_in_its_place() {
 fn what_the_chat_template_has_left_out_has_a_sign() {
     let desk = Desk::open("chat_templates/xml-calls.jinja");
     let samples = desk.pane("1 Samples").join("\n");
-    assert!(samples.contains("~ ") && samples.contains("✓ an answer"), "{samples}");
+    assert!(
+        samples.contains("~ ") && samples.contains("✓ an answer"),
+        "{samples}"
+    );
 }
 
 /// A fixture of conversations, in a folder with its chat template.
@@ -480,7 +531,8 @@ fn the_conversations_of_a_fixture_show_who_says_what() {
 
 #[test]
 fn beside_outputs_conversations_are_pointed_to() {
-    let output = "  - {name: an answer, output: Ho!<end>, message: {role: assistant, content: Ho!}}";
+    let output =
+        "  - {name: an answer, output: Ho!<end>, message: {role: assistant, content: Ho!}}";
     let (_folder, path) = with_conversations(&format!("{GREETINGS}{output}\n"));
     let mut desk = Desk::open(&path);
     let screen = desk.screen();
@@ -490,7 +542,11 @@ fn beside_outputs_conversations_are_pointed_to() {
         "{screen}"
     );
     desk.press("v");
-    assert!(desk.screen().contains("another greeting ✗"), "{}", desk.screen());
+    assert!(
+        desk.screen().contains("another greeting ✗"),
+        "{}",
+        desk.screen()
+    );
 }
 
 #[test]
@@ -501,15 +557,25 @@ fn a_text_that_is_always_the_same_is_no_template() {
     std::fs::write(&path, text).expect("is written");
     let error = Target::new(path.display().to_string()).load(None);
     let error = error.expect_err("nothing can be derived").to_string();
-    assert!(error.contains("never rendered, not even its text"), "{error}");
+    assert!(
+        error.contains("never rendered, not even its text"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_fixture_that_is_not_there_is_no_model() {
-    for name in ["nowhere/bot.fixture.yaml", "nowhere/bot.yml", "bot.fixture.json"] {
+    for name in [
+        "nowhere/bot.fixture.yaml",
+        "nowhere/bot.yml",
+        "bot.fixture.json",
+    ] {
         let error = Target::new(name).load(None).expect_err("it is not there");
         let error = error.to_string();
-        assert!(error.contains(name) && error.contains("No such file"), "{error}");
+        assert!(
+            error.contains(name) && error.contains("No such file"),
+            "{error}"
+        );
         assert!(!error.contains("hub"), "{error}");
     }
 }

@@ -257,7 +257,11 @@ fn frames_go_before_content_does() {
         screens.push(desk.press(pane).screen());
     }
     let title = "xml-calls.jinja  a call  57/57 end";
-    assert!(screens.iter().all(|screen| screen.starts_with(title)), "{}", screens[0]);
+    assert!(
+        screens.iter().all(|screen| screen.starts_with(title)),
+        "{}",
+        screens[0]
+    );
     insta::assert_snapshot!(screens.join("\n"));
 }
 
@@ -337,7 +341,8 @@ fn red_is_for_what_is_wrong_alone() {
 
 #[test]
 fn a_key_that_the_screen_at_the_front_does_not_know_does_nothing() {
-    let conversation = || Desk::conversation("examples/chat_template.jinja", "examples/conversation.txt");
+    let conversation =
+        || Desk::conversation("examples/chat_template.jinja", "examples/conversation.txt");
     let findings = || {
         let mut desk = Desk::open(CHAT_TEMPLATE);
         desk.press("f");
@@ -345,7 +350,11 @@ fn a_key_that_the_screen_at_the_front_does_not_know_does_nothing() {
     };
     for (name, mut desk, keys) in [
         ("findings", findings(), "}{xX→←.,[] +-dcCb)(r:/notsaeEuz↹"),
-        ("a conversation", conversation(), "xX→←.,[] +-dcCb)(r:/notsaeEuwz⏎↹"),
+        (
+            "a conversation",
+            conversation(),
+            "xX→←.,[] +-dcCb)(r:/notsaeEuwz⏎↹",
+        ),
     ] {
         let before = desk.screen();
         for key in keys.chars() {
@@ -359,7 +368,11 @@ fn a_key_that_the_screen_at_the_front_does_not_know_does_nothing() {
             "findings" => CHAT_TEMPLATE,
             _ => "examples/chat_template.jinja",
         });
-        assert_eq!(behind.lines().next(), fresh.press("⎋").screen().lines().next(), "{name}");
+        assert_eq!(
+            behind.lines().next(),
+            fresh.press("⎋").screen().lines().next(),
+            "{name}"
+        );
         // The number of a pane leads there.
         desk.press("f1");
         assert!(desk.screen().contains("1 Samples"), "{}", desk.screen());
@@ -372,7 +385,9 @@ fn what_shows_a_finding_says_how_much_of_it_is_below() {
     desk.press("f↓↓↓↓");
     let below = |desk: &Desk| {
         let screen = desk.screen();
-        let line = screen.lines().find(|line| line.contains("rows more: PgDn"))?;
+        let line = screen
+            .lines()
+            .find(|line| line.contains("rows more: PgDn"))?;
         let digits: String = line.chars().filter(char::is_ascii_digit).collect();
         digits.parse::<usize>().ok()
     };

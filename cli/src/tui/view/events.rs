@@ -111,7 +111,9 @@ impl<'w> Rows<'w> {
 
     /// How many rows there are of the first so many events.
     fn before(&self, events: usize) -> usize {
-        let shared = self.firsts.partition_point(|&first| (first as usize) < events);
+        let shared = self
+            .firsts
+            .partition_point(|&first| (first as usize) < events);
         shared + events.saturating_sub(self.own)
     }
 
@@ -156,7 +158,9 @@ pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
                 Line::from(one_line(&text, area.width, workbench.styles.bad()))
             }
             expected => {
-                let above = expected.as_ref().is_some_and(|expected| expected.index < index);
+                let above = expected
+                    .as_ref()
+                    .is_some_and(|expected| expected.index < index);
                 line(workbench, rows.row(index - usize::from(above)), area.width)
             }
         };

@@ -81,7 +81,9 @@ fn found(workbench: &Workbench, question: &Question) -> Option<String> {
         (0, 0) => " nothing: Esc leaves ".to_owned(),
         // Names are gone to where there is no place.
         (0, 1) => " no place, but the name of a sample: Enter goes there, Esc leaves ".to_owned(),
-        (0, _) => format!(" no place, but the names of {names} samples: Enter goes there, Esc leaves "),
+        (0, _) => {
+            format!(" no place, but the names of {names} samples: Enter goes there, Esc leaves ")
+        }
         (1, _) => " 1 place: Enter stays, Esc leaves ".to_owned(),
         _ => format!(" {shown} of {places} places: Enter stays, Esc leaves "),
     })

@@ -187,7 +187,10 @@ pub(crate) fn one_line_with_end(text: &str, width: u16, style: Style) -> Vec<Spa
     let shown = |glyphs: &[Glyph<'_>]| -> String {
         glyphs.iter().map(|glyph| glyph.shown.as_ref()).collect()
     };
-    let (start, end) = (shown(&glyphs[..start]), shown(&glyphs[glyphs.len() - end..]));
+    let (start, end) = (
+        shown(&glyphs[..start]),
+        shown(&glyphs[glyphs.len() - end..]),
+    );
     vec![Span::styled(format!("{start}…{end}"), style)]
 }
 

@@ -181,7 +181,7 @@ fn rows<'w>(workbench: &'w Workbench, area: Rect) -> Vec<PageRow<'w>> {
         None => {
             // Where it is to go matters more than where it is until then.
             let eye = match workbench.goal {
-                Some(Goal::Byte(byte)) => byte,
+                Some(Goal::Spot(spot)) => spot.byte,
                 _ => workbench.replay.looked(workbench.at),
             };
             page.around(eye, height * 2 / 3, height)

@@ -114,7 +114,9 @@ fn watch(workbench: &Workbench, awaited: &AwaitedDelimiter, paper: &mut Paper) {
         let has = (has.as_ref(), styles.held());
         paper.put_together(&[(" has ", styles.faint()), has]);
         match awaited.lacks() {
-            _ if awaited.is_found => paper.put(", which is all of it or more to come", styles.faint()),
+            _ if awaited.is_found => {
+                paper.put(", which is all of it or more to come", styles.faint())
+            }
             Some(lacks) => {
                 let lacks = with_ends(shortened(lacks));
                 let lacks = (lacks.as_ref(), styles.plain());
