@@ -126,9 +126,12 @@ impl Sample {
         self.verdict.passed() == Some(false)
     }
 
-    /// Whether the chat template has left out something that was said.
+    /// Whether the chat template has left out something that was said. In other conversations of which it has made
+    /// the same text it may.
     pub(crate) fn is_left_out(&self) -> bool {
-        self.remarks.iter().any(|remark| remark.kind == LEFT_OUT)
+        let is_of_it =
+            |remark: &Remark| remark.kind == LEFT_OUT && remark.names.contains(&self.case.name);
+        self.remarks.iter().any(is_of_it)
     }
 
     pub(crate) fn is_stand_in(&self) -> bool {

@@ -468,10 +468,10 @@ fn an_event_that_was_expected_stands_below_what_came_in_its_place() {
 
 #[test]
 fn what_the_chat_template_has_left_out_has_a_sign() {
-    let desk = Desk::open("chat_templates/xml-calls.jinja");
+    let desk = Desk::open("chat_templates/plain-turns.jinja");
     let samples = desk.pane("1 Samples").join("\n");
     assert!(
-        samples.contains("~ ") && samples.contains("✓ an answer"),
+        samples.contains("~ a call") && samples.contains("✓ an answer"),
         "{samples}"
     );
 }
