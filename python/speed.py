@@ -91,10 +91,10 @@ def main():
                 row = f"| {name} | {len(text)} | {label} |"
                 # Ten times the text takes it at least ten times as long.
                 if theirs * 10 > LONGEST:
-                    print(f"{row} over a minute | {ours * 1e3:.2f} ms | |", flush=True)
+                    print(f"{row} over a minute | {ours * 1e3:.3f} ms | |", flush=True)
                     continue
                 theirs = best(reference, template, text, length)
-                times = f"{theirs * 1e3:.2f} ms | {ours * 1e3:.2f} ms | {theirs / ours:.1f}"
+                times = f"{theirs * 1e3:.3f} ms | {ours * 1e3:.3f} ms | {theirs / ours:.1f}"
                 print(f"{row} {times} |", flush=True)
 
 

@@ -191,7 +191,14 @@ fn two_arguments(renderings: &CallRenderings, quoting: Option<&Quoting>) -> Opti
     if between.trim().is_empty() {
         return Some(Delimiters::separator(between));
     }
-    let mut open = common_suffix(after_name(&text[..first.key.start]), between);
+    let ahead = after_name(&text[..first.key.start]);
+    let mut open = common_suffix(ahead, between);
+    if let Some(empty) = renderings.no_arguments.as_deref() {
+        // White space that a call without arguments has as well belongs to the call.
+        let shared = common_prefix(ahead, after_name(empty));
+        let blank = between[between.len() - open..].trim_start().len();
+        open = open.min((ahead.len() - shared).max(blank));
+    }
     let after = text.get(second.value.end..)?;
     // A quote behind a value closes it, if one stands before it, also where it stands before the first key.
     let quotes = ['"', '\''].into_iter();

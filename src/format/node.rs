@@ -28,7 +28,7 @@ pub enum Node {
     Array(Box<Repetition>),
     /// A JSON string that holds what the node says.
     JsonString(Box<Node>, Dialect),
-    /// A JSON value that is always the same.
+    /// A JSON value that is always the same. As a member of an object it is written as the object's dialect says.
     Constant(Value),
     /// The arguments of a call as a JSON object.
     Arguments(Dialect),

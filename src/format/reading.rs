@@ -129,9 +129,14 @@ impl NodeReader {
         {
             return None;
         }
+        let text = &text[from..];
         let mut run = Run::new(&self.0, text).ok()?;
-        let last = run.search(from, |end| is_rest(&text[end..]))?;
-        Some((last.at, run.reading(last).slots))
+        let last = run.search(|end| is_rest(&text[end..]))?;
+        let mut slots = run.reading(last).slots;
+        for slot in &mut slots {
+            slot.start += from;
+        }
+        Some((from + last.at, slots))
     }
 }
 
@@ -150,7 +155,7 @@ enum Step {
     Digit,
     /// A JSON value. Only an object if `.1`.
     Json(Dialect, bool),
-    Constant(Value),
+    Constant(Value, Dialect),
     Python,
     /// Goes on here, and if that fails there.
     Fork(usize, usize),
@@ -236,9 +241,7 @@ impl<'f> Program<'f> {
                 self.text("]");
             }
             Node::JsonString(node, dialect) => self.string(node, dialect),
-            Node::Constant(value) => {
-                self.push(Step::Constant(value.clone()));
-            }
+            Node::Constant(value) => self.constant(value, &Dialect::default()),
             Node::Arguments(dialect) => self.within(Slot::Arguments, |program| {
                 program.push(Step::Json(dialect.clone(), true));
             }),
@@ -402,10 +405,17 @@ impl<'f> Program<'f> {
             self.any_space();
             self.text(":");
             self.any_space();
-            self.node(&entry.value);
+            match &entry.value {
+                Node::Constant(value) => self.constant(value, dialect),
+                node => self.node(node),
+            }
         }
         self.any_space();
         self.text("}");
+    }
+
+    fn constant(&mut self, value: &Value, dialect: &Dialect) {
+        self.push(Step::Constant(value.clone(), dialect.clone()));
     }
 
     /// A key, in the quotes that strings have or in those of JSON.
@@ -454,7 +464,9 @@ struct Run<'p, 't> {
     /// Whether the text may go on behind the end of the turn.
     may_go_on: bool,
     furthest: usize,
-    expected: BTreeSet<String>,
+    /// The steps that could not be taken there. They are put into words only where somebody reads them: most runs fail,
+    /// and the next one is tried.
+    expected: Vec<usize>,
 }
 
 /// A step at a place, and the last that was noted on the way to it.
@@ -483,7 +495,7 @@ impl<'p, 't> Run<'p, 't> {
             trail: Vec::new(),
             may_go_on: false,
             furthest: 0,
-            expected: BTreeSet::new(),
+            expected: Vec::new(),
         })
     }
 
@@ -491,21 +503,21 @@ impl<'p, 't> Run<'p, 't> {
     fn run(mut self, may_go_on: bool) -> Result<Reading<'t>, NotATurn> {
         self.may_go_on = may_go_on;
         let length = self.text.len();
-        match self.search(0, |end| end == length) {
+        match self.search(|end| end == length) {
             Some(last) => Ok(self.reading(last)),
             None => Err(NotATurn {
                 at: self.furthest,
-                expected: self.expected.into_iter().collect(),
+                expected: self.expected(),
                 is_too_long: false,
             }),
         }
     }
 
-    /// Goes through the program from a place on, up to an end that is accepted.
-    fn search(&mut self, from: usize, accepts: impl Fn(usize) -> bool) -> Option<State> {
+    /// Goes through the program, up to an end that is accepted.
+    fn search(&mut self, accepts: impl Fn(usize) -> bool) -> Option<State> {
         let first = State {
             step: 0,
-            at: from,
+            at: 0,
             before: None,
         };
         self.states.push_back(first);
@@ -525,7 +537,7 @@ impl<'p, 't> Run<'p, 't> {
             Step::Ended if self.may_go_on => return true,
             Step::Ended => self.states.push_front(to(step + 1, at)),
             Step::Accept if accepts(at) => return true,
-            Step::Accept => self.expect(at, "the end of the turn"),
+            Step::Accept => self.expect(step, at),
             Step::Fork(first, second) => {
                 self.states.push_front(to(*second, at));
                 self.states.push_front(to(*first, at));
@@ -554,7 +566,7 @@ impl<'p, 't> Run<'p, 't> {
                     self.states.push_back(to(step + 1, at + length));
                 }
                 Some(length) => self.states.push_front(to(step + 1, at + length)),
-                None => self.expect(at, &other.to_string()),
+                None => self.expect(step, at),
             },
         }
         false
@@ -574,14 +586,23 @@ impl<'p, 't> Run<'p, 't> {
         is_new
     }
 
-    fn expect(&mut self, at: usize, what: &str) {
+    fn expect(&mut self, step: usize, at: usize) {
         if at > self.furthest {
             self.furthest = at;
             self.expected.clear();
         }
         if at == self.furthest {
-            self.expected.insert(what.to_owned());
+            self.expected.push(step);
         }
+    }
+
+    /// What could have stood at the furthest place, in words, each once.
+    fn expected(&self) -> Vec<String> {
+        let steps = self.expected.iter();
+        let words: BTreeSet<String> = steps
+            .map(|step| self.program.steps[*step].to_string())
+            .collect();
+        words.into_iter().collect()
     }
 
     /// What was gone through on the way to a state.
@@ -650,9 +671,8 @@ impl Step {
                 true => None,
                 false => value_length(rest, dialect),
             },
-            Step::Constant(value) => {
-                let length = value_length(rest, &Dialect::default())?;
-                let found = json::read(&rest[..length]).ok()?;
+            Step::Constant(value, dialect) => {
+                let (found, length) = dialect.read_start(rest)?;
                 (found == *value).then_some(length)
             }
             Step::Python => {
@@ -676,11 +696,12 @@ impl fmt::Display for Step {
             Step::Digit => f.write_str("a digit"),
             Step::Json(_, true) => f.write_str("a JSON object"),
             Step::Json(_, false) => f.write_str("a JSON value"),
-            Step::Constant(value) => f.write_str(&json::write(value)),
+            Step::Constant(value, _) => f.write_str(&json::write(value)),
             Step::Python => f.write_str("a Python value"),
             Step::AnyOfName => f.write_str("a name"),
             Step::AnyOfId => f.write_str("an id"),
             Step::AnyOfKey => f.write_str("a key"),
+            Step::Accept => f.write_str("the end of the turn"),
             _ => f.write_str("a text"),
         }
     }

@@ -326,7 +326,10 @@ impl Call<'_> {
                 true => Expr::literal(&entry.key),
                 false => rules.constant(&Value::from(entry.key.as_str())),
             };
-            let value = self.part(&entry.value, &[]);
+            let value = match &entry.value {
+                Node::Constant(value) => rules.constant(value),
+                node => self.part(node, &[]),
+            };
             parts.extend([key, notation.colon(), value]);
         }
         parts.extend([notation.gap(), "}".into()]);

@@ -398,7 +398,7 @@ impl Target {
         for (key, value) in message {
             let is_reasoning = key.as_str().is_some_and(port::is_reasoning);
             match is_reasoning {
-                true => out.insert(self.profile.reasoning.as_str(), value),
+                true => out.insert(self.reasoning(), value),
                 false => out.insert(key, value),
             };
         }

@@ -146,7 +146,7 @@ impl Rule {
                     rule.holds_at(*until)
                         && rule
                             .check
-                            .faults(template, target.profile.reasoning())
+                            .faults(template, target.reasoning())
                             .iter()
                             .any(|other| other.pointer == fault.pointer)
                 })
@@ -167,7 +167,7 @@ impl Rule {
                     .with_remedy(remedy),
             }
         };
-        let faults = self.check.faults(template, target.profile.reasoning());
+        let faults = self.check.faults(template, target.reasoning());
         faults.into_iter().map(objection).collect()
     }
 }

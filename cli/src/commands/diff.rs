@@ -40,7 +40,8 @@ use super::{Failure, input, output};
 
 Two templates read a text alike if they make the same message of it, or both can't parse it. If they
 part, the smallest text is shown on which they do. A response template leaves out what is empty, so
-beside a response schema that makes no difference.
+beside a response schema that makes no difference. With `--for`, numbers and unions are read as the language says, whatever
+the package makes of them: `unjinja port --list` says where it reads otherwise.
 
 Exit codes:
   0  they read all of the texts alike

@@ -5,7 +5,7 @@ use jiff::civil::DateTime;
 
 use crate::value::{Object, Value};
 
-use super::values::to_template;
+use super::values::{pairs, to_template};
 
 /// What a template is rendered with.
 ///
@@ -64,49 +64,42 @@ pub(super) fn size(input: &RenderInput) -> usize {
 
 /// All variables of a rendering.
 pub(super) fn context(input: &RenderInput) -> minijinja::Value {
-    let mut variables = Object::new();
-    variables.insert("messages", with_reasoning_aliases(&input.messages));
-    variables.insert("tools", input.tools.clone());
-    variables.insert("documents", Value::Null);
-    variables.insert("add_generation_prompt", input.add_generation_prompt);
     let tokens = [
         ("bos_token", &input.bos_token),
         ("eos_token", &input.eos_token),
     ];
-    for (name, token) in tokens {
-        if let Some(token) = token {
-            variables.insert(name, token.as_str());
-        }
-    }
-    variables.extend(input.variables.clone());
-    to_template(&variables.into())
+    let tokens = tokens
+        .into_iter()
+        .filter_map(|(name, token)| Some((name, minijinja::Value::from(token.as_deref()?))));
+    let own = [
+        ("messages", messages(&input.messages)),
+        ("tools", to_template(&input.tools)),
+        ("documents", to_template(&Value::Null)),
+        ("add_generation_prompt", input.add_generation_prompt.into()),
+    ];
+    let own = own.into_iter().chain(tokens);
+    let own = own.map(|(name, value)| (minijinja::Value::from(name), value));
+    minijinja::Value::from_pairs(own.chain(pairs(&input.variables)))
 }
 
 /// The messages, each with its reasoning also under the names that templates read.
-fn with_reasoning_aliases(messages: &Value) -> Value {
+fn messages(messages: &Value) -> minijinja::Value {
     match messages {
-        Value::Array(messages) => messages
-            .iter()
-            .map(with_reasoning_alias)
-            .collect::<Vec<_>>()
-            .into(),
-        other => other.clone(),
+        Value::Array(messages) => messages.iter().map(message).collect(),
+        other => to_template(other),
     }
 }
 
-fn with_reasoning_alias(message: &Value) -> Value {
-    let Some(object) = message.as_object() else {
-        return message.clone();
+fn message(message: &Value) -> minijinja::Value {
+    let object = message.as_object();
+    let reasoning = REASONING_KEYS.iter().find_map(|key| {
+        let value = object?.get(key);
+        value.filter(|value| !value.is_null())
+    });
+    let (Some(object), Some(reasoning)) = (object, reasoning) else {
+        return to_template(message);
     };
-    let reasoning = REASONING_KEYS
-        .iter()
-        .find_map(|key| object.get(key).filter(|value| !value.is_null()));
-    let Some(reasoning) = reasoning else {
-        return message.clone();
-    };
-    let mut aliased = Object::new();
-    aliased.insert("thinking", reasoning.clone());
-    aliased.extend(object.clone());
-    aliased.insert("reasoning_content", reasoning.clone());
-    aliased.into()
+    let alias = |name: &str| [(minijinja::Value::from(name), to_template(reasoning))];
+    let first = alias("thinking").into_iter();
+    minijinja::Value::from_pairs(first.chain(pairs(object)).chain(alias("reasoning_content")))
 }

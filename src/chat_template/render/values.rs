@@ -32,13 +32,18 @@ pub(super) fn to_template(value: &Value) -> minijinja::Value {
         Value::Number(Number::Float(n)) => minijinja::Value::from(*n),
         Value::String(text) => minijinja::Value::from(&*text.to_string_lossy()),
         Value::Array(values) => values.iter().map(to_template).collect(),
-        Value::Object(object) => {
-            let pair = |(key, value): (&JsonString, &Value)| {
-                (key.to_string_lossy().into_owned(), to_template(value))
-            };
-            minijinja::Value::from_pairs(object.iter().map(pair))
-        }
+        Value::Object(object) => minijinja::Value::from_pairs(pairs(object)),
     }
+}
+
+/// The members of an object, as minijinja has them.
+pub(super) fn pairs(
+    object: &Object,
+) -> impl Iterator<Item = (minijinja::Value, minijinja::Value)> + '_ {
+    let text = |key: &JsonString| minijinja::Value::from(&*key.to_string_lossy());
+    object
+        .iter()
+        .map(move |(key, value)| (text(key), to_template(value)))
 }
 
 /// minijinja's value as ours; what JSON has no form for is an error.
