@@ -340,7 +340,7 @@ fn looks_like_a_template(path: &Path) -> bool {
     let is_response_template = || {
         // What comes by a pipe can be read only once.
         let text = path.is_file().then(|| read_text(path, MAX_TEMPLATE));
-        text.is_some_and(|text| text.is_ok_and(|text| ResponseTemplate::find_in(&text).is_ok()))
+        text.is_some_and(|text| text.is_ok_and(|text| ResponseTemplate::from_config(&text).is_ok()))
     };
     is_chat_template(path) || is_response_template()
 }
