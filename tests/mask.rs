@@ -19,12 +19,15 @@ mod random;
 
 use std::fmt::Write as _;
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
-use unjinja::conversation::{ConversationReader, Marking, MaskError, MaskPolicy, Masked, Unmasked};
+use unjinja::conversation::{
+    ConversationReader, Marking, MaskError, MaskPolicy, Masked, Spans, Unmasked,
+};
 use unjinja::{Object, Value, json};
 
 fn marking(template: &ChatTemplate) -> Result<Marking, MaskError> {
@@ -146,6 +149,40 @@ fn a_text_has_the_mask_of_its_conversation() {
         cut_short += 1;
     }
     assert!(cut_short > 30, "{cut_short}");
+}
+
+/// The stretches up to a character.
+fn up_to(end: usize, spans: &Spans) -> Vec<Range<usize>> {
+    let spans = spans.ranges().iter();
+    let spans = spans.map(|span| span.start..span.end.min(end));
+    spans.filter(|span| !span.is_empty()).collect()
+}
+
+/// Whose the beginning of a marker is need not show: it may be text, and the marker that of another role.
+const LONGEST_HEADER: usize = 48;
+
+#[test]
+fn wherever_a_text_is_cut_off_it_has_the_mask_of_its_beginning() {
+    let mut wrong = String::new();
+    for (name, template) in gallery() {
+        let Ok(marking) = marking(&template) else {
+            continue;
+        };
+        let reader = ConversationReader::new(&template, &RenderInput::default());
+        let reader = reader.expect("it renders a question");
+        let masked = marking.mask(&conversation(TALK)).expect(&name);
+        let ends = masked.text.char_indices().map(|(at, _)| at);
+        for (length, end) in ends.enumerate().skip(1).step_by(5) {
+            let cut = &masked.text[..end];
+            let sure = length.saturating_sub(LONGEST_HEADER);
+            let _ = match marking.mask_text(&reader, cut) {
+                Ok(read) if up_to(sure, &read.spans) == up_to(sure, &masked.spans) => continue,
+                Ok(read) => writeln!(wrong, "{name}: {:?}: {cut:?}", read.spans),
+                Err(error) => writeln!(wrong, "{name}: {error}: {cut:?}"),
+            };
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
 }
 
 #[test]

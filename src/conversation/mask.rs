@@ -16,7 +16,7 @@ use crate::value::{Object, Value};
 use super::borders::{Borders, Turn};
 use super::labels::Sightings;
 use super::proof::Proof;
-use super::reader::{ConversationReader, NotAConversation};
+use super::reader::{ConversationReader, Ending, NotAConversation};
 use super::spans::{MaskPolicy, Spans};
 use super::tag::tagged;
 use super::trace::{Outline, Trace, prepare, trace};
@@ -331,21 +331,39 @@ impl Marking {
     /// If the template would not write such a text, or writes what was read in another way.
     pub fn mask_text(&self, reader: &ConversationReader, text: &str) -> Result<Masked, MaskError> {
         let read = reader.read(text).map_err(MaskError::NotAConversation)?;
+        if read.ending == Ending::BeforeMessages {
+            return Ok(Masked {
+                text: text.to_owned(),
+                spans: Spans::default(),
+                unmasked: vec![Unmasked::Everything],
+            });
+        }
         let masked = self.mask(&reader.input(&read))?;
         let masked = match &read.proof {
             Proof::SameButTools { tools } => masked.with_other_tools(text, tools),
             _ => masked,
         };
-        let is_same = match read.ending.is_open() {
-            true => masked.text.starts_with(text),
-            false => masked.text == text,
+        let shown = &text[..read.shown];
+        let is_same = match read.goes_on() {
+            // Where the template trims what is said, blanks at its end are not written until more follows.
+            true => masked.text.starts_with(shown.trim_end()),
+            false => masked.text == shown,
         };
         if !is_same {
             let pairs = masked.text.chars().zip(text.chars());
             let at = pairs.take_while(|(written, read)| written == read).count();
             return Err(MaskError::WrittenOtherwise(at));
         }
-        let spans = masked.spans.up_to(text.chars().count());
+        let mut spans = masked.spans.up_to(shown.chars().count());
+        if let Ending::Within(slot) = read.ending
+            && let Some(part) = read.parts.last()
+            && slot.is_assistant()
+        {
+            // The model is still writing. What it has written before in this turn is but for blanks next to it.
+            let count = |text: &str| text.chars().count();
+            let before = &text[..part.range.start];
+            spans = spans.with(count(before.trim_end()), count(before)..count(text));
+        }
         let mut unmasked = masked.unmasked;
         if spans.is_empty() && !unmasked.contains(&Unmasked::Everything) {
             unmasked.insert(0, Unmasked::Everything);

@@ -25,6 +25,18 @@ pub(super) struct Variation {
     pub(super) counts_anew: bool,
 }
 
+impl Variation {
+    /// The most common one.
+    pub(super) fn usual(shape: &ConversationShape) -> Variation {
+        Variation {
+            form: shape.form,
+            system_first: true,
+            wraps_tools: true,
+            counts_anew: false,
+        }
+    }
+}
+
 /// What a conversation was made of.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Made {

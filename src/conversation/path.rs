@@ -16,6 +16,18 @@ use crate::format::{
 /// Calls may be gone over so many times to find where they end, for each byte of the text.
 const MAX_CALL_READING: usize = 64;
 
+/// Where a text ends with the beginning of a marker, if that is within a range or at its end.
+fn begun_at(marker: &str, text: &str, within: Range<usize>) -> Option<usize> {
+    // A marker is short, and the end of a text far away from most places.
+    if text.len() - within.end > marker.len() {
+        return None;
+    }
+    let ends = marker.char_indices().map(|(at, c)| at + c.len_utf8());
+    let begun = ends.rev().find(|end| text.ends_with(&marker[..*end]))?;
+    let at = text.len() - begun;
+    (within.contains(&at) || at == within.end).then_some(at)
+}
+
 /// What was found on the way.
 #[derive(Debug)]
 pub(super) enum Outcome<'t> {
@@ -572,26 +584,25 @@ impl<'t> Run<'_, '_, 't> {
             Some(slot) if slot.is_assistant() && step.limit == text.len() => (step.start, true),
             Some(_) => (step.limit, step.limit == text.len()),
         };
-        let rest = &text[at..];
-        let is_cut = step.slot.is_some()
-            && !is_open
-            && from_here
-                .clone()
-                .any(|passage| passage.first_text().starts_with(rest));
-        if is_open || is_cut {
-            let reached = match is_cut {
-                true => at,
-                false => step.start,
-            };
+        let cuts = from_here
+            .clone()
+            .filter_map(|passage| begun_at(passage.first_text(), text, step.start..step.limit));
+        // What ends a message is in no text.
+        let ends_in = |rest: &str| {
+            let mut ends = self.search.format.ends.iter();
+            ends.any(|(slot, end)| Some(*slot) == step.slot && rest.contains(end))
+        };
+        let cut = cuts
+            .min()
+            .filter(|cut| step.slot.is_some() && (!is_open || ends_in(&text[*cut..])));
+        if is_open || cut.is_some() {
+            let reached = cut.unwrap_or(step.start);
             let known = self.open.as_ref().map(|(known, _)| *known);
             if known.is_none_or(|known| known < reached) {
                 let mut path = self.path(false);
-                path.is_cut = is_cut;
+                path.is_cut = cut.is_some();
                 if let Some(stop) = path.stops.last_mut() {
-                    stop.range.end = match is_cut {
-                        true => at,
-                        false => text.len(),
-                    };
+                    stop.range.end = cut.unwrap_or(text.len());
                 }
                 self.open = Some((reached, path));
             }

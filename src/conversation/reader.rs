@@ -37,9 +37,21 @@ pub struct Conversation {
     pub proof: Proof,
     /// What else is to be said of the reading.
     pub remarks: Vec<String>,
+    /// What stands in for messages behind the end of the text, where the template writes the others as if they were there.
+    /// What these say does not show.
+    next: Vec<Value>,
+    /// Whether the last message is begun, and the one that stands in for it is written like that.
+    replaces_last: bool,
+    /// Up to where the messages show the text: calls that are still being written are in none.
+    pub(super) shown: usize,
 }
 
 impl Conversation {
+    /// Whether the text is only the beginning of what its messages render to.
+    pub(super) fn goes_on(&self) -> bool {
+        self.ending.is_open() || !self.next.is_empty()
+    }
+
     /// As JSON: an object of `messages` and `tools`, of `variables` if there are any, and of what is `open` at the
     /// end of the text, as [`Ending::key`] names it.
     pub fn to_value(&self) -> Object {
@@ -234,7 +246,12 @@ impl ConversationReader {
             Proof::SameButTools { .. } => &self.shape.stand_in_tools,
             _ => &read.tools,
         };
-        let given = (read.messages.clone(), tools.clone());
+        let mut messages = read.messages.clone();
+        if let Value::Array(messages) = &mut messages {
+            messages.truncate(messages.len() - usize::from(read.replaces_last));
+            messages.extend(read.next.clone());
+        }
+        let given = (messages, tools.clone());
         let is_prompt = read.ending == Ending::Prompt;
         proof::input(&self.shape, given, &read.variables, is_prompt)
     }
@@ -412,6 +429,9 @@ impl ConversationReader {
             parts: parts.collect(),
             proof: settled.proof,
             remarks,
+            next: settled.next,
+            replaces_last: settled.replaces_last,
+            shown: settled.shown,
         })
     }
 }

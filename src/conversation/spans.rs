@@ -23,6 +23,16 @@ impl Spans {
         Spans(spans)
     }
 
+    /// These and one more, which is one with the last if that goes up to `near` at least.
+    pub(super) fn with(mut self, near: usize, more: Range<usize>) -> Spans {
+        match self.0.last_mut() {
+            Some(last) if last.end >= near => last.end = more.end,
+            _ if more.is_empty() => {}
+            _ => self.0.push(more),
+        }
+        self
+    }
+
     /// The stretches up to a character.
     pub(super) fn up_to(self, end: usize) -> Spans {
         let cut = self.0.into_iter().map(|span| span.start..span.end.min(end));
