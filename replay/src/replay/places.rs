@@ -159,8 +159,7 @@ impl Replay {
 
     /// How many regions have opened and closed, which does not depend on how the text is cut.
     fn told(&self, place: Place) -> usize {
-        let events = self.events(place).iter();
-        events.filter(|event| !is_chunk(event)).count()
+        self.log.turns(place.events)
     }
 
     /// Where the parser has looked at a text up to an offset, or a little more.
