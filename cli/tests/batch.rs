@@ -53,7 +53,7 @@ fn columns_are_chosen_by_name() {
     let arguments = format!("parse -t t.json --jsonl log.jsonl --no-events {COLUMNS}");
     assert_snapshot!(unjinja(folder.path(), &arguments, ""), @r##"
     {"id":7,"user":"ann","message":{"thinking":"Hm.","content":"Hello"}}
-    {"id":8,"user":null,"error":"field `n`, bytes 3 to 7 of the message: \"many\" is not a whole number","error_at":0}
+    {"id":8,"user":null,"error":"field `n`, bytes 3 to 7 of the text since the anchor: \"many\" is not a whole number","error_at":0}
     {"id":9,"user":null,"message":{"n":3}}
     {"id":10,"user":null,"error":"there is no `output`, which is to be the text"}
     ! error: log.jsonl:3:1: this is not JSON: expected a value
@@ -82,7 +82,7 @@ fn a_file_has_every_line_also_those_that_are_none() {
         format!("parse -t t.json --jsonl log.jsonl --no-events {COLUMNS} -o deep/out.jsonl");
     assert_snapshot!(written(folder.path(), &arguments, "deep/out.jsonl"), @r##"
     {"id":7,"user":"ann","message":{"thinking":"Hm.","content":"Hello"}}
-    {"id":8,"user":null,"error":"field `n`, bytes 3 to 7 of the message: \"many\" is not a whole number","error_at":0}
+    {"id":8,"user":null,"error":"field `n`, bytes 3 to 7 of the text since the anchor: \"many\" is not a whole number","error_at":0}
     {"id":null,"line":3,"error":"3:1: this is not JSON: expected a value"}
     {"id":9,"user":null,"message":{"n":3}}
     {"id":10,"user":null,"error":"there is no `output`, which is to be the text"}
@@ -99,7 +99,7 @@ fn a_file_has_every_line_also_those_that_are_none() {
     let other = arguments.replace("--no-events", "--openai --force");
     assert_snapshot!(written(folder.path(), &other, "deep/out.jsonl"), @r##"
     {"id":7,"user":"ann","completion":{"id":"7","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":"Hello","reasoning_content":"Hm."},"finish_reason":"stop"}]}}
-    {"id":8,"user":null,"error":"field `n`, bytes 3 to 7 of the message: \"many\" is not a whole number","error_at":0}
+    {"id":8,"user":null,"error":"field `n`, bytes 3 to 7 of the text since the anchor: \"many\" is not a whole number","error_at":0}
     {"id":null,"line":3,"error":"3:1: this is not JSON: expected a value"}
     {"id":9,"user":null,"completion":{"id":"9","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":null,"n":3},"finish_reason":"stop"}]}}
     {"id":10,"user":null,"error":"there is no `output`, which is to be the text"}

@@ -310,7 +310,7 @@ mod messages {
         let output = r#"<call>{"name": "say", "arguments": {"text": "</call>"}}</call>Said."#;
         let arguments = "parse -t cli/tests/cli/json_calls.json";
         assert_snapshot!(unjinja_with(arguments, output), @r#"
-        ! error: field `tool_calls`, bytes 6 to 45 of the message: this is not JSON: a string that does not end at line 1, column 39, in "{\"name\": \"say\", \"arguments\": {\"text\": \""
+        ! error: field `tool_calls`, bytes 6 to 45 of the text since the anchor: this is not JSON: a string that does not end at line 1, column 39, in "{\"name\": \"say\", \"arguments\": {\"text\": \""
         exit 1
         "#);
         let arguments = "parse -t cli/tests/cli/json_calls.json --body-aware-close";
@@ -527,7 +527,7 @@ mod chat_completions {
         let arguments = "parse -t cli/tests/cli/json_calls.json --openai --jsonl -";
         assert_snapshot!(unjinja_with(arguments, cases), @r##"
         {"id":"a","completion":{"id":"a","object":"chat.completion","created":0,"model":"","choices":[{"index":0,"message":{"role":"assistant","content":"So."},"finish_reason":"stop"}]}}
-        {"id":2,"error":"field `tool_calls`, bytes 6 to 7 of the message: this is not JSON: expected a key in double quotes at line 1, column 2, but the text ends there, in \"{\"","error_at":"finalize"}
+        {"id":2,"error":"field `tool_calls`, bytes 6 to 7 of the text since the anchor: this is not JSON: expected a key in double quotes at line 1, column 2, but the text ends there, in \"{\"","error_at":"finalize"}
         exit 0
         "##);
         let arguments = format!("{arguments} --on-malformed event");
@@ -695,7 +695,7 @@ mod failures {
         let output = "Well:<call>{\"name\": wait}</call>Done.";
         let arguments = "parse -t cli/tests/cli/json_calls.json";
         assert_snapshot!(unjinja_with(arguments, output), @r#"
-        ! error: field `tool_calls`, bytes 11 to 25 of the message: this is not JSON: expected a value at line 1, column 10, in "{\"name\": wait}"
+        ! error: field `tool_calls`, bytes 11 to 25 of the text since the anchor: this is not JSON: expected a value at line 1, column 10, in "{\"name\": wait}"
         exit 1
         "#);
         let arguments = "parse -t cli/tests/cli/json_calls.json --events";
@@ -705,7 +705,7 @@ mod failures {
         {"type":"region_close","field":"content","value":"Well:"}
         {"type":"region_open","field":"tool_calls"}
         {"type":"region_chunk","field":"tool_calls","text":"{\"name\": wait}","dirty":true}
-        ! error: field `tool_calls`, bytes 11 to 25 of the message: this is not JSON: expected a value at line 1, column 10, in "{\"name\": wait}"
+        ! error: field `tool_calls`, bytes 11 to 25 of the text since the anchor: this is not JSON: expected a value at line 1, column 10, in "{\"name\": wait}"
         exit 1
         "#);
     }
@@ -738,7 +738,7 @@ mod failures {
     fn a_region_of_the_prompt_that_does_not_parse() {
         let arguments = "parse -t cli/tests/cli/json_calls.json --prefix-text A:<call>{</call>";
         assert_snapshot!(unjinja_with(arguments, "Done."), @r#"
-        ! error: field `tool_calls`, bytes 6 to 7 of the message: this is not JSON: expected a key in double quotes at line 1, column 2, but the text ends there, in "{"
+        ! error: field `tool_calls`, bytes 6 to 7 of the text since the anchor: this is not JSON: expected a key in double quotes at line 1, column 2, but the text ends there, in "{"
         exit 1
         "#);
     }
@@ -812,9 +812,9 @@ mod batches {
         {"id":2,"initial_events":[],"events":[[{"type":"region_open","field":"n"},{"type":"region_chunk","field":"n","text":" 42 ","dirty":false}]],"final_events":[{"type":"region_close","field":"n","value":42}],"message":{"n":42}}
         {"id":"refused","load_error":"/fields: there are no fields: name at least one, such as `\"content\": {}`"}
         {"id":"missing","load_error":"there is neither `response_template` nor `response_schema`, and none is given by `-t`"}
-        {"id":"in the prefix","error":"field `n`, bytes 1 to 4 of the message: \"one\" is not a whole number","error_at":"prefix"}
-        {"id":"in a chunk","initial_events":[],"events":[[{"type":"region_open","field":"n"},{"type":"region_chunk","field":"n","text":"1","dirty":false},{"type":"region_close","field":"n","value":1}]],"error":"field `n`, bytes 4 to 7 of the message: \"two\" is not a whole number","error_at":1}
-        {"id":"in the end","initial_events":[],"events":[[{"type":"region_open","field":"n"},{"type":"region_chunk","field":"n","text":"1","dirty":false},{"type":"region_close","field":"n","value":1}],[{"type":"region_open","field":"n"},{"type":"region_chunk","field":"n","text":"two","dirty":false}]],"error":"field `n`, bytes 4 to 7 of the message: \"two\" is not a whole number","error_at":"finalize"}
+        {"id":"in the prefix","error":"field `n`, bytes 1 to 4 of the text since the anchor: \"one\" is not a whole number","error_at":"prefix"}
+        {"id":"in a chunk","initial_events":[],"events":[[{"type":"region_open","field":"n"},{"type":"region_chunk","field":"n","text":"1","dirty":false},{"type":"region_close","field":"n","value":1}]],"error":"field `n`, bytes 4 to 7 of the text since the anchor: \"two\" is not a whole number","error_at":1}
+        {"id":"in the end","initial_events":[],"events":[[{"type":"region_open","field":"n"},{"type":"region_chunk","field":"n","text":"1","dirty":false},{"type":"region_close","field":"n","value":1}],[{"type":"region_open","field":"n"},{"type":"region_chunk","field":"n","text":"two","dirty":false}]],"error":"field `n`, bytes 4 to 7 of the text since the anchor: \"two\" is not a whole number","error_at":"finalize"}
         {"id":"without text","initial_events":[],"events":[],"error":"there are neither `chunks` nor `text`","error_at":0}
         {"id":null,"initial_events":[],"events":[[{"type":"region_open","field":"content"},{"type":"region_chunk","field":"content","text":"nobody","dirty":false}]],"final_events":[{"type":"region_close","field":"content","value":"nobody"}],"message":{"content":"nobody"}}
         {"id":"typed","initial_events":[],"events":[[{"type":"region_open","field":"tool_calls"},{"type":"region_chunk","field":"tool_calls","text":"seconds: 3","dirty":true},{"type":"region_close","field":"tool_calls","value":{"function":{"name":"wait","arguments":{"seconds":3}}}}]],"final_events":[],"message":{"tool_calls":{"function":{"name":"wait","arguments":{"seconds":3}}}}}

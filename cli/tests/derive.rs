@@ -789,6 +789,23 @@ fn what_names_no_turn_is_no_template() {
 }
 
 #[test]
+fn a_text_that_is_always_the_same_is_no_template_whatever_stands_in_it() {
+    // What looks like instructions about calls, from which calls could be guessed.
+    let text = "Two days should be enough.\n</think>\n<call name=\"forecast\">\ncity: Oslo\n</call><|end|>";
+    let folder = with_template("output", text);
+    let nothing = "error: chat.jinja: the assistant's turn is never rendered, not even its text: is this the template of a chat model?\n";
+    for (command, code) in [("derive", 2), ("analyze", 1)] {
+        let outcome = unjinja(&folder, &[command, "chat.jinja"]);
+        let refused = (
+            outcome.stdout.as_str(),
+            outcome.stderr.as_str(),
+            outcome.code,
+        );
+        assert_eq!(refused, ("", nothing, code), "{command}");
+    }
+}
+
+#[test]
 fn sources_that_would_share_a_file_are_refused() {
     let folder = scratch("shared_file");
     for model in ["a", "b"] {

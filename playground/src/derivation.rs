@@ -39,7 +39,13 @@ pub(crate) fn derive(request: &Request<'_>) -> Result<Value, String> {
             .map(Statement::to_value)
             .collect::<Value>(),
     );
-    answer.insert("cases", texts.iter().map(case_value).collect::<Value>());
+    answer.insert(
+        "cases",
+        texts
+            .iter()
+            .map(|text| case_value(&text.case))
+            .collect::<Value>(),
+    );
     answer.remove("findings");
     Ok(answer.into())
 }

@@ -15,6 +15,6 @@ mod replay;
 pub use chunking::Chunking;
 pub use preview::{preview, with_ends};
 pub use replay::{
-    Against, AwaitedDelimiter, EventKind, LoggedEvent, Part, Place, Replay, Seen, Segment, Wait,
-    Waiting,
+    Against, AwaitedDelimiter, EventKind, LoggedEvent, Part, Place, Replay, Seen, Segment, Spot,
+    Wait, Waiting,
 };

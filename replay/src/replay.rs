@@ -14,7 +14,7 @@ mod waits;
 use std::ops::Range;
 use std::time::Duration;
 
-use unjinja::check::Case;
+use unjinja::check::{Case, Cut};
 use unjinja::response::{Capture, Lookout};
 use unjinja::{
     Event, Object, OnMalformed, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Tools,
@@ -27,7 +27,7 @@ use agreement::Agreement;
 pub use log::{EventKind, LoggedEvent, Part, Segment};
 use log::{Log, short};
 pub use moment::{AwaitedDelimiter, Seen, Waiting};
-pub use places::Place;
+pub use places::{Place, Spot};
 pub use waits::Wait;
 use waits::Waits;
 
@@ -99,15 +99,19 @@ pub struct Replay {
 impl Replay {
     /// Begins to replay a text.
     pub fn new(template: &ResponseTemplate, case: &Case, chunking: Chunking) -> Replay {
-        if chunking == Chunking::Characters {
+        let output = &case.output;
+        match chunking {
             // There are too many of them to be listed before.
-            let places = case.output.char_indices().map(|(at, _)| at);
-            return Replay::of_places(template, case, places);
+            Chunking::Characters => {
+                let places = output.char_indices().map(|(at, _)| at);
+                Replay::of_places(template, case, places)
+            }
+            Chunking::Tokens => Replay::of_places(template, case, Cut::token_places(output)),
+            chunking => {
+                let cut = chunking.cut(output).unwrap_or_else(Cut::whole);
+                Replay::of_places(template, case, cut.places().iter().copied())
+            }
         }
-        let cut = chunking
-            .cut(&case.output)
-            .unwrap_or_else(unjinja::check::Cut::whole);
-        Replay::of_places(template, case, cut.places().iter().copied())
     }
 
     /// A text that is cut at places, in bytes.

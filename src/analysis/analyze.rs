@@ -91,6 +91,7 @@ pub(crate) fn analyze<'t>(
     }
     let renders_reasoning = turns.renders_reasoning(&mut prober);
     prober.learn_markers(&turns.with_mixtures());
+    let is_silent = turns.call.is_none() && turns.are_silent(&prober);
     let mut headers = TurnHeaders::of(&prober, &turns.all(), &turns.word);
     let observed = ObservedReasoning::of(&prober, &headers, &turns, renders_reasoning);
     let reasoning = reasoning::find(&prober, template, &mut headers, &observed, &turns, outputs);
@@ -129,6 +130,7 @@ pub(crate) fn analyze<'t>(
         calls_refused: calls_refused.or(not_understood),
         assumed: prober.assumed().to_vec(),
         missing_tokens,
+        is_silent,
     };
     prober.forget_markers();
     Ok(Analysis {

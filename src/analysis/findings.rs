@@ -33,6 +33,9 @@ pub struct Findings {
     pub missing_tokens: Vec<MissingToken>,
     /// What prompts write of the turn itself.
     pub prompt_remainders: Vec<String>,
+    /// Whether turns of the assistant are rendered, and nothing of what is said in them, not even their text:
+    /// then nothing else that was found is about a model.
+    pub is_silent: bool,
 }
 
 impl Findings {

@@ -37,6 +37,9 @@ impl Findings {
             ("calls_refused", optional(self.calls_refused.as_deref())),
         ]);
         // What is seldom so is said only if it is.
+        if self.is_silent {
+            value = with(value, "is_silent", true);
+        }
         if !self.assumed.is_empty() {
             let assumed = self.assumed.iter();
             let assumed = assumed.map(|one| (one.name.as_str(), one.value.to_value()));

@@ -2,7 +2,7 @@
 
 use super::assistant_turn::AssistantTurn;
 use super::call_probe::CallProbe;
-use super::turn_prober::{Situation, TurnProber};
+use super::turn_prober::{RenderedTurn, Situation, ThinkingMode, TurnProber};
 
 /// The turns that findings are made from, and the words in them.
 pub(super) struct SampleTurns {
@@ -49,6 +49,21 @@ impl SampleTurns {
             turns.push(call.two());
         }
         turns
+    }
+
+    /// Whether text and reasoning are rendered somewhere, and none of their words come out anywhere.
+    pub(super) fn are_silent(&self, prober: &TurnProber<'_>) -> bool {
+        let words = [&self.word, &self.thought];
+        let turns = [&self.plain, &self.thoughtful];
+        let modes = Situation::ALL
+            .into_iter()
+            .flat_map(|situation| ThinkingMode::ALL.map(|mode| (situation, mode)));
+        let mut rendered = modes
+            .flat_map(|(situation, mode)| turns.map(|turn| prober.turn(situation, turn, mode)))
+            .flatten()
+            .peekable();
+        let says = |turn: RenderedTurn| words.iter().any(|word| turn.text().contains(*word));
+        rendered.peek().is_some() && !rendered.any(says)
     }
 
     /// Reasoning and a call.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::chat_template::{ChatTemplate, RenderInput};
-use crate::conversation::{ConversationReader, Marking, MaskPolicy};
+use crate::conversation::{Conversation, ConversationReader, Marking, MaskPolicy, Masked};
 use crate::json;
 use crate::position::Position;
 use crate::value::{Object, Value};
@@ -87,11 +87,16 @@ impl Chat {
         marking.as_ref().map_err(Clone::clone)
     }
 
-    /// What is read of a case.
-    fn reads(&self, case: &ConversationCase) -> Result<Object, String> {
+    /// A case as it is read.
+    fn read(&self, case: &ConversationCase) -> Result<Conversation, String> {
         let reader = self.reader(&case.variables);
         let reader = reader.as_ref().as_ref().map_err(Clone::clone)?;
-        let read = reader.read(&case.text).map_err(|error| error.to_string())?;
+        reader.read(&case.text).map_err(|error| error.to_string())
+    }
+
+    /// What is read of a case.
+    fn reads(&self, case: &ConversationCase) -> Result<Object, String> {
+        let read = self.read(case)?;
         match read.objection(&case.text) {
             Some(objection) => Err(objection),
             // What is not there need not be written down.
@@ -103,8 +108,8 @@ impl Chat {
         }
     }
 
-    /// What of a case the model writes.
-    fn written(&self, case: &ConversationCase) -> Result<Vec<String>, String> {
+    /// A case, with what of it the model writes.
+    fn masked(&self, case: &ConversationCase) -> Result<Masked, String> {
         let marking = self.marking()?;
         let masked = match &case.given {
             Some(given) => marking.mask(given),
@@ -114,9 +119,36 @@ impl Chat {
                 marking.mask_text(reader, &case.text)
             }
         };
-        let masked = masked.map_err(|error| error.to_string())?;
+        masked.map_err(|error| error.to_string())
+    }
+
+    /// What of a case the model writes.
+    fn written(&self, case: &ConversationCase) -> Result<Vec<String>, String> {
+        let masked = self.masked(case)?;
         let texts = masked.spans.texts(&masked.text);
         Ok(texts.map(str::to_owned).collect())
+    }
+}
+
+/// A conversation as it stands in a fixture: what is read of it, what of it the model writes, and what is wrong.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct CheckedConversation {
+    /// What is read of its text; or why it can't be read.
+    pub read: Result<Conversation, String>,
+    /// What of it the model writes; or why that can't be told.
+    pub masked: Result<Masked, String>,
+    /// Everything that is wrong with the case, as [`check`](super::check()) finds it.
+    pub failures: Vec<Failure>,
+}
+
+impl CheckedConversation {
+    pub(super) fn of(case: &ConversationCase, chat: &Chat) -> CheckedConversation {
+        CheckedConversation {
+            read: chat.read(case),
+            masked: chat.masked(case),
+            failures: case.check(chat),
+        }
     }
 }
 

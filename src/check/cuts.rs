@@ -63,12 +63,24 @@ impl Cut {
     /// About as a model writes a text: a word with the white space before it, long words in parts,
     /// and each sign, or run of one sign, by itself. No model's own tokens are known here.
     pub fn tokens(text: &str) -> Cut {
-        let lengths =
-            |at: &usize| Some(at + token_length(&text[*at..])).filter(|to| to < &text.len());
         Cut {
             how: How::Tokens,
-            at: std::iter::successors(Some(0), lengths).skip(1).collect(),
+            at: Cut::token_places(text).collect(),
         }
+    }
+
+    /// The [`places`](Self::places) of [`tokens`](Self::tokens) one by one: a long text has too many to be
+    /// listed for nothing.
+    ///
+    /// ```
+    /// use unjinja::check::Cut;
+    ///
+    /// let text = "High water is at noon.";
+    /// assert!(Cut::token_places(text).eq(Cut::tokens(text).places().iter().copied()));
+    /// ```
+    pub fn token_places(text: &str) -> impl Iterator<Item = usize> {
+        let next = |at: &usize| Some(at + token_length(&text[*at..])).filter(|to| to < &text.len());
+        std::iter::successors(Some(0), next).skip(1)
     }
 
     /// In pieces of so many bytes, at least one. It may cut characters in two: see
@@ -222,9 +234,15 @@ fn is_of_word(c: char) -> bool {
 /// How many bytes of a text belong to the run of such characters that it begins with, up to as many
 /// as a token may have.
 fn run_length(text: &str, belongs: impl Fn(char) -> bool) -> usize {
-    let ends = text.char_indices().map(|(at, c)| (at + c.len_utf8(), c));
-    let run = ends.take_while(|&(end, c)| end <= LONGEST_TOKEN && belongs(c));
-    run.last().map_or(0, |(end, _)| end)
+    let mut end = 0;
+    for c in text.chars() {
+        let next = end + c.len_utf8();
+        if next > LONGEST_TOKEN || !belongs(c) {
+            break;
+        }
+        end = next;
+    }
+    end
 }
 
 /// Numbers by chance, the same ones for the same seed (SplitMix64).

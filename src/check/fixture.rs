@@ -12,7 +12,7 @@ use crate::response::{ResponseTemplate, Tools};
 use crate::value::{Object, Value};
 
 use super::case::Failure;
-use super::conversation::{Chat, ConversationCase};
+use super::conversation::{Chat, CheckedConversation, ConversationCase};
 use super::document::Document;
 
 /// A file with a response template and cases.
@@ -208,6 +208,39 @@ impl Fixture {
     /// ```
     pub fn conversations(&self) -> &[ConversationCase] {
         &self.conversations
+    }
+
+    /// What becomes of each conversation, in their order: as far as it can be told also where nothing is expected.
+    ///
+    /// ```
+    /// use unjinja::check::Fixture;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// std::fs::write(folder.join("chat.jinja"), "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+    ///     {% if add_generation_prompt %}<assistant>{% endif %}")?;
+    /// std::fs::write(folder.join("chat.fixture.yaml"), "
+    /// derive: chat.jinja
+    /// cases:
+    ///   - name: a greeting
+    ///     conversation: <user>Hi<end><assistant>Ho!<end>
+    ///     written: [Ho!]
+    /// ")?;
+    /// let fixture = Fixture::load(&folder.join("chat.fixture.yaml"))?;
+    /// let (case, checked) = fixture.checked_conversations().next().unwrap();
+    /// let said = checked.read.unwrap().parts.last().unwrap().range.clone();
+    /// assert_eq!(&case.text[said], "Ho!");
+    /// assert_eq!(checked.failures.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn checked_conversations(
+        &self,
+    ) -> impl Iterator<Item = (&ConversationCase, CheckedConversation)> {
+        let chat = self.chat.iter();
+        chat.flat_map(|chat| {
+            let cases = self.conversations.iter();
+            cases.map(|case| (case, CheckedConversation::of(case, chat)))
+        })
     }
 
     /// The names of all cases, with the places at which these stand.

@@ -42,7 +42,7 @@ mod witness;
 pub use add::free_name;
 pub use case::Failure;
 pub use compare::{Comparison, ComparisonInput, Divergence, PortTrial, compare, compare_for};
-pub use conversation::{ConversationCase, ExpectedConversation};
+pub use conversation::{CheckedConversation, ConversationCase, ExpectedConversation};
 pub use cuts::{Cut, Pieces};
 pub use files::{find, is_fixture};
 pub use first::FirstFixture;

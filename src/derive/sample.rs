@@ -94,10 +94,13 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// Whether the chat template has written anything of what it was given.
+    /// Whether the chat template has written anything of what it was given. What was put together from findings
+    /// holds all that was said, whatever the chat template does.
     pub(super) fn have_written_turn(&self) -> bool {
         let nothing = AssistantTurn::default();
-        self.all.iter().any(|sample| sample.written != nothing)
+        let is_rendered = |sample: &&Sample| sample.origin == Origin::Rendered;
+        let mut rendered = self.all.iter().filter(is_rendered);
+        rendered.any(|sample| sample.written != nothing)
     }
 
     /// Why it has refused the first conversation that it refused.

@@ -11,7 +11,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum ParseError {
     /// The text of a region is not what its field's parser or transform expects.
-    #[error("field `{field}`, bytes {} to {} of the message: {error}", span.start, span.end)]
+    #[error("field `{field}`, bytes {} to {} of the text since the anchor: {error}", span.start, span.end)]
     Region {
         /// The field.
         field: String,
@@ -31,7 +31,7 @@ pub enum ParseError {
     },
     /// A region opens and closes at the same place without taking any text, for ever.
     #[error(
-        "field `{field}` opens and closes again and again at byte {position} of the message: \
+        "field `{field}` opens and closes again and again at byte {position} of the text since the anchor: \
          let one of its delimiters match some text"
     )]
     Stuck {
@@ -42,7 +42,7 @@ pub enum ParseError {
     },
     /// The patterns have used up the steps that the length of the text allows them.
     #[error(
-        "a pattern of `{field}` takes too many steps from byte {position} of the message on: \
+        "a pattern of `{field}` takes too many steps from byte {position} of the text since the anchor on: \
          replace its lookaround, its large repeats, or what makes it read the same text again"
     )]
     TooCostly {

@@ -186,7 +186,7 @@ impl Value {
             (Self::Array(a), Self::Array(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.total_eq(b))
             }
-            (Self::Number(_), Self::Number(_)) => json::write(self) == json::write(other),
+            (Self::Number(a), Self::Number(b)) => a.total_eq(b),
             (a, b) => a == b,
         }
     }

@@ -21,6 +21,16 @@ pub enum Number {
 }
 
 impl Number {
+    /// Whether both would be written alike, as [`Value::total_eq`](crate::Value::total_eq) has it.
+    pub(crate) fn total_eq(&self, other: &Number) -> bool {
+        match (self, other) {
+            (Self::Float(a), Self::Float(b)) => {
+                a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
+            }
+            (a, b) => a == b,
+        }
+    }
+
     /// The number if it is a whole one of 64 bits.
     pub fn as_i64(&self) -> Option<i64> {
         match self {

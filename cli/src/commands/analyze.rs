@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use unjinja::analysis::{Evidence, Findings, Statement, Subject};
+use unjinja::derive::DeriveError;
 use unjinja::format::Format;
 use unjinja::{Object, Value};
 
@@ -31,7 +32,7 @@ in the names of special tokens.
 
 Exit codes:
   0  the findings are printed
-  1  the chat template can't render even a question
+  1  the chat template can't render even a question, or renders nothing of what the assistant says
   2  the input can't be read")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -57,6 +58,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 error.of_question()
             ))
         })?;
+    if findings.is_silent {
+        // As `unjinja derive` has it.
+        let nothing = DeriveError::NoTurn(None);
+        return Err(Failure::Wrong(format!("{}: {nothing}", template.name)));
+    }
     if !args.evidence {
         evidence.clear();
     }

@@ -97,6 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         ));
     }
     args.check_order(&opening.source)?;
+    args.check_outputs()?;
     let given = args.samples()?;
     let is_live = given.samples.iter().any(Sample::is_live);
     let loaded = telling_if_slow(&opening.source, || opening.load(None)).map_err(|error| {
@@ -178,11 +179,39 @@ impl Args {
         }
     }
 
+    /// The files that were named as outputs.
+    fn output_files(&self) -> impl Iterator<Item = PathBuf> {
+        let first = self.source.iter().filter(|_| self.template.is_some());
+        first.map(PathBuf::from).chain(self.outputs.iter().cloned())
+    }
+
+    /// One template is opened, and what stands behind it is replayed: a template there is a mistake.
+    fn check_outputs(&self) -> Result<(), Failure> {
+        let Some(path) = self.output_files().find(|path| looks_like_a_template(path)) else {
+            return Ok(());
+        };
+        let is_chat_template = is_chat_template(&path);
+        let path = path.display();
+        let words = match is_chat_template {
+            true => format!(
+                "{path}: a chat template stands where an output of a model should: open it by itself, as in \
+                 `unjinja tui {path}`; with a response template, the file `chat_template.jinja` in its folder \
+                 is opened, too"
+            ),
+            false => format!(
+                "{path}: a response template stands where an output of a model should: it is named by `-t`, as in \
+                 `unjinja tui -t {path} output.txt`; with it, the file `chat_template.jinja` in its folder is \
+                 opened, too"
+            ),
+        };
+        Err(Failure::Input(words))
+    }
+
     /// Where another file than the first looks like the template: how they should be named.
     fn hint_of_order(&self, source: &str) -> Option<String> {
-        let first = self.source.iter().filter(|_| self.template.is_some());
-        let mut outputs = first.map(PathBuf::from).chain(self.outputs.iter().cloned());
-        let template = outputs.find(|path| looks_like_a_template(path))?;
+        let template = self
+            .output_files()
+            .find(|path| looks_like_a_template(path))?;
         Some(format!(
             "\n`{}` looks like a template: the template comes first, and outputs behind it, as in \
              `unjinja tui -t {0} {source}`",
@@ -208,8 +237,7 @@ impl Args {
             Some(path) => input::read_tools(path)?,
             None => Tools::none(),
         };
-        let first = self.source.iter().filter(|_| self.template.is_some());
-        let outputs = first.map(PathBuf::from).chain(self.outputs.iter().cloned());
+        let outputs = self.output_files();
         let outputs = outputs.chain(self.has_pipe().then(|| PathBuf::from("-")));
         let mut samples = Vec::new();
         let mut faults = Vec::new();
@@ -262,6 +290,9 @@ struct Given {
 /// Outputs may be this large.
 const MAX_OUTPUT: u64 = 256 << 20;
 
+/// Larger files are no templates.
+const MAX_TEMPLATE: u64 = 32 << 20;
+
 /// Reads an output of a model. Bytes that are no UTF-8 are shown as U+FFFD, and the first of them is
 /// reported: what comes from a model should be looked at all the same.
 fn read_output(path: &Path) -> Result<(String, Option<String>), Failure> {
@@ -306,14 +337,18 @@ fn is_pipe() -> bool {
 
 /// Whether a file is more likely a template than an output of a model.
 fn looks_like_a_template(path: &Path) -> bool {
-    let is_jinja = path
-        .extension()
-        .is_some_and(|end| end == "jinja" || end == "jinja2");
     let is_response_template = || {
-        let text = read_text(path, MAX_OUTPUT).unwrap_or_default();
-        ResponseTemplate::find_in(&text).is_ok()
+        // What comes by a pipe can be read only once.
+        let text = path.is_file().then(|| read_text(path, MAX_TEMPLATE));
+        text.is_some_and(|text| text.is_ok_and(|text| ResponseTemplate::from_config(&text).is_ok()))
     };
-    is_jinja || is_response_template()
+    is_chat_template(path) || is_response_template()
+}
+
+fn is_chat_template(path: &Path) -> bool {
+    let mut ends = ["jinja", "jinja2", "gguf"].iter();
+    path.extension()
+        .is_some_and(|extension| ends.any(|end| extension == *end))
 }
 
 fn given(name: String, text: String, prefix: &str, tools: &Tools) -> Sample {

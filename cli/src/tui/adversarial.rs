@@ -135,7 +135,7 @@ impl HostileSource {
                 .map(|case| Sample::new(Origin::Fixture, case))
                 .collect(),
             format: self.has_format.then(|| FORMAT.clone()),
-            conversation: None,
+            conversations: Vec::new(),
             tokens: vec!["<x>".into(), "</x>".into()],
             tokenizer: None,
             tokenizer_trouble: None,

@@ -1,26 +1,31 @@
-//! A conversation that was rendered: who says what in it, and what of it the model writes.
+//! Conversations: who says what in them, and what of them the model writes.
 
 use std::ops::Range;
 use std::path::Path;
 
 use unjinja::chat_template::{ChatTemplate, RenderInput};
-use unjinja::conversation::{Conversation, ConversationReader, Marking, MaskPolicy};
+use unjinja::check::{CheckedConversation, ConversationCase, Failure};
+use unjinja::conversation::{Conversation, ConversationReader, Marking, MaskPolicy, Masked};
 use unjinja::files::read_text;
 use unjinja::format::ConversationSlot;
+use unjinja::{JsonString, Object, json};
 
 use super::loaded::OpenError;
 use super::target::MAX_FILE;
+use crate::options::option_name;
 
 /// A conversation, cut where who speaks changes, and where the model begins and ends.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct OpenedConversation {
-    /// The file, for people.
+    /// The file or the case, for people.
     pub name: String,
     pub(crate) text: String,
     pub(crate) stretches: Vec<Stretch>,
     /// What is to be said of it.
     pub(crate) notes: Vec<String>,
+    /// Whether it is as expected; none where it is no case of a fixture.
+    pub(crate) passed: Option<bool>,
 }
 
 /// A stretch of a conversation.
@@ -49,29 +54,56 @@ impl OpenedConversation {
         let read = reader
             .read(&text)
             .map_err(|error| fail(error.to_string()))?;
-        let mut notes = read.remarks.clone();
-        notes.extend(read.objection(&text));
         let marking = Marking::of(chat, base, MaskPolicy::default());
         let masked = marking.and_then(|marking| marking.mask_text(&reader, &text));
-        let written = match &masked {
-            Ok(masked) => {
-                notes.extend(masked.unmasked.iter().map(ToString::to_string));
-                in_bytes(&text, masked.spans.ranges())
-            }
-            Err(error) => {
-                notes.push(format!("it can't be told what the model writes: {error}"));
-                Vec::new()
-            }
-        };
-        if let Some(open) = read.ending.key() {
+        let masked = masked.map_err(|error| error.to_string());
+        let mut conversation =
+            OpenedConversation::of(name, text, Some(&read), masked.as_ref().ok());
+        if let Err(why) = masked {
+            let why = format!("it can't be told what the model writes: {why}");
+            conversation.notes.push(why);
+        }
+        Ok(conversation)
+    }
+
+    /// A case of a fixture, with what is wrong with it.
+    pub(crate) fn of_case(
+        case: &ConversationCase,
+        checked: &CheckedConversation,
+    ) -> OpenedConversation {
+        let (name, text) = (case.name.clone(), case.text.clone());
+        let (read, masked) = (checked.read.as_ref(), checked.masked.as_ref());
+        let mut conversation = OpenedConversation::of(name, text, read.ok(), masked.ok());
+        conversation.passed = Some(checked.failures.is_empty());
+        let wrong = checked.failures.iter().flat_map(what_is_wrong);
+        conversation.notes.splice(0..0, wrong);
+        conversation
+    }
+
+    fn of(
+        name: String,
+        text: String,
+        read: Option<&Conversation>,
+        masked: Option<&Masked>,
+    ) -> OpenedConversation {
+        let mut notes = Vec::new();
+        if let Some(read) = read {
+            notes.extend(read.remarks.iter().cloned());
+            notes.extend(read.objection(&text));
+        }
+        let unmasked = masked.iter().flat_map(|masked| &masked.unmasked);
+        notes.extend(unmasked.map(ToString::to_string));
+        if let Some(open) = read.and_then(|read| read.ending.key()) {
             notes.push(format!("open at the end: {open}"));
         }
-        Ok(OpenedConversation {
-            stretches: stretches(&text, &read, &written),
+        let written = masked.map(|masked| in_bytes(&text, masked.spans.ranges()));
+        OpenedConversation {
+            stretches: stretches(&text, read, &written.unwrap_or_default()),
             name,
             text,
             notes,
-        })
+            passed: None,
+        }
     }
 
     /// The number of the stretch that holds a byte, or of the last one.
@@ -81,6 +113,46 @@ impl OpenedConversation {
             .partition_point(|stretch| stretch.range.end <= byte);
         after.min(self.stretches.len().saturating_sub(1))
     }
+}
+
+/// What is wrong with a case, and what it is that differs.
+fn what_is_wrong(failure: &Failure) -> Vec<String> {
+    let mut words = vec![failure.explain(option_name)];
+    let mut differ = |expected: String, actual: String| {
+        words.push(format!("  expected: {expected}"));
+        words.push(format!("  came:     {actual}"));
+    };
+    match failure {
+        Failure::Written { expected, actual } => {
+            let pairs = expected.iter().zip(actual);
+            let same = pairs.take_while(|(expected, actual)| expected == actual);
+            let at = same.count();
+            let text = |texts: &[String]| match texts.get(at) {
+                Some(text) => format!("{text:?}, number {}", at + 1),
+                None => format!("nothing more than {at}"),
+            };
+            differ(text(expected), text(actual));
+        }
+        Failure::Reads { expected, actual } => {
+            let differs = expected.keys().chain(actual.keys()).find(|key| {
+                let (expected, actual) =
+                    (expected.get_json_string(key), actual.get_json_string(key));
+                match (expected, actual) {
+                    (Some(expected), Some(actual)) => !expected.total_eq(actual),
+                    _ => true,
+                }
+            });
+            let shown = |object: &Object, key: &JsonString| match object.get_json_string(key) {
+                Some(value) => format!("{} {}", key.to_string_lossy(), json::write(value)),
+                None => format!("no {}", key.to_string_lossy()),
+            };
+            if let Some(key) = differs {
+                differ(shown(expected, key), shown(actual, key));
+            }
+        }
+        _ => {}
+    }
+    words
 }
 
 /// Stretches that are counted in characters, in bytes.
@@ -99,8 +171,8 @@ fn in_bytes(text: &str, spans: &[Range<usize>]) -> Vec<Range<usize>> {
     spans.map(|span| byte(span.start)..byte(span.end)).collect()
 }
 
-fn stretches(text: &str, read: &Conversation, written: &[Range<usize>]) -> Vec<Stretch> {
-    let mut parts: Vec<_> = read.parts.iter().collect();
+fn stretches(text: &str, read: Option<&Conversation>, written: &[Range<usize>]) -> Vec<Stretch> {
+    let mut parts: Vec<_> = read.into_iter().flat_map(|read| &read.parts).collect();
     parts.sort_by_key(|part| part.range.start);
     let ranges = parts.iter().map(|part| &part.range).chain(written);
     let mut cuts: Vec<usize> = ranges.flat_map(|range| [range.start, range.end]).collect();

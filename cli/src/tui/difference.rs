@@ -8,10 +8,14 @@ use unjinja_replay::{Against, EventKind, Place, Replay};
 
 /// The first place where it shows that what comes out is not what was expected; none if it is.
 pub(crate) fn first_difference(replay: &Replay, expected: &Expected) -> Option<Place> {
-    let by_events = expected
-        .events
-        .as_ref()
-        .and_then(|events| first_other_event(replay, events));
+    let events = expected.events.as_ref();
+    let by_events = events.and_then(|events| {
+        let other = other_event(replay, events)?;
+        Some(match other.first == other.end {
+            true => replay.last(),
+            false => replay.at_event(other.first),
+        })
+    });
     let by_outcome = match (replay.outcome()?, &expected.message, &expected.error) {
         (Ok(message), Some(expected), _) => {
             first_other_field(replay, message, expected, Against::Expected)
@@ -116,27 +120,47 @@ fn byte_of_difference(
     (agree < actual.len()).then_some(from + agree)
 }
 
-/// The first event that is another, where chunks that follow each other count as one.
-fn first_other_event(replay: &Replay, expected: &[Value]) -> Option<Place> {
+/// The first event that is another than was expected, where chunks that follow each other count as one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct OtherEvent<'e> {
+    /// The numbers of the events that came in its place, from the first to behind the last: none, if no more came.
+    pub(crate) first: usize,
+    pub(crate) end: usize,
+    /// What was expected; none, if no more was.
+    pub(crate) expected: Option<&'e Value>,
+}
+
+/// The first event that is another than was expected, if there is one in what has been read.
+pub(crate) fn other_event<'e>(replay: &Replay, expected: &'e [Value]) -> Option<OtherEvent<'e>> {
     let all = replay.events(replay.last());
-    let mut index = 0;
-    for expected in expected {
-        let Some(first) = all.get(index) else {
-            return Some(replay.last());
-        };
-        let together = match first.what {
-            EventKind::Chunk { .. } => {
-                let rest = all[index..].iter();
-                rest.take_while(|next| next.what == first.what && next.field == first.field)
-                    .count()
+    let mut expected = expected.iter();
+    let mut first = 0;
+    loop {
+        let together = match all.get(first).map(|event| event.what) {
+            Some(EventKind::Chunk { .. }) => {
+                let rest = all[first..].iter();
+                rest.take_while(|next| {
+                    (next.what, next.field) == (all[first].what, all[first].field)
+                })
+                .count()
             }
-            _ => 1,
+            Some(_) => 1,
+            None => 0,
         };
-        let value = replay.event_value(&all[index..index + together]);
-        if !value.total_eq(expected) {
-            return Some(replay.at_event(index));
+        let end = first + together;
+        let expected = expected.next();
+        match expected {
+            None if together == 0 => return None,
+            Some(expected) if replay.event_value(&all[first..end]).total_eq(expected) => {
+                first = end
+            }
+            expected => {
+                return Some(OtherEvent {
+                    first,
+                    end,
+                    expected,
+                });
+            }
         }
-        index += together;
     }
-    (index < all.len()).then(|| replay.at_event(index))
 }

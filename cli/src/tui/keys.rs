@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::layout::Pane;
+use super::state::Screen;
 
 /// What a key does while nothing is being asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -256,9 +257,14 @@ pub(crate) const GROUPS: &[Group] = &[
                 &[Char('v')],
                 A::Conversation,
                 "v",
-                "the conversation that was opened: who says what",
+                "the conversations that were opened: who says what",
             ),
-            key(&[Enter], A::Choose, "Enter", "there: take the candidate"),
+            key(
+                &[Enter],
+                A::Choose,
+                "Enter",
+                "there: take the candidate, or open the text",
+            ),
         ],
     },
     Group {
@@ -418,6 +424,38 @@ pub(crate) fn action(key: KeyEvent) -> Option<Action> {
     }
     let binding = bindings().find(|binding| binding.keys.contains(&key.code));
     binding.map(|binding| binding.action)
+}
+
+/// Whether a key is known where a screen is at the front: other keys would act on what is behind it.
+pub(crate) fn is_known(action: Action, screen: Screen) -> bool {
+    let moves = [
+        A::Up,
+        A::Down,
+        A::PageUp,
+        A::PageDown,
+        A::HalfPageUp,
+        A::HalfPageDown,
+        A::Top,
+        A::Bottom,
+    ];
+    let leads = [
+        A::Help,
+        A::News,
+        A::Back,
+        A::Quit,
+        A::Findings,
+        A::Conversation,
+    ];
+    let is_general = moves.contains(&action)
+        || leads.contains(&action)
+        || matches!(action, A::Show(_) | A::Copy);
+    match screen {
+        Screen::Replay => true,
+        Screen::Findings { .. } => is_general || matches!(action, A::Choose | A::Write),
+        Screen::Conversation { .. } => {
+            is_general || matches!(action, A::NextSample | A::PreviousSample)
+        }
+    }
 }
 
 /// Whether a letter was pressed together with the control key.

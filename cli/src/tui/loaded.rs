@@ -29,8 +29,8 @@ pub struct Loaded {
     pub samples: Vec<Sample>,
     /// What the chat template says, if there is one.
     pub format: Option<Arc<Format>>,
-    /// A conversation that the chat template has rendered, if one was opened.
-    pub conversation: Option<Arc<OpenedConversation>>,
+    /// The conversations that were opened: one that the chat template has rendered, or those of a fixture.
+    pub conversations: Vec<Arc<OpenedConversation>>,
     /// The texts that are single tokens of the model, as far as files beside the template say so.
     pub tokens: Vec<String>,
     /// The model's tokenizer, if there is one beside the template and the program can read it.

@@ -29,6 +29,9 @@ pub struct Sample {
     pub(crate) is_live: bool,
 }
 
+/// What kind of text it is of which the chat template has left out something.
+pub(crate) const LEFT_OUT: &str = "left out";
+
 /// Something that is known of a text besides what comes out of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Remark {
@@ -123,6 +126,14 @@ impl Sample {
         self.verdict.passed() == Some(false)
     }
 
+    /// Whether the chat template has left out something that was said. In other conversations of which it has made
+    /// the same text it may.
+    pub(crate) fn is_left_out(&self) -> bool {
+        let is_of_it =
+            |remark: &Remark| remark.kind == LEFT_OUT && remark.names.contains(&self.case.name);
+        self.remarks.iter().any(is_of_it)
+    }
+
     pub(crate) fn is_stand_in(&self) -> bool {
         self.origin == Origin::Typed && self.case.output.is_empty()
     }
@@ -134,10 +145,10 @@ impl Sample {
         tokens: &ModelTokens,
     ) -> Replay {
         match chunking {
-            Chunking::Tokens => {
-                let places = tokens.places(&self.case.output);
-                Replay::of_places(template, &self.case, places.into_iter())
-            }
+            Chunking::Tokens => match tokens.places(&self.case.output) {
+                Some(places) => Replay::of_places(template, &self.case, places.into_iter()),
+                None => Replay::new(template, &self.case, Chunking::Tokens),
+            },
             Chunking::AsItCame => {
                 Replay::of_arrivals(template, &self.case, &self.arrivals, self.is_live)
             }

@@ -15,7 +15,7 @@ use super::sample::{Origin, Sample, Verdict};
 use super::style::Styles;
 use super::tokens::ModelTokens;
 use unjinja_replay::Chunking;
-use unjinja_replay::{Place, Replay, Waiting};
+use unjinja_replay::{Place, Replay, Spot, Waiting};
 
 /// So much of a text is read at once while a key waits for an answer, in bytes and what feeding takes
 /// besides.
@@ -44,7 +44,7 @@ pub struct Workbench {
     /// The number of the candidate in use, where the template was derived.
     pub(crate) candidate: Option<usize>,
     pub(crate) format: Option<Arc<Format>>,
-    pub(crate) conversation: Option<Arc<OpenedConversation>>,
+    pub(crate) conversations: Vec<Arc<OpenedConversation>>,
     /// Why the files that were opened can't be loaded any more: what was there before stays in use.
     pub(crate) trouble: Option<OpenError>,
 
@@ -72,8 +72,8 @@ pub struct Workbench {
     pub(crate) at: Place,
     /// Where to go as soon as so much has been read.
     pub(crate) goal: Option<Goal>,
-    /// How much had been fed when the text was cut otherwise: cut again, it is still the place.
-    pub(crate) stay: Option<usize>,
+    /// Where the stream was when the text was cut otherwise: cut again, it is still the place.
+    pub(crate) stay: Option<Spot>,
     /// What the parser waits for at the place.
     pub(crate) waiting: Option<Waiting>,
     pub(crate) playing: bool,
@@ -121,8 +121,7 @@ pub struct Workbench {
 /// A place that has yet to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Goal {
-    /// Where so many bytes have been fed.
-    Byte(usize),
+    Spot(Spot),
     End,
 }
 
@@ -146,8 +145,9 @@ pub(crate) enum Screen {
         row: usize,
         scrolled: usize,
     },
-    /// The conversation that was opened: the byte at its top.
+    /// A conversation that was opened: its number, and the byte at its top.
     Conversation {
+        number: usize,
         top: usize,
     },
 }
@@ -275,11 +275,8 @@ impl Workbench {
             files: loaded.files,
             adopted: None,
             format: loaded.format,
-            screen: match &loaded.conversation {
-                Some(_) => Screen::Conversation { top: 0 },
-                None => Screen::Replay,
-            },
-            conversation: loaded.conversation,
+            screen: Screen::Replay,
+            conversations: loaded.conversations,
             trouble: None,
             samples,
             selected: 0,
@@ -322,6 +319,7 @@ impl Workbench {
         };
         workbench.judge();
         workbench.read_on(true);
+        workbench.open_conversations();
         if let Some(trouble) = loaded.tokenizer_trouble {
             workbench.announce(trouble, Weight::Error);
         }
@@ -330,12 +328,42 @@ impl Workbench {
         if workbench.samples.iter().enumerate().any(comes_beside) {
             workbench.notify("what comes in by the standard input is a sample of its own: `}`");
         }
-        if workbench.sample().is_stand_in() {
+        if workbench.sample().is_stand_in() && workbench.conversations.is_empty() {
             workbench.notify(
                 "there is no text yet: `t` takes one, and so does a file behind the template",
             );
         }
         workbench
+    }
+
+    /// Shows the conversations where they are what was asked for, or all that there is; elsewhere it is said that
+    /// they are there.
+    fn open_conversations(&mut self) {
+        let fails = |conversation: &&Arc<OpenedConversation>| conversation.passed == Some(false);
+        let failing = self.conversations.iter().filter(fails).count();
+        let are_cases = |conversation: &Arc<OpenedConversation>| conversation.passed.is_some();
+        if !self.conversations.iter().any(are_cases) || self.sample().is_stand_in() {
+            return self.show_first_conversation();
+        }
+        let count = self.conversations.len();
+        match failing {
+            0 => self.notify(format!(
+                "the conversations of the fixture, {count}: `v` shows them"
+            )),
+            _ => self.warn(format!(
+                "{failing} of {count} conversations of the fixture: not as expected, `v` shows them"
+            )),
+        }
+    }
+
+    /// Shows the first conversation that fails, or else the first of all, if there is one.
+    pub(crate) fn show_first_conversation(&mut self) {
+        let mut conversations = self.conversations.iter();
+        let failing = conversations.position(|conversation| conversation.passed == Some(false));
+        if !self.conversations.is_empty() {
+            let number = failing.unwrap_or(0);
+            self.screen = Screen::Conversation { number, top: 0 };
+        }
     }
 
     /// The same without colours.
@@ -379,7 +407,9 @@ impl Workbench {
     /// How many chunks have been fed at the place, or will have been where it is to go.
     pub(crate) fn fed(&self) -> usize {
         match self.goal {
-            Some(Goal::Byte(byte)) if self.replay.has_unread() => self.replay.chunks_up_to(byte),
+            Some(Goal::Spot(spot)) if self.replay.has_unread() => {
+                self.replay.chunks_up_to(spot.byte)
+            }
             Some(Goal::End) if self.replay.has_unread() => self.replay.chunks() + 1,
             _ => self.at.fed,
         }

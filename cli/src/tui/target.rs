@@ -1,23 +1,20 @@
 //! Loading what was opened, at first and whenever it has changed.
 
-use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use unjinja::analysis::Findings;
 use unjinja::chat_template::{ChatTemplate, LoadError, LoadOptions, Source};
-use unjinja::check::{Case, Expected, Fixture, FixtureError, free_name, is_fixture};
+use unjinja::check::{Fixture, FixtureError, is_fixture};
 use unjinja::derive::{Derivation, DeriveOptions, Recovery, Row};
 use unjinja::files::read_text;
 use unjinja::response_schema::ResponseSchema;
-use unjinja::{
-    Diagnostic, Object, ParserOptions, Position, ResponseTemplate, TemplateError, Value, json,
-    parse,
-};
+use unjinja::{Diagnostic, Object, Position, ResponseTemplate, TemplateError, Value, json};
+use unjinja_replay::cases;
 
 use super::conversation::OpenedConversation;
 use super::loaded::{Format, Loaded, OpenError, Outlier, TemplatePlace};
-use super::sample::{Origin, Remark, Sample};
+use super::sample::{LEFT_OUT, Origin, Remark, Sample};
 use crate::options::option_name;
 use crate::tokenizer::Tokenizer;
 
@@ -105,14 +102,12 @@ impl Target {
     fn kind(&self) -> Kind {
         let Ok(Source::Path(path)) = Source::parse(&self.source) else {
             // A file that has vanished, or whose name is misspelled.
+            let path = PathBuf::from(&self.source);
             return match self.source.ends_with(".json") {
-                true => Kind::Template(PathBuf::from(&self.source)),
+                _ if is_fixture(&path) || is_yaml(&path) => Kind::Fixture(path),
+                true => Kind::Template(path),
                 false => Kind::ChatTemplate,
             };
-        };
-        let is_yaml = |path: &Path| {
-            let extension = path.extension().and_then(|extension| extension.to_str());
-            extension.is_some_and(|extension| ["yaml", "yml"].contains(&extension))
         };
         if path.is_file() && (is_fixture(&path) || is_yaml(&path)) {
             return Kind::Fixture(path);
@@ -142,6 +137,9 @@ impl Target {
         let fixture = Fixture::load(path).map_err(|error| of_fixture(&error))?;
         let cases = fixture.cases().iter();
         let samples = cases.map(|case| Sample::new(Origin::Fixture, case.clone()));
+        let conversations = fixture.checked_conversations();
+        let conversations = conversations
+            .map(|(case, checked)| Arc::new(OpenedConversation::of_case(case, &checked)));
         Ok(Loaded {
             name: self.source.clone(),
             template: fixture.template().clone(),
@@ -155,7 +153,7 @@ impl Target {
                 .collect(),
             samples: samples.collect(),
             format: None,
-            conversation: None,
+            conversations: conversations.collect(),
             tokens: Vec::new(),
             tokenizer: None,
             tokenizer_trouble: None,
@@ -180,7 +178,7 @@ impl Target {
             files: self.files(),
             samples,
             format,
-            conversation: None,
+            conversations: Vec::new(),
             tokens: tokens.unwrap_or_default(),
             tokenizer: None,
             tokenizer_trouble: None,
@@ -207,7 +205,7 @@ impl Target {
                 .chain(self.conversation.clone())
                 .collect(),
             format: Some(Arc::new(format)),
-            conversation,
+            conversations: conversation.into_iter().collect(),
             tokens: chat.added_tokens,
             tokenizer: None,
             tokenizer_trouble: None,
@@ -280,39 +278,41 @@ impl Target {
     }
 }
 
-/// The probe conversations that the chat template has rendered, each text once. What is expected is
-/// what comes back by the derived template, or what was said where that does not come back.
+fn is_yaml(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| ["yaml", "yml"].contains(&extension))
+}
+
+/// The probe conversations that the chat template has rendered, each text once, with what is to be
+/// remarked of it.
 fn samples(derivation: &Derivation, template: &ResponseTemplate) -> Vec<Sample> {
-    let mut texts = HashMap::new();
-    let mut names = HashSet::new();
-    let mut samples: Vec<Sample> = Vec::new();
-    for row in &derivation.proof {
-        let prefilled = template.after_anchor(&row.prefix).ok().flatten();
-        let text = (prefilled.unwrap_or(&row.prefix), row.output.as_str());
-        let number = *texts.entry(text).or_insert_with(|| {
-            let mut case = case_of(row, derivation);
-            case.name = free_name(&row.name, |name| names.contains(name));
-            names.insert(case.name.clone());
-            samples.push(Sample::new(Origin::Rendered, case));
-            samples.len() - 1
-        });
-        let Some(remark) = outlier(row, derivation).and_then(|outlier| outlier.remark) else {
-            continue;
-        };
-        let remarks = &mut samples[number].remarks;
-        let same = remarks
-            .iter_mut()
-            .find(|known| (&known.why, &known.lost) == (&remark.why, &remark.lost));
-        match same {
-            Some(known) => {
-                let is_new = |name: &String| !known.names.contains(name);
-                let names: Vec<String> = remark.names.into_iter().filter(is_new).collect();
-                known.names.extend(names);
+    let rendered = cases::rendered(derivation, template).into_iter();
+    rendered
+        .map(|rendered| {
+            let mut sample = Sample::new(Origin::Rendered, rendered.case);
+            let outliers = rendered.rows.into_iter();
+            let outliers = outliers.filter_map(|row| outlier(row, derivation));
+            for remark in outliers.filter_map(|outlier| outlier.remark) {
+                add(&mut sample.remarks, remark);
             }
-            None => remarks.push(remark),
+            sample
+        })
+        .collect()
+}
+
+/// Of the same remark, only the names are added.
+fn add(remarks: &mut Vec<Remark>, remark: Remark) {
+    let same = remarks
+        .iter_mut()
+        .find(|known| (&known.why, &known.lost) == (&remark.why, &remark.lost));
+    match same {
+        Some(known) => {
+            let is_new = |name: &String| !known.names.contains(name);
+            let names: Vec<String> = remark.names.into_iter().filter(is_new).collect();
+            known.names.extend(names);
         }
+        None => remarks.push(remark),
     }
-    samples
 }
 
 /// The texts that one may want to look at: what was not read back, what the chat template has left out,
@@ -324,13 +324,7 @@ fn outliers(derivation: &Derivation) -> Vec<Outlier> {
     let of_damaged = damaged.map(|text| Outlier {
         kind: "damaged",
         why: "not all that is left of what was said comes back".into(),
-        case: Case::new(
-            &text.damage,
-            &text.prefix,
-            &text.output,
-            derivation.tools.clone(),
-            expecting(said(&text.message, derivation)),
-        ),
+        case: cases::damaged(text, derivation),
         remark: Some(Remark {
             kind: "damaged",
             names: Vec::new(),
@@ -352,7 +346,7 @@ fn outlier(row: &Row, derivation: &Derivation) -> Option<Outlier> {
                 !written.is_some_and(|written| written.total_eq(value))
             });
             let lost = lost.map(|(key, value)| (key.clone(), value.clone()));
-            ("left out", why, Some(lost.collect()))
+            (LEFT_OUT, why, Some(lost.collect()))
         }
         Recovery::NotRecovered(difference) => ("not recovered", difference.clone(), None),
         Recovery::NotExpressible { difference, .. } => {
@@ -371,43 +365,9 @@ fn outlier(row: &Row, derivation: &Derivation) -> Option<Outlier> {
     Some(Outlier {
         kind,
         why,
-        case: case_of(row, derivation),
+        case: cases::case(row, derivation),
         remark,
     })
-}
-
-/// A rendering, with what comes back of it, or else what was said.
-fn case_of(row: &Row, derivation: &Derivation) -> Case {
-    let read = || {
-        let options = ParserOptions::default().tools(derivation.tools.clone());
-        parse(&derivation.template, &row.prefix, &row.output, options).ok()
-    };
-    let is_recovered = row.recovery.is_recovered();
-    let message = is_recovered.then(read).flatten();
-    let message = message.unwrap_or_else(|| said(&row.message, derivation));
-    let tools = derivation.tools.clone();
-    Case::new(
-        &row.name,
-        &row.prefix,
-        &row.output,
-        tools,
-        expecting(message),
-    )
-}
-
-/// What was said, as the derived template would have to read it.
-fn said(message: &Object, derivation: &Derivation) -> Object {
-    let mut said = derivation.template.defaults().clone();
-    for (key, value) in message.clone() {
-        said.insert(key, value);
-    }
-    said
-}
-
-fn expecting(message: Object) -> Expected {
-    let mut expected = Expected::default();
-    expected.message = Some(message);
-    expected
 }
 
 /// Reads a response template out of a file, which may be a configuration.

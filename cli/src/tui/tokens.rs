@@ -26,12 +26,13 @@ impl ModelTokens {
     }
 
     /// The places between a text's tokens: the real ones, if there is a tokenizer that takes it; or else
-    /// pieces like tokens, of which added ones stay whole.
-    pub(crate) fn places(&self, text: &str) -> Vec<usize> {
+    /// pieces like tokens, of which added ones stay whole. None if nothing is known of them.
+    pub(crate) fn places(&self, text: &str) -> Option<Vec<usize>> {
         let tokenizer = self.tokenizer.as_ref();
         let tokenizer = tokenizer.filter(|_| text.len() <= LONGEST_ENCODED);
         let real = tokenizer.and_then(|tokenizer| tokenizer.places(text));
-        real.unwrap_or_else(|| self.added.keep_whole(text, Cut::tokens(text).places()))
+        let whole = || self.added.keep_whole(text, Cut::token_places(text));
+        real.or_else(|| (!self.added.tokens.is_empty()).then(whole))
     }
 }
 
@@ -64,12 +65,9 @@ impl AddedTokens {
     }
 
     /// The places where a text is cut, changed so that each of these tokens is a piece.
-    fn keep_whole(&self, text: &str, places: &[usize]) -> Vec<usize> {
-        if self.tokens.is_empty() {
-            return places.to_vec();
-        }
-        let mut kept = Vec::with_capacity(places.len());
-        let mut rest = places.iter().copied().peekable();
+    fn keep_whole(&self, text: &str, places: impl Iterator<Item = usize>) -> Vec<usize> {
+        let mut kept = Vec::new();
+        let mut rest = places.peekable();
         let mut at = 0;
         while let Some(next) = self.next_start(text, at) {
             let Some(end) = self.end_of_token(text, next) else {
@@ -122,8 +120,8 @@ mod tests {
             ("日本語", vec!["日本", "語"]),
             ("", vec![""]),
         ] {
-            let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
-            let places = tokens.keep_whole(text, &places);
+            let places = text.char_indices().map(|(at, _)| at);
+            let places = tokens.keep_whole(text, places);
             let ends = places.iter().copied().chain([text.len()]);
             let starts = [0].into_iter().chain(places.iter().copied());
             let cut: Vec<&str> = starts

@@ -94,7 +94,9 @@ impl Workbench {
                 self.overlay = scrolled.map(Overlay::News);
             }
             None => {
-                if let Some(action) = keys::action(key) {
+                // What is behind the screen at the front stays as it is.
+                let known = |action: &Action| keys::is_known(*action, self.screen);
+                if let Some(action) = keys::action(key).filter(known) {
                     self.notice = None;
                     self.is_leaving &= action == Action::Quit;
                     self.act(action);
@@ -123,8 +125,8 @@ impl Workbench {
             Action::Down => self.scroll_by(1),
             Action::PageUp => self.scroll_page(-1),
             Action::PageDown => self.scroll_page(1),
-            Action::NextSample => self.select_sample(self.selected.saturating_add(1)),
-            Action::PreviousSample => self.select_sample(self.selected.saturating_sub(1)),
+            Action::NextSample => self.go_along(1),
+            Action::PreviousSample => self.go_along(-1),
             Action::NextPane => self.focus_next(1),
             Action::PreviousPane => self.focus_next(Pane::ALL.len() - 1),
             Action::Show(pane) => self.focus_on(pane),
@@ -208,13 +210,29 @@ impl Workbench {
     }
 
     fn show_conversation(&mut self) {
-        if self.conversation.is_none() {
-            return self.warn("no conversation was opened: `--conversation FILE` opens one");
+        if self.conversations.is_empty() {
+            return self.warn(
+                "no conversation was opened: `--conversation FILE` opens one, and so does a fixture",
+            );
         }
-        self.screen = match self.screen {
-            Screen::Conversation { .. } => Screen::Replay,
-            _ => Screen::Conversation { top: 0 },
-        };
+        match self.screen {
+            Screen::Conversation { .. } => self.screen = Screen::Replay,
+            _ => self.show_first_conversation(),
+        }
+    }
+
+    /// To the sample or the conversation that comes next, or to the one before.
+    fn go_along(&mut self, by: isize) {
+        match self.screen {
+            Screen::Conversation { number, .. } => {
+                let last = self.conversations.len().saturating_sub(1);
+                let to = number.saturating_add_signed(by).min(last);
+                if to != number {
+                    self.screen = Screen::Conversation { number: to, top: 0 };
+                }
+            }
+            _ => self.select_sample(self.selected.saturating_add_signed(by)),
+        }
     }
 
     /// Takes the candidate that is chosen among the findings.

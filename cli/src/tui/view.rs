@@ -84,9 +84,14 @@ fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     if let Some(path) = &workbench.adopted {
         name.push_str(&format!(" with {}", path.display()));
     }
+    let base_name = workbench
+        .name
+        .rsplit(['/', '\\'])
+        .next()
+        .unwrap_or_default();
     let sample = workbench.sample();
     // A conversation is no sample.
-    let (sample, sign, place) = match workbench.screen {
+    let (sample, sign, mut place) = match workbench.screen {
         Screen::Conversation { .. } => (String::new(), "", String::new()),
         _ => (
             format!("  {}", sample.case.name),
@@ -95,6 +100,10 @@ fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
         ),
     };
     let width = |text: &str| Line::raw(text).width() as u16;
+    let least = width(base_name) + width(&sample) + width(sign);
+    if !place.is_empty() && least + width(&place) > area.width {
+        place = format!("  {}", short_place(workbench));
+    }
     // Where the stream is matters more than the sample, and that more than in which folder the file is. Of each
     // there is a sign at least.
     let of_sample = width(&sample).min(LEAST_OF_A_SAMPLE);
@@ -107,28 +116,36 @@ fn title(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
         .saturating_sub(of_sample + of_place + width(sign));
     let name = match width(&name) <= of_name {
         true => name.as_str(),
-        false => workbench
-            .name
-            .rsplit(['/', '\\'])
-            .next()
-            .unwrap_or_default(),
+        false => base_name,
     };
     let style = match sign {
         "" => styles.faint(),
         _ => styles.bad(),
     };
     let mut line = paper::one_line(name, of_name, styles.strong());
-    line.extend(paper::one_line(&sample, of_sample, style));
+    line.extend(paper::one_line_with_end(&sample, of_sample, style));
     line.push(Span::styled(sign, style));
     line.extend(paper::one_line(&place, of_place, styles.faint()));
     buffer.set_line(area.x, area.y, &Line::from(line), area.width);
 }
 
+/// Where the stream is, where there is little room.
+fn short_place(workbench: &Workbench) -> String {
+    let (fed, chunks) = (workbench.fed(), workbench.replay.chunks());
+    let end = if fed > chunks { " end" } else { "" };
+    format!("{}/{chunks}{end}", fed.min(chunks))
+}
+
 fn place(workbench: &Workbench) -> String {
     let replay = &workbench.replay;
     let (fed, chunks) = (workbench.fed(), replay.chunks());
+    // Not all that the chunk brings about has been reported.
+    let within = match workbench.goal.is_none() && replay.is_within_chunk(workbench.at) {
+        true => "within ",
+        false => "",
+    };
     let mut place = format!(
-        "{}, chunk {} of {chunks}",
+        "{}, {within}chunk {} of {chunks}",
         workbench.chunking,
         fed.min(chunks)
     );
@@ -265,8 +282,40 @@ fn notice(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
         return;
     };
     let style = news::style(workbench, notice.weight);
-    let line = paper::one_line(&notice.text, area.width, style);
+    let is_cut = paper::width_of(&notice.text) > area.width as usize;
+    let hint = match is_cut && workbench.overlay.is_none() {
+        true => format!(" {} all of it", keys::name(keys::Action::News)),
+        false => String::new(),
+    };
+    let room = area.width.saturating_sub(hint.len() as u16);
+    let mut line = paper::one_line(&notice.text, room, style);
+    line.push(Span::styled(hint, workbench.styles.strong()));
     buffer.set_line(area.x, area.y, &Line::from(line), area.width);
+}
+
+/// Lines from one on; where not all of them fit, the last row says how many more there are, and which key leads
+/// there.
+fn put_scrolled(
+    workbench: &Workbench,
+    lines: &[Line<'static>],
+    top: usize,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    put_lines(lines, top, area, buffer);
+    let below = lines.len().saturating_sub(top + area.height as usize);
+    if below == 0 || area.height < 2 {
+        return;
+    }
+    // Its own row hides one, too.
+    let more = format!("↓ {} rows more: PgDn", below + 1);
+    let room = area.width as usize;
+    let more = paper::one_line(
+        &format!("{more:<room$}"),
+        area.width,
+        workbench.styles.strong(),
+    );
+    buffer.set_line(area.x, area.bottom() - 1, &Line::from(more), area.width);
 }
 
 /// The keys that matter most.
@@ -316,12 +365,16 @@ fn keys_at_the_bottom(workbench: &Workbench) -> Vec<(&'static str, &'static str)
         ];
     }
     if matches!(workbench.screen, Screen::Conversation { .. }) {
-        return vec![
+        let mut keys = vec![
             ("?", "help"),
             ("Esc", "back"),
             ("↑↓ PgUp PgDn", "go through it"),
-            ("┃", "the model writes this"),
         ];
+        if workbench.conversations.len() > 1 {
+            keys.push(("} {", "another"));
+        }
+        keys.push(("┃", "the model writes this"));
+        return keys;
     }
     // How to learn more and how to get out have to be there in any case.
     let first = [(keys::Action::Help, "help"), (keys::Action::Quit, "quit")];

@@ -209,6 +209,14 @@ fn what_was_named_in_another_order_is_explained() {
             "-t output.txt template.json",
             "the template comes first, and outputs behind it",
         ),
+        (
+            "chat.jinja chat.jinja",
+            "open it by itself, as in `unjinja tui chat.jinja`",
+        ),
+        (
+            "chat.jinja template.json",
+            "as in `unjinja tui -t template.json output.txt`",
+        ),
         ("-", "let a chat template come in by it"),
     ] {
         let folder = folder();

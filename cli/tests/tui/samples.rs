@@ -337,3 +337,245 @@ fn where_there_is_no_text_it_says_what_to_do() {
         desk.screen()
     );
 }
+
+#[test]
+fn names_that_differ_at_their_ends_look_different() {
+    let name = |end: &str| format!("a long conversation about tides and harbours {end}");
+    let samples = ["at noon", "at night", "at night (2)"].map(|end| {
+        let case = Case::new(
+            name(end),
+            "",
+            "Hi<|end|>",
+            Tools::none(),
+            Expected::default(),
+        );
+        Sample::new(Origin::Given, case)
+    });
+    let desk = Desk::with("examples/template.json", samples.to_vec());
+    let list = desk.pane("1 Samples");
+    for (line, end) in list.iter().zip(["at noon", "at night", "at night (2)"]) {
+        assert!(
+            line.contains("a long") && line.contains('…') && line.ends_with(end),
+            "{list:?}"
+        );
+    }
+    let screen = desk.sized(60, 24).screen();
+    let title = screen.lines().next().unwrap_or_default();
+    assert!(title.contains("at noon"), "{title}");
+}
+
+#[test]
+fn a_message_that_is_cut_says_where_all_of_it_stands() {
+    let mut desk = Desk::open(FIXTURE).sized(60, 24);
+    desk.press("f");
+    let news = |desk: &Desk| {
+        let screen = desk.screen();
+        let lines: Vec<&str> = screen.lines().collect();
+        lines[lines.len() - 2].to_owned()
+    };
+    assert_eq!(
+        news(&desk),
+        "there is no chat template: its findings would stand here"
+    );
+    let mut desk = desk.sized(40, 24);
+    assert_eq!(news(&desk), "there is no chat template: … L all of it");
+    desk.press("L");
+    assert!(
+        desk.screen().contains("! there is no chat template"),
+        "{}",
+        desk.screen()
+    );
+    assert!(
+        desk.screen().contains("would stand here"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
+fn an_event_that_was_expected_stands_below_what_came_in_its_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("events.fixture.yaml");
+    let open = "{type: region_open, field: content}";
+    let chunk = "{type: region_chunk, field: content, text: Hi, dirty: false}";
+    let close = "{type: region_close, field: content, value: Hi}";
+    for (expected, rows) in [
+        (
+            vec![open, chunk, close],
+            vec!["open content", "chunk content Hi", "close content = \"Hi\""],
+        ),
+        (
+            vec![
+                open,
+                "{type: region_chunk, field: content, text: Ho, dirty: false}",
+                close,
+            ],
+            vec![
+                "open content",
+                "chunk content Hi",
+                "≠ expected chunk content Ho",
+                "close content = \"Hi\"",
+            ],
+        ),
+        (
+            vec![open, chunk],
+            vec![
+                "open content",
+                "chunk content Hi",
+                "close content = \"Hi\"",
+                "≠ expected nothing more",
+            ],
+        ),
+        (
+            vec![open, chunk, close, open],
+            vec![
+                "open content",
+                "chunk content Hi",
+                "close content = \"Hi\"",
+                "≠ expected open content",
+            ],
+        ),
+    ] {
+        let events = expected.join("\n      - ");
+        let fixture = format!(
+            "response_template: {{start_anchor: <bot>, fields: {{content: {{close: <end>}}}}}}\n\
+             cases:\n  - name: a greeting\n    output: Hi<end>\n    events:\n      - {events}\n"
+        );
+        std::fs::write(&path, fixture).expect("is written");
+        let mut desk = Desk::open(&path.display().to_string());
+        let seen = |desk: &Desk| {
+            let lines = desk.pane("5 Events");
+            let lines = lines
+                .iter()
+                .map(|line| line.split_whitespace().collect::<Vec<&str>>().join(" "));
+            let lines = lines.filter(|line| !line.is_empty());
+            lines.collect::<Vec<String>>()
+        };
+        let all = seen(&desk);
+        assert_eq!(all.len(), rows.len(), "{all:?}");
+        for (line, row) in all.iter().zip(&rows) {
+            assert!(line.ends_with(row), "{line:?} {row:?}");
+        }
+        // What has not come yet is not missed yet.
+        desk.press("⇤.");
+        assert!(
+            seen(&desk).iter().all(|line| !line.contains('≠')),
+            "{:?}",
+            seen(&desk)
+        );
+    }
+}
+
+#[test]
+fn what_the_chat_template_has_left_out_has_a_sign() {
+    let desk = Desk::open("chat_templates/plain-turns.jinja");
+    let samples = desk.pane("1 Samples").join("\n");
+    assert!(
+        samples.contains("~ a call") && samples.contains("✓ an answer"),
+        "{samples}"
+    );
+}
+
+/// A fixture of conversations, in a folder with its chat template.
+fn with_conversations(cases: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let chat = "{% for m in messages %}{{ '<' + m.role + '>' + m.content + '<end>' }}{% endfor %}\
+                {% if add_generation_prompt %}{{ '<assistant>' }}{% endif %}";
+    std::fs::write(folder.path().join("chat.jinja"), chat).expect("is written");
+    let path = folder.path().join("chat.fixture.yaml");
+    std::fs::write(&path, format!("derive: chat.jinja\ncases:\n{cases}")).expect("is written");
+    (folder, path.display().to_string())
+}
+
+const GREETINGS: &str = "
+  - name: a greeting
+    conversation: <user>Hi<end><assistant>Ho!<end>
+    written: [Ho!<end>]
+  - name: another greeting
+    conversation: <user>Hello<end><assistant>Good day!<end>
+    written: [Good night!<end>]
+";
+
+#[test]
+fn the_conversations_of_a_fixture_show_who_says_what() {
+    let (_folder, path) = with_conversations(GREETINGS);
+    let mut desk = Desk::open(&path);
+    // Nothing else is there, and the one that fails comes first.
+    let screen = desk.screen();
+    for seen in [
+        "Conversation 2 of 2: another greeting ✗",
+        "the model writes something else of the conversation than was expected",
+        "expected: \"Good night!<end>\", number 1",
+        "came:     \"Good day!<end>\", number 1",
+        "0 user",
+        "1 assistant",
+        "┃ Good day!",
+    ] {
+        assert!(screen.contains(seen), "no {seen} in\n{screen}");
+    }
+    desk.press("{");
+    let screen = desk.screen();
+    for seen in ["Conversation 1 of 2: a greeting ✓", "┃ Ho!"] {
+        assert!(screen.contains(seen), "no {seen} in\n{screen}");
+    }
+    // Beyond the ends there is nothing.
+    desk.press("{");
+    assert_eq!(desk.screen(), screen);
+    // When the fixture changes, the same one is shown.
+    let mended = std::fs::read_to_string(&path).expect("it is there");
+    std::fs::write(&path, mended.replace("Ho!", "Hu!")).expect("is written");
+    desk.perform(vec![Effect::Load { template: None }]);
+    desk.settle();
+    assert!(desk.screen().contains("┃ Hu!"), "{}", desk.screen());
+}
+
+#[test]
+fn beside_outputs_conversations_are_pointed_to() {
+    let output =
+        "  - {name: an answer, output: Ho!<end>, message: {role: assistant, content: Ho!}}";
+    let (_folder, path) = with_conversations(&format!("{GREETINGS}{output}\n"));
+    let mut desk = Desk::open(&path);
+    let screen = desk.screen();
+    assert!(screen.contains("✓ an answer"), "{screen}");
+    assert!(
+        screen.contains("1 of 2 conversations of the fixture: not as expected, `v` shows them"),
+        "{screen}"
+    );
+    desk.press("v");
+    assert!(
+        desk.screen().contains("another greeting ✗"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
+fn a_text_that_is_always_the_same_is_no_template() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("output.txt");
+    let text = "Two days.\n</think>\n<call name=\"forecast\">\ncity: Oslo\n</call><|end|>";
+    std::fs::write(&path, text).expect("is written");
+    let error = Target::new(path.display().to_string()).load(None);
+    let error = error.expect_err("nothing can be derived").to_string();
+    assert!(
+        error.contains("never rendered, not even its text"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_fixture_that_is_not_there_is_no_model() {
+    for name in [
+        "nowhere/bot.fixture.yaml",
+        "nowhere/bot.yml",
+        "bot.fixture.json",
+    ] {
+        let error = Target::new(name).load(None).expect_err("it is not there");
+        let error = error.to_string();
+        assert!(
+            error.contains(name) && error.contains("No such file"),
+            "{error}"
+        );
+        assert!(!error.contains("hub"), "{error}");
+    }
+}

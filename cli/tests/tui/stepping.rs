@@ -124,7 +124,7 @@ fn the_text_can_be_cut_otherwise_and_the_place_stays() {
         ("C", "by character, chunk 11 of 60"),
         ("r", "random, 3 bytes, seed 0, chunk 4 of 21"),
         ("r", "random, 3 bytes, seed 1, chunk 6 of 24"),
-        ("c", "whole, chunk 1 of 1"),
+        ("c", "whole, within chunk 1 of 1"),
         ("c", "by token, chunk 2 of 30"),
     ] {
         desk.press(keys);
@@ -140,6 +140,20 @@ fn a_place_within_a_chunk_stays_when_the_text_is_cut_otherwise() {
     desk.press("c");
     assert_eq!(desk.title(), "by token, chunk 2 of 30");
     assert_eq!(last_event(&desk), "chunk content there");
+}
+
+#[test]
+fn a_place_stays_at_its_byte_through_all_ways_of_cutting() {
+    let ways = 5;
+    for keys in ["⇤]", "⇤]]", "⇤]].", "⇤]]]"] {
+        let mut desk = desk(OUTPUT);
+        desk.press(keys);
+        let before = (desk.title(), last_event(&desk));
+        for _ in 0..ways {
+            desk.press("c");
+        }
+        assert_eq!((desk.title(), last_event(&desk)), before, "{keys}");
+    }
 }
 
 #[test]
@@ -352,7 +366,7 @@ fn a_search_counts_what_it_finds_while_it_is_typed() {
     let mut desk = desk(OUTPUT);
     let counted = |desk: &Desk| {
         let screen = desk.screen();
-        let asked = screen.lines().find(|line| line.contains("Enter stays"));
+        let asked = screen.lines().find(|line| line.contains("Esc leaves"));
         asked.map(|line| line.split(':').next().unwrap_or_default().to_owned())
     };
     let mut all = Vec::new();
@@ -362,19 +376,41 @@ fn a_search_counts_what_it_finds_while_it_is_typed() {
     }
     let expected = [
         "┌ Search the text, its events and the names of samples",
-        "┌ 1 of 2 places, no name",
-        "┌ 1 of 2 places, no name",
-        "┌ 1 of 1 place, no name",
-        "┌ no place, no name",
+        "┌ 1 of 2 places",
+        "┌ 1 of 2 places",
+        "┌ 1 place",
+        "┌ nothing",
     ];
     assert_eq!(all, expected);
-    let mut desk = Desk::open("tests/check/mixed.fixture.yaml");
-    desk.press("/ONLY JUST");
+    desk.press("⎋/there⏎");
     assert!(
-        desk.screen().contains(" no place, 1 name:"),
+        desk.screen().contains("`there`: the only place"),
         "{}",
         desk.screen()
     );
+}
+
+#[test]
+fn names_are_counted_where_they_are_gone_to() {
+    let mut desk = Desk::open("tests/check/mixed.fixture.yaml");
+    let title = |desk: &Desk| desk.screen().lines().next().unwrap_or_default().to_owned();
+    desk.press("/ONLY JUST");
+    assert!(
+        desk.screen()
+            .contains("no place, but the name of a sample: Enter goes there"),
+        "{}",
+        desk.screen()
+    );
+    desk.press("⏎");
+    assert!(
+        title(&desk).contains("only just begun"),
+        "{}",
+        desk.screen()
+    );
+    // Names of other samples have these words, too, but they stand in the text.
+    desk.press("⎋/a");
+    let asked = desk.screen();
+    assert!(!asked.contains("name of"), "{asked}");
 }
 
 #[test]
@@ -418,7 +454,7 @@ fn why_tells_what_is_waited_for_and_what_fired_last() {
     desk.press("⇤cc(((→→→→→");
     let why = words(&desk.pane("4 Why"));
     assert!(why.contains("held <c 2 from byte 3 on"), "{why}");
-    assert!(why.contains("has <c and may go on"), "{why}");
+    assert!(why.contains("has <c lacks the rest"), "{why}");
     assert!(why.contains("if it is no delimiter, it goes to"), "{why}");
     desk.press("]");
     let why = desk.pane("4 Why").join("\n");
@@ -457,7 +493,7 @@ fn what_can_not_be_parsed_is_reported_and_the_stream_goes_on() {
     assert!(events.contains("! malformed tool_calls"), "{events}");
     assert!(events.contains("◂ close content"), "{events}");
     let message = desk.pane("6 Message").join(" ");
-    let error = "field `tool_calls`, bytes 11 to 16 of the message";
+    let error = "field `tool_calls`, bytes 11 to 16 of the text since the anchor";
     assert!(message.contains(error), "{message}");
     assert!(message.contains("content Hello"), "{message}");
     // It is said once, and the event says the rest of it on its row.
@@ -548,12 +584,48 @@ fn of_a_literal_it_is_said_what_lacks() {
 }
 
 #[test]
+fn of_a_pattern_it_is_said_whether_all_of_it_has_come() {
+    let template = r#"{"start_anchor": "<bot>", "fields": {"content": {"close_pattern": "</t>\\s*"}, "rest": {"open": "["}}}"#;
+    for (output, said) in [
+        ("Hi</", "has </ lacks the rest"),
+        (
+            "Hi</t> ",
+            "has \"</t> \", which is all of it or more to come",
+        ),
+    ] {
+        let mut desk = reading(template, output, None);
+        desk.press("c←");
+        let why = words(&desk.pane("4 Why"));
+        assert!(why.contains(said), "{why}");
+    }
+}
+
+#[test]
+fn at_the_start_it_is_not_said_that_all_has_come_as_expected() {
+    let mut desk = expecting("Hi<end>", Some(r#"{"content": "Hi"}"#));
+    let verdict = |desk: &Desk| words(&desk.pane("6 Message"));
+    assert!(
+        verdict(&desk).starts_with("as expected, however it is cut"),
+        "{}",
+        desk.screen()
+    );
+    desk.press("⇤");
+    assert!(
+        verdict(&desk).starts_with("at its end, all is as expected"),
+        "{}",
+        desk.screen()
+    );
+}
+
+#[test]
 fn what_held_back_texts_cost_stands_at_the_end() {
     let mut desk = desk("Hi <em> you<end>");
     desk.press("c");
     let why = words(&desk.pane("4 Why"));
     assert!(
-        why.contains("waits content held back 4 bytes at most, for 4 chunks"),
+        why.contains(
+            "delay content was held back: 4 bytes at the most, for 4 chunks at the longest"
+        ),
         "{why}"
     );
 }

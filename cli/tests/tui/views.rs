@@ -183,7 +183,7 @@ fn parts_of_a_text_can_be_reported_apart_with_colours_and_without() {
         let screen = desk.screen();
         for sign in [
             "thinking   ▸ <think>",
-            "thinking   │ Hmm",
+            "thinking   : Hmm",
             "5 held back from byte 10",
         ] {
             assert!(screen.contains(sign), "{screen}");
@@ -256,6 +256,12 @@ fn frames_go_before_content_does() {
     for pane in ["1", "2", "3", "4", "5", "6"] {
         screens.push(desk.press(pane).screen());
     }
+    let title = "xml-calls.jinja  a call  57/57 end";
+    assert!(
+        screens.iter().all(|screen| screen.starts_with(title)),
+        "{}",
+        screens[0]
+    );
     insta::assert_snapshot!(screens.join("\n"));
 }
 
@@ -285,7 +291,8 @@ fn the_title_tells_where_it_is_cut() {
         );
         let screen = desk.screen();
         let title = screen.lines().next().unwrap_or_default();
-        let is_whole = title.ends_with(", the end") && title.contains("  a thought ✗  ");
+        let is_told = title.ends_with(", the end") || title.ends_with(" end");
+        let is_whole = is_told && title.contains("  a thought ✗  ");
         assert!(is_whole || title.contains('…'), "{width}: {title}");
     }
 }
@@ -330,4 +337,66 @@ fn red_is_for_what_is_wrong_alone() {
             assert!(wrong.is_empty(), "{keys}: {wrong:?}\n{}", desk.screen());
         }
     }
+}
+
+#[test]
+fn a_key_that_the_screen_at_the_front_does_not_know_does_nothing() {
+    let conversation =
+        || Desk::conversation("examples/chat_template.jinja", "examples/conversation.txt");
+    let findings = || {
+        let mut desk = Desk::open(CHAT_TEMPLATE);
+        desk.press("f");
+        desk
+    };
+    for (name, mut desk, keys) in [
+        ("findings", findings(), "}{xX→←.,[] +-dcCb)(r:/notsaeEuz↹"),
+        (
+            "a conversation",
+            conversation(),
+            "xX→←.,[] +-dcCb)(r:/notsaeEuwz⏎↹",
+        ),
+    ] {
+        let before = desk.screen();
+        for key in keys.chars() {
+            desk.press(&key.to_string());
+            assert_eq!(desk.screen(), before, "{name}: {key}");
+        }
+        // Behind it, everything is as it was.
+        desk.press("⎋");
+        let behind = desk.screen();
+        let mut fresh = Desk::open(match name {
+            "findings" => CHAT_TEMPLATE,
+            _ => "examples/chat_template.jinja",
+        });
+        assert_eq!(
+            behind.lines().next(),
+            fresh.press("⎋").screen().lines().next(),
+            "{name}"
+        );
+        // The number of a pane leads there.
+        desk.press("f1");
+        assert!(desk.screen().contains("1 Samples"), "{}", desk.screen());
+    }
+}
+
+#[test]
+fn what_shows_a_finding_says_how_much_of_it_is_below() {
+    let mut desk = Desk::open(CHAT_TEMPLATE).sized(80, 24);
+    desk.press("f↓↓↓↓");
+    let below = |desk: &Desk| {
+        let screen = desk.screen();
+        let line = screen
+            .lines()
+            .find(|line| line.contains("rows more: PgDn"))?;
+        let digits: String = line.chars().filter(char::is_ascii_digit).collect();
+        digits.parse::<usize>().ok()
+    };
+    let all = below(&desk).expect("there is more than fits");
+    desk.press("⇟");
+    let rest = below(&desk);
+    assert!(rest.is_none_or(|rest| rest < all), "{}", desk.screen());
+    for _ in 0..20 {
+        desk.press("⇟");
+    }
+    assert_eq!(below(&desk), None, "{}", desk.screen());
 }

@@ -77,6 +77,8 @@ pub struct Log {
     malformed_at: Vec<u32>,
     /// The numbers of the events that begin a row where the chunks of a region share one.
     rows: Vec<u32>,
+    /// The numbers of the events that open or close a region.
+    turns: Vec<u32>,
     /// How much of the text is divided into segments.
     at: usize,
 }
@@ -117,6 +119,9 @@ impl Log {
             _ => return,
         };
         let is_chunk = |what: &EventKind| matches!(what, EventKind::Chunk { .. });
+        if !is_chunk(&what) {
+            self.turns.push(short(self.events.len()));
+        }
         let before = self.events.last().map(|event| event.what);
         if !(is_chunk(&what) && before.as_ref().is_some_and(is_chunk)) {
             self.rows.push(short(self.events.len()));
@@ -232,6 +237,11 @@ impl Log {
 
     pub fn has_errors(&self) -> bool {
         !self.errors.is_empty()
+    }
+
+    /// How many of the first so many events open or close a region.
+    pub fn turns(&self, events: usize) -> usize {
+        self.turns.partition_point(|&turn| (turn as usize) < events)
     }
 
     /// The numbers of the events that begin a row where the chunks of a region share one.

@@ -34,6 +34,8 @@ pub struct AwaitedDelimiter {
     pub is_pattern: bool,
     /// What of the text may be its beginning.
     pub prefix: Option<String>,
+    /// Whether that is a delimiter already, which may only become longer.
+    pub is_found: bool,
 }
 
 impl AwaitedDelimiter {
@@ -194,6 +196,7 @@ impl Replay {
             },
             is_pattern: awaited.delimiter.pattern().is_some(),
             prefix: awaited.partial.map(str::to_owned),
+            is_found: awaited.is_found,
         });
         Some(Waiting {
             field: outlook.field.map(str::to_owned),

@@ -14,6 +14,22 @@ pub struct Place {
     pub events: usize,
 }
 
+/// A place by what does not depend on how the text is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spot {
+    /// Up to where the parser has looked at the text.
+    pub byte: usize,
+    /// How many regions have opened and closed; none if that does not matter.
+    pub told: Option<usize>,
+}
+
+impl Spot {
+    /// Where so much of the text has come in.
+    pub fn at(byte: usize) -> Spot {
+        Spot { byte, told: None }
+    }
+}
+
 impl Replay {
     /// How many bytes of the text have been fed with the chunk of a number.
     pub fn fed_bytes(&self, fed: usize) -> usize {
@@ -111,6 +127,60 @@ impl Replay {
         self.after(self.chunks_up_to(offset))
     }
 
+    /// A place as it is whatever way the text is cut.
+    pub fn spot(&self, place: Place) -> Spot {
+        Spot {
+            byte: self.looked(place),
+            told: Some(self.told(place)),
+        }
+    }
+
+    /// The place that is a spot of the text: within a chunk, if something that was reported ends there; or else where
+    /// a little more has been fed.
+    pub fn at_spot(&self, spot: Spot) -> Place {
+        let mut place = self.at_looked(spot.byte);
+        let Some(wanted) = spot.told else {
+            return place;
+        };
+        let mut told = self.told(place);
+        // A delimiter may be reported with the text behind it only, and regions open and close without any text, too.
+        let is_due = |event: &LoggedEvent| !is_chunk(event) && event.span().end <= spot.byte;
+        while told < wanted && self.log.events.get(place.events).is_some_and(is_due) {
+            place = self.after_event(place.events + 1);
+            told += 1;
+        }
+        let is_without_text = |event: &LoggedEvent| event.span() == (spot.byte..spot.byte);
+        while told > wanted && self.events(place).last().is_some_and(is_without_text) {
+            place = self.after_event(place.events - 1);
+            told -= 1;
+        }
+        place
+    }
+
+    /// How many regions have opened and closed, which does not depend on how the text is cut.
+    fn told(&self, place: Place) -> usize {
+        self.log.turns(place.events)
+    }
+
+    /// Where the parser has looked at a text up to an offset, or a little more.
+    fn at_looked(&self, offset: usize) -> Place {
+        let after = self.at_fed_bytes(offset);
+        let Some(before) = after.fed.checked_sub(1) else {
+            return after;
+        };
+        let before = self.after(before).events;
+        let told = &self.log.events[before..after.events];
+        let count = told.partition_point(|event| event.span().end <= offset);
+        let last = count.checked_sub(1).map(|last| told[last].span().end);
+        match last == Some(offset) {
+            true => Place {
+                fed: after.fed,
+                events: before + count,
+            },
+            false => after,
+        }
+    }
+
     /// One chunk on.
     pub fn next_chunk(&self, place: Place) -> Place {
         match self.is_within_chunk(place) {
@@ -177,6 +247,10 @@ impl Replay {
     pub fn chunk_of_event(&self, index: usize) -> usize {
         self.marks.partition_point(|&mark| mark as usize <= index)
     }
+}
+
+fn is_chunk(event: &LoggedEvent) -> bool {
+    matches!(event.what, EventKind::Chunk { .. })
 }
 
 fn is_open(event: &LoggedEvent) -> bool {

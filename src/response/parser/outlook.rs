@@ -32,6 +32,8 @@ pub struct WatchedDelimiter<'p> {
     pub delimiter: &'p Delimiter,
     /// The text at the end that may be its beginning, or all of it, if there is any.
     pub partial: Option<&'p str>,
+    /// Whether that is a delimiter already, which may only become longer.
+    pub is_found: bool,
 }
 
 impl ResponseParser {
@@ -74,9 +76,10 @@ impl ResponseParser {
                 true => Ok(Verdict::Nothing),
                 false => search.verdict(delimiter.compiled(), &window, false, &mut meter),
             };
-            let start = match verdict {
-                Ok(Verdict::Found { start, .. } | Verdict::Partial { start }) => Some(start),
-                _ => None,
+            let (start, is_found) = match verdict {
+                Ok(Verdict::Found { start, .. }) => (Some(start), true),
+                Ok(Verdict::Partial { start }) => (Some(start), false),
+                _ => (None, false),
             };
             let start = start.filter(|start| (run.position..window.end()).contains(start));
             WatchedDelimiter {
@@ -84,6 +87,7 @@ impl ResponseParser {
                 opens: watch.kind == Kind::Open,
                 delimiter,
                 partial: start.map(|start| window.slice(start, window.end())),
+                is_found: is_found && start.is_some(),
             }
         });
         Outlook {

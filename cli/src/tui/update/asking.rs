@@ -137,12 +137,11 @@ impl Workbench {
     pub(super) fn copy(&mut self) {
         let pretty = |value: &Value| json::write_styled(value, &json::Style::pretty(2)) + "\n";
         let (what, text) = match (self.screen, self.focus) {
-            (Screen::Conversation { .. }, _) => (
-                "the conversation",
-                self.conversation
-                    .as_ref()
-                    .map_or(String::new(), |conversation| conversation.text.clone()),
-            ),
+            (Screen::Conversation { number, .. }, _) => {
+                let conversation = self.conversations.get(number);
+                let text = conversation.map(|conversation| conversation.text.clone());
+                ("the conversation", text.unwrap_or_default())
+            }
             (Screen::Findings { .. }, _) => ("what shows it", view::findings::copied(self)),
             (Screen::Replay, Pane::Samples) => ("the samples", view::copied(self, Pane::Samples)),
             (Screen::Replay, Pane::Text) => ("the text", self.replay.text().to_owned()),

@@ -178,9 +178,16 @@ impl Workbench {
         self.place = loaded.place;
         self.files = loaded.files;
         self.format = loaded.format;
-        self.conversation = loaded.conversation;
-        if matches!(self.screen, Screen::Conversation { .. }) {
-            self.screen = Screen::Conversation { top: 0 };
+        self.conversations = loaded.conversations;
+        if let Screen::Conversation { number, .. } = self.screen {
+            // The one of this number, or the last of those that are left.
+            self.screen = match self.conversations.len().checked_sub(1) {
+                Some(last) => Screen::Conversation {
+                    number: number.min(last),
+                    top: 0,
+                },
+                None => Screen::Replay,
+            };
         }
         self.tokens = ModelTokens::new(&loaded.tokens, loaded.tokenizer);
         let cause = self.why_loaded.take();

@@ -16,9 +16,9 @@ impl Workbench {
             self.screen = Screen::Findings { row, scrolled: 0 };
             return;
         }
-        if let Screen::Conversation { top } = self.screen {
-            let top = view::conversation::scrolled(self, top, by);
-            self.screen = Screen::Conversation { top };
+        if let Screen::Conversation { number, top } = self.screen {
+            let top = view::conversation::scrolled(self, number, top, by);
+            self.screen = Screen::Conversation { number, top };
             return;
         }
         match self.focus {

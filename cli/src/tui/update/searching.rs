@@ -68,7 +68,10 @@ impl Workbench {
             return self.go_to_name(&words, forward);
         };
         let number = matches.partition_point(|place| *place < next) + 1;
-        let words = format!("`{words}`: {number} of {} places", matches.len());
+        let words = match matches.len() {
+            1 => format!("`{words}`: the only place"),
+            count => format!("`{words}`: {number} of {count} places"),
+        };
         self.playing = false;
         self.go_to(next);
         self.notify(words);

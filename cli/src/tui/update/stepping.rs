@@ -10,7 +10,7 @@ use crate::tui::state::{
     Goal, READ_AT_ONCE, READ_BY_THE_WAY, SPEEDS, Weight, Workbench, chunking_of,
 };
 use unjinja_replay::Chunking;
-use unjinja_replay::Place;
+use unjinja_replay::{Place, Spot};
 
 /// No more steps are played between two frames.
 const STEPS_AT_ONCE: u32 = 1000;
@@ -68,7 +68,7 @@ impl Workbench {
             _ => return false,
         };
         self.stay = None;
-        self.goal = Some(Goal::Byte(self.replay.fed_bytes(fed)));
+        self.goal = Some(Goal::Spot(Spot::at(self.replay.fed_bytes(fed))));
         true
     }
 
@@ -100,7 +100,7 @@ impl Workbench {
             return self.warn(format!("the text has {last} bytes"));
         }
         match byte > self.replay.read() {
-            true => self.head_for(Goal::Byte(byte)),
+            true => self.head_for(Goal::Spot(Spot::at(byte))),
             false => {
                 self.playing = false;
                 self.go_to(self.replay.at_byte(byte));
@@ -122,8 +122,9 @@ impl Workbench {
         };
         let place = match self.goal {
             Some(Goal::End) if !has_more => self.replay.last(),
-            Some(Goal::Byte(byte)) if !has_more || self.replay.read() >= byte => {
-                self.replay.at_fed_bytes(byte)
+            // What happens there without any text shows with the text behind it.
+            Some(Goal::Spot(spot)) if !has_more || self.replay.read() > spot.byte => {
+                self.replay.at_spot(spot)
             }
             _ => return,
         };
@@ -137,15 +138,15 @@ impl Workbench {
     /// Replays the sample from scratch, and stays where it is in the text.
     pub(in crate::tui) fn replay_again(&mut self) {
         let was_at_end = self.goal == Some(Goal::End) || self.replay.is_end(self.at);
-        let byte = match self.goal {
-            Some(Goal::Byte(byte)) => byte,
-            _ => self.stay.unwrap_or(self.replay.looked(self.at)),
+        let spot = match self.goal {
+            Some(Goal::Spot(spot)) => spot,
+            _ => self.stay.unwrap_or_else(|| self.replay.spot(self.at)),
         };
         self.start_replay();
-        self.stay = Some(byte);
+        self.stay = Some(spot);
         self.goal = Some(match was_at_end {
             true => Goal::End,
-            false => Goal::Byte(byte),
+            false => Goal::Spot(spot),
         });
     }
 

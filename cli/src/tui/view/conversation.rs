@@ -1,5 +1,7 @@
 //! A conversation: who says what, and what of it the model writes.
 
+use std::sync::Arc;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
@@ -23,14 +25,25 @@ const ROOM_FOR_NAMES: u16 = 40;
 const SIGN: &str = "┃ ";
 
 pub(super) fn draw(workbench: &Workbench, areas: &Areas, buffer: &mut Buffer) {
-    let (Some(conversation), Screen::Conversation { top }) =
-        (workbench.conversation.as_deref(), workbench.screen)
-    else {
+    let Screen::Conversation { number, top } = workbench.screen else {
+        return;
+    };
+    let all = &workbench.conversations;
+    let Some(conversation) = all.get(number).map(Arc::as_ref) else {
         return;
     };
     let styles = workbench.styles;
     let area = whole(areas);
-    let title = format!(" Conversation: {} ", conversation.name);
+    let which = match all.len() {
+        1 => "Conversation".to_owned(),
+        count => format!("Conversation {} of {count}", number + 1),
+    };
+    let sign = match conversation.passed {
+        Some(true) => " ✓",
+        Some(false) => " ✗",
+        None => "",
+    };
+    let title = format!(" {which}: {}{sign} ", conversation.name);
     let title = one_line(&title, area.width.saturating_sub(2), styles.strong());
     let block = Block::bordered().border_style(styles.border(true));
     block.title(Line::from(title)).render(area, buffer);
@@ -153,8 +166,13 @@ fn rows_from(
 }
 
 /// The byte at the top when the text is scrolled by so many rows.
-pub(in crate::tui) fn scrolled(workbench: &Workbench, top: usize, by: isize) -> usize {
-    let Some(conversation) = workbench.conversation.as_deref() else {
+pub(in crate::tui) fn scrolled(
+    workbench: &Workbench,
+    number: usize,
+    top: usize,
+    by: isize,
+) -> usize {
+    let Some(conversation) = workbench.conversations.get(number).map(Arc::as_ref) else {
         return 0;
     };
     let is_up = by < 0;

@@ -8,9 +8,11 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use crate::tui::difference::other_event;
 use crate::tui::layout::Pane;
 use crate::tui::state::Workbench;
 use crate::tui::update::fold;
+use unjinja::Value;
 use unjinja_replay::EventKind;
 use unjinja_replay::{preview, with_ends};
 
@@ -30,6 +32,46 @@ pub(super) fn summary(workbench: &Workbench) -> String {
 struct Row {
     first: usize,
     count: usize,
+}
+
+/// What was expected in the place of an event: below the row of this number, or above all of them.
+struct ExpectedRow {
+    index: usize,
+    text: String,
+}
+
+/// Where an event has come that is not the expected one, the expected one stands below it.
+fn expected_row(workbench: &Workbench, rows: &Rows<'_>) -> Option<ExpectedRow> {
+    let expected = workbench.sample().case.expected.events.as_ref()?;
+    // Before the end, the rest may still come.
+    workbench.replay.outcome()?;
+    let other = other_event(&workbench.replay, expected)?;
+    let has_come = match other.first == other.end {
+        true => workbench.replay.is_end(workbench.at),
+        false => other.first < workbench.at.events,
+    };
+    let text = match other.expected {
+        Some(event) => in_words(event),
+        None => "nothing more".to_owned(),
+    };
+    let last = other.end.min(workbench.at.events);
+    has_come.then(|| ExpectedRow {
+        index: rows.before(last),
+        text,
+    })
+}
+
+/// An event of a fixture, as those that came are shown.
+fn in_words(event: &Value) -> String {
+    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
+    let kind = text("type");
+    let kind = kind.strip_prefix("region_").unwrap_or(kind);
+    let rest = match (event.get("text"), event.get("value")) {
+        (Some(_), _) => with_ends(text("text")).into_owned(),
+        (None, Some(value)) => format!("= {}", preview(value, SHOWN)),
+        (None, None) => String::new(),
+    };
+    format!("{kind} {} {rest}", text("field"))
 }
 
 /// The rows of the events up to the place: the chunks of a region share one, but for those of the region
@@ -67,6 +109,14 @@ impl<'w> Rows<'w> {
         self.firsts.len() + self.len - self.own
     }
 
+    /// How many rows there are of the first so many events.
+    fn before(&self, events: usize) -> usize {
+        let shared = self
+            .firsts
+            .partition_point(|&first| (first as usize) < events);
+        shared + events.saturating_sub(self.own)
+    }
+
     fn row(&self, index: usize) -> Row {
         match self.firsts.get(index) {
             Some(&first) => {
@@ -90,7 +140,8 @@ impl<'w> Rows<'w> {
 
 /// The number of the row at the top, and how many there are.
 pub(super) fn extent(workbench: &Workbench, area: Rect) -> (usize, usize) {
-    let len = Rows::of(workbench).count();
+    let rows = Rows::of(workbench);
+    let len = rows.count() + usize::from(expected_row(workbench, &rows).is_some());
     let last = len.saturating_sub(area.height as usize);
     let top = workbench.scrolled[Pane::Events.number()].unwrap_or(last);
     (top.min(last), len)
@@ -99,8 +150,20 @@ pub(super) fn extent(workbench: &Workbench, area: Rect) -> (usize, usize) {
 pub(super) fn draw(workbench: &Workbench, area: Rect, buffer: &mut Buffer) {
     let (top, len) = extent(workbench, area);
     let rows = Rows::of(workbench);
+    let expected = expected_row(workbench, &rows);
     for (index, y) in (top..len).zip(area.y..area.bottom()) {
-        let line = line(workbench, rows.row(index), area.width);
+        let line = match &expected {
+            Some(expected) if expected.index == index => {
+                let text = format!("≠ expected {}", expected.text);
+                Line::from(one_line(&text, area.width, workbench.styles.bad()))
+            }
+            expected => {
+                let above = expected
+                    .as_ref()
+                    .is_some_and(|expected| expected.index < index);
+                line(workbench, rows.row(index - usize::from(above)), area.width)
+            }
+        };
         buffer.set_line(area.x, y, &line, area.width);
     }
 }
@@ -216,7 +279,11 @@ pub(in crate::tui) fn event_at(
     let (top, len) = extent(workbench, area);
     let index = top + (position.y - area.y) as usize;
     let rows = Rows::of(workbench);
+    let expected = expected_row(workbench, &rows);
+    // What was expected leads to what came in its place.
+    let above = expected.is_some_and(|expected| expected.index <= index);
+    let row = index.checked_sub(usize::from(above))?;
     (index < len)
-        .then(|| rows.row(index))
+        .then(|| rows.row(row))
         .map(|row| row.first + row.count - 1)
 }

@@ -9,6 +9,7 @@ use ratatui::widgets::{Block, Widget};
 use crate::difference::{self, Change};
 use crate::tui::layout::{Areas, inner};
 use crate::tui::loaded::Format;
+use crate::tui::sample::LEFT_OUT;
 use crate::tui::state::{Screen, Workbench};
 use unjinja::analysis::{Certainty, Evidence};
 use unjinja::derive::Candidate;
@@ -87,12 +88,8 @@ pub(super) fn draw(workbench: &Workbench, areas: &Areas, buffer: &mut Buffer) {
     let (list, _) = list(workbench, area.width);
     super::put_lines(&list.lines, top(workbench, &list, area), area, buffer);
     let area = inner(right);
-    super::put_lines(
-        &details(workbench, area.width).lines,
-        scrolled,
-        area,
-        buffer,
-    );
+    let details = details(workbench, area.width);
+    super::put_scrolled(workbench, &details.lines, scrolled, area, buffer);
 }
 
 /// The lines of the list, and the row that each belongs to.
@@ -325,7 +322,7 @@ fn outlier(workbench: &Workbench, format: &Format, number: usize, width: u16) ->
     if let Some(message) = &outlier.case.expected.message {
         paper.end_line();
         let title = match outlier.kind {
-            "left out" => "what is expected of it:",
+            LEFT_OUT => "what is expected of it:",
             _ => "what was said, and is expected of it:",
         };
         paper.line(title, styles.strong());

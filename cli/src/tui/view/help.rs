@@ -12,7 +12,7 @@ use super::paper::{Paper, Sheet, side_by_side};
 
 const SIGNS: &[(&str, &str)] = &[
     ("▸ ◂", "a delimiter that opens a field, or closes it"),
-    ("│", "the text of a field"),
+    (":", "the text of a field"),
     ("×", "text that belongs to no field"),
     (
         "underlined",
@@ -24,6 +24,10 @@ const SIGNS: &[(&str, &str)] = &[
     (
         "✓ ✗ · …",
         "a sample passes, fails, has no expectation, is being tried",
+    ),
+    (
+        "~",
+        "a sample passes, but the chat template has left something out of it",
     ),
     (
         "≠ - +",
@@ -38,7 +42,8 @@ pub(super) fn draw(workbench: &Workbench, scrolled: usize, areas: &Areas, buffer
         .title(" Help: ↑↓ scroll, Esc back ");
     block.render(area, buffer);
     let area = inner(area);
-    super::put_lines(&sheet(workbench, area.width).lines, scrolled, area, buffer);
+    let sheet = sheet(workbench, area.width);
+    super::put_scrolled(workbench, &sheet.lines, scrolled, area, buffer);
 }
 
 /// How many lines there are, and how many are seen.

@@ -27,7 +27,8 @@ pub(super) fn draw(workbench: &Workbench, scrolled: usize, areas: &Areas, buffer
         .title(" News, the last first: ↑↓ scroll, Esc back ");
     block.render(area, buffer);
     let area = inner(area);
-    super::put_lines(&sheet(workbench, area.width).lines, scrolled, area, buffer);
+    let sheet = sheet(workbench, area.width);
+    super::put_scrolled(workbench, &sheet.lines, scrolled, area, buffer);
 }
 
 /// How many lines there are, and how many are seen.

@@ -77,18 +77,15 @@ fn found(workbench: &Workbench, question: &Question) -> Option<String> {
         shown,
         names,
     } = workbench.found;
-    let counted = |count: usize, one: &str| match count {
-        0 => format!("no {one}"),
-        1 => format!("1 {one}"),
-        count => format!("{count} {one}s"),
-    };
-    let names = counted(names, "name");
-    Some(match places {
-        0 => format!(" no place, {names}: Enter stays, Esc leaves "),
-        _ => format!(
-            " {shown} of {}, {names}: Enter stays, Esc leaves ",
-            counted(places, "place")
-        ),
+    Some(match (places, names) {
+        (0, 0) => " nothing: Esc leaves ".to_owned(),
+        // Names are gone to where there is no place.
+        (0, 1) => " no place, but the name of a sample: Enter goes there, Esc leaves ".to_owned(),
+        (0, _) => {
+            format!(" no place, but the names of {names} samples: Enter goes there, Esc leaves ")
+        }
+        (1, _) => " 1 place: Enter stays, Esc leaves ".to_owned(),
+        _ => format!(" {shown} of {places} places: Enter stays, Esc leaves "),
     })
 }
 
@@ -118,18 +115,7 @@ fn acceptance(workbench: &Workbench, area: Rect, rows: u16, buffer: &mut Buffer)
     let sheet = message::acceptance(workbench, above.width);
     let last = sheet.lines.len().saturating_sub(above.height as usize);
     let top = workbench.preview_scrolled.min(last);
-    super::put_lines(&sheet.lines, top, above, buffer);
-    // The last row says that there is more.
-    if top < last && above.height > 0 {
-        let more = format!("↓ {} rows more", last - top);
-        let y = above.bottom() - 1;
-        let line = super::paper::one_line(
-            &format!("{more:<0$}", above.width as usize),
-            above.width,
-            workbench.styles.strong(),
-        );
-        buffer.set_line(above.x, y, &ratatui::text::Line::from(line), above.width);
-    }
+    super::put_scrolled(workbench, &sheet.lines, top, above, buffer);
     below
 }
 

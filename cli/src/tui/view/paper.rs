@@ -3,7 +3,7 @@
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use crate::tui::glyphs::{Kind, glyphs};
+use crate::tui::glyphs::{Glyph, Kind, glyphs};
 use crate::tui::rows;
 
 /// Lines that have been written.
@@ -165,6 +165,38 @@ pub(crate) fn one_line(text: &str, width: u16, style: Style) -> Vec<Span<'static
         .map(|placed| placed.glyph.shown.into_owned())
         .collect();
     vec![Span::styled(shown, style)]
+}
+
+/// The same, but cut in the middle: names of which many begin alike are told apart by their ends.
+pub(crate) fn one_line_with_end(text: &str, width: u16, style: Style) -> Vec<Span<'static>> {
+    let glyphs: Vec<Glyph<'_>> = glyphs(text, 0).collect();
+    let room = width.saturating_sub(1) as usize;
+    if width_of(text) <= width as usize || room == 0 {
+        return one_line(text, width, style);
+    }
+    let fitting = |glyphs: &mut dyn Iterator<Item = &Glyph<'_>>, mut room: usize| {
+        let fits = |glyph: &&Glyph<'_>| {
+            let left = room.checked_sub(glyph.width as usize);
+            room = left.unwrap_or(0);
+            left.is_some()
+        };
+        glyphs.take_while(fits).count()
+    };
+    let end = fitting(&mut glyphs.iter().rev(), room / 2);
+    let start = fitting(&mut glyphs.iter(), room - room / 2);
+    let shown = |glyphs: &[Glyph<'_>]| -> String {
+        glyphs.iter().map(|glyph| glyph.shown.as_ref()).collect()
+    };
+    let (start, end) = (
+        shown(&glyphs[..start]),
+        shown(&glyphs[glyphs.len() - end..]),
+    );
+    vec![Span::styled(format!("{start}…{end}"), style)]
+}
+
+/// How many columns a text takes on one line.
+pub(crate) fn width_of(text: &str) -> usize {
+    glyphs(text, 0).map(|glyph| glyph.width as usize).sum()
 }
 
 /// Lines of which the first ones take so many columns, beside others.

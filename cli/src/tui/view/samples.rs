@@ -34,6 +34,7 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
     let words = workbench.search.as_deref().map(fold);
     for (number, sample) in workbench.samples.iter().enumerate() {
         let (sign, style) = match &sample.verdict {
+            Verdict::Passed if sample.is_left_out() => ("~ ", styles.warning()),
             Verdict::Passed => ("✓ ", styles.good()),
             Verdict::Failed(_) => ("✗ ", styles.bad()),
             Verdict::Pending => ("… ", styles.faint()),
@@ -52,7 +53,7 @@ pub(super) fn sheet(workbench: &Workbench, width: u16) -> Sheet {
             false => styles.plain(),
         };
         let mut line = paper::one_line(sign, 2, style);
-        line.extend(paper::one_line(
+        line.extend(paper::one_line_with_end(
             &sample.case.name,
             width.saturating_sub(2),
             text,
@@ -72,7 +73,14 @@ pub(super) fn verdict(workbench: &Workbench, paper: &mut Paper) {
                 paper.line(&failure.explain(option_name), styles.bad());
             }
         }
-        Verdict::Passed => paper.line("as expected, however it is cut", styles.good()),
+        Verdict::Passed => {
+            // What is not seen yet is not said as if it were.
+            let words = match workbench.replay.is_end(workbench.at) {
+                true => "as expected, however it is cut",
+                false => "at its end, all is as expected, however it is cut",
+            };
+            paper.line(words, styles.good());
+        }
         Verdict::Open => paper.line("nothing is expected of this text", styles.faint()),
         Verdict::Unknown(why) => paper.line(&format!("can't be tried: {why}"), styles.bad()),
         Verdict::Pending if sample.is_live => {

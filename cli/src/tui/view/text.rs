@@ -19,6 +19,9 @@ use super::paper::one_line;
 /// The names of fields take no more columns than this.
 const NAMES: usize = 18;
 
+/// What stands in front of a field's text. Frames have other signs.
+const BODY: &str = ":";
+
 /// Narrower panes have no room for names.
 const ROOM_FOR_NAMES: u16 = 36;
 
@@ -178,7 +181,7 @@ fn rows<'w>(workbench: &'w Workbench, area: Rect) -> Vec<PageRow<'w>> {
         None => {
             // Where it is to go matters more than where it is until then.
             let eye = match workbench.goal {
-                Some(Goal::Byte(byte)) => byte,
+                Some(Goal::Spot(spot)) => spot.byte,
                 _ => workbench.replay.looked(workbench.at),
             };
             page.around(eye, height * 2 / 3, height)
@@ -333,11 +336,11 @@ fn name(
             return put_name("held", "…", styles.held(), gutter, place, buffer);
         }
         Some(known) if begins => known,
-        _ => return put_name("", "│", styles.faint(), gutter, place, buffer),
+        _ => return put_name("", BODY, styles.faint(), gutter, place, buffer),
     };
     let sign = match part {
         Part::Open => "▸",
-        Part::Body => "│",
+        Part::Body => BODY,
         Part::Close => "◂",
         Part::Skipped => "×",
     };

@@ -73,7 +73,7 @@ fn waits(workbench: &Workbench, paper: &mut Paper) {
     let mut is_first = true;
     for (field, wait) in workbench.replay.waits() {
         if std::mem::take(&mut is_first) {
-            label(workbench, paper, "waits");
+            label(workbench, paper, "delay");
         }
         let count = |count: usize, one: &str| match count {
             1 => format!("1 {one}"),
@@ -81,7 +81,7 @@ fn waits(workbench: &Workbench, paper: &mut Paper) {
         };
         paper.put(workbench.replay.field(field), styles.field(field));
         let words = format!(
-            " held back {} at most, for {}",
+            " was held back: {} at the most, for {} at the longest",
             count(wait.bytes, "byte"),
             count(wait.chunks, "chunk")
         );
@@ -114,12 +114,15 @@ fn watch(workbench: &Workbench, awaited: &AwaitedDelimiter, paper: &mut Paper) {
         let has = (has.as_ref(), styles.held());
         paper.put_together(&[(" has ", styles.faint()), has]);
         match awaited.lacks() {
+            _ if awaited.is_found => {
+                paper.put(", which is all of it or more to come", styles.faint())
+            }
             Some(lacks) => {
                 let lacks = with_ends(shortened(lacks));
                 let lacks = (lacks.as_ref(), styles.plain());
                 paper.put_together(&[(" lacks ", styles.faint()), lacks]);
             }
-            None => paper.put(" and may go on", styles.faint()),
+            None => paper.put(" lacks the rest", styles.faint()),
         }
     }
     paper.end_line();
