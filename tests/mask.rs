@@ -1,7 +1,7 @@
 //! What of conversations the model writes, and tags in chat templates that tell it.
 #![cfg(feature = "chat-template")]
 
-// The formats that are made up for `synthetic.rs` have tags written into them, too.
+// The formats that are made by chance for `synthetic.rs` have tags written into them, too.
 #[allow(dead_code)]
 #[path = "synthetic/conversation.rs"]
 mod conversation;
@@ -344,7 +344,7 @@ fn what_a_training_would_miss_is_told() {
 }
 
 #[test]
-fn formats_that_were_made_up_are_tagged() {
+fn formats_made_by_chance_are_tagged() {
     let mut failed = Vec::new();
     for number in 0..60 {
         let format = maker::make_up(11, number);

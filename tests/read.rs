@@ -1,7 +1,7 @@
 //! Whole conversations are read back from what chat templates make of them.
 #![cfg(feature = "chat-template")]
 
-// The formats that are made up for `synthetic.rs` are read back, too.
+// The formats that are made by chance for `synthetic.rs` are read back, too.
 #[allow(dead_code)]
 #[path = "synthetic/conversation.rs"]
 mod conversation;
@@ -472,7 +472,7 @@ const AMBIGUOUS: [&str; 2] = ["awkward strings", "strings like values"];
 /// Formats as models have them, with conversations of all roles. Values that are written without quotes count as
 /// texts.
 #[test]
-fn conversations_of_formats_that_were_made_up_are_read() {
+fn conversations_of_formats_made_by_chance_are_read() {
     let (mut read, mut wrong) = (0, Vec::new());
     for number in 0..60 {
         let format = maker::make_up(12, number);

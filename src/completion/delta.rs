@@ -19,7 +19,7 @@ pub enum Delta {
     Call {
         /// Its place among the calls of the message.
         index: usize,
-        /// The id that the model gave it, or else one that is made up.
+        /// The id that the model gave it, or else one of unjinja's own.
         id: String,
         /// The tool that is called.
         name: String,

@@ -24,7 +24,7 @@ pub struct CompletionMessage {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// The id that the model gave it, or else one that is made up.
+    /// The id that the model gave it, or else one of unjinja's own.
     pub id: String,
     /// The tool.
     pub name: String,

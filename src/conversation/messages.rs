@@ -191,7 +191,7 @@ fn add(
     }
 }
 
-/// The messages as a template takes them. Ids that the text does not show are made up.
+/// The messages as a template takes them. Ids that the text does not show are synthetic.
 fn written(shape: &ConversationShape, mut drafts: Vec<Draft>, variation: Variation) -> Vec<Value> {
     let form = variation.form;
     give_ids(&mut drafts, variation);

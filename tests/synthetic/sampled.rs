@@ -1,4 +1,4 @@
-//! Sampling texts from the grammars of formats that are made up.
+//! Sampling texts from the grammars of formats that are made by chance.
 
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::derive::{DeriveOptions, derive};

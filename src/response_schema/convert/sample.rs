@@ -4,7 +4,7 @@ use crate::response::pattern::Node;
 
 use super::around::holds;
 
-/// The name in calls that are made up.
+/// The name in synthetic calls.
 pub(super) const NAME: &str = "go";
 
 /// The arguments of such calls.
