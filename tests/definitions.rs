@@ -72,6 +72,10 @@ const JSON_WITHIN: &str = "{% for t in tools %}{{ t.function.name }} does: {{ t.
 const NAMES_APART: &str = "{% for t in tools %}{{ t.function.name }}: \n{% endfor %}{% for t in tools %}{{ t.function | tojson }}\n{% endfor %}\
     Names: {% for t in tools %}'{{ t.function.name }}', {% endfor %}'user'.";
 
+/// Values in JSON, each with its name and its description before it.
+const TOLD_BEFORE: &str = "{% for t in tools %}Use '{{ t.function.name }}' to '{{ t.function.description }}':\n\
+    {{ t.function | tojson }}\n\n{% endfor %}";
+
 /// In JSON whose descriptions are made of several things.
 const SIGNATURES: &str = "{% for t in tools %}{% set f = t.function %}{\"name\": \"{{ f.name }}\", \"description\": \"{{ f.name }}(\
     {% for name, p in f.parameters.properties.items() %}{{ name }}: {{ python(p) }}{% if not loop.last %}, {% endif %}{% endfor %}) - \
@@ -176,6 +180,7 @@ fn definitions_in_words_are_read_as_they_were() {
         ("JSON within", JSON_WITHIN, &plain),
         ("names apart", NAMES_APART, &plain),
         ("names apart", NAMES_APART, &hard),
+        ("told before", TOLD_BEFORE, &plain),
         ("signatures", SIGNATURES, &plain),
     ];
     for (name, definitions, tools) in cases {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use unjinja::analysis::Certainty;
 use unjinja::chat_template::ChatTemplate;
-use unjinja::derive::{Derivation, DeriveOptions, ModelOutput, derive};
+use unjinja::derive::{Derivation, DeriveOptions, ModelOutput, Recovery, derive};
 use unjinja::{ParserOptions, ResponseTemplate, Value, json, parse};
 
 /// Each turn has a header and an end; what the assistant's consists of is given.
@@ -161,6 +161,20 @@ fn calls_are_told_apart_whatever_stands_between_them() {
             "%END%",
             "%CALL% see\n%%ARGS%: {\"a\": \"}\\n\"}\n%CALL% ping\n%%ARGS%: {}\n%END%",
         ),
+        // Behind all values stand markers, which tell nothing of the quotes before them.
+        (
+            "'<calls>' if loop.first",
+            "c.function.name + ' ' + args + ('<done>' if loop.last else '<next>')",
+            "",
+            "<calls>see {\"a\": \"}\\n\"}<next>ping {}<done>",
+        ),
+        // A sign stands around words, also where one word follows the other.
+        (
+            "'§calls§§use§' if loop.first else '§and§'",
+            "c.function.name + '=>' + args",
+            "§done§",
+            "§calls§§use§see=>{\"a\": \"}\\n\"}§and§ping=>{}§done§",
+        ),
         // A fence closes calls, and strings may hold fences.
         (
             "'Use:\\n```json\\n[' if loop.first else ', '",
@@ -182,6 +196,74 @@ fn calls_are_told_apart_whatever_stands_between_them() {
         assert_eq!(called(1, "name"), Some(&"ping".into()), "{output}");
         assert_eq!(message.get("content"), None, "{output}");
     }
+}
+
+#[test]
+fn calls_of_lines_and_words_are_told_apart_and_from_the_text_before_them() {
+    let assistant = |call: &str| {
+        format!(
+            "{{{{- m.content }}}}{{%- for c in m.tool_calls or [] -%}}{{{{- '\\n' if m.content or not loop.first }}}}
+{{%- set args = c.function.arguments -%}}{call}{{%- endfor -%}}"
+        )
+    };
+    for (call, output) in [
+        (
+            "{{- '@' + c.function.name }}
+{%- for k, v in args.items() -%}{{- '\n:' + k + ' ' + v | tojson }}{%- endfor -%}{{- '\n@end' }}",
+            "Ask a@b.\n@see\n:at \"the sea\"\n:n 7\n@end\n@look\n:with {\"a\": [1]}\n@end",
+        ),
+        (
+            "{{- '$ ' + c.function.name }}
+{%- for k, v in args.items() -%}{{- ' --' + k + '=' + v | tojson }}{%- endfor -%}",
+            "It costs $ 5.\n$ see --at=\"the sea\" --n=7\n$ look --with={\"a\": [1]}",
+        ),
+    ] {
+        let message = message(&assistant(call), &format!("{output}<turn:end>"));
+        let text = output.lines().next().unwrap();
+        assert_eq!(message.get("content"), Some(&text.into()), "{output}");
+        let expected = r#"[
+            {"type": "function", "function": {"name": "see", "arguments": {"at": "the sea", "n": 7}}},
+            {"type": "function", "function": {"name": "look", "arguments": {"with": {"a": [1]}}}}]"#;
+        let expected = json::read(expected).unwrap();
+        assert_eq!(message.get("tool_calls"), Some(&expected), "{output}");
+    }
+}
+
+#[test]
+fn calls_may_stand_within_reasoning() {
+    let assistant = "{{- '<think>' + (m.reasoning_content or '') }}
+{%- for c in m.tool_calls or [] -%}
+{{- '<call>' + c.function.name + '|' + c.function.arguments | tojson + '</call>' }}
+{%- endfor -%}
+{{- '</think>' + m.content }}";
+    let call = "<call>see|{\"a\": 1}</call>";
+    let called = r#""tool_calls": [{"type": "function", "function": {"name": "see", "arguments": {"a": 1}}}]"#;
+    for (output, expected) in [
+        (
+            format!("<think>Look.{call}</think>So."),
+            format!(r#"{{"role": "assistant", "thinking": "Look.", {called}, "content": "So."}}"#),
+        ),
+        (
+            format!("<think>{call}</think>"),
+            format!(r#"{{"role": "assistant", {called}}}"#),
+        ),
+    ] {
+        let message = message(assistant, &format!("{output}<turn:end>"));
+        assert_eq!(message, json::read(&expected).unwrap(), "{output}");
+    }
+}
+
+#[test]
+fn a_variable_whose_value_a_prompt_shows_switches_no_reasoning() {
+    let template = ChatTemplate::from_jinja(
+        "{%- for m in messages -%}{{- '<role>' + m.role + '</role>' + m.content + '<end>' }}{%- endfor -%}
+{%- if add_generation_prompt -%}{{- '<role>assistant' }}
+{%- if controls -%}{{- ' ' + controls | tojson }}{%- endif -%}{{- '</role>' }}{%- endif -%}",
+    );
+    let derivation = derive(&template, &DeriveOptions::default()).unwrap();
+    assert!(derivation.findings.reasoning.is_none());
+    let mut rows = derivation.proof.iter();
+    assert!(rows.all(|row| !matches!(row.recovery, Recovery::NotRecovered(_))));
 }
 
 #[test]

@@ -872,6 +872,29 @@ fn what_was_handed_out_is_not_taken_back_in_silence() {
 }
 
 /// Rules may begin with themselves.
+/// Lexemes are as long as can be, so white space is one, and no text holds what opens another.
+#[test]
+fn lark_keeps_apart_what_its_lexemes_would_take_together() {
+    let jinja = "{%- for m in messages -%}{{- '<' + m.role + '>' }}
+{%- if m.tool_calls -%}{{- m.content }}{%- for c in m.tool_calls -%}
+{{- '\n\n<call>' + c.function.name + ':' + c.function.arguments | tojson + '</call>' }}{%- endfor -%}
+{%- elif m.role == 'assistant' -%}{{- '<answer>' + m.content + '</answer>' }}
+{%- else -%}{{- m.content }}{%- endif -%}{{- '<end>' }}{%- endfor -%}
+{%- if add_generation_prompt -%}{{- '<assistant>' }}{%- endif -%}";
+    let template = ChatTemplate::from_jinja(jinja);
+    let format = Format::of(&template, &RenderInput::default()).expect("it has a format");
+    let grammar = Grammar::of(&format, &tide_tools(), &Request::new()).expect("it has calls");
+    let lark = grammar.to_lark().text;
+    assert!(lark.contains(r#"("\n\n" call_"#), "{lark}");
+    let line = |end: &str| {
+        lark.lines()
+            .skip_while(move |line| !line.ends_with(end))
+            .nth(1)
+    };
+    let before_calls = line("\"<call>\"").expect("a text may stand before calls");
+    assert!(before_calls.contains("|<answer>|"), "{lark}");
+}
+
 #[test]
 fn what_a_rule_begins_with_is_found_once() {
     let grammar = Grammar::build(|p| {

@@ -239,6 +239,15 @@ fn tags_stand_where_the_model_begins_and_where_its_turn_ends() {
              {% if m['role'] == 'assistant' %}{% generation %}{{ end }}{% endgeneration %}\
              {% else %}{{ end }}{% endif %}{% endfor %}",
         ),
+        // A header that stands before each call: behind the first, the model writes it.
+        (
+            "{% for m in messages %}{% if m.role == 'assistant' %}{% for c in m.tool_calls or [] %}<assistant>{{ c.function.name }} \
+             {{ c.function.arguments | tojson }}{% else %}<assistant> {{ m.content }}{% endfor %}\
+             {% else %}<{{ m.role }}>{{ m.content }}{% endif %}{% endfor %}",
+            "{% for m in messages %}{% if m.role == 'assistant' %}{% for c in m.tool_calls or [] %}{% generation %}<assistant>{{ c.function.name }} \
+             {{ c.function.arguments | tojson }}{% endgeneration %}{% else %}<assistant>{% generation %} {{ m.content }}{% endgeneration %}{% endfor %}\
+             {% else %}<{{ m.role }}>{{ m.content }}{% endif %}{% endfor %}",
+        ),
         // A value that holds a whole turn.
         (
             "{% for m in messages %}{% set turn = '<' + m.role + '>' + m.content + '<end>' %}{{ turn }}{% endfor %}",

@@ -47,60 +47,55 @@ fn asked(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// Tries formats on two threads, each taking the next when it is free.
-fn try_all(seed: u64, count: u64) -> Vec<Outcome> {
+/// What comes of so many tries, on two threads, each of which takes the next when it is free.
+fn on_two_threads<T: Send>(count: u64, work: impl Fn(u64) -> T + Sync) -> Vec<T> {
     let next = AtomicU64::new(0);
-    let work = || {
-        let mut outcomes = Vec::new();
+    let take = || {
+        let mut done = Vec::new();
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= count {
-                return outcomes;
+                return done;
             }
-            outcomes.push(try_number(seed, number));
+            done.push((number, work(number)));
         }
     };
-    let mut outcomes: Vec<Outcome> = thread::scope(|scope| {
-        let workers = [scope.spawn(work), scope.spawn(work)];
+    let mut all: Vec<(u64, T)> = thread::scope(|scope| {
+        let workers = [scope.spawn(take), scope.spawn(take)];
         let done = workers.map(|worker| worker.join().expect("the test can write its formats"));
         done.into_iter().flatten().collect()
     });
-    outcomes.sort_by_key(|outcome| outcome.number);
-    outcomes
+    all.sort_by_key(|(number, _)| *number);
+    all.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-/// What grammars of formats that are made up allow, the derived templates read into the same calls.
+/// What grammars of formats that are made up allow, the derived templates read into the same calls. These are the
+/// formats of several seeds, since of one all may be plain.
 #[cfg(feature = "grammar")]
 #[test]
 fn what_grammars_of_synthetic_formats_allow_is_read() {
-    let seed = asked("SYNTHETIC_SEED").unwrap_or(1);
+    let first = asked("SYNTHETIC_SEED").unwrap_or(1);
     let count = asked("SYNTHETIC_FORMATS").unwrap_or(100).min(100);
-    let (mut faults, mut samples) = (Vec::new(), 0);
-    for number in 0..count {
-        let (tried, wrong) = sampled::try_number(seed, number);
-        samples += tried;
-        faults.extend(
-            wrong
-                .into_iter()
-                .map(|fault| format!("format {number}: {fault}")),
-        );
-    }
-    let shown = faults.join("\n");
-    println!(
-        "{} of {samples} samples are read otherwise:\n{shown}",
-        faults.len()
-    );
+    let tried = on_two_threads(4 * count, |number| {
+        let (seed, number) = (first + number / count, number % count);
+        let (samples, wrong) = sampled::try_number(seed, number);
+        let wrong = wrong.into_iter();
+        let wrong = wrong.map(|fault| format!("seed {seed}, format {number}: {fault}"));
+        (samples, wrong.collect::<Vec<_>>())
+    });
+    let samples: usize = tried.iter().map(|(samples, _)| samples).sum();
+    let faults: Vec<String> = tried.into_iter().flat_map(|(_, wrong)| wrong).collect();
+    println!("{} of {samples} samples are read otherwise", faults.len());
     assert!(
-        samples as u64 > count * 5,
+        samples as u64 > 4 * count * 5,
         "there are {samples} samples of {count} formats"
     );
-    // Of other formats some can't be followed: a text between quotes that holds what ends a call, or a draft that
-    // goes by white space within JSON.
-    let most = match seed {
+    // Texts have signs of the format in them, of which those that no marker shows can't all be kept apart.
+    let most = match first {
         1 => 0,
-        _ => samples / 20,
+        _ => samples / 1000,
     };
-    assert!(faults.len() <= most, "{} of {samples}", faults.len());
+    assert!(faults.len() <= most, "{}", faults.join("\n"));
 }
 
 fn described(outcome: &Outcome) -> String {
@@ -133,7 +128,7 @@ fn synthetic_formats_are_recovered() {
         return;
     }
     let count = asked("SYNTHETIC_FORMATS").unwrap_or(500);
-    let outcomes = try_all(seed, count);
+    let outcomes = on_two_threads(count, |number| try_number(seed, number));
     let failing: Vec<&Outcome> = outcomes.iter().filter(|o| !o.wrong.is_empty()).collect();
     let messages: usize = outcomes.iter().map(|o| o.tried).sum();
     let lost: usize = failing.iter().map(|o| o.wrong.len()).sum();

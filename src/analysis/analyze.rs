@@ -111,7 +111,7 @@ pub(crate) fn analyze<'t>(
     let surroundings = CallSurroundings {
         headers: &headers,
         after_content: &after_content,
-        reasoning_close: reasoning.as_ref().and_then(|shape| shape.close.as_deref()),
+        reasoning: reasoning.as_ref(),
     };
     let call = turns.call.take();
     let (calls, not_understood) = call_shape(&mut prober, template, call, &surroundings, outputs);

@@ -42,7 +42,7 @@ pub(super) fn quoting(renderings: &CallRenderings, string: &ArgumentSpan) -> Opt
         close: close.to_owned(),
         keys: ahead.ends_with(open) || ahead.ends_with(['"', '\'']),
         python_literals: renderings.has_python_literals(),
-        is_python_call: before_number.trim_end().ends_with('='),
+        is_python_call: before_number.trim_end().ends_with('=') && ahead.contains('('),
     })
 }
 

@@ -6,6 +6,7 @@ use super::call_shape::{CallBody, CallShape, Slot, slots_in};
 use super::certainty::Certainty;
 use super::delimiters::Delimiters;
 use super::markers::{INDEX_SLOT, common_prefix, common_suffix, markers, shared_end};
+use super::reasoning::ReasoningShape;
 use super::turn_headers::TurnHeaders;
 
 /// What is known of the turn around the calls.
@@ -14,8 +15,8 @@ pub(super) struct CallSurroundings<'a> {
     pub(super) headers: &'a TurnHeaders,
     /// What follows the content of a turn that comes last.
     pub(super) after_content: &'a str,
-    /// What closes reasoning.
-    pub(super) reasoning_close: Option<&'a str>,
+    /// How reasoning is written.
+    pub(super) reasoning: Option<&'a ReasoningShape>,
 }
 
 /// How calls are written.
@@ -24,7 +25,7 @@ pub(super) fn find(
     surroundings: &CallSurroundings<'_>,
 ) -> Option<CallShape> {
     let located = LocatedBody::find(renderings)?;
-    let before = before_call(renderings, &located, surroundings.reasoning_close);
+    let before = before_call(renderings, &located, surroundings.reasoning);
     let shape = with_surroundings(renderings, located, before, surroundings);
     // A name that stands elsewhere than before the arguments can't be captured.
     let needs_name = !matches!(shape.body, CallBody::Object(..) | CallBody::Array(..));
@@ -78,18 +79,19 @@ fn with_surroundings(
     }
 }
 
-/// What stands before the body of a call with a text before it and without, behind reasoning. A text may
-/// stand amid what opens calls: `<say></say><do>` is what opens them after `<say>` and a text.
+/// What stands before the body of a call with a text before it and without, behind reasoning, or within it
+/// where calls stand there. A text may stand amid what opens calls: `<say></say><do>` is what opens them
+/// after `<say>` and a text.
 fn before_call(
     renderings: &CallRenderings,
     located: &LocatedBody,
-    reasoning_close: Option<&str>,
+    reasoning: Option<&ReasoningShape>,
 ) -> String {
     let before = numbered(&renderings.one_call[..located.range.start]);
-    let reasoning_end = reasoning_close.and_then(|close| {
-        let at = before.rfind(close)?;
-        Some(at + close.len())
-    });
+    let close = reasoning.and_then(|shape| shape.close.as_deref());
+    let open = reasoning.and_then(|shape| shape.open.as_deref());
+    let last_of = |marker: &str| Some(before.rfind(marker)? + marker.len());
+    let reasoning_end = close.and_then(last_of).or_else(|| open.and_then(last_of));
     let alone = &before[reasoning_end.unwrap_or(0)..];
     let lead = renderings.string_span();
     let lead = lead.map_or(0, |span| span.key.start - located.range.start);

@@ -192,6 +192,15 @@ pub(super) fn are_described(text: &str, form: &Definitions, tools: &[Value]) -> 
     }
 }
 
+/// Whether a text holds the description of one of the tools.
+pub(super) fn tell_descriptions(text: &str, tools: &[Value]) -> bool {
+    let descriptions = tools
+        .iter()
+        .filter_map(|tool| tool.pointer("/function/description"));
+    let mut descriptions = descriptions.filter_map(Value::as_str);
+    descriptions.any(|description| text.contains(description))
+}
+
 /// The dialects in which calls have values.
 fn dialects(node: &Node, found: &mut Vec<Dialect>) {
     match node {

@@ -181,6 +181,8 @@ fn before_tags<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> 
         }
     }
     let is_own = |tag: &&&str| !tag.contains(stem);
+    // The quotes and brackets that end a value belong to no marker.
+    tags_behind.retain(|lead, _| !ends_value(lead));
     tags_behind.retain(|lead, tags| match tags.iter().filter(is_own).count() {
         0 | 1 => false,
         // A marker stands before two others by chance as well, as a colon does, but seldom before what
@@ -195,6 +197,13 @@ fn before_tags<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> 
         .iter()
         .find(|(lead, tags)| stands_before_all(&cut, lead, tags) && keeps_its_markers(&cut, lead));
     found.map(|(lead, _)| lead.concat()).into_iter().collect()
+}
+
+/// Whether signs begin where a value of JSON or of a call as in Python ends.
+fn ends_value(signs: &[&str]) -> bool {
+    let ends_text = |sign: &&str| ["\"", "'", "}"].contains(sign);
+    let is_bracket = |sign: &&str| ["]", ")"].contains(sign);
+    signs.first().is_some_and(ends_text) || signs.iter().all(is_bracket)
 }
 
 /// The signs that stand alone around words, and nowhere else, and not around one word only.
@@ -229,7 +238,11 @@ fn word_between_signs(text: &str) -> Option<(char, &str)> {
     let end = rest.find(|c| !belongs(c)).filter(|end| *end <= LONGEST)?;
     let (word, behind) = rest.split_at(end);
     let is_word = word.contains(char::is_alphabetic);
-    let is_single = behind.starts_with(sign) && !behind[sign.len_utf8()..].starts_with(sign);
+    // Of two signs, the second is a marker's own if a word follows.
+    let next = behind.strip_prefix(sign)?;
+    let is_single = next
+        .strip_prefix(sign)
+        .is_none_or(|word| word.starts_with(belongs));
     (is_word && is_single).then_some((sign, word))
 }
 

@@ -91,8 +91,8 @@ impl Rows<'_, '_> {
         }
     }
 
-    /// Whether definitions that are values are all that a template writes of tools: names may also stand apart from
-    /// them, and descriptions may be changed.
+    /// Whether definitions that are values are all that a template writes of tools: names and descriptions may also
+    /// stand apart from them, and descriptions may be changed.
     fn are_all(&self, question: &Script) -> bool {
         let messages = question.messages.clone();
         let text = self
@@ -113,7 +113,9 @@ impl Rows<'_, '_> {
                 let names = self.words.names.iter();
                 let names: usize = names.map(|name| gap.matches(name.as_str()).count()).sum();
                 let value = &text[found.start..found.end];
+                let is_told = definitions::tell_descriptions(gap, self.prober.tools());
                 names <= usize::from(found.slot == ConversationSlot::Tool)
+                    && !is_told
                     && self.found.definitions.as_ref().is_none_or(|form| {
                         definitions::are_described(value, form, self.prober.tools())
                     })

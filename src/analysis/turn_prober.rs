@@ -165,7 +165,10 @@ impl<'t> TurnProber<'t> {
         let switches = variables::find(&prober, prepared.variables())
             .into_iter()
             // Some don't show at the end of a prompt, but in its instructions.
-            .filter(|v| v.switch.is_some() || (v.name.contains("think") && changes_prompt(&v.name)))
+            .filter(|v| {
+                let is_named = v.name.contains("think") && changes_prompt(&v.name);
+                v.switch.is_some() || (is_named && !variables::is_printed(&prober, &v.name))
+            })
             .map(|variable| variable.name)
             .collect();
         let words = SituationWords::new(&prober);

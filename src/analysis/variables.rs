@@ -81,7 +81,16 @@ fn switch(prober: &Prober<'_>, name: &str, word: &str) -> Option<Switch> {
         off: turn(&off),
         absent: turn(&absent),
     };
-    (switch.on != switch.off).then_some(switch)
+    (switch.on != switch.off && !is_printed(prober, name)).then_some(switch)
+}
+
+/// Whether a prompt shows the value of a variable: then it differs from value to value, and nothing is
+/// switched.
+pub(super) fn is_printed(prober: &Prober<'_>, name: &str) -> bool {
+    let (question, value) = (prober.word("asked"), prober.word("printed"));
+    let probe = Probe::of([message("user", &question)]).prompt();
+    let text = prober.render(&probe.variable(name, value.as_str()));
+    text.is_ok_and(|text| text.contains(&value))
 }
 
 /// What follows a word.

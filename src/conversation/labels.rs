@@ -59,8 +59,8 @@ pub(super) struct Sightings {
     closed: Vec<bool>,
 }
 
-/// What has been seen at least once in so many times is no exception.
-const LEAST_SHARE: usize = 5;
+/// What has been seen at least once in so many times is no exception: two calls are rarer in probes than one.
+const LEAST_SHARE: usize = 10;
 
 /// So many sightings of a piece are enough.
 const MAX_SEEN: usize = 400;

@@ -118,14 +118,15 @@ fn split_objects(findings: &Findings) -> Findings {
         // What stands around the array stands around all calls.
         shape.section_open = format!("{}{}[", shape.section_open, text_with_slots(&shape.open));
         shape.section_close = format!("]{}{}", shape.close_text(), shape.section_close);
-        shape.separator = ", ".to_owned();
+        shape.separator = " , ".to_owned();
         (shape.open, shape.close) = (Vec::new(), Vec::new());
     }
     let (before, after) = around_name(&keys).unwrap_or_default();
+    // White space may stand wherever JSON has it, whatever the template writes.
     shape.open.extend([
-        Slot::Text(format!("{{\"{name}\": \"{before}")),
+        Slot::Text(format!("{{ \"{name}\" : \"{before}")),
         Slot::Name,
-        Slot::Text(format!("{after}\", \"{arguments}\": ")),
+        Slot::Text(format!("{after}\" , \"{arguments}\" : ")),
     ]);
     shape.close.insert(0, Slot::Text("}".to_owned()));
     shape.body = CallBody::Arguments(dialect);

@@ -461,12 +461,18 @@ fn listed(notation: &Notation, open: &str, item: Expr, close: &str) -> Expr {
     ])
 }
 
+/// A text without escapes, up to the quotes that end it.
+pub(super) fn plain_text(notation: &Notation, quotes: &Quotes) -> Expr {
+    let ends = [&quotes.close].into_iter().chain(&notation.outside);
+    until(ends.cloned())
+}
+
 /// A string of which nothing is known.
 pub(super) fn any_string(notation: &Notation) -> Expr {
     let strings = notation.strings.iter().map(|quotes| {
         let content = match quotes.escapes {
             true => character(quotes).repeat(0, None),
-            false => until([quotes.close.clone()]),
+            false => plain_text(notation, quotes),
         };
         let parts = [
             quotes.open.as_str().into(),
@@ -558,7 +564,7 @@ pub(super) fn until(delimiters: impl IntoIterator<Item = String>) -> Expr {
     all.retain(|text| {
         !shorter
             .iter()
-            .any(|s| s != text && text.contains(s.as_str()))
+            .any(|s| s != text && text.starts_with(s.as_str()))
     });
     match all.is_empty() {
         true => Expr::Rest,

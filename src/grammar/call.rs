@@ -42,11 +42,23 @@ pub(super) struct CallRules<'a> {
     p: &'a Builder,
     tools: &'a [Declared],
     parallel: bool,
+    /// What can't stand in texts of arguments, since it ends or begins another part of the turn.
+    outside: &'a [String],
 }
 
 impl<'a> CallRules<'a> {
-    pub(super) fn new(p: &'a Builder, tools: &'a [Declared], parallel: bool) -> CallRules<'a> {
-        CallRules { p, tools, parallel }
+    pub(super) fn new(
+        p: &'a Builder,
+        tools: &'a [Declared],
+        parallel: bool,
+        outside: &'a [String],
+    ) -> CallRules<'a> {
+        CallRules {
+            p,
+            tools,
+            parallel,
+            outside,
+        }
     }
 
     /// All calls of a turn.
@@ -54,7 +66,11 @@ impl<'a> CallRules<'a> {
         match node {
             Node::Call(inner) => {
                 let calls = Expr::choice(self.tools.iter().map(|tool| {
-                    let call = Call { p: self.p, tool };
+                    let call = Call {
+                        p: self.p,
+                        tool,
+                        outside: self.outside,
+                    };
                     let expr = call.part(inner, &[]);
                     self.p
                         .rule(format!("call-{}", tool.name), expr.tagged(Tag::Tool))
@@ -123,8 +139,52 @@ impl<'a> CallRules<'a> {
     }
 }
 
+/// What ends calls, if it is clear that it does.
+pub(super) fn closers(node: &Node) -> Vec<String> {
+    match node {
+        Node::Sequence(nodes) => {
+            let has_arguments = |node: &Node| !is_text(node) && !matches!(node, Node::Slot(_));
+            let Some(at) = nodes.iter().rposition(has_arguments) else {
+                return Vec::new();
+            };
+            let behind = nodes[at + 1..].iter().filter_map(|node| match node {
+                Node::Literal(text) => Some(clear_parts(text)),
+                _ => None,
+            });
+            closers(&nodes[at])
+                .into_iter()
+                .chain(behind.flatten())
+                .collect()
+        }
+        Node::Call(inner) => closers(inner),
+        Node::Repetition(repetition) if !is_argument(&repetition.item) => {
+            let mut all = closers(&repetition.item);
+            all.extend(closers_of_separator(&repetition.separator));
+            all
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn closers_of_separator(node: &Node) -> Vec<String> {
+    match node {
+        Node::Literal(text) => clear_parts(text),
+        Node::Sequence(nodes) => nodes.iter().flat_map(closers_of_separator).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The markers of a text that has nothing else, or the text as one, unless it could as well be prose or JSON.
+pub(super) fn clear_parts(text: &str) -> Vec<String> {
+    let parts = markers::units(text).into_iter();
+    parts
+        .filter(|part| markers::is_distinctive(part))
+        .map(str::to_owned)
+        .collect()
+}
+
 /// The text that a node begins with before anything varies; nothing if it varies from the start.
-fn opener(node: &Node) -> Option<String> {
+pub(super) fn opener(node: &Node) -> Option<String> {
     match node {
         Node::Literal(text) => Some(text.clone()),
         Node::Sequence(nodes) => {
@@ -219,6 +279,7 @@ fn texts(node: &Node) -> Expr {
 struct Call<'a> {
     p: &'a Builder,
     tool: &'a Declared,
+    outside: &'a [String],
 }
 
 /// Where a value stands.
@@ -303,19 +364,28 @@ impl Call<'_> {
         }
     }
 
+    /// A text up to one of these, in which nothing stands that ends the call or begins another.
+    fn text(&self, ends: impl IntoIterator<Item = String>) -> Expr {
+        until(ends.into_iter().chain(self.outside.iter().cloned()))
+    }
+
+    fn notation(&self, dialect: &Dialect) -> Notation {
+        Notation::of(dialect).without(self.outside)
+    }
+
     fn rules(&self, notation: &Notation) -> SchemaRules<'_> {
         let parameters = &self.tool.parameters;
         SchemaRules::new(self.p, &self.tool.name, parameters, notation.clone())
     }
 
     fn arguments(&self, dialect: &Dialect) -> Expr {
-        let notation = Notation::of(dialect);
+        let notation = self.notation(dialect);
         self.p
             .schema_in(&self.tool.name, &self.tool.parameters, &notation)
     }
 
     fn object(&self, entries: &[Entry], dialect: &Dialect) -> Expr {
-        let notation = Notation::of(dialect);
+        let notation = self.notation(dialect);
         let rules = self.rules(&notation);
         let mut parts = vec![Expr::from("{"), notation.gap()];
         for (at, entry) in entries.iter().enumerate() {
@@ -561,19 +631,22 @@ impl Call<'_> {
                 is_exact: false,
             };
             match &form.writing {
-                ValueWriting::Raw => all.push(raw(until(close.to_vec()))),
+                ValueWriting::Raw => all.push(raw(self.text(close.to_vec()))),
                 ValueWriting::Wrapped {
                     open,
                     close: end,
                     always,
                 } => {
                     // A sign may stand in the text as well: what follows it tells more.
-                    let ends = match (end.chars().count(), place.behind.is_empty()) {
+                    let mut ends = match (end.chars().count(), place.behind.is_empty()) {
                         (1, true) => delimiters(end, close),
                         (1, false) => vec![format!("{end}{}", place.behind)],
                         _ => vec![end.clone()],
                     };
-                    let text = raw(until(ends)).expr;
+                    // What reads the arguments looks for what is clear first.
+                    let clear = close.iter().filter(|text| markers::is_distinctive(text));
+                    ends.extend(clear.cloned());
+                    let text = raw(self.text(ends)).expr;
                     let wrapped = Expr::sequence([open.as_str().into(), text, end.as_str().into()]);
                     all.push(Written {
                         expr: wrapped,
@@ -581,10 +654,10 @@ impl Call<'_> {
                     });
                     if !always {
                         let bare = close.iter().chain([open]).cloned();
-                        all.push(raw(until(bare)));
+                        all.push(raw(self.text(bare)));
                     }
                 }
-                ValueWriting::Json(dialect) => all.push(as_json(Notation::of(dialect))),
+                ValueWriting::Json(dialect) => all.push(as_json(self.notation(dialect))),
                 ValueWriting::Python => all.push(as_json(Notation::python())),
             }
         }
@@ -603,7 +676,7 @@ impl Call<'_> {
                 kind.key()
             ));
             all.push(Written {
-                expr: until(close.to_vec()).tagged(Tag::ToolArgString),
+                expr: self.text(close.to_vec()).tagged(Tag::ToolArgString),
                 is_exact: false,
             });
         }
@@ -647,12 +720,18 @@ fn with_definitions(root: &Value, schema: Value) -> Value {
 /// Whether what reads a call may go by this white space: nothing else ends a name or an id, and markers that
 /// a call begins with may be taken for one.
 fn is_told_by(nodes: &[Node], at: usize) -> bool {
-    let is_word = |slot: &Slot| matches!(slot, Slot::Name | Slot::Id | Slot::Index);
+    let is_word = |node: &Node| matches!(node, Node::Slot(Slot::Name | Slot::Id | Slot::Index));
+    let mut behind_arguments = nodes[..at].iter().rev();
+    let behind_arguments = behind_arguments.find(|node| !is_arguments(node));
     match (nodes[..at].last(), nodes.get(at + 1)) {
-        (Some(Node::Slot(slot)), _) => is_word(slot),
+        (Some(Node::Slot(_)), _) => nodes[..at].last().is_some_and(is_word),
         (Some(Node::Literal(_)), Some(Node::Literal(_))) => {
             let mut before = nodes[..at].iter();
             before.all(is_text)
+        }
+        // Where there are no arguments, a word is told from a name by nothing else.
+        (_, Some(Node::Literal(text))) => {
+            text.starts_with(char::is_alphanumeric) && behind_arguments.is_some_and(is_word)
         }
         _ => false,
     }
@@ -660,6 +739,10 @@ fn is_told_by(nodes: &[Node], at: usize) -> bool {
 
 fn is_text(node: &Node) -> bool {
     matches!(node, Node::Literal(_) | Node::Space(_))
+}
+
+fn is_arguments(node: &Node) -> bool {
+    matches!(node, Node::Repetition(repetition) if is_argument(&repetition.item))
 }
 
 fn is_argument(node: &Node) -> bool {

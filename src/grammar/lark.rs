@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 
 use super::expr::{Expr, Members, Repeat};
+use super::leads::{self, Lead};
 use super::members::{self, AddRule as _};
 use super::new_rules::NewRules;
 use super::{Grammar, Rule, Written, regex, remainder, schema};
@@ -50,13 +51,28 @@ struct Lark<'g> {
     lines: Vec<String>,
     /// The rules that were asked for.
     written: NewRules,
-    /// The lexemes of texts: each with what can't stand in it, and what ends it.
-    texts: BTreeMap<(Vec<String>, Option<String>), String>,
+    /// The lexemes of texts, by what they consist of.
+    texts: BTreeMap<Lexeme, String>,
     has_space: bool,
     /// How often what follows a text was written for each way to it.
     spread: usize,
     /// How many nodes were looked at for what follows texts.
     followed: usize,
+}
+
+/// A lexeme of more than a literal.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Lexeme {
+    /// The expression for what comes first.
+    regex: String,
+    /// What can't stand in the text behind that, if there is one.
+    text: Option<Vec<String>>,
+    /// Whether the text may not be empty.
+    is_some: bool,
+    /// The expression for what comes last.
+    end: String,
+    /// Whether it is over with the first end there is.
+    is_lazy: bool,
 }
 
 /// What follows a text is written for each way to it, so often in all: of many one after the other, there are
@@ -137,11 +153,13 @@ impl<'g> Lark<'g> {
     }
 
     fn choice(&mut self, all: &[Expr], name: &str) -> String {
+        let all = &self.factored(all);
         let texts = all.iter().filter_map(|one| match first(one) {
             Expr::Until(delimiters) => Some(delimiters.as_slice()),
             _ => None,
         });
         let mut delimiters: Vec<String> = texts.flatten().cloned().collect();
+        delimiters.retain(|delimiter| !delimiter.is_empty());
         delimiters.sort();
         delimiters.dedup();
         let parts: Vec<String> = all
@@ -151,28 +169,68 @@ impl<'g> Lark<'g> {
         format!("({})", parts.join(" | "))
     }
 
-    /// A node beside a text: what can't stand in that is one lexeme, or the text would be the longer one.
+    /// The same ways where those that begin with the same marker, and one of them with a text behind it, are one up
+    /// to there: what stands beside that text has to be seen.
+    fn factored(&mut self, all: &[Expr]) -> Vec<Expr> {
+        let marker = |one: &Expr| {
+            let literal = one.first_literal()?;
+            let piece = markers::first_piece(&literal)?;
+            markers::is_marker(piece).then(|| piece.to_owned())
+        };
+        let mut ways: Vec<(Option<String>, Vec<&Expr>)> = Vec::new();
+        for one in all {
+            let marker = marker(one);
+            match ways
+                .iter_mut()
+                .find(|(known, _)| marker.is_some() && *known == marker)
+            {
+                Some((_, group)) => group.push(one),
+                None => ways.push((marker, vec![one])),
+            }
+        }
+        let ways = ways.into_iter().flat_map(|(marker, group)| {
+            let as_they_are = || group.iter().map(|one| (*one).clone()).collect::<Vec<_>>();
+            let Some(marker) = marker.filter(|_| group.len() > 1) else {
+                return as_they_are();
+            };
+            let behind: Vec<Expr> = group.iter().map(|one| self.behind(one, &marker)).collect();
+            match behind
+                .iter()
+                .any(|one| matches!(first(one), Expr::Until(_)))
+            {
+                true => vec![Expr::sequence([
+                    marker.as_str().into(),
+                    Expr::choice(behind),
+                ])],
+                false => as_they_are(),
+            }
+        });
+        ways.collect()
+    }
+
+    /// A node beside a text: up to what can't stand in that it is one lexeme, or the text would be the longer one.
     fn beside_text(&mut self, expr: &Expr, delimiters: &[String], name: &str) -> String {
-        if matches!(first(expr), Expr::Until(_) | Expr::Rest) {
+        if delimiters.is_empty() || matches!(first(expr), Expr::Until(_) | Expr::Rest) {
             return self.expr(expr, name);
         }
-        let mut ways = Vec::new();
-        for delimiter in delimiters {
-            let mut after = self.behind(expr, delimiter);
-            let mut lexeme = json::write(&delimiter.as_str().into());
-            if let Expr::Sequence(parts) = expr
-                && let Some((Expr::Space, rest)) = parts.split_first()
-            {
-                let rest = Expr::sequence(rest.iter().cloned());
-                after = self.behind(&rest, delimiter);
-                lexeme = self.spaced(delimiter);
+        let mut ways = match self.leads(expr, delimiters) {
+            Some(leads) => self.led(leads, None, name),
+            None => {
+                let mut ways = Vec::new();
+                for delimiter in delimiters {
+                    let after = self.behind(expr, delimiter);
+                    if !after.is_never() {
+                        let lexeme = self.lexeme(Lexeme {
+                            end: regex::escape(delimiter),
+                            is_lazy: true,
+                            ..Lexeme::default()
+                        });
+                        ways.push(self.followed_by(lexeme, after, name));
+                    }
+                }
+                ways
             }
-            match after {
-                after if after.is_never() => {}
-                Expr::Empty => ways.push(lexeme),
-                after => ways.push(format!("{lexeme} {}", self.shared(after, name))),
-            }
-        }
+        };
         if ways.is_empty() {
             return self.expr(expr, name);
         }
@@ -182,21 +240,59 @@ impl<'g> Lark<'g> {
         ways.join(" | ")
     }
 
-    /// A literal with white space before it.
-    fn spaced(&mut self, literal: &str) -> String {
-        let key = (Vec::new(), Some(literal.to_owned()));
-        if let Some(name) = self.texts.get(&key) {
-            return name.clone();
+    /// What a node begins with up to one of these texts, if that is known.
+    fn leads(&mut self, expr: &Expr, delimiters: &[String]) -> Option<Vec<Lead>> {
+        if self.followed > MAX_FOLLOWED {
+            return None;
         }
-        let number = self.texts.len() + 1;
-        let name = self.written.free_name(&format!("text_{number}"));
-        self.texts.insert(key, name.clone());
-        let (most, literal) = (super::gbnf::MAX_SPACE, json::write(&literal.into()));
-        self.lines.push(format!("{name}: TEXT_{number}"));
-        self.lines.push(format!(
-            "TEXT_{number}: /[ \\t\\r\\n]{{0,{most}}}/ {literal}"
-        ));
-        name
+        let (leads, nodes) = leads::leads(expr, delimiters, self.rules);
+        self.followed += nodes;
+        leads
+    }
+
+    /// Beginnings as lexemes, each with all that may follow; `text` is what can't stand in a text before them.
+    fn led(&mut self, leads: Vec<Lead>, text: Option<&[String]>, name: &str) -> Vec<String> {
+        let mut all: Vec<(Lexeme, Vec<Expr>)> = Vec::new();
+        for lead in leads {
+            let lexeme = match (lead.text, text) {
+                (Some(behind), _) => {
+                    let end = behind.end.as_deref();
+                    let others = behind
+                        .delimiters
+                        .iter()
+                        .filter(|one| Some(one.as_str()) != end);
+                    Lexeme {
+                        regex: lead.regex,
+                        text: Some(others.cloned().collect()),
+                        end: end.map(regex::escape).unwrap_or_default(),
+                        is_lazy: end.is_some(),
+                        ..Lexeme::default()
+                    }
+                }
+                (None, text) => Lexeme {
+                    text: text.map(<[String]>::to_vec),
+                    end: lead.regex,
+                    is_lazy: true,
+                    ..Lexeme::default()
+                },
+            };
+            match all.iter_mut().find(|(known, _)| *known == lexeme) {
+                Some((_, after)) => after.push(lead.after),
+                None => all.push((lexeme, vec![lead.after])),
+            }
+        }
+        let ways = all.into_iter().map(|(lexeme, after)| {
+            let lexeme = self.lexeme(lexeme);
+            self.followed_by(lexeme, Expr::choice(after), name)
+        });
+        ways.collect()
+    }
+
+    fn followed_by(&mut self, lexeme: String, after: Expr, name: &str) -> String {
+        match after {
+            Expr::Empty => lexeme,
+            after => format!("{lexeme} {}", self.shared(after, name)),
+        }
     }
 
     fn members(&mut self, all: &Members, name: &str) -> String {
@@ -232,6 +328,19 @@ impl<'g> Lark<'g> {
                     texts.push(self.text(&[], &rest(), name));
                     return texts.join(" ");
                 }
+                Expr::Repeat(repeat)
+                    if (repeat.at_least, repeat.at_most) == (0, None)
+                        && begins_with_text_at_times(&rest()) =>
+                {
+                    // Each time around, the text may come instead.
+                    let again = self.written.new_name(&format!("{name}_again"));
+                    let more = [repeat.item.clone(), Expr::Rule(again.clone())];
+                    let ways = [Expr::sequence(more)].into_iter().chain(ways_of(&rest()));
+                    self.written
+                        .wait(again.clone(), Expr::Choice(ways.collect()));
+                    texts.push(again);
+                    return texts.join(" ");
+                }
                 part if at + 1 < parts.len()
                     && self.spread < MAX_SPREAD
                     && ends_in_text_at_times(part) =>
@@ -261,9 +370,20 @@ impl<'g> Lark<'g> {
     fn text(&mut self, delimiters: &[String], rest: &Expr, name: &str) -> String {
         let some = delimiters.iter().filter(|text| !text.is_empty());
         let delimiters = &some.cloned().collect::<Vec<_>>();
+        // Of two texts in a row, no delimiter tells where the one ends: they are one.
+        if let Some((next, behind)) = text_and_rest(rest) {
+            let all_in =
+                |one: &[String], other: &[String]| one.iter().all(|text| other.contains(text));
+            if all_in(delimiters, next) {
+                return self.text(delimiters, &behind, name);
+            }
+            if all_in(next, delimiters) {
+                return self.text(next, &behind, name);
+            }
+        }
         let mut ways = Vec::new();
         if remainder::is_nullable(rest, self.rules) {
-            ways.push(format!("{}?", self.lexeme(delimiters, None)));
+            ways.push(format!("{}?", self.text_to_the_end(delimiters)));
         }
         let mut found = false;
         for delimiter in delimiters {
@@ -272,34 +392,77 @@ impl<'g> Lark<'g> {
                 continue;
             }
             found = true;
-            let lexeme = self.lexeme(delimiters, Some(delimiter));
-            ways.push(match after {
-                Expr::Empty => lexeme,
-                after => format!("{lexeme} {}", self.shared(after, name)),
+            let others = delimiters.iter().filter(|other| *other != delimiter);
+            let lexeme = self.lexeme(Lexeme {
+                text: Some(others.cloned().collect()),
+                end: regex::escape(delimiter),
+                is_lazy: true,
+                ..Lexeme::default()
             });
+            ways.push(self.followed_by(lexeme, after, name));
+        }
+        // Words of the format may stand between a text and what ends it.
+        if let Some(mut leads) = self.leads(rest, delimiters) {
+            leads.retain(|lead| lead.has_words && lead.text.is_none());
+            found |= !leads.is_empty();
+            ways.extend(self.led(leads, Some(delimiters), name));
         }
         if !found && ways.is_empty() {
-            // The delimiter is longer than the literal that follows.
-            let lexeme = match rest.first_literal() {
+            ways.push(match rest.first_literal() {
                 Some(literal) => {
                     let after = self.behind(rest, &literal);
-                    let lexeme = self.lexeme_with(delimiters, &literal);
-                    match after {
-                        Expr::Empty => lexeme,
-                        after => format!("{lexeme} {}", self.expr(&after, name)),
-                    }
+                    let lexeme = self.text_up_to(delimiters, &literal);
+                    self.followed_by(lexeme, after, name)
                 }
                 None => {
-                    let lexeme = self.lexeme(delimiters, None);
+                    let lexeme = self.text_to_the_end(delimiters);
                     format!("{lexeme}? {}", self.expr(rest, name))
                 }
-            };
-            ways.push(lexeme);
+            });
         }
         match ways.len() {
             1 => ways.remove(0),
             _ => format!("({})", ways.join(" | ")),
         }
+    }
+
+    /// A text in which none of these stands. No lexeme is empty.
+    fn text_to_the_end(&mut self, delimiters: &[String]) -> String {
+        self.lexeme(Lexeme {
+            text: Some(delimiters.to_vec()),
+            is_some: true,
+            ..Lexeme::default()
+        })
+    }
+
+    /// A text in which none of these stands, with the literal behind it that they begin with. The lexer can't go
+    /// back to a literal in which the text would have ended: in the text none stands that goes on as one of these.
+    fn text_up_to(&mut self, delimiters: &[String], literal: &str) -> String {
+        let mut without: Vec<String> = Vec::new();
+        for delimiter in delimiters {
+            let next = delimiter
+                .strip_prefix(literal)
+                .and_then(|rest| rest.chars().next());
+            let short = match next {
+                Some(next) => format!("{literal}{next}"),
+                None => delimiter.clone(),
+            };
+            if short != *delimiter {
+                self.written.warn(format!(
+                    "texts that end before {} do not have {} in them: nothing tells where they end",
+                    json::write(&delimiter.as_str().into()),
+                    json::write(&short.as_str().into()),
+                ));
+            }
+            if !without.contains(&short) {
+                without.push(short);
+            }
+        }
+        self.lexeme(Lexeme {
+            text: Some(without),
+            end: regex::escape(literal),
+            ..Lexeme::default()
+        })
     }
 
     /// What may stand behind a text that a node begins with.
@@ -339,51 +502,29 @@ impl<'g> Lark<'g> {
         }
     }
 
-    /// A text in which none of these stands, with the one that ends it.
-    fn lexeme(&mut self, delimiters: &[String], end: Option<&str>) -> String {
-        let key = (delimiters.to_vec(), end.map(str::to_owned));
-        if let Some(name) = self.texts.get(&key) {
+    /// The name of a lexeme.
+    fn lexeme(&mut self, lexeme: Lexeme) -> String {
+        if let Some(name) = self.texts.get(&lexeme) {
             return name.clone();
         }
         let number = self.texts.len() + 1;
         let name = self.written.free_name(&format!("text_{number}"));
-        self.texts.insert(key, name.clone());
-        let others = delimiters
-            .iter()
-            .filter(|other| Some(other.as_str()) != end);
-        match end {
-            None => self.lines.push(format!("{name}: TEXT_{number}")),
-            Some(end) => {
-                let end = json::write(&end.into());
-                self.lines
-                    .push(format!("{name}[lazy]: TEXT_{number} {end}"));
-            }
-        }
-        let least = match end {
-            Some(_) => "*",
-            // No lexeme is empty.
-            None => "+",
+        let lazy = if lexeme.is_lazy { "[lazy]" } else { "" };
+        let count = if lexeme.is_some { "+" } else { "*" };
+        let regex = |regex: &str| match regex.is_empty() {
+            true => None,
+            false => Some(format!("/{}/", slashed(regex))),
         };
-        let without = without(others.map(String::as_str));
+        let text = lexeme.text.as_ref().map(|text| {
+            let without = without(text.iter().map(String::as_str));
+            format!("(/(?s:.{count})/{without})")
+        });
+        let parts = [regex(&lexeme.regex), text, regex(&lexeme.end)];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        self.lines.push(format!("{name}{lazy}: TEXT_{number}"));
         self.lines
-            .push(format!("TEXT_{number}: /(?s:.{least})/{without}"));
-        name
-    }
-
-    /// A text in which none of these stands, together with a literal that stands in it, too.
-    fn lexeme_with(&mut self, delimiters: &[String], literal: &str) -> String {
-        let key = (delimiters.to_vec(), Some(literal.to_owned()));
-        if let Some(name) = self.texts.get(&key) {
-            return name.clone();
-        }
-        let number = self.texts.len() + 1;
-        let name = self.written.free_name(&format!("text_{number}"));
-        self.texts.insert(key, name.clone());
-        let without = without(delimiters.iter().map(String::as_str));
-        let end = json::write(&literal.into());
-        self.lines.push(format!("{name}: TEXT_{number}"));
-        self.lines
-            .push(format!("TEXT_{number}: (/(?s:.*)/{without}) {end}"));
+            .push(format!("TEXT_{number}: {}", parts.join(" ")));
+        self.texts.insert(lexeme, name.clone());
         name
     }
 }
@@ -399,21 +540,20 @@ fn without<'d>(delimiters: impl Iterator<Item = &'d str>) -> String {
     }
 }
 
-/// A literal in pieces, since a lexer can't go back to where one of two has come that begin alike.
+/// A literal in pieces, since a lexer can't go back to where one of two has come that begin alike. White space is
+/// one piece: where any may stand as well, the longest is taken.
 fn literal(text: &str) -> String {
+    let is_space = |c: char| matches!(c, ' ' | '\t' | '\r' | '\n');
     let mut pieces: Vec<&str> = Vec::new();
-    for piece in markers::pieces(text) {
-        let mut rest = piece;
-        while !markers::is_marker(piece) && !rest.is_empty() {
-            let is_space = rest.starts_with(char::is_whitespace);
-            let end = rest.find(|c: char| c.is_whitespace() != is_space);
-            let (part, after) = rest.split_at(end.unwrap_or(rest.len()));
-            pieces.push(part);
-            rest = after;
-        }
-        if !rest.is_empty() {
-            pieces.push(rest);
-        }
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = match is_space(first) {
+            true => rest.find(|c| !is_space(c)).unwrap_or(rest.len()),
+            false => markers::first_piece(rest).map_or(rest.len(), str::len),
+        };
+        let (piece, after) = rest.split_at(length);
+        pieces.push(piece);
+        rest = after;
     }
     let pieces = pieces.iter().map(|piece| json::write(&(*piece).into()));
     pieces.collect::<Vec<_>>().join(" ")
@@ -448,6 +588,47 @@ fn first(expr: &Expr) -> &Expr {
     match plain(expr) {
         Expr::Sequence(all) => all.first().map_or(expr, first),
         other => other,
+    }
+}
+
+/// What ends the text that a node begins with, and what follows that.
+fn text_and_rest(expr: &Expr) -> Option<(&[String], Expr)> {
+    match plain(expr) {
+        Expr::Until(delimiters) => Some((delimiters, Expr::Empty)),
+        Expr::Sequence(parts) => {
+            let (first, others) = parts.split_first()?;
+            let (delimiters, behind) = text_and_rest(first)?;
+            let parts = [behind].into_iter().chain(others.iter().cloned());
+            Some((delimiters, Expr::sequence(parts)))
+        }
+        _ => None,
+    }
+}
+
+/// The ways of a node.
+fn ways_of(expr: &Expr) -> Vec<Expr> {
+    match plain(expr) {
+        Expr::Choice(all) => all.clone(),
+        Expr::Sequence(parts) => match parts.split_first() {
+            Some((first, rest)) => {
+                let rest = || rest.iter().cloned();
+                let ways = ways_of(first).into_iter();
+                ways.map(|one| Expr::sequence([one].into_iter().chain(rest())))
+                    .collect()
+            }
+            None => vec![Expr::Empty],
+        },
+        other => vec![other.clone()],
+    }
+}
+
+/// Whether one of the ways of a node begins with a text.
+fn begins_with_text_at_times(expr: &Expr) -> bool {
+    match plain(expr) {
+        Expr::Until(_) => true,
+        Expr::Choice(all) => all.iter().any(begins_with_text_at_times),
+        Expr::Sequence(all) => all.first().is_some_and(begins_with_text_at_times),
+        _ => false,
     }
 }
 

@@ -35,6 +35,7 @@ mod expr;
 mod gbnf;
 mod integer_range;
 mod lark;
+mod leads;
 mod machine;
 mod members;
 mod new_rules;

@@ -69,6 +69,13 @@ impl NewRules {
         written
     }
 
+    /// A new rule's name, here and in the text.
+    pub(super) fn new_name(&mut self, name: &str) -> String {
+        let name = self.free_name(name);
+        self.names.insert(name.clone(), name.clone());
+        name
+    }
+
     /// Notes that a rule is to be written.
     pub(super) fn wait(&mut self, written: String, expr: Expr) {
         self.waiting.push((written, expr));
@@ -90,8 +97,7 @@ impl AddRule for NewRules {
         if let Some((_, name)) = alike.iter().find(|(made, _)| *made == expr) {
             return Expr::Rule(name.clone());
         }
-        let name = self.free_name(name);
-        self.names.insert(name.clone(), name.clone());
+        let name = self.new_name(name);
         let made = (expr.clone(), name.clone());
         self.made.entry(look).or_default().push(made);
         self.wait(name.clone(), expr);

@@ -28,6 +28,8 @@ pub(crate) struct Notation {
     pub(crate) is_begun: bool,
     /// Whether line breaks around a text belong to its markers.
     pub(crate) in_lines: bool,
+    /// What can't stand in strings without escapes, since it ends or begins another part of the turn.
+    pub(crate) outside: Vec<String>,
 }
 
 impl Quotes {
@@ -49,6 +51,7 @@ impl Notation {
             within: None,
             is_begun: false,
             in_lines: false,
+            outside: Vec::new(),
         }
     }
 
@@ -72,6 +75,7 @@ impl Notation {
             within: None,
             is_begun: false,
             in_lines: false,
+            outside: Vec::new(),
         }
     }
 
@@ -92,6 +96,18 @@ impl Notation {
             within: None,
             is_begun: false,
             in_lines: false,
+            outside: Vec::new(),
+        }
+    }
+
+    /// The same where these can't stand in strings without escapes.
+    pub(crate) fn without(self, outside: &[String]) -> Notation {
+        match self.strings.iter().any(|quotes| !quotes.escapes) {
+            true => Notation {
+                outside: outside.to_vec(),
+                ..self
+            },
+            false => self,
         }
     }
 

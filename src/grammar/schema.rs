@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::builder::{Builder, any_integer, any_number, any_string, character, key, until};
+use super::builder::{Builder, any_integer, any_number, any_string, character, key, plain_text};
 use super::escape::within_string;
 use super::expr::{Expr, Member, Members};
 use super::notation::Notation;
@@ -383,7 +383,7 @@ impl<'b> SchemaRules<'b> {
                     true => character(quotes).repeat(least, most),
                     false => {
                         self.warn("the length of strings that are written as they are is not held");
-                        until([quotes.close.clone()])
+                        plain_text(&self.notation, quotes)
                     }
                 };
                 Expr::sequence([

@@ -490,7 +490,7 @@ fn argument(member: &Member, style: &Style) -> Option<Value> {
         Expr::Schema(node) if is_between && node.is_json() => of_json(node),
         // A text of which more is known may hold what ends it there.
         Expr::Schema(node) if is_between => match &node.expr {
-            Expr::Until(ends) if ends.as_slice() == [style.behind_value] => {
+            Expr::Until(ends) if ends.iter().any(|end| end == style.behind_value) => {
                 Some(object([("type", "string".into())]))
             }
             _ => None,

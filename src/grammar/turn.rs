@@ -7,7 +7,7 @@ use crate::format::{Format, Node, Slot, Way};
 use crate::response::Tools;
 
 use super::builder::{Builder, class, until};
-use super::call::{CallRules, Declared, begins_with_marker, space};
+use super::call::{CallRules, Declared, begins_with_marker, clear_parts, closers, opener, space};
 use super::expr::{CharClass, Expr, Tag};
 use super::{Grammar, GrammarError, Reasoning, Request, ToolChoice};
 
@@ -27,7 +27,8 @@ pub(super) fn grammar(
         openers: Vec::new(),
     };
     if let Some(node) = &format.calls {
-        let rules = CallRules::new(&p, &called, request.parallel);
+        let outside = around_calls(format, node);
+        let rules = CallRules::new(&p, &called, request.parallel, &outside);
         turn.openers = rules.openers(node);
         match called.is_empty() {
             // Nobody answers a call that is written all the same. What has no marker may be a text.
@@ -41,6 +42,29 @@ pub(super) fn grammar(
         p.warn(format!("it is not known {gap}"));
     }
     Ok(p.finish(root).reachable())
+}
+
+/// What begins and ends calls and turns: in an argument, what reads the turn would take it for that.
+fn around_calls(format: &Format, calls: &Node) -> Vec<String> {
+    let mut all = closers(calls);
+    all.extend(opener(calls).iter().flat_map(|text| clear_parts(text)));
+    for way in &format.ways {
+        let nodes = way.node.parts();
+        let Some(at) = nodes.iter().position(|node| *node == Node::Calls) else {
+            all.extend(first_marker(way.end.parts()).filter(|text| markers::is_distinctive(text)));
+            continue;
+        };
+        let is_text = |node: &&Node| matches!(node, Node::Literal(_) | Node::Space(_));
+        let before = nodes[..at].iter().rev().take_while(is_text);
+        let behind = nodes[at + 1..].iter().take_while(is_text);
+        for node in before.chain(behind).chain(way.end.parts()) {
+            if let Node::Literal(text) = node {
+                all.extend(clear_parts(text));
+            }
+        }
+    }
+    markers::dedup(&mut all);
+    all
 }
 
 /// The tools that may be called.
@@ -246,7 +270,9 @@ impl Turn<'_> {
             }
             Node::Slot(Slot::Reasoning) => {
                 let closers = self.markers_after_reasoning();
-                until(closers.chain(self.ends())).tagged(Tag::Reasoning)
+                // A call or an answer may begin within reasoning that is never closed.
+                let openers = self.openers_behind_texts();
+                until(closers.chain(self.ends()).chain(openers)).tagged(Tag::Reasoning)
             }
             Node::Slot(_) => until(self.markers()).tagged(Tag::Content),
             Node::Calls => self.calls.clone(),
@@ -329,18 +355,19 @@ impl Turn<'_> {
                 if is_thought {
                     all.extend(first_marker(&nodes[..at]));
                 }
+                if *node == Node::Slot(Slot::Content) {
+                    all.extend(last_marker(&nodes[..at]));
+                }
                 if *node == Node::Calls {
-                    let texts = nodes[..at].iter().rev();
-                    let texts = texts.take_while(|node| text_node(node).is_some());
-                    let mut markers = texts.filter_map(|node| match node {
-                        Node::Literal(text) => {
-                            let mut pieces = markers::pieces(text).into_iter().rev();
-                            pieces.find(|piece| markers::is_marker(piece))
+                    match last_marker(&nodes[..at]) {
+                        // A single call may come without what stands around all of them.
+                        Some(marker) => {
+                            let own = self
+                                .openers
+                                .iter()
+                                .filter(|text| markers::is_distinctive(text));
+                            all.extend([marker].into_iter().chain(own.cloned()));
                         }
-                        _ => None,
-                    });
-                    match markers.next() {
-                        Some(marker) => all.push(marker.to_owned()),
                         // At the start of a turn, its first sign tells a call from a text.
                         None if self.bare_sign().is_some() => {}
                         None => all.extend(self.openers.iter().cloned()),
@@ -348,6 +375,30 @@ impl Turn<'_> {
                 }
             }
         }
+        all
+    }
+
+    /// The markers that calls and answers begin with.
+    fn openers_behind_texts(&self) -> Vec<String> {
+        let mut all: Vec<String> = self.openers.clone();
+        for way in &self.format.ways {
+            let nodes = way.node.parts();
+            for (at, node) in nodes.iter().enumerate() {
+                if matches!(node, Node::Calls | Node::Slot(Slot::Content))
+                    && let Some(Node::Literal(text)) = nodes[..at]
+                        .iter()
+                        .rev()
+                        .find(|node| !matches!(node, Node::Space(_)))
+                {
+                    all.extend(
+                        markers::pieces(text)
+                            .last()
+                            .map(|piece| (*piece).to_owned()),
+                    );
+                }
+            }
+        }
+        all.retain(|text| begins_with_marker(text));
         all
     }
 
@@ -388,6 +439,20 @@ fn first_marker(nodes: &[Node]) -> Option<String> {
         0 => pieces.first().map(|piece| (*piece).to_owned()),
         count => Some(pieces[..count].concat()),
     }
+}
+
+/// The last marker of the texts that end a row of nodes.
+fn last_marker(nodes: &[Node]) -> Option<String> {
+    let texts = nodes.iter().rev();
+    let mut texts = texts.take_while(|node| text_node(node).is_some());
+    texts.find_map(|node| {
+        let Node::Literal(text) = node else {
+            return None;
+        };
+        let mut pieces = markers::pieces(text).into_iter().rev();
+        let marker = pieces.find(|piece| markers::is_marker(piece))?;
+        Some(marker.to_owned())
+    })
 }
 
 /// The text of nodes that are nothing else.

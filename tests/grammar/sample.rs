@@ -112,102 +112,130 @@ const TEXTS: [&str; 16] = [
     "水",
 ];
 
-/// Writes a text that a grammar allows.
-fn write_sample(
-    grammar: &Grammar,
-    expr: &Expr,
-    chance: &mut Chance,
-    depth: usize,
-    out: &mut String,
-) {
+/// Writes texts that a grammar allows.
+struct Sampler<'a> {
+    grammar: &'a Grammar,
+    /// What the format itself writes.
+    signs: Vec<&'a str>,
+    chance: &'a mut Chance,
+}
+
+impl Sampler<'_> {
+    /// A text, now and then with something of the format in it.
+    fn text(&mut self) -> String {
+        let text = TEXTS[self.chance.below(TEXTS.len())];
+        match self.chance.below(4) {
+            0 if !self.signs.is_empty() => {
+                let sign = self.signs[self.chance.below(self.signs.len())];
+                format!("{text}{sign}{text}")
+            }
+            _ => text.to_owned(),
+        }
+    }
+
+    fn write(&mut self, expr: &Expr, depth: usize, out: &mut String) {
+        match expr {
+            Expr::Literal(text) => out.push_str(text),
+            Expr::Chars(chars) => {
+                let liked: Vec<char> = "tide7A 'é=,])}<"
+                    .chars()
+                    .filter(|c| chars.class.contains(*c))
+                    .collect();
+                let first = chars.class.iter().next().map_or('?', |(first, _)| first);
+                let most = chars
+                    .at_most
+                    .unwrap_or(chars.at_least + 3)
+                    .min(chars.at_least + 3);
+                let count =
+                    chars.at_least + self.chance.below((most - chars.at_least + 1) as usize) as u32;
+                for _ in 0..count {
+                    out.push(*liked.get(self.chance.below(liked.len())).unwrap_or(&first));
+                }
+            }
+            Expr::Until(delimiters) => {
+                let text = self.text();
+                // Nor may one begin in the text, and end in what follows it.
+                let holds =
+                    |end: &String| format!("{text}{end}").find(end.as_str()) < Some(text.len());
+                if !delimiters.iter().any(holds) {
+                    out.push_str(&text);
+                }
+            }
+            Expr::Rest => out.push_str(&self.text()),
+            Expr::Space => out.push_str(["", " ", "\n"][self.chance.below(3)]),
+            Expr::Sequence(all) => {
+                all.iter().for_each(|part| self.write(part, depth, out));
+            }
+            Expr::Choice(all) => {
+                // Deep down, what comes last nests least.
+                let which = match depth > 12 {
+                    true => all.len() - 1,
+                    false => self.chance.below(all.len()),
+                };
+                if let Some(one) = all.get(which) {
+                    self.write(one, depth + 1, out);
+                }
+            }
+            Expr::Repeat(repeat) => {
+                let more = repeat
+                    .at_most
+                    .map_or(2, |most| most - repeat.at_least)
+                    .min(2);
+                let more = if depth > 12 {
+                    0
+                } else {
+                    self.chance.below(more as usize + 1)
+                };
+                for _ in 0..repeat.at_least as usize + more {
+                    self.write(&repeat.item, depth + 1, out);
+                }
+            }
+            Expr::Members(all) => {
+                let mut left: Vec<_> = all.members.iter().collect();
+                left.retain(|member| {
+                    !can_never_be(&member.expr) && (member.is_required || self.chance.below(2) == 0)
+                });
+                let mut is_first = true;
+                while !left.is_empty() {
+                    if !std::mem::take(&mut is_first) {
+                        self.write(&all.separator, depth, out);
+                    }
+                    let member = left.remove(self.chance.below(left.len()));
+                    self.write(&member.expr, depth + 1, out);
+                }
+                if let Some(others) = all.others.as_ref().filter(|_| self.chance.below(2) == 0) {
+                    if !is_first {
+                        self.write(&all.separator, depth, out);
+                    }
+                    self.write(others, depth + 1, out);
+                }
+            }
+            Expr::Rule(name) => {
+                self.write(&self.grammar.rules[name.as_str()].expr, depth + 1, out);
+            }
+            Expr::Schema(node) => self.write(&node.expr, depth, out),
+            Expr::Atomic(inner) | Expr::Tag(_, inner) => self.write(inner, depth, out),
+            _ => {}
+        }
+    }
+}
+
+/// Collects what a format writes itself.
+fn collect_signs<'e>(expr: &'e Expr, signs: &mut Vec<&'e str>) {
     match expr {
-        Expr::Literal(text) => out.push_str(text),
-        Expr::Chars(chars) => {
-            let liked: Vec<char> = "tide7A 'é=,])}<"
-                .chars()
-                .filter(|c| chars.class.contains(*c))
-                .collect();
-            let first = chars.class.iter().next().map_or('?', |(first, _)| first);
-            let most = chars
-                .at_most
-                .unwrap_or(chars.at_least + 3)
-                .min(chars.at_least + 3);
-            let count = chars.at_least + chance.below((most - chars.at_least + 1) as usize) as u32;
-            for _ in 0..count {
-                out.push(*liked.get(chance.below(liked.len())).unwrap_or(&first));
-            }
+        Expr::Literal(text) if text.trim().chars().count() > 2 => signs.push(text),
+        Expr::Sequence(all) | Expr::Choice(all) => {
+            all.iter().for_each(|one| collect_signs(one, signs));
         }
-        Expr::Until(delimiters) => {
-            let text = TEXTS[chance.below(TEXTS.len())];
-            // Nor may one begin in the text, and end in what follows it.
-            let holds = |end: &String| format!("{text}{end}").find(end.as_str()) < Some(text.len());
-            if !delimiters.iter().any(holds) {
-                out.push_str(text);
-            }
-        }
-        Expr::Rest => out.push_str(TEXTS[chance.below(TEXTS.len())]),
-        Expr::Space => out.push_str(["", " ", "\n"][chance.below(3)]),
-        Expr::Sequence(all) => {
-            all.iter()
-                .for_each(|part| write_sample(grammar, part, chance, depth, out));
-        }
-        Expr::Choice(all) => {
-            // Deep down, what comes last nests least.
-            let which = match depth > 12 {
-                true => all.len() - 1,
-                false => chance.below(all.len()),
-            };
-            if let Some(one) = all.get(which) {
-                write_sample(grammar, one, chance, depth + 1, out);
-            }
-        }
-        Expr::Repeat(repeat) => {
-            let more = repeat
-                .at_most
-                .map_or(2, |most| most - repeat.at_least)
-                .min(2);
-            let more = if depth > 12 {
-                0
-            } else {
-                chance.below(more as usize + 1)
-            };
-            for _ in 0..repeat.at_least as usize + more {
-                write_sample(grammar, &repeat.item, chance, depth + 1, out);
-            }
-        }
+        Expr::Repeat(repeat) => collect_signs(&repeat.item, signs),
         Expr::Members(all) => {
-            let mut left: Vec<_> = all.members.iter().collect();
-            left.retain(|member| {
-                !can_never_be(&member.expr) && (member.is_required || chance.below(2) == 0)
-            });
-            let mut is_first = true;
-            while !left.is_empty() {
-                if !std::mem::take(&mut is_first) {
-                    write_sample(grammar, &all.separator, chance, depth, out);
-                }
-                let member = left.remove(chance.below(left.len()));
-                write_sample(grammar, &member.expr, chance, depth + 1, out);
-            }
-            if let Some(others) = all.others.as_ref().filter(|_| chance.below(2) == 0) {
-                if !is_first {
-                    write_sample(grammar, &all.separator, chance, depth, out);
-                }
-                write_sample(grammar, others, chance, depth + 1, out);
-            }
+            collect_signs(&all.separator, signs);
+            let members = all.members.iter().map(|member| &member.expr);
+            members
+                .chain(&all.others)
+                .for_each(|one| collect_signs(one, signs));
         }
-        Expr::Rule(name) => {
-            write_sample(
-                grammar,
-                &grammar.rules[name.as_str()].expr,
-                chance,
-                depth + 1,
-                out,
-            );
-        }
-        Expr::Schema(node) => write_sample(grammar, &node.expr, chance, depth, out),
-        Expr::Atomic(inner) | Expr::Tag(_, inner) => {
-            write_sample(grammar, inner, chance, depth, out)
-        }
+        Expr::Atomic(inner) | Expr::Tag(_, inner) => collect_signs(inner, signs),
         _ => {}
     }
 }
@@ -231,7 +259,17 @@ pub fn misread(
     chance: &mut Chance,
 ) -> Option<String> {
     let mut text = String::new();
-    write_sample(grammar, &grammar.root, chance, 0, &mut text);
+    let mut signs = Vec::new();
+    let rules = grammar.rules.values().map(|rule| &rule.expr);
+    for expr in rules.chain([&grammar.root]) {
+        collect_signs(expr, &mut signs);
+    }
+    let mut sampler = Sampler {
+        grammar,
+        signs,
+        chance,
+    };
+    sampler.write(&grammar.root, 0, &mut text);
     let tree = match grammar.parse(&text) {
         Ok(tree) => tree,
         Err(fault) => return Some(format!("{text:?}: {fault}")),

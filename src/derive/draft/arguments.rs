@@ -2,7 +2,7 @@
 
 use crate::analysis::markers::is_distinctive;
 use crate::analysis::{CallShape, Slot, Tagged, text_with_slots};
-use crate::derive::regex::{any_of, char_until, exact, loose};
+use crate::derive::regex::{any_of, char_between, char_until, exact, loose};
 use crate::format::{ValueType, ValueWriting};
 use crate::value::{Object, Value};
 
@@ -26,10 +26,16 @@ impl Drafter<'_> {
         }
         let key = key_class(tagged);
         let value = match tagged.close.is_empty() {
-            // Only a separator shows where a value ends.
+            // Only what follows shows where a value ends.
             true => match tagged.separator.trim().chars().next() {
                 Some(stop) => format!("(?P<value>[^{}\\n]*)", exact(&stop.to_string())),
-                None => "(?P<value>[^\\n]*)".to_owned(),
+                None if tagged.open.contains('\n') || tagged.open.trim().is_empty() => {
+                    "(?P<value>[^\\n]*)".to_owned()
+                }
+                None => {
+                    let next = format!("{}{key}+{between}", exact(&tagged.open));
+                    format!("(?P<value>[^\\n]*?)(?={next}|\\s*(?:\\n|\\Z))")
+                }
             },
             false => {
                 let slots = tagged.close.iter().enumerate();
@@ -140,6 +146,8 @@ impl Drafter<'_> {
         let plain = format!("=\"[^\"\\\\]*\"(?={end})");
         let others = [
             r#""(?:[^"\\]|\\.)*""#.to_owned(),
+            // What stands in the strings of a list ends nothing.
+            format!(r#"[\[{{](?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^"'])*?[\]}}](?={end})"#),
             format!("(?!=).*?(?={end})"),
         ];
         let mut quotes = [("='", "',"), ("='", "')"), ("='", "'")].to_vec();
@@ -176,7 +184,13 @@ fn key_class(tagged: &Tagged) -> String {
     match between.chars().next() {
         // Between quotes a key may have white space in it.
         Some(quote @ ('"' | '\'')) => format!("[^{quote}]"),
-        _ => char_until(between),
+        // Nor is a sign that closes a value: it is that of the argument before.
+        _ => match tagged.close.first() {
+            Some(Slot::Text(close)) if !is_distinctive(close) => {
+                char_between(&[], &[between, close.trim_start()])
+            }
+            _ => char_until(between),
+        },
     }
 }
 

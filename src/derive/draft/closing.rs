@@ -65,7 +65,7 @@ impl Drafter<'_> {
     /// The places before the markers with which a next call begins. What closes a call and separates
     /// it from the next goes along, if it is there.
     fn next_openers(&self, shape: &CallShape, close: &str) -> Vec<String> {
-        let openers: Vec<String> = self.call_openers().iter().map(|head| exact(head)).collect();
+        let openers: Vec<String> = self.call_openers().iter().map(|head| loose(head)).collect();
         if openers.is_empty() {
             return Vec::new();
         }
@@ -105,6 +105,14 @@ impl Drafter<'_> {
             CallBody::Object(keys, _) => head.push_str(&json_call_start(&shape.body, keys)),
             CallBody::Arguments(_) if !close.is_empty() => head.push_str("\\{"),
             _ => {}
+        }
+        // Where each call is a line of its own, so is the next.
+        if let (CallBody::Tagged(_), true, true) = (
+            &shape.body,
+            close.is_empty(),
+            shape.separator.contains('\n'),
+        ) {
+            return Some(format!("{}(?={head})", exact(&shape.separator)));
         }
         let behind = match close.is_empty() {
             true => "(?<=[}\\])])".to_owned(),

@@ -67,7 +67,7 @@ impl Drafter<'_> {
             openers if openers.is_empty() && is_distinctive(&shape.separator) => {
                 vec![exact(shape.separator.trim())]
             }
-            openers => openers.iter().map(|head| exact(head)).collect(),
+            openers => openers.iter().map(|head| loose(head)).collect(),
         };
         (!openers.is_empty()).then(|| format!("(?={})", any_of(&openers)))
     }

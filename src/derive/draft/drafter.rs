@@ -25,7 +25,12 @@ impl Drafter<'_> {
         let has_slots = closers
             .iter()
             .any(|closer| closer.contains(markers::is_slot));
-        if self.choices.content == ContentPlace::Marked && ahead.is_none() && !has_slots {
+        // White space in a literal would have to be as the template writes it.
+        let has_space = closers
+            .iter()
+            .any(|closer| closer.contains(char::is_whitespace));
+        let is_literal = ahead.is_none() && !has_slots && !has_space;
+        if self.choices.content == ContentPlace::Marked && is_literal {
             if !closers.is_empty() {
                 field.insert("close", literals(&closers));
             }

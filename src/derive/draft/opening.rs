@@ -3,7 +3,7 @@
 use crate::analysis::lexicon::unmarked;
 use crate::analysis::markers::{self, is_distinctive};
 use crate::analysis::{CallBody, CallShape, Slot};
-use crate::derive::regex::{char_between, char_until, exact, loose};
+use crate::derive::regex::{any_of, char_between, char_until, exact, loose};
 
 use super::call_texts::{json_call_start, opens_clearly, split_at_id, split_close, split_lead};
 use super::drafter::Drafter;
@@ -73,9 +73,9 @@ impl Drafter<'_> {
                     out.push_str(&format!("{}+", self.name_class(&before_name(at), next)))
                 }
                 Slot::Id if self.options.ids && named => {
-                    out.push_str(&format!("(?P<id>{}*)", char_until(next)));
+                    out.push_str(&format!("(?P<id>{}*)", self.id_class(next)));
                 }
-                Slot::Id => out.push_str(&format!("{}*", char_until(next))),
+                Slot::Id => out.push_str(&format!("{}*", self.id_class(next))),
                 Slot::Index if Some(at) == number => out.push_str("\\d+)"),
                 Slot::Index => out.push_str("\\d+"),
                 Slot::Key => out.push_str(&format!("{}+", char_until(next))),
@@ -92,6 +92,14 @@ impl Drafter<'_> {
         self.options.ids && (has(&Slot::Id) || name.zip(index).is_some_and(|(name, at)| name < at))
     }
 
+    /// What an id consists of, which has this text behind it.
+    fn id_class(&self, next: &str) -> String {
+        match next.is_empty() {
+            true => self.name_class(&[], next),
+            false => char_until(next),
+        }
+    }
+
     /// What a name consists of, which has texts around it that it must not be taken for.
     fn name_class(&self, before: &[&str], next: &str) -> String {
         let shape = self.findings.calls.as_ref();
@@ -105,6 +113,10 @@ impl Drafter<'_> {
                 char_between(before, &[&tagged.open, split_close(&close).0])
             }
             (true, _) => char_between(before, &["{", "<"]),
+            // Only its name tells a call: it is no part of what stands before it, in quotes or in brackets.
+            (false, Some((_, shape))) if !opens_clearly(shape) => {
+                char_between(before, &[next, "\"", "'", "(", ")", "]", "}"])
+            }
             (false, _) => char_between(before, &[next]),
         }
     }
@@ -147,12 +159,16 @@ impl Drafter<'_> {
     }
 
     /// Whether calls that nothing clear opens may begin within a text: only those that look ahead for
-    /// all of a call's keys, or for the brace behind a name that has a text of its own before it.
+    /// all of a call's keys, or for what begins the arguments behind a name that has a text of its own
+    /// before it.
     pub(super) fn begins_anywhere(&self, shape: &CallShape) -> bool {
         let is_keyed = match shape.body {
             CallBody::Object(..) | CallBody::Array(..) => true,
             CallBody::Arguments(_) => !shape.first_text().trim().is_empty(),
-            _ => false,
+            CallBody::Tagged(_) => {
+                !shape.first_text().trim().is_empty() && arguments_ahead(shape).is_some()
+            }
+            CallBody::Python(_) => false,
         };
         shape.section_open.trim().is_empty() && self.choices.calls_anywhere && is_keyed
     }
@@ -170,6 +186,10 @@ impl Drafter<'_> {
                 )
             }
             (CallBody::Arguments(_), _) => format!("{}(?=\\{{)", self.slots_pattern(slots, true)),
+            _ if self.begins_anywhere(shape) => {
+                let ahead = arguments_ahead(shape).unwrap_or_default();
+                format!("{}{ahead}", self.slots_pattern(slots, true))
+            }
             _ => self.slots_pattern(slots, true),
         };
         let start = match section {
@@ -196,6 +216,21 @@ impl Drafter<'_> {
         };
         format!("(?:{start}|{next}){own}{behind}")
     }
+}
+
+/// The place before arguments between markers, or before what closes a call that has none; `None` if both
+/// could as well be prose.
+fn arguments_ahead(shape: &CallShape) -> Option<String> {
+    let CallBody::Tagged(tagged) = &shape.body else {
+        return None;
+    };
+    let close = shape.close_text();
+    let texts = [tagged.open.as_str(), &close].into_iter();
+    let texts: Vec<String> = texts
+        .filter(|text| !text.trim().is_empty())
+        .map(exact)
+        .collect();
+    (!texts.is_empty()).then(|| format!("(?={})", any_of(&texts)))
 }
 
 /// The expression, which begins with a marker, also without it if another one follows.

@@ -35,7 +35,7 @@ impl Drafter<'_> {
         }
         let Some(close) = close else {
             let openers = self.next_openers_after_reasoning();
-            let openers: Vec<String> = openers.iter().map(|opener| exact(opener)).collect();
+            let openers: Vec<String> = openers.iter().map(|opener| loose(opener)).collect();
             let ahead = (!openers.is_empty()).then(|| format!("(?={})", any_of(&openers)));
             self.close(&mut field, &self.turn_ends(), ahead);
             return Some(field);
@@ -93,7 +93,7 @@ impl Drafter<'_> {
             }
         }
         dedup(&mut before);
-        let openers: Vec<String> = openers.iter().map(|opener| exact(opener)).collect();
+        let openers: Vec<String> = openers.iter().map(|opener| loose(opener)).collect();
         format!("(?<!{})(?={})", before.join("|"), any_of(&openers))
     }
 }
