@@ -193,12 +193,6 @@ fn two_arguments(renderings: &CallRenderings, quoting: Option<&Quoting>) -> Opti
     }
     let ahead = after_name(&text[..first.key.start]);
     let mut open = common_suffix(ahead, between);
-    if let Some(empty) = renderings.no_arguments.as_deref() {
-        // White space that a call without arguments has as well belongs to the call.
-        let shared = common_prefix(ahead, after_name(empty));
-        let blank = between[between.len() - open..].trim_start().len();
-        open = open.min((ahead.len() - shared).max(blank));
-    }
     let after = text.get(second.value.end..)?;
     // A quote behind a value closes it, if one stands before it, also where it stands before the first key.
     let quotes = ['"', '\''].into_iter();
@@ -208,6 +202,14 @@ fn two_arguments(renderings: &CallRenderings, quoting: Option<&Quoting>) -> Opti
         open -= 1;
     }
     let close = common_prefix(between, after).min(between.len() - open);
+    if let Some(empty) = renderings.no_arguments.as_deref().map(after_name) {
+        let bare = [&ahead[..ahead.len() - open], &after[close..]].concat();
+        if empty != bare {
+            // White space that a call without arguments has as well belongs to the call.
+            let blank = between[between.len() - open..].trim_start().len();
+            open = open.min((ahead.len() - common_prefix(ahead, empty)).max(blank));
+        }
+    }
     Some(Delimiters::split(between, close, open))
 }
 
