@@ -193,7 +193,7 @@ pub(super) fn are_described(text: &str, form: &Definitions, tools: &[Value]) -> 
 }
 
 /// Whether a text holds the description of one of the tools.
-pub(super) fn tell_descriptions(text: &str, tools: &[Value]) -> bool {
+pub(super) fn hold_descriptions(text: &str, tools: &[Value]) -> bool {
     let descriptions = tools
         .iter()
         .filter_map(|tool| tool.pointer("/function/description"));

@@ -113,9 +113,9 @@ impl Rows<'_, '_> {
                 let names = self.words.names.iter();
                 let names: usize = names.map(|name| gap.matches(name.as_str()).count()).sum();
                 let value = &text[found.start..found.end];
-                let is_told = definitions::tell_descriptions(gap, self.prober.tools());
+                let is_described = definitions::hold_descriptions(gap, self.prober.tools());
                 names <= usize::from(found.slot == ConversationSlot::Tool)
-                    && !is_told
+                    && !is_described
                     && self.found.definitions.as_ref().is_none_or(|form| {
                         definitions::are_described(value, form, self.prober.tools())
                     })

@@ -195,18 +195,22 @@ impl Trial<'_> {
                 let holds = proof.holds();
                 // Other variations would take as long.
                 let is_too_long = matches!(&proof, Proof::Refused(error) if error.is_exhausted());
-                if holds || is_better {
-                    first = Some(Settled {
-                        made: made.clone(),
-                        variables,
-                        next: self.next.clone(),
-                        replaces_last: false,
-                        shown: self.shown,
-                        proof,
-                    });
-                }
                 self.tried += self.text.len();
-                if holds || is_too_long || self.tried > MAX_TRIED {
+                let settled = |made: Made| Settled {
+                    made,
+                    variables,
+                    next: self.next.clone(),
+                    replaces_last: false,
+                    shown: self.shown,
+                    proof,
+                };
+                if holds {
+                    return Some(settled(made));
+                }
+                if is_better {
+                    first = Some(settled(made.clone()));
+                }
+                if is_too_long || self.tried > MAX_TRIED {
                     return first;
                 }
             }
