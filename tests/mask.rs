@@ -122,16 +122,21 @@ fn of_each_template_of_the_gallery_it_is_known_what_the_model_writes() {
     assert_snapshot!("gallery", out);
 }
 
-#[test]
-fn a_text_has_the_mask_of_its_conversation() {
-    let mut cut_short = 0;
-    for (name, template) in gallery() {
-        let Ok(marking) = marking(&template) else {
-            continue;
-        };
+/// The conversation by each template of the gallery that can be marked, with what reads it.
+fn talks() -> impl Iterator<Item = (String, Marking, ConversationReader, Masked)> {
+    gallery().into_iter().filter_map(|(name, template)| {
+        let marking = marking(&template).ok()?;
         let reader = ConversationReader::new(&template, &RenderInput::default());
         let reader = reader.expect("it renders a question");
         let masked = marking.mask(&conversation(TALK)).expect(&name);
+        Some((name, marking, reader, masked))
+    })
+}
+
+#[test]
+fn a_text_has_the_mask_of_its_conversation() {
+    let mut cut_short = 0;
+    for (name, marking, reader, masked) in talks() {
         let read = marking.mask_text(&reader, &masked.text).expect(&name);
         assert_eq!(read.text, masked.text, "{name}");
         assert_eq!(read.spans, masked.spans, "{name}");
@@ -164,13 +169,7 @@ const LONGEST_HEADER: usize = 48;
 #[test]
 fn wherever_a_text_is_cut_off_it_has_the_mask_of_its_beginning() {
     let mut wrong = String::new();
-    for (name, template) in gallery() {
-        let Ok(marking) = marking(&template) else {
-            continue;
-        };
-        let reader = ConversationReader::new(&template, &RenderInput::default());
-        let reader = reader.expect("it renders a question");
-        let masked = marking.mask(&conversation(TALK)).expect(&name);
+    for (name, marking, reader, masked) in talks() {
         let ends = masked.text.char_indices().map(|(at, _)| at);
         for (length, end) in ends.enumerate().skip(1).step_by(5) {
             let cut = &masked.text[..end];
