@@ -16,18 +16,6 @@ use crate::format::{
 /// Calls may be gone over so many times to find where they end, for each byte of the text.
 const MAX_CALL_READING: usize = 64;
 
-/// Where a text ends with the beginning of a marker, if that is within a range or at its end.
-fn begun_at(marker: &str, text: &str, within: Range<usize>) -> Option<usize> {
-    // A marker is short, and the end of a text far away from most places.
-    if text.len() - within.end > marker.len() {
-        return None;
-    }
-    let ends = marker.char_indices().map(|(at, c)| at + c.len_utf8());
-    let begun = ends.rev().find(|end| text.ends_with(&marker[..*end]))?;
-    let at = text.len() - begun;
-    (within.contains(&at) || at == within.end).then_some(at)
-}
-
 /// What was found on the way.
 #[derive(Debug)]
 pub(super) enum Outcome<'t> {
@@ -643,4 +631,16 @@ impl<'t> Run<'_, '_, 't> {
             is_cut: false,
         }
     }
+}
+
+/// Where a text ends with the beginning of a marker, if that is within a range or at its end.
+fn begun_at(marker: &str, text: &str, within: Range<usize>) -> Option<usize> {
+    // A marker is short, and the end of a text far away from most places.
+    if text.len() - within.end > marker.len() {
+        return None;
+    }
+    let ends = marker.char_indices().map(|(at, c)| at + c.len_utf8());
+    let begun = ends.rev().find(|end| text.ends_with(&marker[..*end]))?;
+    let at = text.len() - begun;
+    (within.contains(&at) || at == within.end).then_some(at)
 }

@@ -248,7 +248,9 @@ impl ConversationReader {
         };
         let mut messages = read.messages.clone();
         if let Value::Array(messages) = &mut messages {
-            messages.truncate(messages.len() - usize::from(read.replaces_last));
+            if read.replaces_last {
+                messages.pop();
+            }
             messages.extend(read.next.clone());
         }
         let given = (messages, tools.clone());
