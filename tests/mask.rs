@@ -26,7 +26,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::conversation::{
-    ConversationReader, Marking, MaskError, MaskPolicy, Masked, Spans, Unmasked,
+    ConversationReader, HeaderSide, Marking, MaskError, MaskPolicy, Masked, Spans, Unmasked,
 };
 use unjinja::{Object, Value, json};
 
@@ -314,7 +314,7 @@ fn what_people_differ_on_is_on_the_side_that_was_asked_for() {
             "<think></think>B<end>",
         ),
         (
-            policy(|policy| policy.header = true),
+            policy(|policy| policy.header = HeaderSide::In),
             "<assistant>\n<think></think>B<end>",
         ),
     ] {
@@ -324,6 +324,37 @@ fn what_people_differ_on_is_on_the_side_that_was_asked_for() {
         let masked = marking.mask(&conversation(talk)).expect("it renders");
         let found: Vec<&str> = masked.spans.texts(&masked.text).collect();
         assert_eq!(found, [expected], "{policy:?}");
+    }
+}
+
+#[test]
+fn a_header_that_no_prompt_leads_to_is_in_unless_it_is_asked_out() {
+    // What is said is written without the thought that prompts open, so no turn goes on from its prompt.
+    let dropped = "{% for m in messages %}{{ '<' + m.role + '>' + m.content + '<end>' }}{% endfor %}\
+                   {% if add_generation_prompt %}{{ '<assistant><think>\n' }}{% endif %}";
+    // The last turn keeps its thought, and goes on from its prompt.
+    let kept = "{% for m in messages %}{{ '<' + m.role + '>' }}\
+                {% if m.role == 'assistant' and loop.last %}{{ '<think>\n' + (m.reasoning_content or '') + '</think>' }}{% endif %}\
+                {{ m.content + '<end>' }}{% endfor %}\
+                {% if add_generation_prompt %}{{ '<assistant><think>\n' }}{% endif %}";
+    let earlier = r#"[{"role": "user", "content": "A"}, {"role": "assistant", "content": "B"},
+                      {"role": "user", "content": "C"}]"#;
+    for (jinja, header, expected) in [
+        (dropped, HeaderSide::Auto, "<assistant>B<end>"),
+        (dropped, HeaderSide::In, "<assistant>B<end>"),
+        (dropped, HeaderSide::Out, "B<end>"),
+        (kept, HeaderSide::Auto, "B<end>"),
+        (kept, HeaderSide::In, "<assistant>B<end>"),
+    ] {
+        let mut policy = MaskPolicy::default();
+        policy.header = header;
+        let template = ChatTemplate::from_jinja(jinja);
+        let marking = Marking::of(&template, &RenderInput::default(), policy);
+        let marking = marking.expect("tags can be written");
+        let masked = marking.mask(&conversation(earlier)).expect("it renders");
+        let found: Vec<&str> = masked.spans.texts(&masked.text).collect();
+        assert_eq!(found, [expected], "{header:?}: {jinja}");
+        assert_eq!(marking.no_header_is_prompted(), jinja == dropped);
     }
 }
 

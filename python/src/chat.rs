@@ -7,7 +7,9 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyList;
 
 use unjinja::chat_template::{ChatTemplate, LoadOptions, RenderInput, Source};
-use unjinja::conversation::{ConversationReader, Marking, MaskError, MaskPolicy, Proof};
+use unjinja::conversation::{
+    ConversationReader, HeaderSide, Marking, MaskError, MaskPolicy, Proof,
+};
 use unjinja::derive::{DeriveOptions, ModelOutput, derive};
 use unjinja::format::Format;
 use unjinja::grammar::{Grammar, Reasoning, Request, ToolChoice};
@@ -174,7 +176,7 @@ impl PyChatTemplate {
     }
 
     /// The masks of conversations, each a dict with `messages`, and `tools` if it has some.
-    #[pyo3(signature = (conversations, *, ending=true, white_space=false, prefilled=false, header=false))]
+    #[pyo3(signature = (conversations, *, ending=true, white_space=false, prefilled=false, header=None))]
     fn mask<'py>(
         &self,
         py: Python<'py>,
@@ -182,7 +184,7 @@ impl PyChatTemplate {
         ending: bool,
         white_space: bool,
         prefilled: bool,
-        header: bool,
+        header: Option<bool>,
     ) -> PyResult<Bound<'py, PyList>> {
         let inputs = conversations.iter();
         let inputs = inputs.map(|(messages, tools)| self.input(messages, tools.as_ref(), false));
@@ -191,7 +193,11 @@ impl PyChatTemplate {
         policy.ending = ending;
         policy.white_space = white_space;
         policy.prefilled = prefilled;
-        policy.header = header;
+        policy.header = match header {
+            None => HeaderSide::Auto,
+            Some(true) => HeaderSide::In,
+            Some(false) => HeaderSide::Out,
+        };
         let masked = detached(py, || {
             let marking =
                 Marking::of(&self.template, &self.base, policy).map_err(|error| match error {

@@ -7,7 +7,7 @@ use crate::analysis::conversations::ProbeConversation;
 use crate::analysis::markers::{boundary, common_prefix};
 use crate::chat_template::{RenderInput, Renderer};
 
-use super::spans::MaskPolicy;
+use super::spans::{HeaderSide, MaskPolicy};
 use super::trace::{Outline, Trace};
 
 /// A turn of the assistant in a rendering.
@@ -30,9 +30,28 @@ pub(super) struct Borders<'a> {
     pub(super) ends: &'a [String],
     /// A question, as it is written alone.
     pub(super) question: String,
-    /// Whether some turn begins with a part of what prompts write of turns, and goes on otherwise. Then all of
-    /// that is the model's: else it would be so in one turn and not in another.
-    pub(super) prefills_in_part: Cell<bool>,
+    /// What turns have shown of prompts so far.
+    pub(super) shown: ShownOfPrompts,
+}
+
+/// What turns show of the prompts for them. It counts for all turns: else the same text would be the model's in one
+/// turn and not in another.
+#[derive(Default)]
+pub(super) struct ShownOfPrompts {
+    /// Some turn begins with a part of what prompts write behind headers, and goes on otherwise. Then all of that
+    /// is the model's.
+    prefills_in_part: Cell<bool>,
+    /// Some turn goes on from all that its prompt has added to the conversation.
+    goes_on: Cell<bool>,
+    /// Some turn does not.
+    departs: Cell<bool>,
+}
+
+impl ShownOfPrompts {
+    /// Whether no prompt has written the header of any turn.
+    pub(super) fn no_header_is_prompted(&self) -> bool {
+        self.departs.get() && !self.goes_on.get()
+    }
 }
 
 /// Where a word stands.
@@ -132,14 +151,21 @@ impl Borders<'_> {
             true => begins_but_for_blanks(ahead, tail),
             false => None,
         };
+        let unprompted = self.rendered(&conversation.before(index, false))?;
+        if unprompted.trim_end() != prompt.trim_end() {
+            match prompted == ahead.len() || but_for_blanks.is_some() {
+                true => self.shown.goes_on.set(true),
+                false => self.shown.departs.set(true),
+            }
+        }
         if let Some(length) = but_for_blanks {
             start = before + length;
         } else if let Some(end) = header_end {
             let prefilled = !text[end..start].trim().is_empty();
             if prefilled && prompted < ahead.len() {
-                self.prefills_in_part.set(true);
+                self.shown.prefills_in_part.set(true);
             }
-            if self.policy.prefilled || self.prefills_in_part.get() {
+            if self.policy.prefilled || self.shown.prefills_in_part.get() {
                 start = end;
             }
             // What is written as one is not cut for this.
@@ -158,8 +184,11 @@ impl Borders<'_> {
                 headers.filter_map(|header| Some(until.find(header.as_str())? + header.len()));
             start = ends.min().map_or(start, |end| before + end);
         }
-        if self.policy.header {
-            let unprompted = self.rendered(&conversation.before(index, false))?;
+        let header_is_in = match self.policy.header {
+            HeaderSide::Auto => self.shown.no_header_is_prompted(),
+            side => side == HeaderSide::In,
+        };
+        if header_is_in {
             start = before + shared_with(&unprompted);
         }
         let next = messages[index + 1..]

@@ -1,6 +1,5 @@
 //! The marking of a template, its proof, and the masks that it makes.
 
-use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use crate::chat_template::{
 use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value};
 
-use super::borders::{Borders, Turn};
+use super::borders::{Borders, ShownOfPrompts, Turn};
 use super::labels::Sightings;
 use super::proof::Proof;
 use super::reader::{ConversationReader, Ending, NotAConversation};
@@ -67,6 +66,7 @@ pub struct Marking {
     bos_token: Option<String>,
     eos_token: Option<String>,
     proof: MarkingProof,
+    no_header_is_prompted: bool,
 }
 
 /// On how many conversations a marking was tried.
@@ -167,7 +167,7 @@ impl Marking {
     ) -> Result<Marking, MaskError> {
         let prepared = template.prepare();
         prepared.renderer()?;
-        let marking = |tagged: String, proof: MarkingProof| Marking {
+        let marking = |tagged: String, proof: MarkingProof, no_header_is_prompted: bool| Marking {
             marked: ChatTemplate::from_jinja(tagged.as_str()).prepare(),
             tagged,
             jinja: template.jinja.clone(),
@@ -181,9 +181,11 @@ impl Marking {
                 .clone()
                 .or_else(|| template.eos_token.clone()),
             proof,
+            no_header_is_prompted,
         };
         if prepared.marks_generation() {
-            return Ok(marking(template.jinja.clone(), MarkingProof::default()));
+            let jinja = template.jinja.clone();
+            return Ok(marking(jinja, MarkingProof::default(), false));
         }
         let analysis = analyze(template, &prepared, base, &[])?;
         let renderer = prepared.renderer()?;
@@ -210,7 +212,7 @@ impl Marking {
             headers: &turn.headers,
             ends: &turn.ends,
             question: question.map_or(String::new(), |rendering| rendering.text),
-            prefills_in_part: Cell::new(false),
+            shown: ShownOfPrompts::default(),
         };
         let look = |kinds: &[Kind]| -> Vec<Option<Vec<Turn>>> {
             let looked_at = probes.iter().zip(&traces);
@@ -245,7 +247,10 @@ impl Marking {
                 match tried {
                     // Around nothing, there need be no tags.
                     Ok(((_, true), _)) if !never_empty => break,
-                    Ok(((proof, _), tagged)) => return Ok(marking(tagged, proof)),
+                    Ok(((proof, _), tagged)) => {
+                        let no_header_is_prompted = borders.shown.no_header_is_prompted();
+                        return Ok(marking(tagged, proof, no_header_is_prompted));
+                    }
                     Err(why) => {
                         refusal.get_or_insert(why);
                     }
@@ -264,6 +269,12 @@ impl Marking {
     /// Whether the template had tags already.
     pub fn was_tagged(&self) -> bool {
         self.tagged == self.jinja
+    }
+
+    /// Whether no turn of the template goes on from the prompt for it. Then
+    /// [`HeaderSide::Auto`](super::HeaderSide::Auto) takes headers into the mask.
+    pub fn no_header_is_prompted(&self) -> bool {
+        self.no_header_is_prompted
     }
 
     /// On what the tags were tried.

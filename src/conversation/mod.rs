@@ -88,4 +88,4 @@ mod spans;
 pub use mask::{Marking, MarkingProof, MaskError, Masked, Unmasked};
 pub use proof::Proof;
 pub use reader::{Conversation, ConversationPart, ConversationReader, Ending, NotAConversation};
-pub use spans::{MaskPolicy, Spans, TokenMask};
+pub use spans::{HeaderSide, MaskPolicy, Spans, TokenMask};

@@ -147,8 +147,22 @@ pub struct MaskPolicy {
     pub white_space: bool,
     /// What a prompt writes of the turn behind its header, such as an opened `<think>`.
     pub prefilled: bool,
-    /// What the turn begins with, and every prompt ends with.
-    pub header: bool,
+    /// What the turn begins with.
+    pub header: HeaderSide,
+}
+
+/// On which side the header of a turn is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum HeaderSide {
+    /// Out, since prompts write it. But there are templates of which no turn goes on from the prompt for it:
+    /// the prompt ends with `<assistant><think>`, and what is said is written as `<assistant>` with no thought
+    /// behind it. There, no prompt has written the header of any turn, and it is in.
+    #[default]
+    Auto,
+    /// The model writes it.
+    In,
+    /// It is not the model's.
+    Out,
 }
 
 impl Default for MaskPolicy {
@@ -157,7 +171,7 @@ impl Default for MaskPolicy {
             ending: true,
             white_space: false,
             prefilled: false,
-            header: false,
+            header: HeaderSide::Auto,
         }
     }
 }

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use unjinja::chat_template::{ChatTemplate, RenderInput, Source};
-use unjinja::conversation::{ConversationReader, Marking, MaskError, MaskPolicy, Masked, Unmasked};
+use unjinja::conversation::{
+    ConversationReader, HeaderSide, Marking, MaskError, MaskPolicy, Masked, Unmasked,
+};
 use unjinja::{Object, Value, json};
 
 use super::batch::Reply;
@@ -125,8 +127,8 @@ pub(crate) struct Args {
     prefilled: Side,
 
     /// Whether the header is that the turn begins with
-    #[arg(long, value_name = "SIDE", default_value = "out")]
-    header: Side,
+    #[arg(long, value_name = "SIDE", default_value = "auto")]
+    header: Header,
 
     /// Also mask the tokens that a tokenizer.json makes of the text. A token is in the mask if the model
     /// writes a part of it
@@ -147,13 +149,28 @@ enum Side {
     Out,
 }
 
+/// On which side headers are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Header {
+    /// Out where prompts write it; in if no turn of the chat template goes on from the prompt for it
+    Auto,
+    /// The model writes it
+    In,
+    /// It is not the model's
+    Out,
+}
+
 impl Args {
     fn policy(&self) -> MaskPolicy {
         let mut policy = MaskPolicy::default();
         policy.ending = self.ending == Side::In;
         policy.white_space = self.white_space == Side::In;
         policy.prefilled = self.prefilled == Side::In;
-        policy.header = self.header == Side::In;
+        policy.header = match self.header {
+            Header::Auto => HeaderSide::Auto,
+            Header::In => HeaderSide::In,
+            Header::Out => HeaderSide::Out,
+        };
         policy
     }
 }
@@ -184,6 +201,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         )),
         error => failed(error),
     })?;
+    if args.header == Header::Auto && marking.no_header_is_prompted() {
+        super::print_error(format_args!(
+            "note: {}: no turn goes on from the prompt for it, so headers are in the mask; `--header out` leaves \
+             them out\n",
+            template.name
+        ));
+    }
     if args.tag {
         return tag(args, &template, &marking);
     }

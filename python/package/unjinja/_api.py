@@ -292,7 +292,7 @@ def mask(
     ending: bool = True,
     white_space: bool = False,
     prefilled: bool = False,
-    header: bool = False,
+    header: bool | None = None,
     **options: Any,
 ) -> Masked | list[Masked]:
     """Tells what of a conversation the model writes: for one list of messages, or for each of many.
@@ -305,7 +305,8 @@ def mask(
         ending: Whether the token that ends the turn is in the mask.
         white_space: Whether white space behind it is.
         prefilled: Whether what a prompt writes of the turn is, such as an opened `<think>`.
-        header: Whether the header is that the turn begins with.
+        header: Whether the header is that the turn begins with. By default, it is if no turn of the template
+            goes on from the prompt for it: then no prompt has written it.
     """
     is_one = _is_conversation(conversations)
     given = _tools(tools)

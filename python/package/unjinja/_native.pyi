@@ -113,7 +113,7 @@ class ChatTemplate:
         ending: bool = True,
         white_space: bool = False,
         prefilled: bool = False,
-        header: bool = False,
+        header: bool | None = None,
     ) -> list[dict[str, Any]]: ...
     def tagged(self) -> str: ...
     def grammar(
