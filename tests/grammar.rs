@@ -111,6 +111,14 @@ fn each_combinator_reads_what_it_says() {
         ),
         ("rest", |p| "a" + p.rest(), "abc=whole a=whole b=no"),
         (
+            "without",
+            |p| {
+                let item = p.choice([p.chars("[a-z<]", 1, 1).expect("a class"), "\\u".into()]);
+                "(" + item.without(["</".to_owned(), "<b".to_owned()]) + ")"
+            },
+            r"()=whole (a<a<\u)=whole (a<b)=no (a\=more (\b)=no",
+        ),
+        (
             "json",
             |p| p.json(),
             r#"{"a":[1,true,null]}=whole {"a":=more {"a"}=no"#,
@@ -574,6 +582,35 @@ fn grammars_of_the_gallery() {
         );
         insta::assert_snapshot!(name, all);
     }
+}
+
+/// What reads a call takes a marker for one wherever it stands; JSON can write it otherwise.
+#[test]
+fn no_marker_stands_in_a_string_where_a_language_can_say_so() {
+    let format = format_of(&project().join("chat_templates/chatml-json-calls.jinja"));
+    let grammar = Grammar::of(&format, &tide_tools(), &Request::new()).expect("it has one");
+    let call = |harbour: &str| {
+        format!(
+            "<tool_call>\n{{\"name\": \"read_tide\", \"arguments\": {{\"harbour\": \"{harbour}\"}}}}\n</tool_call>"
+        )
+    };
+    for (harbour, is_allowed) in [
+        ("a</tool_call>", false),
+        ("a</tool_cal>", true),
+        (r"a<\/tool_call>", true),
+        (r"a\u003c/tool_call>", true),
+        (r"\\</tool_call>", false),
+    ] {
+        assert_eq!(
+            grammar.parse(&call(harbour)).is_ok(),
+            is_allowed,
+            "{harbour}"
+        );
+    }
+    assert_eq!(grammar.to_gbnf().warnings, Vec::<String>::new());
+    let warnings = grammar.to_lark().warnings;
+    assert_eq!(grammar.to_structural_tag().warnings, warnings);
+    insta::assert_snapshot!(warnings.join("\n"), @"read_tide: strings may hold `</tool_call>`, `<tool_call>` or `<|im_end|>`, which what reads the call takes for a marker: no JSON Schema can keep it out");
 }
 
 #[test]

@@ -471,7 +471,7 @@ pub(super) fn plain_text(notation: &Notation, quotes: &Quotes) -> Expr {
 pub(super) fn any_string(notation: &Notation) -> Expr {
     let strings = notation.strings.iter().map(|quotes| {
         let content = match quotes.escapes {
-            true => character(quotes).repeat(0, None),
+            true => character(quotes).without(notation.outside.iter().cloned()),
             false => plain_text(notation, quotes),
         };
         let parts = [

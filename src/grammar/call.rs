@@ -166,6 +166,44 @@ pub(super) fn closers(node: &Node) -> Vec<String> {
     }
 }
 
+/// The texts that may stand right behind the arguments of calls, as far as they are known.
+pub(super) fn behind_arguments(node: &Node) -> Behind {
+    match node {
+        Node::Call(inner) => behind_arguments(inner),
+        Node::Sequence(nodes) => {
+            let has_arguments = |node: &Node| !is_text(node) && !matches!(node, Node::Slot(_));
+            let Some(at) = nodes.iter().rposition(has_arguments) else {
+                return Behind::default();
+            };
+            behind_arguments(&nodes[at]).followed_by(&text_behind(&nodes[at + 1..], None))
+        }
+        Node::Repetition(repetition) if !is_argument(&repetition.item) => {
+            let call = behind_arguments(&repetition.item);
+            let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
+            let mut between = call.between;
+            between.push(format!("{}{separator}", call.last));
+            Behind { between, ..call }
+        }
+        _ => Behind::default(),
+    }
+}
+
+/// What stands right behind arguments.
+#[derive(Debug, Default)]
+pub(super) struct Behind {
+    /// Behind the last of several calls.
+    pub(super) last: String,
+    /// Between calls.
+    pub(super) between: Vec<String>,
+}
+
+impl Behind {
+    pub(super) fn followed_by(mut self, text: &str) -> Behind {
+        self.last.push_str(text);
+        self
+    }
+}
+
 fn closers_of_separator(node: &Node) -> Vec<String> {
     match node {
         Node::Literal(text) => clear_parts(text),
@@ -370,7 +408,7 @@ impl Call<'_> {
     }
 
     fn notation(&self, dialect: &Dialect) -> Notation {
-        Notation::of(dialect).without(self.outside)
+        Notation::of(dialect).without(self.outside.iter().cloned())
     }
 
     fn rules(&self, notation: &Notation) -> SchemaRules<'_> {
@@ -657,7 +695,12 @@ impl Call<'_> {
                         all.push(raw(self.text(bare)));
                     }
                 }
-                ValueWriting::Json(dialect) => all.push(as_json(self.notation(dialect))),
+                ValueWriting::Json(dialect) => {
+                    // What reads the arguments looks for what is clear first.
+                    let clear = close.iter().filter(|text| markers::is_distinctive(text));
+                    let outside = self.outside.iter().chain(clear).cloned();
+                    all.push(as_json(Notation::of(dialect).without(outside)));
+                }
                 ValueWriting::Python => all.push(as_json(Notation::python())),
             }
         }
@@ -750,7 +793,7 @@ fn is_argument(node: &Node) -> bool {
 }
 
 /// The text that stands right behind something, as far as it is known; keys are known for one argument.
-fn text_behind(nodes: &[Node], key: Option<&str>) -> String {
+pub(super) fn text_behind(nodes: &[Node], key: Option<&str>) -> String {
     let mut text = String::new();
     for node in nodes {
         match (node, key) {

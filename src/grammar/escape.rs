@@ -59,6 +59,8 @@ pub(super) fn within_string(p: &Builder, expr: &Expr, quote: &str) -> Expr {
             item: again(&repeat.item),
             ..(**repeat).clone()
         })),
+        // It is what is written that may not hold them.
+        Expr::Without(without) => again(&without.item).without(without.texts.iter().cloned()),
         Expr::Members(members) => {
             let all = members.members.iter().map(|member| Member {
                 expr: again(&member.expr),

@@ -36,6 +36,8 @@ pub enum Expr {
     Choice(Vec<Expr>),
     /// Several of a kind.
     Repeat(Box<Repeat>),
+    /// Any number of a kind, in which none of some texts stands.
+    Without(Box<Without>),
     /// Each of several at most once, in any order.
     Members(Box<Members>),
     /// Nothing, where this follows.
@@ -74,6 +76,19 @@ pub struct Repeat {
     pub at_least: u32,
     /// How many there are at most, if there is a limit.
     pub at_most: Option<u32>,
+}
+
+/// Any number of a kind, in which none of some texts stands: what a string of JSON holds, where markers of the format
+/// can't stand as they are.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Without {
+    /// What is repeated.
+    pub item: Expr,
+    /// What does not stand there.
+    pub texts: Vec<String>,
+    /// The same as the other nodes say it, by looking ahead.
+    pub expr: Expr,
 }
 
 /// Each of several at most once, in any order.
@@ -249,6 +264,50 @@ impl Expr {
         }
     }
 
+    /// This as often as one likes, where none of these texts stands in it.
+    ///
+    /// ```
+    /// use unjinja::grammar::Grammar;
+    ///
+    /// let grammar = Grammar::build(|p| {
+    ///     let sign = p.choice(["<".into(), "a".into(), "b".into()]);
+    ///     sign.without(["<a".to_owned()]) + p.end()
+    /// });
+    /// assert!(grammar.parse("ab<b").is_ok());
+    /// assert!(grammar.parse("ab<a").is_err());
+    /// ```
+    pub fn without(self, texts: impl IntoIterator<Item = String>) -> Expr {
+        let mut texts: Vec<String> = texts.into_iter().filter(|text| !text.is_empty()).collect();
+        texts.sort();
+        texts.dedup();
+        if texts.is_empty() {
+            return self.repeat(0, None);
+        }
+        let literals = texts.iter().map(|text| Expr::literal(text.as_str()));
+        let none = Expr::Negate(Box::new(Expr::choice(literals)));
+        // What can't begin one of the texts needs no look ahead.
+        let firsts = CharClass::of(texts.iter().filter_map(|text| text.chars().next()));
+        let ways = match &self {
+            Expr::Choice(all) => all.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let free = ways.iter().filter_map(|way| match way {
+            Expr::Chars(chars) if chars.at_least == 1 => Some(Expr::Chars(Chars {
+                class: chars.class.without(&firsts),
+                at_least: 1,
+                at_most: None,
+            })),
+            _ => None,
+        });
+        let others = Expr::sequence([none, self.clone()]);
+        let all: Vec<Expr> = free.chain([others]).collect();
+        Expr::Without(Box::new(Without {
+            expr: Expr::choice(all).repeat(0, None),
+            item: self,
+            texts,
+        }))
+    }
+
     /// This or nothing.
     pub fn optional(self) -> Expr {
         self.repeat(0, Some(1))
@@ -308,6 +367,10 @@ impl Expr {
                 let item = repeat.item.untagged();
                 item.repeat(repeat.at_least, repeat.at_most)
             }
+            Expr::Without(without) => {
+                let item = without.item.untagged();
+                item.without(without.texts.iter().cloned())
+            }
             Expr::Members(all) => {
                 let members = all.members.iter().map(|member| Member {
                     expr: member.expr.untagged(),
@@ -347,6 +410,7 @@ impl Expr {
             match node {
                 Expr::Literal(text) | Expr::Rule(text) => text.hash(&mut hasher),
                 Expr::Until(all) => all.hash(&mut hasher),
+                Expr::Without(without) => without.texts.hash(&mut hasher),
                 Expr::Chars(chars) => {
                     let first = chars.class.iter().next();
                     (first, chars.at_least, chars.at_most).hash(&mut hasher);
@@ -367,6 +431,7 @@ impl Expr {
         match self {
             Expr::Sequence(all) | Expr::Choice(all) => all.iter().collect(),
             Expr::Repeat(repeat) => vec![&repeat.item],
+            Expr::Without(without) => vec![&without.item],
             Expr::Members(members) => {
                 let named = members.members.iter().map(|member| &member.expr);
                 let rest = members.others.iter().chain([&members.separator]);
@@ -496,6 +561,11 @@ impl CharClass {
     }
 
     /// Those that are in another class, too.
+    pub(crate) fn or(&self, other: &CharClass) -> CharClass {
+        !(!self.clone()).without(other)
+    }
+
+    /// Those that are in both.
     pub fn and(&self, other: &CharClass) -> CharClass {
         let mut class = self.0.clone();
         class.intersect(&other.0);

@@ -1,11 +1,10 @@
 //! Grammars as GBNF, the language of llama.cpp, which xgrammar reads, too.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::expr::{CharClass, Chars, Expr, Members, Repeat};
+use super::expr::{CharClass, Chars, Expr, Members, Repeat, Without};
 use super::members::{self, AddRule as _};
 use super::new_rules::NewRules;
-use super::{Grammar, Written};
+use super::{Grammar, Written, automaton, builder};
+use crate::format::shown;
 
 /// So much white space may stand where some may: without a limit, models may write it for ever.
 pub(super) const MAX_SPACE: u32 = 20;
@@ -54,8 +53,8 @@ enum Place {
 struct Gbnf {
     lines: Vec<String>,
     rules: NewRules,
-    /// The rules of texts up to delimiters.
-    untils: BTreeMap<Vec<String>, String>,
+    /// The rules of texts in which others do not stand.
+    texts: Vec<(Without, String)>,
     has_space: bool,
 }
 
@@ -68,7 +67,7 @@ impl Gbnf {
         Gbnf {
             lines: Vec::new(),
             rules,
-            untils: BTreeMap::new(),
+            texts: Vec::new(),
             has_space: false,
         }
     }
@@ -82,6 +81,7 @@ impl Gbnf {
             Expr::Space => self.space(),
             Expr::Until(delimiters) => self.until(delimiters),
             Expr::Rest => "[^\\x00]*".to_owned(),
+            Expr::Without(one) => self.without(one, "text"),
             Expr::Sequence(all) => {
                 let parts = all
                     .iter()
@@ -144,70 +144,58 @@ impl Gbnf {
         "space".to_owned()
     }
 
-    /// A text up to a delimiter: an automaton that knows how much of one has come, with a rule for each
-    /// state.
+    /// A text up to a delimiter.
     fn until(&mut self, delimiters: &[String]) -> String {
-        if delimiters.iter().all(String::is_empty) {
-            return "[^\\x00]*".to_owned();
+        let item = builder::class(CharClass::any());
+        let without = item.without(delimiters.iter().cloned());
+        match &without {
+            Expr::Without(without) => self.without(without, "until"),
+            _ => "[^\\x00]*".to_owned(),
         }
-        if let Some(name) = self.untils.get(delimiters) {
+    }
+
+    /// A text in which others do not stand: a rule for each state of its automaton.
+    fn without(&mut self, without: &Without, name: &str) -> String {
+        if let Some((_, name)) = self.texts.iter().find(|(known, _)| known == without) {
             return name.clone();
         }
-        let mut states: Vec<String> = Vec::new();
-        for delimiter in delimiters {
-            let ends = delimiter.char_indices().map(|(at, _)| at);
-            states.extend(ends.map(|end| delimiter[..end].to_owned()));
-        }
-        states.sort();
-        states.dedup();
-        let names: Vec<String> = states
-            .iter()
-            .map(|_| self.rules.free_name("until"))
-            .collect();
-        self.untils.insert(delimiters.to_vec(), names[0].clone());
-        let alphabet: BTreeSet<char> = delimiters.iter().flat_map(|text| text.chars()).collect();
+        let Some(states) = automaton::without(&without.item, &without.texts) else {
+            let texts = without.texts.iter().map(|text| shown(text));
+            let texts = texts.collect::<Vec<_>>().join(" and ");
+            self.rules
+                .warn(format!("that {texts} do not stand in a text is not held"));
+            return self.expr(
+                &without.item.clone().repeat(0, None),
+                name,
+                Place::InSequence,
+            );
+        };
+        let names: Vec<String> = states.iter().map(|_| self.rules.free_name(name)).collect();
+        self.texts.push((without.clone(), names[0].clone()));
         for (at, state) in states.iter().enumerate() {
-            let mut targets: BTreeMap<usize, BTreeSet<char>> = BTreeMap::new();
-            let mut elsewhere: BTreeSet<char> = BTreeSet::new();
-            for c in &alphabet {
-                let text = format!("{state}{c}");
-                if delimiters
-                    .iter()
-                    .any(|delimiter| text.ends_with(delimiter.as_str()))
-                {
-                    elsewhere.insert(*c);
-                    continue;
-                }
-                let mut suffixes = text.char_indices().map(|(at, _)| &text[at..]);
-                let target = suffixes.find_map(|suffix| {
-                    states
-                        .binary_search_by(|state| state.as_str().cmp(suffix))
-                        .ok()
-                });
-                if let Some(target) = target.filter(|target| *target > 0) {
-                    elsewhere.insert(*c);
-                    targets.entry(target).or_default().insert(*c);
-                }
-            }
-            let free = class(&!CharClass::of(elsewhere));
-            let mut ways = Vec::new();
-            if at > 0 {
-                ways.push(format!("{free} {}", names[0]));
-            }
-            for (target, chars) in targets {
-                ways.push(format!(
-                    "{} {}",
-                    class(&CharClass::of(chars)),
-                    names[target]
-                ));
-            }
-            let ways = ways.join(" | ");
-            let name = &names[at];
-            self.lines.push(match (at, ways.is_empty()) {
-                (0, true) => format!("{name} ::= {free}*"),
-                (0, false) => format!("{name} ::= {free}* ({ways})?"),
-                _ => format!("{name} ::= ({ways})?"),
-            });
+            let (again, ways): (Vec<_>, Vec<_>) = state
+                .ways
+                .iter()
+                .partition(|(_, target)| at == 0 && *target == 0);
+            let again: Vec<String> = again
+                .iter()
+                .map(|(free, _)| format!("{}*", class(free)))
+                .collect();
+            let ways = ways
+                .iter()
+                .map(|(chars, target)| format!("{} {}", class(chars), names[*target]));
+            let ways = ways.collect::<Vec<_>>().join(" | ");
+            let ways = match (state.may_end, ways.is_empty()) {
+                (true, false) => Some(format!("({ways})?")),
+                (false, false) => Some(ways),
+                (_, true) => None,
+            };
+            let parts: Vec<String> = again.into_iter().chain(ways).collect();
+            let text = match parts.is_empty() {
+                true => "\"\"".to_owned(),
+                false => parts.join(" "),
+            };
+            self.lines.push(format!("{} ::= {text}", names[at]));
         }
         names[0].clone()
     }

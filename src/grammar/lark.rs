@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
-use super::expr::{Expr, Members, Repeat};
+use super::expr::{Expr, Members, Repeat, Without};
 use super::leads::{self, Lead};
 use super::members::{self, AddRule as _};
 use super::new_rules::NewRules;
@@ -67,6 +67,8 @@ struct Lexeme {
     regex: String,
     /// What can't stand in the text behind that, if there is one.
     text: Option<Vec<String>>,
+    /// The expression for the text, if it is not any.
+    item: Option<String>,
     /// Whether the text may not be empty.
     is_some: bool,
     /// The expression for what comes last.
@@ -111,9 +113,9 @@ impl<'g> Lark<'g> {
     /// A node as the right side of a rule, or a part of one, in brackets if it needs any.
     fn expr(&mut self, expr: &Expr, name: &str) -> String {
         if let Expr::Atomic(inner) = expr
-            && let Some(regex) = regex::of_regular(inner)
+            && let Some(lexeme) = self.regular(inner)
         {
-            return format!("/{}/", slashed(&regex));
+            return lexeme;
         }
         match expr {
             Expr::Empty | Expr::Start | Expr::End => "\"\"".to_owned(),
@@ -129,6 +131,11 @@ impl<'g> Lark<'g> {
             }
             Expr::Space => self.space(),
             Expr::Until(_) | Expr::Rest => self.sequence(std::slice::from_ref(expr), name),
+            // No lexeme is empty.
+            Expr::Without(one) => match self.some_without(one) {
+                Some(lexeme) => format!("{lexeme}?"),
+                None => self.expr(&one.item.clone().repeat(0, None), name),
+            },
             Expr::Sequence(all) => self.sequence(all, name),
             Expr::Choice(all) if all.is_empty() => {
                 self.written
@@ -145,6 +152,10 @@ impl<'g> Lark<'g> {
             }
             Expr::Rule(rule) => self.rule(rule),
             Expr::Schema(node) if node.is_json() => {
+                let kept_out = schema::kept_out(&node.expr, self.rules);
+                if let Some(warning) = schema::beyond_schema(&node.name, &kept_out) {
+                    self.written.warn(warning);
+                }
                 format!("%json {}", json::write(&schema::for_engines(&node.schema)))
             }
             Expr::Schema(node) => self.expr(&node.expr, &node.name),
@@ -502,6 +513,30 @@ impl<'g> Lark<'g> {
         }
     }
 
+    /// Some items in which others do not stand, as one lexeme.
+    fn some_without(&mut self, one: &Without) -> Option<String> {
+        let regex = regex::of_regular(&one.item.clone().repeat(1, None))?;
+        Some(self.lexeme(Lexeme {
+            text: Some(one.texts.clone()),
+            item: Some(regex),
+            ..Lexeme::default()
+        }))
+    }
+
+    /// What consists of characters alone: one lexeme. `None` if it does not.
+    fn regular(&mut self, expr: &Expr) -> Option<String> {
+        let regex = regex::of_regular(expr)?;
+        let texts = schema::kept_out(expr, self.rules);
+        Some(match texts.is_empty() {
+            true => format!("/{}/", slashed(&regex)),
+            false => self.lexeme(Lexeme {
+                text: Some(texts),
+                item: Some(regex),
+                ..Lexeme::default()
+            }),
+        })
+    }
+
     /// The name of a lexeme.
     fn lexeme(&mut self, lexeme: Lexeme) -> String {
         if let Some(name) = self.texts.get(&lexeme) {
@@ -517,7 +552,10 @@ impl<'g> Lark<'g> {
         };
         let text = lexeme.text.as_ref().map(|text| {
             let without = without(text.iter().map(String::as_str));
-            format!("(/(?s:.{count})/{without})")
+            match &lexeme.item {
+                Some(item) => format!("(/{}/{without})", slashed(item)),
+                None => format!("(/(?s:.{count})/{without})"),
+            }
         });
         let parts = [regex(&lexeme.regex), text, regex(&lexeme.end)];
         let parts: Vec<String> = parts.into_iter().flatten().collect();

@@ -348,6 +348,7 @@ impl<'g> Machine<'g> {
             Expr::Space => return self.next = Next::Read(Leaf::Space, 0),
             Expr::Until(all) => return self.next = Next::Read(Leaf::Until(all), 0),
             Expr::Rest => return self.next = Next::Read(Leaf::Rest, 0),
+            Expr::Without(without) => return self.next = Next::Enter(&without.expr),
             Expr::Sequence(all) => match all.split_first() {
                 Some((first, left)) => (Frame::Sequence { left }, first),
                 None => return self.next = Next::Fit,

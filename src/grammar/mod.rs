@@ -28,6 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod automaton;
 mod builder;
 mod call;
 mod escape;
@@ -59,7 +60,9 @@ use indexmap::IndexMap;
 use crate::analysis::markers;
 
 pub use builder::Builder;
-pub use expr::{CharClass, Chars, Expr, Member, Members, NotAClass, Repeat, SchemaNode, Tag};
+pub use expr::{
+    CharClass, Chars, Expr, Member, Members, NotAClass, Repeat, SchemaNode, Tag, Without,
+};
 pub use parse::{Fault, FaultKind, Found, Tree};
 pub use regex::NotRegular;
 pub use request::{GrammarError, Reasoning, Request, ToolChoice};

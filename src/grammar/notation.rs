@@ -28,7 +28,7 @@ pub(crate) struct Notation {
     pub(crate) is_begun: bool,
     /// Whether line breaks around a text belong to its markers.
     pub(crate) in_lines: bool,
-    /// What can't stand in strings without escapes, since it ends or begins another part of the turn.
+    /// What can't stand in strings as it is, since it ends or begins another part of the turn.
     pub(crate) outside: Vec<String>,
 }
 
@@ -100,14 +100,11 @@ impl Notation {
         }
     }
 
-    /// The same where these can't stand in strings without escapes.
-    pub(crate) fn without(self, outside: &[String]) -> Notation {
-        match self.strings.iter().any(|quotes| !quotes.escapes) {
-            true => Notation {
-                outside: outside.to_vec(),
-                ..self
-            },
-            false => self,
+    /// The same where these can't stand in strings as they are.
+    pub(crate) fn without(self, outside: impl IntoIterator<Item = String>) -> Notation {
+        Notation {
+            outside: outside.into_iter().collect(),
+            ..self
         }
     }
 
@@ -128,7 +125,8 @@ impl Notation {
     }
 
     pub(crate) fn is_json(&self) -> bool {
-        *self == Notation::json()
+        let json = Notation::json();
+        *self == json.without(self.outside.iter().cloned())
     }
 
     /// What stands between two items. Python writes it always alike, and what reads it may go by that. Keys

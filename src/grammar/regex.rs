@@ -95,6 +95,7 @@ impl Regex<'_> {
                 format!("(?:(?!{})[\\s\\S])*", all.collect::<Vec<_>>().join("|"))
             }
             Expr::Rest => "[\\s\\S]*".to_owned(),
+            Expr::Without(without) => self.expr(&without.expr)?,
             Expr::Sequence(all) => {
                 let mut text = String::new();
                 for part in all {
@@ -165,7 +166,7 @@ pub(super) fn count(at_least: u32, at_most: Option<u32>) -> String {
     }
 }
 
-/// The expression of a node that consists of literals and characters alone.
+/// The expression of a node that consists of literals and characters alone, but for what does not stand in it.
 pub(super) fn of_regular(expr: &Expr) -> Option<String> {
     Some(match expr {
         Expr::Empty => String::new(),
@@ -183,6 +184,8 @@ pub(super) fn of_regular(expr: &Expr) -> Option<String> {
             let item = of_regular(&repeat.item)?;
             format!("(?:{item}){}", count(repeat.at_least, repeat.at_most))
         }
+        // What does not stand in it is held beside the expression.
+        Expr::Without(without) => format!("(?:{})*", of_regular(&without.item)?),
         Expr::Atomic(inner) | Expr::Tag(_, inner) => of_regular(inner)?,
         _ => return None,
     })

@@ -49,7 +49,7 @@ fn may_be_nothing<'r>(
     let mut is = |expr: &'r Expr| may_be_nothing(expr, rules, known);
     match expr {
         Expr::Empty | Expr::Start | Expr::End | Expr::Peek(_) | Expr::Negate(_) => true,
-        Expr::Space | Expr::Until(_) | Expr::Rest => true,
+        Expr::Space | Expr::Until(_) | Expr::Rest | Expr::Without(_) => true,
         Expr::Literal(text) => text.is_empty(),
         Expr::Chars(chars) => chars.at_least == 0,
         Expr::Sequence(parts) => parts.iter().all(is),
@@ -131,6 +131,8 @@ impl<'r> Remainder<'r> {
                 .flat_map(|one| self.step(one, text, depth + 1))
                 .collect(),
             Expr::Repeat(repeat) => self.repeat(repeat, text, depth),
+            // What is left of it does not know what has come.
+            Expr::Without(without) => self.step(&without.expr, text, depth + 1),
             Expr::Members(members) => {
                 match text.is_empty() && !members.members.iter().any(|one| one.is_required) {
                     true => vec![Left::Text(text)],

@@ -7,9 +7,14 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::builder::{Builder, any_integer, any_number, any_string, character, key, plain_text};
 use super::escape::within_string;
+use indexmap::IndexMap;
+
+use super::Rule;
 use super::expr::{Expr, Member, Members};
+
 use super::notation::Notation;
 use super::{integer_range, other_keys, pattern};
+use crate::format::shown;
 use crate::json;
 use crate::value::{Object, Value};
 
@@ -339,12 +344,15 @@ impl<'b> SchemaRules<'b> {
 
     fn quoted(&self, text: &str) -> Expr {
         let strings = self.notation.strings.iter();
-        let mut written = strings.filter_map(|quotes| Notation::quoted(text, quotes));
+        let outside = &self.notation.outside;
+        let can_stand = |text: &String| !outside.iter().any(|other| text.contains(other.as_str()));
+        let written = strings.filter_map(|quotes| Notation::quoted(text, quotes));
+        let mut written = written.filter(can_stand);
         match written.next() {
             Some(text) => text.into(),
             None => {
                 self.warn(&format!(
-                    "{text:?} can't be written in the quotes of this format"
+                    "{text:?} can't be written in the strings of this format"
                 ));
                 Expr::NEVER
             }
@@ -353,6 +361,7 @@ impl<'b> SchemaRules<'b> {
 
     fn string(&mut self, schema: &Object) -> Expr {
         if let Some(pattern) = self.pattern_of(schema) {
+            self.warn_of_markers(&pattern, "that fit a pattern");
             let strings = self.notation.strings.clone().into_iter().map(|quotes| {
                 let content = match quotes.escapes {
                     true => within_string(self.p, &pattern, &quotes.close),
@@ -380,7 +389,11 @@ impl<'b> SchemaRules<'b> {
             .iter()
             .map(|quotes| {
                 let content = match quotes.escapes {
-                    true => character(quotes).repeat(least, most),
+                    true => {
+                        let content = character(quotes);
+                        self.warn_of_markers(&content, "of a limited length");
+                        content.repeat(least, most)
+                    }
                     false => {
                         self.warn("the length of strings that are written as they are is not held");
                         plain_text(&self.notation, quotes)
@@ -394,6 +407,18 @@ impl<'b> SchemaRules<'b> {
             })
             .collect();
         Expr::choice(strings)
+    }
+
+    /// Warns of markers that are not kept out of strings, if they could stand there.
+    fn warn_of_markers(&self, content: &Expr, which: &str) {
+        let outside = self.notation.outside.iter();
+        let could_stand = outside.filter(|text| text.chars().all(|c| may_hold(content, c)));
+        for text in could_stand {
+            self.warn(&format!(
+                "{} is not kept out of strings {which}: what reads the call takes it for a marker",
+                shown(text)
+            ));
+        }
     }
 
     /// The pattern that a string fits by its `pattern` or `format`, if a grammar can hold it.
@@ -676,6 +701,52 @@ fn is_of(value: &Value, kind: &str) -> bool {
         Value::Array(_) => kind == "array",
         Value::Object(_) => kind == "object",
     }
+}
+
+/// Whether a character may stand in a text of literals and characters.
+fn may_hold(expr: &Expr, c: char) -> bool {
+    match expr {
+        Expr::Literal(text) => text.contains(c),
+        Expr::Chars(chars) => chars.class.contains(c),
+        other => other.children().into_iter().any(|part| may_hold(part, c)),
+    }
+}
+
+/// What a schema in place of a node does not say: that these do not stand in its strings.
+pub(super) fn beyond_schema(name: &str, texts: &[String]) -> Option<String> {
+    let (last, others) = texts.split_last()?;
+    let last = shown(last);
+    let all = match others {
+        [] => last,
+        _ => {
+            let others: Vec<String> = others.iter().map(|text| shown(text)).collect();
+            format!("{} or {last}", others.join(", "))
+        }
+    };
+    Some(format!(
+        "{name}: strings may hold {all}, which what reads the call takes for a marker: no JSON Schema can keep it out"
+    ))
+}
+
+/// What does not stand in the texts of a node.
+pub(super) fn kept_out(expr: &Expr, rules: &IndexMap<String, Rule>) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    let mut seen: HashSet<&str> = HashSet::new();
+    let mut nodes = vec![expr];
+    while let Some(node) = nodes.pop() {
+        match node {
+            Expr::Rule(name) if seen.insert(name) => {
+                nodes.extend(rules.get(name).map(|rule| &rule.expr));
+            }
+            Expr::Without(one) => texts.extend(one.texts.iter().cloned()),
+            Expr::Until(ends) => texts.extend(ends.iter().cloned()),
+            _ => {}
+        }
+        nodes.extend(node.children());
+    }
+    texts.sort();
+    texts.dedup();
+    texts
 }
 
 /// How many signs a number is written with. Nothing ends a number, so that of several the longest has to

@@ -127,17 +127,28 @@ impl<'g> Writer<'g> {
             }
             Expr::Repeat(repeat) => self.repeat(repeat),
             Expr::Rule(name) => self.rule(name),
-            Expr::Schema(node) if node.is_json() => object([
-                ("type", "json_schema".into()),
-                ("json_schema", schema::for_engines(&node.schema)),
-            ]),
+            Expr::Schema(node) if node.is_json() => {
+                let kept_out = schema::kept_out(&node.expr, &self.grammar.rules);
+                self.warn(schema::beyond_schema(&node.name, &kept_out));
+                object([
+                    ("type", "json_schema".into()),
+                    ("json_schema", schema::for_engines(&node.schema)),
+                ])
+            }
             Expr::Schema(node) => self.node(&node.expr),
             Expr::Atomic(inner) | Expr::Tag(_, inner) => self.node(inner),
             Expr::Members(members) => match styled(members) {
-                Some(schema) => schema,
+                Some((schema, style)) => {
+                    for member in &members.members {
+                        let mut kept_out = schema::kept_out(&member.expr, &self.grammar.rules);
+                        kept_out.retain(|text| text != style.behind_value);
+                        self.warn(schema::beyond_schema(&member.name, &kept_out));
+                    }
+                    schema
+                }
                 None => self.grammar(expr),
             },
-            Expr::Peek(_) | Expr::Negate(_) => self.grammar(expr),
+            Expr::Peek(_) | Expr::Negate(_) | Expr::Without(_) => self.grammar(expr),
         }
     }
 
@@ -430,20 +441,25 @@ impl<'g> Writer<'g> {
         false
     }
 
+    fn warn(&mut self, warning: Option<String>) {
+        let is_new = |warning: &String| !self.warnings.contains(warning);
+        if let Some(warning) = warning.filter(is_new) {
+            self.warnings.push(warning);
+        }
+    }
+
     /// A node that only a grammar can say.
     fn grammar(&mut self, expr: &Expr) -> Value {
         let written = self.grammar.part(expr).to_gbnf();
         for warning in written.warnings {
-            if !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
+            self.warn(Some(warning));
         }
         object([("type", "grammar".into()), ("grammar", written.text.into())])
     }
 }
 
 /// Arguments as a schema with the style in which they are written, if there is one.
-fn styled(members: &Members) -> Option<Value> {
+fn styled(members: &Members) -> Option<(Value, &'static Style)> {
     if members.others.is_some() || !matches!(members.separator, Expr::Empty | Expr::Space) {
         return None;
     }
@@ -462,11 +478,12 @@ fn styled(members: &Members) -> Option<Value> {
             ("required", required.into()),
             ("additionalProperties", false.into()),
         ]);
-        Some(object([
+        let value = object([
             ("type", "json_schema".into()),
             ("json_schema", schema),
             ("style", style.name.into()),
-        ]))
+        ]);
+        Some((value, style))
     })
 }
 

@@ -7,7 +7,10 @@ use crate::format::{Format, Node, Slot, Way};
 use crate::response::Tools;
 
 use super::builder::{Builder, class, until};
-use super::call::{CallRules, Declared, begins_with_marker, clear_parts, closers, opener, space};
+use super::call::{
+    CallRules, Declared, begins_with_marker, behind_arguments, clear_parts, closers, opener, space,
+    text_behind,
+};
 use super::expr::{CharClass, Expr, Tag};
 use super::{Grammar, GrammarError, Reasoning, Request, ToolChoice};
 
@@ -48,12 +51,16 @@ pub(super) fn grammar(
 fn around_calls(format: &Format, calls: &Node) -> Vec<String> {
     let mut all = closers(calls);
     all.extend(opener(calls).iter().flat_map(|text| clear_parts(text)));
+    let mut closings = behind_arguments(calls).between;
     for way in &format.ways {
         let nodes = way.node.parts();
         let Some(at) = nodes.iter().position(|node| *node == Node::Calls) else {
             all.extend(first_marker(way.end.parts()).filter(|text| markers::is_distinctive(text)));
             continue;
         };
+        // What ends the turn may be missing.
+        let behind_calls = text_behind(&nodes[at + 1..], None);
+        closings.push(behind_arguments(calls).followed_by(&behind_calls).last);
         let is_text = |node: &&Node| matches!(node, Node::Literal(_) | Node::Space(_));
         let before = nodes[..at].iter().rev().take_while(is_text);
         let behind = nodes[at + 1..].iter().take_while(is_text);
@@ -63,6 +70,10 @@ fn around_calls(format: &Format, calls: &Node) -> Vec<String> {
             }
         }
     }
+    // Without a clear marker, all of it together closes a call, if it is more than a sign.
+    let closings = closings.iter().map(|text| text.trim());
+    let unclear = closings.filter(|text| clear_parts(text).is_empty() && text.chars().count() > 1);
+    all.extend(unclear.map(str::to_owned));
     markers::dedup(&mut all);
     all
 }
@@ -475,7 +486,9 @@ fn text_node(node: &Node) -> Option<Expr> {
 
 fn may_be_nothing(expr: &Expr) -> bool {
     match expr.bare() {
-        Expr::Empty | Expr::End | Expr::Space | Expr::Until(_) | Expr::Rest => true,
+        Expr::Empty | Expr::End | Expr::Space | Expr::Until(_) | Expr::Rest | Expr::Without(_) => {
+            true
+        }
         Expr::Sequence(all) => all.iter().all(may_be_nothing),
         Expr::Choice(all) => all.iter().any(may_be_nothing),
         Expr::Repeat(repeat) => repeat.at_least == 0,

@@ -1,6 +1,6 @@
 //! Texts that a grammar allows, and what a response template reads in them.
 
-use unjinja::grammar::{Expr, Grammar};
+use unjinja::grammar::{CharClass, Expr, Grammar};
 use unjinja::{Object, ParserOptions, ResponseTemplate, Tools, Value, json, parse};
 
 /// The calls of a message, without ids. JSON within a string is what some formats have for arguments.
@@ -162,6 +162,13 @@ impl Sampler<'_> {
                 }
             }
             Expr::Rest => out.push_str(&self.text()),
+            Expr::Without(one) => {
+                let (text, plain) = (self.text(), plain(&one.item));
+                let is_plain = text.chars().all(|c| plain.contains(c));
+                if is_plain && !one.texts.iter().any(|other| text.contains(other.as_str())) {
+                    out.push_str(&text);
+                }
+            }
             Expr::Space => out.push_str(["", " ", "\n"][self.chance.below(3)]),
             Expr::Sequence(all) => {
                 all.iter().for_each(|part| self.write(part, depth, out));
@@ -237,6 +244,15 @@ fn collect_signs<'e>(expr: &'e Expr, signs: &mut Vec<&'e str>) {
         }
         Expr::Atomic(inner) | Expr::Tag(_, inner) => collect_signs(inner, signs),
         _ => {}
+    }
+}
+
+/// The characters that an item may be by themselves.
+fn plain(item: &Expr) -> CharClass {
+    match item {
+        Expr::Chars(chars) => chars.class.clone(),
+        Expr::Choice(all) => all.first().map_or_else(|| CharClass::of([]), plain),
+        _ => CharClass::of([]),
     }
 }
 
