@@ -159,6 +159,7 @@ impl Event<'_> {
     }
 
     /// The event, independent of the parser.
+    #[inline]
     pub fn into_owned(self) -> OwnedEvent {
         match self {
             Event::Open { field, opening } => OwnedEvent::Open {
@@ -316,10 +317,10 @@ fn write_chunk_until_text(out: &mut String, field: &str) {
 #[inline]
 fn write_chunk_text(out: &mut String, text: &str, dirty: bool) {
     json::push_escaped(out, text);
-    out.push_str(match dirty {
-        true => "\",\"dirty\":true}",
-        false => "\",\"dirty\":false}",
-    });
+    match dirty {
+        true => out.push_str("\",\"dirty\":true}"),
+        false => out.push_str("\",\"dirty\":false}"),
+    }
 }
 
 /// A member of the object that programs are given for an event.

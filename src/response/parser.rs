@@ -145,7 +145,8 @@ impl ResponseParser {
 
     /// Reads the next piece of the output, and returns what has happened.
     pub fn feed(&mut self, chunk: &str) -> Result<Vec<OwnedEvent>, ParseError> {
-        let mut events = Vec::new();
+        // Nearly all chunks make one event.
+        let mut events = Vec::with_capacity(1);
         self.feed_with(chunk, |event| events.push(event.into_owned()))?;
         Ok(events)
     }

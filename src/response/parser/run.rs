@@ -102,9 +102,7 @@ impl Run {
         let is_plain = self.searches.have_nothing_under_way()
             && self.position > 0
             && self.position == self.held.end()
-            && watched
-                .filter(self.searches.have_no_part())
-                .passes(chunk.as_bytes());
+            && watched.filter(self.searches.have_no_part()).passes(chunk);
         if !is_plain {
             return false;
         }

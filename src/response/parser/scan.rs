@@ -152,8 +152,8 @@ impl Scan<'_> {
             return Ok(Some(from));
         }
         let filter = self.watched.filter(self.have_no_part()?);
-        let (base, bytes) = (self.window.base, self.window.text.as_bytes());
-        let next = base + filter.find(bytes, from - base, bytes.len());
+        let (base, text) = (self.window.base, self.window.text);
+        let next = base + filter.find(text, from - base, text.len());
         for watch in &self.watched.watches {
             self.searches.each[watch.delimiter].pass(next);
         }

@@ -109,13 +109,25 @@ impl Alphabet {
         self.members[class as usize][set / 64] >> (set % 64) & 1 == 1
     }
 
-    /// Whether the set holds any character between two code points, both included.
-    pub(crate) fn meets(&self, set: usize, first: u32, last: u32) -> bool {
+    /// Whether the set holds any character that counts between two code points, both included.
+    pub(crate) fn meets(
+        &self,
+        set: usize,
+        first: u32,
+        last: u32,
+        counts: impl Fn(char) -> bool,
+    ) -> bool {
         let from = self.starts.partition_point(|&s| s <= first) - 1;
         let to = self.starts.partition_point(|&s| s <= last);
-        self.classes[from..to]
-            .iter()
-            .any(|&class| self.holds(set, class))
+        let mut runs = (from..to).filter(|&run| self.holds(set, self.classes[run]));
+        runs.any(|run| {
+            let start = self.starts[run].max(first);
+            let end = self
+                .starts
+                .get(run + 1)
+                .map_or(last, |next| last.min(next - 1));
+            (start..=end).filter_map(char::from_u32).any(&counts)
+        })
     }
 
     /// A character of a class, a plain one if there is any.

@@ -219,13 +219,13 @@ impl Backtracker {
         self.trail.clear();
         self.frames.clear();
         self.kept.clear();
-        let bytes = window.text.as_bytes();
+        let text = window.text;
         let mut start = from;
         loop {
-            if start > 0 || !prefilter.allows_at_start(bytes.first()) {
+            if start > 0 || !prefilter.allows_at_start(text.as_bytes().first()) {
                 // The end is never passed over: looks may see something there that no character
                 // shows.
-                let next = prefilter.find(bytes, start - window.base, bytes.len());
+                let next = prefilter.find(text, start - window.base, text.len());
                 start = window.base + next;
             }
             self.slots.clear();

@@ -3,6 +3,7 @@
 use super::before_parts::BeforeParts;
 use super::program::{Inst, Pc, Program, Reach};
 use super::syntax::Look;
+use crate::white_space::is_space;
 
 /// Below this many bytes a plain loop beats setting up a vectorised search.
 const SHORT: usize = 16;
@@ -125,14 +126,14 @@ impl Prefilter {
 
     /// Whether no match begins in a text, however it goes on.
     #[inline]
-    pub(crate) fn passes(&self, text: &[u8]) -> bool {
+    pub(crate) fn passes(&self, text: &str) -> bool {
         self.find(text, 0, text.len()) == text.len()
     }
 
     /// The first position from `from` on where a match may begin, or `end`.
     #[inline]
-    pub(crate) fn find(&self, bytes: &[u8], from: usize, end: usize) -> usize {
-        let bytes = &bytes[..end];
+    pub(crate) fn find(&self, text: &str, from: usize, end: usize) -> usize {
+        let bytes = &text.as_bytes()[..end];
         let mut at = from;
         loop {
             at += self.offset(&bytes[at..]);
@@ -144,34 +145,28 @@ impl Prefilter {
         if !self.after_blanks {
             return at;
         }
-        let blanks = bytes[from..at].iter().rev().take_while(|&&b| is_blank(b));
-        at - blanks.count()
+        from + text[from..at].trim_end_matches(is_space).len()
     }
 
     /// How many bytes stand before the first of those at which a match can begin.
     #[inline]
-    fn offset(&self, text: &[u8]) -> usize {
-        let offset = if text.len() < SHORT {
-            text.iter().position(|&b| self.first[b as usize])
+    fn offset(&self, bytes: &[u8]) -> usize {
+        let offset = if bytes.len() < SHORT {
+            bytes.iter().position(|&b| self.first[b as usize])
         } else {
             match *self.few {
-                [a] => memchr::memchr(a, text),
-                [a, b] => memchr::memchr2(a, b, text),
-                [a, b, c] => memchr::memchr3(a, b, c, text),
-                _ => text.iter().position(|&b| self.first[b as usize]),
+                [a] => memchr::memchr(a, bytes),
+                [a, b] => memchr::memchr2(a, b, bytes),
+                [a, b, c] => memchr::memchr3(a, b, c, bytes),
+                _ => bytes.iter().position(|&b| self.first[b as usize]),
             }
         };
-        offset.unwrap_or(text.len())
+        offset.unwrap_or(bytes.len())
     }
 }
 
 fn count(table: &Table) -> usize {
     table.iter().filter(|&&is_in| is_in).count()
-}
-
-/// Whether a byte is white space by itself.
-fn is_blank(byte: u8) -> bool {
-    matches!(byte, b'\t'..=b'\r' | 0x1c..=0x1f | b' ')
 }
 
 /// Where the bytes are looked for.
@@ -262,7 +257,7 @@ impl<'p> First<'p> {
     /// Whether a set holds the character of one byte, and it is not passed over.
     fn takes(&self, set: usize, byte: u8) -> bool {
         let alphabet = &self.program.alphabet;
-        let is_passed_over = self.rule == Rule::BehindBlanks && is_blank(byte);
+        let is_passed_over = self.rule == Rule::BehindBlanks && is_space(byte.into());
         !is_passed_over && alphabet.holds(set, alphabet.class_of_ascii(byte))
     }
 
@@ -322,7 +317,7 @@ impl<'p> First<'p> {
     }
 
     /// Adds the bytes that characters of a set begin with, and follows what comes behind blanks, where
-    /// these are passed over.
+    /// these are passed over: those beyond ASCII only if some of ASCII are.
     fn take(&mut self, stack: &mut Vec<Pc>, set: usize, next: Pc) {
         if self
             .before_parts
@@ -332,15 +327,13 @@ impl<'p> First<'p> {
         }
         let alphabet = &self.program.alphabet;
         let mut is_single = false;
+        let mut passes_blanks = false;
         for byte in 0..128u8 {
             if !alphabet.holds(set, alphabet.class_of_ascii(byte)) {
                 continue;
             }
-            match self.rule == Rule::BehindBlanks && is_blank(byte) {
-                true => {
-                    stack.push(next);
-                    self.has_blanks = true;
-                }
+            match self.rule == Rule::BehindBlanks && is_space(byte.into()) {
+                true => passes_blanks = true,
                 false => {
                     self.table[byte as usize] = true;
                     is_single = true;
@@ -350,13 +343,18 @@ impl<'p> First<'p> {
         if is_single {
             self.next.push((set, next));
         }
+        if passes_blanks {
+            stack.push(next);
+            self.has_blanks = true;
+        }
+        let counts = |c| !(passes_blanks && is_space(c));
         for lead in 0xc2..=0xf4u32 {
             let (first, last) = match lead {
                 0xc2..=0xdf => ((lead & 0x1f) << 6, ((lead & 0x1f) << 6) | 0x3f),
                 0xe0..=0xef => ((lead & 0x0f) << 12, ((lead & 0x0f) << 12) | 0xfff),
                 _ => ((lead & 0x07) << 18, ((lead & 0x07) << 18) | 0x3_ffff),
             };
-            self.table[lead as usize] |= alphabet.meets(set, first.max(128), last);
+            self.table[lead as usize] |= alphabet.meets(set, first.max(128), last, counts);
         }
     }
 }

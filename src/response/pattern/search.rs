@@ -300,8 +300,8 @@ impl Retry {
     /// Sees whether anything may begin before a limit.
     fn advance(&mut self, prefilter: &Prefilter, window: &Window<'_>, limit: usize) {
         if self.asleep && self.from < limit {
-            let (base, bytes) = (window.base, window.text.as_bytes());
-            let next = base + prefilter.find(bytes, self.from - base, limit - base);
+            let base = window.base;
+            let next = base + prefilter.find(window.text, self.from - base, limit - base);
             self.pass(next);
             self.asleep = next == limit;
         }

@@ -548,6 +548,22 @@ fn long_runs_are_read_as_they_are_character_by_character() {
     }
 }
 
+#[test]
+fn a_search_passes_over_what_no_match_begins_with() {
+    for (spelled, text, expected) in [
+        ("</x>", "a < b <x</x>", 8),
+        // Where blanks may come first, they are found before what follows them.
+        (r"\s*</x>", "a b < c \n</x>", 7),
+        (r"\s*</x>", "日—カナ\u{3000}b \u{a0}\u{3000}\n</x>", 16),
+        (r"\s*</x>", "カナ\u{3000}", 6),
+        (r"[ \n\u3000ナ]*</x>", "カナ\u{3000}</x>", 0),
+        (r"\u3000*</x>", "a \u{3000}</x>", 2),
+    ] {
+        let found = compiled(spelled).prefilter().find(text, 0, text.len());
+        assert_eq!(found, expected, "{spelled} in {text}");
+    }
+}
+
 /// Patterns of any kind, with looks around them or without.
 fn any_pattern(around: bool) -> impl Strategy<Value = String> {
     let pieces = [
@@ -602,7 +618,8 @@ fn any_pattern(around: bool) -> impl Strategy<Value = String> {
 
 /// Texts of few characters, in pieces.
 fn pieces() -> impl Strategy<Value = Vec<String>> {
-    let character = prop::sample::select(vec!['a', 'b', 'b', 'B', 'c', '\n', '日', '-']);
+    let character =
+        prop::sample::select(vec!['a', 'b', 'b', 'B', 'c', '\n', '日', '\u{3000}', '-']);
     let piece = prop::collection::vec(character, 0..4);
     prop::collection::vec(piece.prop_map(String::from_iter), 1..5)
 }

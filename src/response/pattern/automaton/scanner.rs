@@ -251,11 +251,11 @@ impl Scanner {
         meter: &mut Meter,
     ) -> Result<StateId, TooCostly> {
         let program = &automaton.program;
-        let (base, bytes) = (window.base, window.text.as_bytes());
+        let (base, text) = (window.base, window.text);
         let mut at = from;
         while at < self.at {
             if self.cache.has_no_part(state) {
-                let next = automaton.parts.find(bytes, at - base, self.at - base) + base;
+                let next = automaton.parts.find(text, at - base, self.at - base) + base;
                 if next > at {
                     at = next;
                     state = self.cache.quiet(program, window, at);
@@ -280,13 +280,12 @@ impl Scanner {
         meter: &mut Meter,
     ) -> Result<(), TooCostly> {
         let program = &automaton.program;
-        let bytes = window.text.as_bytes();
         let end = limit - window.base;
         while self.at < limit {
             if self.asleep {
                 let i = self.at - window.base;
                 if !program.looks.text_start || window.char_before(self.at).is_some() {
-                    self.at = window.base + automaton.prefilter.find(bytes, i, end);
+                    self.at = window.base + automaton.prefilter.find(window.text, i, end);
                     if self.at == limit {
                         break;
                     }
