@@ -10,8 +10,9 @@ const SHORT: usize = 16;
 
 /// The bytes at which a match can begin, and those that can come next.
 ///
-/// Where white space may come first, as in `\s*</x>`, every blank would be such a byte. There, the bytes
-/// that can follow it are looked for, and then the blanks before them; what is left are those at the end.
+/// Where white space may come first, as in `\s*</x>`, every blank would be such a byte, and every byte that
+/// a blank beyond ASCII begins with. There, the bytes that can follow it are looked for, and then the blanks
+/// before them; what is left are those at the end.
 #[derive(Debug, Clone)]
 pub(crate) struct Prefilter {
     first: Table,
