@@ -86,6 +86,12 @@ fn what_grammars_of_synthetic_formats_allow_is_read() {
     let samples: usize = tried.iter().map(|(samples, _)| samples).sum();
     let faults: Vec<String> = tried.into_iter().flat_map(|(_, wrong)| wrong).collect();
     println!("{} of {samples} samples are read otherwise", faults.len());
+    for fault in faults
+        .iter()
+        .take(asked("SYNTHETIC_SHOW").unwrap_or(5) as usize)
+    {
+        println!("{fault}");
+    }
     assert!(
         samples as u64 > 4 * count * 5,
         "there are {samples} samples of {count} formats"

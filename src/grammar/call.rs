@@ -324,6 +324,8 @@ struct Call<'a> {
 struct Place {
     /// What may end it.
     close: Vec<String>,
+    /// What is clear of its end before a key that is named there: what reads the arguments may go by that alone.
+    before_key: Option<String>,
     /// What stands right behind it, as far as it is known.
     behind: String,
     /// Whether line breaks around it belong to its markers.
@@ -568,6 +570,7 @@ impl Call<'_> {
             Node::Value(forms) => {
                 let place = Place {
                     close: delimiters("", follow),
+                    before_key: None,
                     behind: String::new(),
                     in_lines: false,
                     is_only: true,
@@ -599,8 +602,10 @@ impl Call<'_> {
         let behind = text_behind(&nodes[at + 1..], argument.key);
         let is_line =
             |white: &Option<String>| white.as_ref().is_some_and(|text| text.contains('\n'));
+        let before_key = text_behind(&nodes[at + 1..], None).trim().to_owned();
         let place = Place {
             close: delimiters(&behind, follow),
+            before_key: Some(before_key).filter(|text| markers::is_distinctive(text)),
             in_lines: is_line(&lead) || is_line(&trail),
             is_only: is_only_form(nodes, forms),
             behind,
@@ -669,7 +674,10 @@ impl Call<'_> {
                 is_exact: false,
             };
             match &form.writing {
-                ValueWriting::Raw => all.push(raw(self.text(close.to_vec()))),
+                ValueWriting::Raw => {
+                    let ends = close.iter().chain(&place.before_key).cloned();
+                    all.push(raw(self.text(ends)));
+                }
                 ValueWriting::Wrapped {
                     open,
                     close: end,
@@ -698,6 +706,7 @@ impl Call<'_> {
                 ValueWriting::Json(dialect) => {
                     // What reads the arguments looks for what is clear first.
                     let clear = close.iter().filter(|text| markers::is_distinctive(text));
+                    let clear = clear.chain(&place.before_key);
                     let outside = self.outside.iter().chain(clear).cloned();
                     all.push(as_json(Notation::of(dialect).without(outside)));
                 }

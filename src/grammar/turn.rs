@@ -401,15 +401,16 @@ impl Turn<'_> {
                         .rev()
                         .find(|node| !matches!(node, Node::Space(_)))
                 {
-                    all.extend(
-                        markers::pieces(text)
-                            .last()
-                            .map(|piece| (*piece).to_owned()),
-                    );
+                    let pieces = markers::pieces(text);
+                    let words = pieces.iter().rev();
+                    let words = words.take_while(|piece| !markers::is_marker(piece));
+                    // Words are one together, as in `first_marker`.
+                    let last = pieces.len().saturating_sub(words.count().max(1));
+                    all.push(pieces[last..].concat());
                 }
             }
         }
-        all.retain(|text| begins_with_marker(text));
+        all.retain(|text| markers::is_distinctive(text));
         all
     }
 
