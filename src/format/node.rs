@@ -233,6 +233,43 @@ impl Node {
         })
     }
 
+    /// The nodes of a choice, or the node itself.
+    pub(crate) fn alternatives(&self) -> &[Node] {
+        match self {
+            Node::Choice(nodes) => nodes,
+            node => std::slice::from_ref(node),
+        }
+    }
+
+    /// Goes through the node and all that it consists of.
+    pub(crate) fn visit_mut(&mut self, visit: &mut dyn FnMut(&mut Node)) {
+        visit(self);
+        match self {
+            Node::Sequence(nodes) | Node::Choice(nodes) => {
+                nodes.iter_mut().for_each(|node| node.visit_mut(visit));
+            }
+            Node::Repetition(repetition) | Node::Array(repetition) => {
+                repetition.item.visit_mut(visit);
+                repetition.separator.visit_mut(visit);
+            }
+            Node::Object(entries, _) => {
+                let values = entries.iter_mut().map(|entry| &mut entry.value);
+                values.for_each(|node| node.visit_mut(visit));
+            }
+            Node::Optional(node)
+            | Node::JsonString(node, _)
+            | Node::Call(node)
+            | Node::Argument(node) => node.visit_mut(visit),
+            Node::Literal(_)
+            | Node::Space(_)
+            | Node::Slot(_)
+            | Node::Value(_)
+            | Node::Constant(_)
+            | Node::Arguments(_)
+            | Node::Calls => {}
+        }
+    }
+
     /// One of several, or the only one.
     pub(crate) fn choice(nodes: Vec<Node>) -> Node {
         match <[Node; 1]>::try_from(nodes) {
