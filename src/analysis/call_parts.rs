@@ -1,4 +1,4 @@
-//! What drafts are written from: the parts of a turn's calls, read off their tree.
+//! The parts of a turn's calls, read off their tree: what drafts are written from.
 
 use crate::format::{Dialect, Node, Slot, ValueForm, ValueType, ValueWriting};
 
@@ -138,7 +138,12 @@ pub(super) fn keys_of(call: &Node) -> Option<CallKeys<'_>> {
     let Node::Object(entries, _) = call else {
         return None;
     };
-    let holds = |slot| move |node: &Node| matches!(node, Node::JsonString(text, _) if text.parts().contains(&Node::Slot(slot)));
+    let holds = |slot| {
+        move |node: &Node| match node {
+            Node::JsonString(text, _) => text.parts().contains(&Node::Slot(slot)),
+            _ => false,
+        }
+    };
     let (name, name_node) = path(call, &holds(Slot::Name))?;
     let (arguments, body) = path(call, &|node| {
         matches!(within_string(node), Node::Arguments(_))

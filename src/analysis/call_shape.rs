@@ -16,7 +16,7 @@ pub struct CallShape {
     pub section_open: String,
     /// What closes them.
     pub section_close: String,
-    /// The calls themselves.
+    /// The calls themselves, as a [`Format`](crate::format::Format) has them.
     pub node: Node,
 }
 

@@ -242,6 +242,26 @@ impl Node {
     }
 
     /// Goes through the node and all that it consists of.
+    pub(crate) fn visit<'n>(&'n self, visit: &mut dyn FnMut(&'n Node)) {
+        visit(self);
+        match self {
+            Node::Sequence(nodes) | Node::Choice(nodes) => {
+                nodes.iter().for_each(|node| node.visit(visit));
+            }
+            Node::Repetition(repetition) | Node::Array(repetition) => {
+                repetition.item.visit(visit);
+                repetition.separator.visit(visit);
+            }
+            Node::Object(entries, _) => entries.iter().for_each(|entry| entry.value.visit(visit)),
+            Node::Optional(node)
+            | Node::JsonString(node, _)
+            | Node::Call(node)
+            | Node::Argument(node) => node.visit(visit),
+            _ => {}
+        }
+    }
+
+    /// The same to change it.
     pub(crate) fn visit_mut(&mut self, visit: &mut dyn FnMut(&mut Node)) {
         visit(self);
         match self {
@@ -253,20 +273,15 @@ impl Node {
                 repetition.separator.visit_mut(visit);
             }
             Node::Object(entries, _) => {
-                let values = entries.iter_mut().map(|entry| &mut entry.value);
-                values.for_each(|node| node.visit_mut(visit));
+                entries
+                    .iter_mut()
+                    .for_each(|entry| entry.value.visit_mut(visit));
             }
             Node::Optional(node)
             | Node::JsonString(node, _)
             | Node::Call(node)
             | Node::Argument(node) => node.visit_mut(visit),
-            Node::Literal(_)
-            | Node::Space(_)
-            | Node::Slot(_)
-            | Node::Value(_)
-            | Node::Constant(_)
-            | Node::Arguments(_)
-            | Node::Calls => {}
+            _ => {}
         }
     }
 
