@@ -943,8 +943,8 @@ fn findings_are_json_for_programs() {
     let printed = json::read(&unjinja(&folder, &arguments).stdout).unwrap();
     let at = |pointer: &str| printed.pointer(pointer).and_then(Value::as_str);
     assert_eq!(at("/findings/turn/headers/0"), Some("<assistant>"));
-    assert_eq!(at("/findings/calls/body/kind"), Some("tagged"));
-    assert_eq!(at("/findings/calls/body/close/0/text"), Some("</arg>"));
+    assert_eq!(at("/findings/calls/calls/of/is"), Some("call"));
+    assert_eq!(at("/findings/calls/section_open"), Some(""));
     assert_eq!(at("/findings/calls/certainty"), Some("seen"));
     assert_eq!(at("/evidence/0/without/conversation"), Some("a question"));
 }

@@ -2,10 +2,9 @@
 
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput};
 
-use super::assistant_turn::AssistantTurn;
-use super::call_probe::{CallProbe, CallWords, probe_tools};
-use super::call_renderings::{self, CallRenderings};
-use super::call_shape::{CallBody, CallShape};
+use super::call_probe::{CallProbe, probe_tools};
+use super::call_renderings::CallRenderings;
+use super::call_shape::CallShape;
 use super::calls::{self, CallSurroundings};
 use super::certainty::Certainty;
 use super::content;
@@ -21,7 +20,6 @@ use super::sample_turns::SampleTurns;
 use super::turn::{self, TurnShape};
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::TurnProber;
-use super::written_values;
 
 impl Findings {
     /// Asks a template. `base` holds what all renderings have in common: tokens, the time, and
@@ -149,18 +147,13 @@ fn call_shape(
     surroundings: &CallSurroundings<'_>,
     outputs: &[ModelOutput],
 ) -> (Option<CallShape>, Option<String>) {
-    let understood = |prober: &TurnProber<'_>, renderings: Option<CallRenderings>| {
+    let understood = |prober: &TurnProber<'_>, renderings: Option<CallRenderings<'_, '_>>| {
         let found = calls::find(&renderings?, surroundings);
         found.filter(|shape| !prober.leaks(&calls_value(shape)))
     };
     let Some(call) = call else {
         if let Some(shape) = understood(prober, outputs::calls(prober, outputs)) {
-            let observed = CallShape {
-                certainty: Certainty::Observed,
-                several: true,
-                ..shape
-            };
-            return (Some(observed), None);
+            return (Some(shape), None);
         }
         let tools = probe_tools(prober);
         let hinted = hints::calls(prober, tools, &template.jinja, &template.special_tokens);
@@ -168,16 +161,7 @@ fn call_shape(
     };
     let renderings = CallRenderings::render(prober, surroundings.headers, call);
     match understood(prober, renderings) {
-        Some(mut found) => {
-            if let CallBody::Tagged(tagged) | CallBody::Python(tagged) = &mut found.body {
-                let words = CallWords::new(prober);
-                let render = |turn: &AssistantTurn| {
-                    call_renderings::body(prober, surroundings.headers, turn)
-                };
-                tagged.values = written_values::ask(&tagged.values, &words, render);
-            }
-            (Some(found), None)
-        }
+        Some(found) => (Some(found), None),
         None => (
             None,
             Some("calls are rendered, but not in a way that is understood".to_owned()),

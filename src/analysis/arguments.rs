@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::format::{Dialect, ValueWriting};
+use crate::format::{Dialect, Node, Repetition, Slot, ValueWriting};
 use crate::value::Value;
 
 use super::call_renderings::{ArgumentSpan, CallRenderings};
-use super::call_shape::{Tagged, slots_in};
+use super::call_shape::nodes;
 use super::delimiters::Delimiters;
 use super::markers::{NAME_SLOT, common_prefix, common_suffix, is_marker, pieces};
 use super::written_values;
@@ -26,7 +26,10 @@ pub(super) struct Quoting {
 }
 
 /// How strings are distinguished from numbers; `None` if they aren't.
-pub(super) fn quoting(renderings: &CallRenderings, string: &ArgumentSpan) -> Option<Quoting> {
+pub(super) fn quoting(
+    renderings: &CallRenderings<'_, '_>,
+    string: &ArgumentSpan,
+) -> Option<Quoting> {
     let text = renderings.one_call.as_str();
     let (other, number) = renderings.number_span()?;
     let before = &text[string.key.end..string.value.start];
@@ -112,10 +115,10 @@ impl Quoting {
 /// How arguments stand between markers, and where they do in a turn with one. If values have quotes
 /// there, the quotes are theirs.
 pub(super) fn tagged(
-    renderings: &CallRenderings,
+    renderings: &CallRenderings<'_, '_>,
     string: &ArgumentSpan,
     quoting: Option<&Quoting>,
-) -> Option<(Tagged, Range<usize>)> {
+) -> Option<(Node, Range<usize>)> {
     let text = renderings.one_call.as_str();
     // Quotes of JSON are the value's own. Others stand around it.
     let (quoting, quotes) = match quoting {
@@ -151,13 +154,37 @@ pub(super) fn tagged(
     }
     let start = string.key.start - open.len();
     let range = start..string.value.end + quote.len() + close.len();
-    let tagged = Tagged {
+    text.get(range.clone())?;
+    let around = Delimiters {
         open,
-        close: slots_in(close),
+        close: close.to_owned(),
         separator,
-        values: written_values::texts(between, writing),
     };
-    text.get(range.clone()).map(|_| (tagged, range))
+    Some((one_by_one(renderings, &around, between, writing), range))
+}
+
+/// Arguments that stand one by one, of which this stands between key and value where the value is a text, which is
+/// written so.
+pub(super) fn one_by_one(
+    renderings: &CallRenderings<'_, '_>,
+    around: &Delimiters,
+    between: &str,
+    writing: ValueWriting,
+) -> Node {
+    let ways = written_values::find(renderings, between, writing)
+        .into_iter()
+        .map(|values| {
+            let key = vec![Node::Slot(Slot::Key)];
+            let value = vec![Node::Value(values.forms)];
+            let (open, close) = (nodes(&around.open), nodes(&around.close));
+            Node::Sequence([open, key, nodes(&values.between), value, close].concat())
+        });
+    Node::Repetition(Box::new(Repetition {
+        item: Node::Argument(Box::new(Node::choice(ways.collect()))),
+        separator: Node::Sequence(Node::texts(&around.separator)),
+        at_least: 0,
+        at_most: None,
+    }))
 }
 
 /// The span with the quotes around its value.
@@ -173,7 +200,10 @@ fn with_quotes(span: &ArgumentSpan, quoting: Option<&Quoting>) -> Option<Argumen
 }
 
 /// What opens, closes and separates arguments, from a call with two.
-fn two_arguments(renderings: &CallRenderings, quoting: Option<&Quoting>) -> Option<Delimiters> {
+fn two_arguments(
+    renderings: &CallRenderings<'_, '_>,
+    quoting: Option<&Quoting>,
+) -> Option<Delimiters> {
     let text = renderings.two_arguments.as_deref()?;
     let first = renderings.first_argument(text)?;
     let second = renderings.second_argument(text)?;
@@ -214,7 +244,7 @@ fn two_arguments(renderings: &CallRenderings, quoting: Option<&Quoting>) -> Opti
 }
 
 /// What opens and closes an argument, if only turns with one are at hand.
-fn one_argument(renderings: &CallRenderings, string: &ArgumentSpan) -> Option<Delimiters> {
+fn one_argument(renderings: &CallRenderings<'_, '_>, string: &ArgumentSpan) -> Option<Delimiters> {
     let text = renderings.one_call.as_str();
     let mut open = after_name(&text[..string.key.start]);
     if let Some(empty) = renderings.no_arguments.as_deref() {

@@ -2,24 +2,26 @@
 
 use std::ops::Range;
 
+use crate::format::{Dialect, Entry, Node, Slot};
 use crate::json;
 use crate::value::Value;
 
 use super::arguments::{self, Quoting};
+use super::call_parts::keys_of;
 use super::call_probe::CallWords;
 use super::call_renderings::{ArgumentSpan, CallRenderings};
-use super::call_shape::{CallBody, CallKeys, Tagged};
-use super::markers::{ID_SLOT, NAME_SLOT};
-use super::written_values;
+use super::call_shape::{array_of, nodes, numbered};
+use super::delimiters::Delimiters;
+use super::markers::is_slot;
 
 /// The body of the call in the rendering of one call, and where it stands.
 pub(super) struct LocatedBody {
-    pub(super) body: CallBody,
+    pub(super) body: Node,
     pub(super) range: Range<usize>,
 }
 
 impl LocatedBody {
-    pub(super) fn find(renderings: &CallRenderings) -> Option<LocatedBody> {
+    pub(super) fn find(renderings: &CallRenderings<'_, '_>) -> Option<LocatedBody> {
         let span = renderings.string_span()?;
         let quoting = arguments::quoting(renderings, &span);
         let quoted = quoting
@@ -29,16 +31,13 @@ impl LocatedBody {
             return quoted;
         }
         // No object holds them: values stand between markers, be they raw or JSON.
-        let (tagged, range) = arguments::tagged(renderings, &span, quoting.as_ref())?;
-        Some(LocatedBody {
-            body: CallBody::Tagged(tagged),
-            range,
-        })
+        let (body, range) = arguments::tagged(renderings, &span, quoting.as_ref())?;
+        Some(LocatedBody { body, range })
     }
 }
 
 fn quoted_body(
-    renderings: &CallRenderings,
+    renderings: &CallRenderings<'_, '_>,
     span: &ArgumentSpan,
     quoting: &Quoting,
 ) -> Option<LocatedBody> {
@@ -46,14 +45,10 @@ fn quoted_body(
     if quoting.is_python_call {
         let end = span.value.end + quoting.close.len();
         let between = &text[span.key.end..span.value.start - quoting.open.len()];
-        let arguments = Tagged {
-            open: String::new(),
-            close: Vec::new(),
-            separator: separator(renderings, quoting).unwrap_or_else(|| ", ".to_owned()),
-            values: written_values::texts(between, quoting.wrapped()),
-        };
+        let separator = separator(renderings, quoting);
+        let around = Delimiters::separator(separator.as_deref().unwrap_or(", "));
         return Some(LocatedBody {
-            body: CallBody::Python(arguments),
+            body: arguments::one_by_one(renderings, &around, between, quoting.wrapped()),
             range: span.key.start..end,
         });
     }
@@ -64,26 +59,25 @@ fn quoted_body(
             Value::Array(calls) => (calls.first(), true),
             call => (Some(call), false),
         };
-        let Some(keys) = call.and_then(|call| call_keys(call, &renderings.words)) else {
+        let call = call.map(|call| with_parts(call, &renderings.words, &dialect));
+        let Some(call) = call.filter(|call| keys_of(call).is_some()) else {
             continue;
         };
-        if !is_list {
-            let body = CallBody::Object(keys, dialect);
-            return Some(LocatedBody { body, range });
-        }
-        if calls_share_list(renderings, quoting) {
-            let body = CallBody::Array(keys, dialect);
-            return Some(LocatedBody { body, range });
-        }
+        let body = match is_list {
+            true if !calls_share_list(renderings, quoting) => continue,
+            true => array_of(call),
+            false => call,
+        };
+        return Some(LocatedBody { body, range });
     }
     Some(LocatedBody {
-        body: CallBody::Arguments(dialect),
+        body: Node::Arguments(dialect),
         range: arguments,
     })
 }
 
 /// What stands between two arguments of a Python call.
-fn separator(renderings: &CallRenderings, quoting: &Quoting) -> Option<String> {
+fn separator(renderings: &CallRenderings<'_, '_>, quoting: &Quoting) -> Option<String> {
     let text = renderings.two_arguments.as_deref()?;
     let (first, second) = (
         renderings.first_argument(text)?,
@@ -94,7 +88,7 @@ fn separator(renderings: &CallRenderings, quoting: &Quoting) -> Option<String> {
 }
 
 /// Whether two calls stand in one list, as far as two were rendered.
-fn calls_share_list(renderings: &CallRenderings, quoting: &Quoting) -> bool {
+fn calls_share_list(renderings: &CallRenderings<'_, '_>, quoting: &Quoting) -> bool {
     let Some(text) = renderings.two_calls.as_deref() else {
         return true;
     };
@@ -107,43 +101,31 @@ fn calls_share_list(renderings: &CallRenderings, quoting: &Quoting) -> bool {
     containers.any(|(range, value)| value.as_array().is_some() && text[range].contains(second))
 }
 
-/// Where the parts of a call are in a JSON value, if it is a call.
-fn call_keys(call: &Value, words: &CallWords) -> Option<CallKeys> {
-    let entries = call.as_object()?;
-    let is = |slot: char| move |value: &Value| value.as_str().is_some_and(|s| s.contains(slot));
-    let arguments = |value: &Value| match value {
-        Value::Object(object) => object.contains_key(&words.keys[0]),
-        Value::String(text) => text.to_string_lossy().contains(words.keys[0].as_str()),
-        _ => false,
-    };
-    let arguments_path = path(call, &arguments)?;
-    let found = arguments_path
-        .iter()
-        .try_fold(call, |value, key| value.get(key))?;
-    Some(CallKeys {
-        name: path(call, &is(NAME_SLOT))?,
-        arguments_as_text: found.as_str().is_some(),
-        arguments: arguments_path,
-        id: path(call, &is(ID_SLOT)),
-        object: json::write(call),
-        all: entries
-            .keys()
-            .map(|key| key.to_string_lossy().into_owned())
-            .collect(),
-    })
-}
-
-/// The keys that lead to the first value of a kind.
-fn path(value: &Value, is: &dyn Fn(&Value) -> bool) -> Option<Vec<String>> {
-    for (key, inner) in value.as_object()?.iter() {
-        let key = key.to_string_lossy().into_owned();
-        if is(inner) {
-            return Some(vec![key]);
+/// A JSON value in which a call may be, with the call's parts as nodes.
+fn with_parts(value: &Value, words: &CallWords, dialect: &Dialect) -> Node {
+    let string = |node| Node::JsonString(Box::new(node), dialect.clone());
+    match value {
+        Value::Object(entries) if entries.contains_key(&words.keys[0]) => {
+            Node::Arguments(dialect.clone())
         }
-        if let Some(mut rest) = path(inner, is) {
-            rest.insert(0, key);
-            return Some(rest);
+        Value::Object(entries) => {
+            let entries = entries.iter().map(|(key, value)| Entry {
+                key: key.to_string_lossy().into_owned(),
+                value: with_parts(value, words, dialect),
+            });
+            Node::Object(entries.collect(), dialect.clone())
         }
+        Value::String(text) => {
+            let text = numbered(&text.to_string_lossy());
+            match text.contains(words.keys[0].as_str()) {
+                true => string(Node::Arguments(Dialect::default())),
+                false if text.contains(is_slot) => string(Node::sequence(nodes(&text))),
+                false => Node::Constant(value.clone()),
+            }
+        }
+        Value::Number(_) if numbered(&json::write(value)).starts_with(is_slot) => {
+            Node::Slot(Slot::Index)
+        }
+        other => Node::Constant(other.clone()),
     }
-    None
 }

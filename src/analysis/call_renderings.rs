@@ -6,6 +6,7 @@ use crate::value::Value;
 
 use super::assistant_turn::AssistantTurn;
 use super::call_probe::{CallProbe, CallWords};
+use super::certainty::Certainty;
 use super::input_form::IdShape;
 use super::markers::{ID_SLOT, KEY_SLOT, NAME_SLOT};
 use super::turn_headers::TurnHeaders;
@@ -13,7 +14,11 @@ use super::turn_prober::{Situation, ThinkingMode, TurnProber};
 
 /// The renderings of probes for calls, from the end of the turn's header on, with slots in place
 /// of names and ids.
-pub(super) struct CallRenderings {
+pub(super) struct CallRenderings<'a, 't> {
+    /// How sure it is that a model writes so.
+    pub(super) certainty: Certainty,
+    /// What renders more, if anything does.
+    prober: Option<(&'a TurnProber<'t>, &'a TurnHeaders)>,
     pub(super) words: CallWords,
     /// One call with one string.
     pub(super) one_call: String,
@@ -50,12 +55,12 @@ impl ArgumentSpan {
     }
 }
 
-impl CallRenderings {
+impl<'a, 't> CallRenderings<'a, 't> {
     pub(super) fn render(
-        prober: &TurnProber<'_>,
-        headers: &TurnHeaders,
+        prober: &'a TurnProber<'t>,
+        headers: &'a TurnHeaders,
         probe: CallProbe,
-    ) -> Option<CallRenderings> {
+    ) -> Option<CallRenderings<'a, 't>> {
         let two = probe.two();
         let CallProbe { words, one } = probe;
         let id_shape = prober.id_shape();
@@ -69,6 +74,8 @@ impl CallRenderings {
         };
         let holds_both = |text: &String| words.values.iter().all(|value| text.contains(value));
         Some(CallRenderings {
+            certainty: Certainty::Seen,
+            prober: Some((prober, headers)),
             one_call: render(&one)?,
             number: single(&[(0, words.number.into())]),
             boolean: single(&[(0, true.into())]),
@@ -87,7 +94,7 @@ impl CallRenderings {
         words: CallWords,
         one_call: String,
         two_calls: Option<String>,
-    ) -> CallRenderings {
+    ) -> CallRenderings<'a, 't> {
         let in_slots = |text: &str| with_slots(text, &words, prober.id_shape());
         // Of JSON it is known how other values are written.
         let string = words.string_argument(0);
@@ -99,6 +106,8 @@ impl CallRenderings {
         let second = words.string_argument(1);
         let two = string.replace('}', ", ") + second.trim_start_matches('{');
         CallRenderings {
+            certainty: Certainty::Observed,
+            prober: None,
             number: with(&words.json_argument(0, &words.number.to_string())),
             boolean: with(&words.json_argument(0, "true")),
             no_arguments: with("{}"),
@@ -109,6 +118,18 @@ impl CallRenderings {
             text: prober.word("text"),
             words,
         }
+    }
+
+    /// A turn with a value as the argument of the one call; `None` if the template was not asked for calls.
+    pub(super) fn with_argument(&self, value: Value) -> Option<String> {
+        let (prober, headers) = self.prober?;
+        let call = self.words.call(0, &[(0, value)]);
+        body(prober, headers, &AssistantTurn::calls([call]))
+    }
+
+    /// Whether a turn may hold several calls. Few outputs say that it may not.
+    pub(super) fn are_several(&self) -> bool {
+        self.two_calls.is_some() || self.certainty == Certainty::Observed
     }
 
     /// What stands before a text beside the call, and what stands behind it.
@@ -157,7 +178,7 @@ impl CallRenderings {
 }
 
 /// A turn from behind its header on.
-pub(super) fn body(
+fn body(
     prober: &TurnProber<'_>,
     headers: &TurnHeaders,
     assistant: &AssistantTurn,

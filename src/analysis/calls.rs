@@ -1,11 +1,12 @@
 //! How calls of tools are written: their bodies, and the texts around them.
 
+use crate::format::{Node, Slot};
+
 use super::call_body::LocatedBody;
 use super::call_renderings::CallRenderings;
-use super::call_shape::{CallBody, CallShape, Slot, slots_in};
-use super::certainty::Certainty;
+use super::call_shape::{CallShape, calls_of, numbered};
 use super::delimiters::Delimiters;
-use super::markers::{INDEX_SLOT, common_prefix, common_suffix, markers, shared_end};
+use super::markers::{common_prefix, common_suffix, markers, shared_end};
 use super::reasoning::ReasoningShape;
 use super::turn_headers::TurnHeaders;
 
@@ -21,26 +22,28 @@ pub(super) struct CallSurroundings<'a> {
 
 /// How calls are written.
 pub(super) fn find(
-    renderings: &CallRenderings,
+    renderings: &CallRenderings<'_, '_>,
     surroundings: &CallSurroundings<'_>,
 ) -> Option<CallShape> {
     let located = LocatedBody::find(renderings)?;
     let before = before_call(renderings, &located, surroundings.reasoning);
     let shape = with_surroundings(renderings, located, before, surroundings);
     // A name that stands elsewhere than before the arguments can't be captured.
-    let needs_name = !matches!(shape.body, CallBody::Object(..) | CallBody::Array(..));
-    (shape.open.contains(&Slot::Name) || !needs_name).then_some(shape)
+    let has_name = shape.parts().is_some_and(|parts| {
+        parts.keys().is_some() || parts.open.contains(&Node::Slot(Slot::Name))
+    });
+    has_name.then_some(shape)
 }
 
 /// Finds what stands around the calls, from a turn with one and a turn with two.
 fn with_surroundings(
-    renderings: &CallRenderings,
+    renderings: &CallRenderings<'_, '_>,
     located: LocatedBody,
     before: String,
     surroundings: &CallSurroundings<'_>,
 ) -> CallShape {
     let pair = match located.body {
-        CallBody::Array(..) => None,
+        Node::Array(_) => None,
         _ => Pair::of(renderings, &located),
     };
     let after = match &pair {
@@ -65,17 +68,18 @@ fn with_surroundings(
     let section = before.len() - delimiters.open.len().min(before.len());
     let close = delimiters.close.trim_end();
     let rest = &after[close.len()..];
-    CallShape {
-        certainty: Certainty::Seen,
-        section_open: before[..section].to_owned() + space,
-        section_close: rest[..rest.len().saturating_sub(turn_end)].to_owned(),
+    let around = Delimiters {
+        open: open.to_owned(),
+        close: close.to_owned(),
         separator: pair.map_or_else(String::new, |pair| {
             pair.between[close.len()..pair.between.len() - open.len()].to_owned()
         }),
-        open: slots_in(open),
-        body: located.body,
-        close: slots_in(close),
-        several: renderings.two_calls.is_some(),
+    };
+    CallShape {
+        certainty: renderings.certainty,
+        section_open: before[..section].to_owned() + space,
+        section_close: rest[..rest.len().saturating_sub(turn_end)].to_owned(),
+        node: calls_of(&around, located.body, renderings.are_several()),
     }
 }
 
@@ -83,7 +87,7 @@ fn with_surroundings(
 /// where calls stand there. A text may stand amid what opens calls: `<say></say><do>` is what opens them
 /// after `<say>` and a text.
 fn before_call(
-    renderings: &CallRenderings,
+    renderings: &CallRenderings<'_, '_>,
     located: &LocatedBody,
     reasoning: Option<&ReasoningShape>,
 ) -> String {
@@ -107,24 +111,6 @@ fn up_to_turn_end<'a>(after: &'a str, after_content: &str) -> &'a str {
     &after[..ends.min().unwrap_or(after.len())]
 }
 
-/// The text with slots in place of the numbers of calls, which count from nought or one.
-pub(super) fn numbered(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut before = ' ';
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        let joins = |other: char| other.is_alphanumeric() || other == '_' || other == '.';
-        let alone = !joins(before) && !chars.peek().is_some_and(|next| joins(*next));
-        out.push(if matches!(c, '0'..='2') && alone {
-            INDEX_SLOT
-        } else {
-            c
-        });
-        before = c;
-    }
-    out
-}
-
 /// The texts around the bodies of two calls.
 struct Pair {
     /// What stands between them.
@@ -134,7 +120,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn of(renderings: &CallRenderings, located: &LocatedBody) -> Option<Pair> {
+    fn of(renderings: &CallRenderings<'_, '_>, located: &LocatedBody) -> Option<Pair> {
         let text = renderings.two_calls.as_deref()?;
         let first = renderings.first_argument(text)?;
         let second = renderings.second_argument(text)?;

@@ -22,7 +22,10 @@ pub(super) fn values(
         .ok()?;
     let mut known = vec![Dialect::default(), Dialect::python()];
     if let Some(calls) = calls {
-        dialects(calls, &mut known);
+        calls.visit(&mut |node| match node {
+            Node::Arguments(dialect) | Node::Object(_, dialect) => known.push(dialect.clone()),
+            _ => {}
+        });
     }
     let mut forms = known.into_iter().flat_map(|dialect| {
         [false, true].map(|has_capital_types| Definitions {
@@ -199,23 +202,4 @@ pub(super) fn hold_descriptions(text: &str, tools: &[Value]) -> bool {
         .filter_map(|tool| tool.pointer("/function/description"));
     let mut descriptions = descriptions.filter_map(Value::as_str);
     descriptions.any(|description| text.contains(description))
-}
-
-/// The dialects in which calls have values.
-fn dialects(node: &Node, found: &mut Vec<Dialect>) {
-    match node {
-        Node::Arguments(dialect) => found.push(dialect.clone()),
-        Node::Object(entries, dialect) => {
-            found.push(dialect.clone());
-            entries
-                .iter()
-                .for_each(|entry| dialects(&entry.value, found));
-        }
-        Node::Sequence(nodes) | Node::Choice(nodes) => {
-            nodes.iter().for_each(|node| dialects(node, found));
-        }
-        Node::Repetition(repetition) | Node::Array(repetition) => dialects(&repetition.item, found),
-        Node::Optional(node) | Node::Call(node) | Node::Argument(node) => dialects(node, found),
-        _ => {}
-    }
 }

@@ -1,9 +1,9 @@
 //! All that is known of a format, complete enough to write any kind of parser from.
 
-use crate::format::ValueWriting;
+use crate::format::{Node, ValueWriting};
 
 use super::assumed::AssumedVariable;
-use super::call_shape::{CallBody, CallShape, Slot};
+use super::call_shape::CallShape;
 use super::content::ContentShape;
 use super::lexicon::unmarked;
 use super::markers;
@@ -12,7 +12,7 @@ use super::reasoning::ReasoningShape;
 use super::turn::TurnShape;
 
 /// How a model writes its turn, as far as its chat template shows.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Findings {
     /// Where a turn begins and ends.
@@ -42,62 +42,46 @@ impl Findings {
     /// The same without the brackets around [markers that consist of several parts](super::lexicon).
     pub(super) fn unmarked(&self) -> Findings {
         let mut findings = self.clone();
-        for text in findings.texts() {
-            *text = unmarked(text);
-        }
+        findings.each_text(&mut |text| *text = unmarked(text));
         findings
     }
 
     /// The markers of the format: none of them belongs into a message.
     pub(crate) fn markers(&self) -> Vec<String> {
         let mut findings = self.clone();
-        let texts = findings.texts();
-        let found = texts.iter().flat_map(|text| markers::markers(text));
-        let mut found: Vec<String> = found.map(str::to_owned).collect();
+        let mut found: Vec<String> = Vec::new();
+        findings.each_text(&mut |text| found.extend(markers::markers(text).map(str::to_owned)));
         markers::dedup(&mut found);
         found
     }
 
-    /// All texts in which markers stand.
-    fn texts(&mut self) -> Vec<&mut String> {
+    /// Goes through all texts in which markers stand.
+    fn each_text(&mut self, visit: &mut dyn FnMut(&mut String)) {
         let content = &mut self.content;
-        let mut texts = Vec::new();
-        texts.extend(self.turn.headers.iter_mut().chain(&mut self.turn.ends));
-        texts.extend(content.open.iter_mut().chain(&mut content.close));
-        texts.extend(&mut content.beside_reasoning);
-        texts.extend(&mut self.prompt_remainders);
-        if let Some(shape) = &mut self.reasoning {
-            texts.extend(shape.open.iter_mut().chain(&mut shape.close));
-        }
-        if let Some(shape) = &mut self.calls {
-            texts.extend(call_texts(shape));
-        }
+        let texts = self.turn.headers.iter_mut().chain(&mut self.turn.ends);
+        let texts = texts.chain(content.open.iter_mut().chain(&mut content.close));
+        let texts = texts.chain(&mut content.beside_reasoning);
         texts
-    }
-}
-
-fn call_texts(shape: &mut CallShape) -> Vec<&mut String> {
-    let mut texts = vec![
-        &mut shape.section_open,
-        &mut shape.section_close,
-        &mut shape.separator,
-    ];
-    let mut slots: Vec<&mut Slot> = shape.open.iter_mut().chain(&mut shape.close).collect();
-    if let CallBody::Tagged(tagged) | CallBody::Python(tagged) = &mut shape.body {
-        texts.extend([&mut tagged.open, &mut tagged.separator]);
-        for values in &mut tagged.values {
-            texts.push(&mut values.between);
-            for form in &mut values.forms {
-                if let ValueWriting::Wrapped { open, close, .. } = &mut form.writing {
-                    texts.extend([open, close]);
+            .chain(&mut self.prompt_remainders)
+            .for_each(&mut *visit);
+        if let Some(shape) = &mut self.reasoning {
+            let around = shape.open.iter_mut().chain(&mut shape.close);
+            around.for_each(&mut *visit);
+        }
+        let Some(shape) = &mut self.calls else { return };
+        visit(&mut shape.section_open);
+        visit(&mut shape.section_close);
+        shape.node.visit_mut(&mut |node| match node {
+            Node::Literal(text) | Node::Space(text) => visit(text),
+            Node::Value(forms) => {
+                for form in forms {
+                    if let ValueWriting::Wrapped { open, close, .. } = &mut form.writing {
+                        visit(open);
+                        visit(close);
+                    }
                 }
             }
-        }
-        slots.extend(&mut tagged.close);
+            _ => {}
+        });
     }
-    texts.extend(slots.into_iter().filter_map(|slot| match slot {
-        Slot::Text(text) => Some(text),
-        _ => None,
-    }));
-    texts
 }

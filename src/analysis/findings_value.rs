@@ -2,7 +2,7 @@
 
 use crate::value::{Object, Value};
 
-use super::call_shape::{CallBody, CallShape, Slot};
+use super::call_shape::CallShape;
 use super::findings::Findings;
 use super::probe::{object, with};
 use super::reasoning::ReasoningShape;
@@ -57,17 +57,6 @@ fn optional(text: Option<&str>) -> Value {
     text.map_or(Value::Null, Value::from)
 }
 
-fn slots_value(slots: &[Slot]) -> Value {
-    let values = slots.iter().map(|slot| match slot {
-        Slot::Text(text) => object([("text", text.as_str().into())]),
-        Slot::Name => object([("slot", "name".into())]),
-        Slot::Id => object([("slot", "id".into())]),
-        Slot::Index => object([("slot", "index".into())]),
-        Slot::Key => object([("slot", "key".into())]),
-    });
-    values.collect::<Vec<Value>>().into()
-}
-
 pub(super) fn reasoning_value(shape: &ReasoningShape) -> Value {
     object([
         ("certainty", shape.certainty.key().into()),
@@ -96,52 +85,6 @@ pub(super) fn calls_value(shape: &CallShape) -> Value {
         ("certainty", shape.certainty.key().into()),
         ("section_open", shape.section_open.as_str().into()),
         ("section_close", shape.section_close.as_str().into()),
-        ("separator", shape.separator.as_str().into()),
-        ("open", slots_value(&shape.open)),
-        ("body", body_value(&shape.body)),
-        ("close", slots_value(&shape.close)),
-        ("several", shape.several.into()),
+        ("calls", shape.node.to_value()),
     ])
-}
-
-fn body_value(body: &CallBody) -> Value {
-    let mut out = Object::new();
-    let (kind, keys, dialect) = match body {
-        CallBody::Object(keys, dialect) => ("object", Some(keys), Some(dialect)),
-        CallBody::Array(keys, dialect) => ("array", Some(keys), Some(dialect)),
-        CallBody::Arguments(dialect) => ("arguments", None, Some(dialect)),
-        CallBody::Tagged(_) => ("tagged", None, None),
-        CallBody::Python(_) => ("python", None, None),
-    };
-    out.insert("kind", kind);
-    if let Some(keys) = keys {
-        out.insert("name", keys.name.join("."));
-        out.insert("arguments", keys.arguments.join("."));
-        out.insert(
-            "id",
-            optional(keys.id.as_ref().map(|id| id.join(".")).as_deref()),
-        );
-        out.insert("arguments_as_text", keys.arguments_as_text);
-    }
-    if let Some(dialect) = dialect {
-        out.insert("unquoted_keys", dialect.unquoted_keys);
-        out.insert("python_literals", dialect.python_literals);
-        let delimiters = dialect.string_delimiters.as_ref().map(|(open, close)| {
-            Value::from(vec![Value::from(open.as_str()), close.as_str().into()])
-        });
-        out.insert("string_delimiters", delimiters.unwrap_or_default());
-    }
-    if let CallBody::Tagged(tagged) = body {
-        out.insert("open", tagged.open.as_str());
-        let between = tagged.between().map(Value::from);
-        out.insert("between", between.collect::<Vec<_>>());
-        out.insert("close", slots_value(&tagged.close));
-        out.insert("separator", tagged.separator.as_str());
-        out.insert("json_values", tagged.has_json_texts());
-        if let Some((open, close)) = tagged.wrapping() {
-            let around = [open, close].map(Value::from);
-            out.insert("wrapping", Vec::from(around));
-        }
-    }
-    out.into()
 }

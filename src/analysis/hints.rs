@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 
-use crate::format::Dialect;
-use crate::json;
+use crate::format::{Dialect, Entry, Node, Slot};
 use crate::value::Value;
 
-use super::call_shape::{CallBody, CallKeys, CallShape, Slot};
+use super::call_shape::{CallShape, array_of, calls_of};
 use super::certainty::Certainty;
-use super::markers::{self, NAME_SLOT, core, is_pair};
-use super::probe::object;
+use super::delimiters::Delimiters;
+use super::markers::{self, core, is_pair};
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
 
 /// Reasoning as instructions describe it: its markers, and other pairs of markers beside them.
@@ -131,30 +130,32 @@ fn shape(open: &str, close: &str, example: &str) -> CallShape {
     };
     let name = find(&["name"], "name");
     let arguments = find(&["arg", "param", "input"], "arguments");
-    let keys = CallKeys {
-        all: vec![name.clone(), arguments.clone()],
-        object: json::write(&object([
-            (name.as_str(), NAME_SLOT.to_string().as_str().into()),
-            (arguments.as_str(), Value::Null),
-        ])),
-        name: vec![name],
-        arguments: vec![arguments],
-        id: None,
-        arguments_as_text: false,
-    };
+    let entry = |key, value| Entry { key, value };
+    let json = Dialect::default;
+    let call = Node::Object(
+        vec![
+            entry(
+                name,
+                Node::JsonString(Box::new(Node::Slot(Slot::Name)), json()),
+            ),
+            entry(arguments, Node::Arguments(json())),
+        ],
+        json(),
+    );
     let body = match example.trim_start().starts_with('[') {
-        true => CallBody::Array(keys, Dialect::default()),
-        false => CallBody::Object(keys, Dialect::default()),
+        true => array_of(call),
+        false => call,
+    };
+    let around = Delimiters {
+        open: open.to_owned(),
+        close: close.to_owned(),
+        ..Delimiters::default()
     };
     CallShape {
         certainty: Certainty::Guessed,
         section_open: String::new(),
         section_close: String::new(),
-        separator: String::new(),
-        open: vec![Slot::Text(open.to_owned())],
-        body,
-        close: vec![Slot::Text(close.to_owned())],
-        several: true,
+        node: calls_of(&around, body, true),
     }
 }
 

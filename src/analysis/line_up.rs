@@ -9,9 +9,9 @@ use crate::format::{Format, FoundSlot, Node, NodeReader, Slot, ValueType, Way};
 
 use super::analyze::{Analysis, analyze};
 use super::assistant_turn::AssistantTurn;
+use super::call_parts::CallParts;
 use super::call_probe::CallWords;
-use super::call_shape::CallBody;
-use super::call_tree;
+use super::call_shape::CallShape;
 use super::evidence::{self, Evidence};
 use super::findings::Findings;
 use super::reasoning::ReasoningShape;
@@ -70,8 +70,8 @@ pub(crate) fn line_up(analysis: &mut Analysis<'_>) -> Format {
         gaps: Vec::new(),
     };
     if let Some(shape) = &analysis.findings.calls {
-        rows.calls = Some(call_tree::of(shape));
-        rows.gaps = gaps(&shape.body);
+        rows.calls = Some(with_known_values(shape.node.clone()));
+        rows.gaps = gaps(shape);
     }
     rows.add_all(&words);
     rows.add_unseen();
@@ -89,16 +89,29 @@ pub(crate) fn line_up(analysis: &mut Analysis<'_>) -> Format {
 }
 
 /// What is not known of how values are written.
-fn gaps(body: &CallBody) -> Vec<String> {
-    let (CallBody::Tagged(tagged) | CallBody::Python(tagged)) = body else {
+fn gaps(shape: &CallShape) -> Vec<String> {
+    let parts = shape.parts();
+    let Some(arguments) = parts.as_ref().and_then(CallParts::single_arguments) else {
         return Vec::new();
     };
     let unknown = ValueType::ALL
         .into_iter()
-        .filter(|kind| tagged.written(*kind).is_none());
+        .filter(|kind| arguments.written(*kind).is_none());
     unknown
         .map(|kind| format!("how values of type {} are written", kind.key()))
         .collect()
+}
+
+/// The calls without ways of arguments of which it is not known how any value is written.
+fn with_known_values(mut calls: Node) -> Node {
+    calls.visit_mut(&mut |node| {
+        if let Node::Argument(ways) = node {
+            let known = ways.alternatives().iter();
+            let known = known.filter(|way| !way.parts().contains(&Node::Value(Vec::new())));
+            **ways = Node::choice(known.cloned().collect());
+        }
+    });
+    calls
 }
 
 /// The rows of a template's renderings.
@@ -129,12 +142,8 @@ impl Rows<'_, '_> {
             turns.push(call.clone().with_content(&self.word));
             let all = call.with_content(&self.word);
             turns.push(all.with_reasoning(&self.thought));
-            if self
-                .findings
-                .calls
-                .as_ref()
-                .is_some_and(|shape| shape.several)
-            {
+            let parts = self.findings.calls.as_ref().and_then(CallShape::parts);
+            if parts.is_some_and(|parts| parts.several) {
                 let other = words.call(1, &[(1, words.string(1))]);
                 let two = AssistantTurn::calls([one, other]);
                 turns.push(two.clone().with_content(&self.word));

@@ -55,11 +55,11 @@ mod certainty;
 mod delimiters;
 
 mod call_probe;
-mod written_values;
-
 mod call_shape;
 
+mod call_parts;
 mod call_renderings;
+mod written_values;
 
 mod arguments;
 mod call_body;
@@ -74,7 +74,6 @@ mod reasoning_inference;
 mod sample_turns;
 
 mod analyze;
-mod call_tree;
 mod conversation;
 mod definitions;
 mod evidence;
@@ -87,7 +86,7 @@ mod wording;
 mod wording_probe;
 
 pub use assumed::{AssumedVariable, PlainValue};
-pub use call_shape::{CallBody, CallKeys, CallShape, Slot, Tagged};
+pub use call_shape::CallShape;
 pub use capabilities::{
     Answer, Capabilities, Departure, Follower, GenerationPrompt, Outcome, PrefixKept, Thinking,
     Topic,
@@ -102,10 +101,10 @@ pub use reasoning::ReasoningShape;
 pub use statement::{Statement, Subject};
 pub use turn::TurnShape;
 pub use variables::{Switch, Variable};
-pub use written_values::WrittenValues;
 
 pub(crate) use analyze::{Analysis, analyze};
+pub(crate) use call_parts::{CallKeys, CallParts, SingleArguments};
 pub(crate) use call_probe::probe_tools;
-pub(crate) use call_shape::text_with_slots;
+pub(crate) use call_shape::{row, text_with_slots};
 pub(crate) use conversation::ConversationShape;
 pub(crate) use turn_headers::TurnHeaders;

@@ -142,7 +142,10 @@ fn last_marker(text: &str) -> Option<&str> {
 }
 
 /// The calls in outputs, with the words of probes in place of their own.
-pub(super) fn calls(prober: &TurnProber<'_>, outputs: &[ModelOutput]) -> Option<CallRenderings> {
+pub(super) fn calls<'a, 't>(
+    prober: &TurnProber<'_>,
+    outputs: &[ModelOutput],
+) -> Option<CallRenderings<'a, 't>> {
     let words = CallWords::new(prober);
     let turns = outputs.iter().filter_map(|output| {
         let text = prober.marked(&output.text);

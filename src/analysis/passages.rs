@@ -5,8 +5,7 @@
 //! [`ConversationFormat`](crate::format::ConversationFormat), whichever conversation showed them.
 
 use crate::format::{
-    ConversationSlot, Definitions, Entry, FoundSlot, Node, Passage, Piece, Repetition, Slot,
-    Wording,
+    ConversationSlot, Definitions, Entry, FoundSlot, Node, Passage, Piece, Slot, Wording,
 };
 use crate::value::Value;
 
@@ -137,7 +136,7 @@ impl Rows<'_, '_> {
             return;
         };
         if self.row(&text, &script, None).is_none() {
-            self.found.calls = Some(Node::choice(vec![with_id(&calls), calls.clone()]));
+            self.found.calls = Some(Node::choice(vec![with_id(calls.clone()), calls.clone()]));
             if self.row(&text, &script, None).is_none() {
                 self.found.calls = Some(calls);
             }
@@ -401,30 +400,24 @@ impl Rows<'_, '_> {
 }
 
 /// Calls that are objects, with an id as the last entry of each.
-fn with_id(node: &Node) -> Node {
-    let all = |nodes: &[Node]| nodes.iter().map(with_id).collect();
-    let each = |repetition: &Repetition| {
-        let mut repetition = repetition.clone();
-        repetition.item = with_id(&repetition.item);
-        Box::new(repetition)
-    };
-    match node {
-        Node::Object(entries, dialect) => {
-            let id = Node::Slot(Slot::Id);
-            let mut entries = entries.clone();
-            entries.push(Entry {
-                key: "id".to_owned(),
-                value: Node::JsonString(Box::new(id), dialect.clone()),
-            });
-            Node::Object(entries, dialect.clone())
+fn with_id(mut calls: Node) -> Node {
+    calls.visit_mut(&mut |node| {
+        let Node::Call(call) = node else { return };
+        let parts = match &mut **call {
+            Node::Sequence(parts) => parts.as_mut_slice(),
+            part => std::slice::from_mut(part),
+        };
+        for part in parts {
+            if let Node::Object(entries, dialect) = part {
+                let id = Box::new(Node::Slot(Slot::Id));
+                entries.push(Entry {
+                    key: "id".to_owned(),
+                    value: Node::JsonString(id, dialect.clone()),
+                });
+            }
         }
-        Node::Sequence(nodes) => Node::Sequence(all(nodes)),
-        Node::Choice(nodes) => Node::Choice(all(nodes)),
-        Node::Repetition(repetition) => Node::Repetition(each(repetition)),
-        Node::Array(repetition) => Node::Array(each(repetition)),
-        Node::Call(node) => Node::Call(Box::new(with_id(node))),
-        other => other.clone(),
-    }
+    });
+    calls
 }
 
 /// Passages that differ in nothing but numbers become one, in which these count.

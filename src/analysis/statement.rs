@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::format::{Dialect, shown};
+use crate::format::{Dialect, Node, Slot, shown};
 use crate::value::{Object, Value};
 
-use super::call_shape::{CallBody, CallKeys, CallShape, Slot};
+use super::call_parts::{CallKeys, CallParts};
 use super::certainty::Certainty;
 use super::content::ContentShape;
 use super::findings::Findings;
@@ -123,7 +123,8 @@ impl Findings {
         }
         match (&self.calls, &self.calls_refused) {
             (Some(shape), _) => {
-                for text in of_calls(shape) {
+                let parts = shape.parts();
+                for text in parts.iter().flat_map(of_calls) {
                     add(Subject::Calls, shape.certainty, text);
                 }
             }
@@ -194,52 +195,49 @@ fn of_reasoning(shape: &ReasoningShape) -> Vec<String> {
     all
 }
 
-fn of_calls(shape: &CallShape) -> Vec<String> {
-    let body = match &shape.body {
-        CallBody::Object(..) => "{…}",
-        CallBody::Array(..) => "[…]",
+fn of_calls(calls: &CallParts<'_>) -> Vec<String> {
+    let body = match calls.body {
+        Node::Object(..) => "{…}",
+        Node::Array(_) => "[…]",
         _ => "ARGUMENTS",
     };
-    let (open, close) = (in_words(&shape.open), in_words(&shape.close));
+    let (open, close) = (in_words(&calls.open), in_words(&calls.close));
     let mut all = vec![
-        of_body(&shape.body),
+        of_body(calls),
         format!("a call is {}", shown(&format!("{open}{body}{close}"))),
     ];
-    all.extend(of_section(&shape.section_open, &shape.section_close));
-    all.push(match (shape.several, shape.separator.is_empty()) {
+    all.extend(of_section(&calls.section_open, &calls.section_close));
+    all.push(match (calls.several, calls.separator.is_empty()) {
         (false, _) => "one call a turn".to_owned(),
         (true, true) => "several calls a turn".to_owned(),
         (true, false) => format!(
             "several calls a turn, with {} between them",
-            shown(&shape.separator)
+            shown(&calls.separator)
         ),
     });
     all
 }
 
-fn of_body(body: &CallBody) -> String {
-    match body {
-        CallBody::Object(keys, dialect) => {
-            let (dialect, keys) = (of_dialect(dialect), of_keys(keys));
-            format!("each a JSON object{dialect}: {keys}")
+fn of_body(calls: &CallParts<'_>) -> String {
+    let dialect = calls.dialect().map(of_dialect).unwrap_or_default();
+    match (calls.keys(), calls.single_arguments()) {
+        (Some(keys), _) => {
+            let json = match calls.is_array() {
+                true => "one JSON array for all",
+                false => "each a JSON object",
+            };
+            format!("{json}{dialect}: {}", of_keys(&keys))
         }
-        CallBody::Array(keys, dialect) => {
-            let (dialect, keys) = (of_dialect(dialect), of_keys(keys));
-            format!("one JSON array for all{dialect}: {keys}")
-        }
-        CallBody::Arguments(dialect) => format!(
-            "the name in what opens a call, the arguments a JSON object{}",
-            of_dialect(dialect)
-        ),
-        CallBody::Tagged(tagged) => {
-            let (open, close) = (&tagged.open, in_words(&tagged.close));
-            let between = tagged.between().collect::<Vec<_>>().join("|");
-            let values = match tagged.has_json_texts() {
+        (None, Some(arguments)) if arguments.in_python => "written as calls in Python".to_owned(),
+        (None, Some(arguments)) => {
+            let (open, close) = (&arguments.open, in_words(&arguments.close));
+            let between = arguments.between.join("|");
+            let values = match arguments.has_json_texts() {
                 true => ", the value as JSON",
                 false => "",
             };
             let argument = shown(&format!("{open}KEY{between}VALUE{close}"));
-            let wrapping = tagged.wrapping().map(|(open, close)| {
+            let wrapping = arguments.wrapping().map(|(open, close)| {
                 let value = shown(&format!("{open}VALUE{close}"));
                 format!(", a value with signs of markers in it as {value}")
             });
@@ -248,7 +246,9 @@ fn of_body(body: &CallBody) -> String {
                 wrapping.unwrap_or_default()
             )
         }
-        CallBody::Python(_) => "written as calls in Python".to_owned(),
+        (None, None) => {
+            format!("the name in what opens a call, the arguments a JSON object{dialect}")
+        }
     }
 }
 
@@ -267,13 +267,11 @@ fn of_section(open: &str, close: &str) -> Option<String> {
 }
 
 /// Slots as words in a text.
-fn in_words(slots: &[Slot]) -> String {
-    let words = slots.iter().map(|slot| match slot {
-        Slot::Text(text) => text.as_str(),
-        Slot::Name => "NAME",
-        Slot::Id => "ID",
-        Slot::Index => "NUMBER",
-        Slot::Key => "KEY",
+fn in_words(row: &[Node]) -> String {
+    let words = row.iter().map(|node| match node {
+        Node::Literal(text) => text.clone(),
+        Node::Slot(Slot::Index) => "NUMBER".to_owned(),
+        node => node.to_string(),
     });
     words.collect()
 }
@@ -285,7 +283,7 @@ fn of_dialect(dialect: &Dialect) -> String {
     }
 }
 
-fn of_keys(keys: &CallKeys) -> String {
+fn of_keys(keys: &CallKeys<'_>) -> String {
     let mut text = format!(
         "name under {}, arguments under {}",
         shown(&keys.name.join(".")),

@@ -4,53 +4,45 @@ use crate::format::{Dialect, ValueForm, ValueType, ValueWriting};
 use crate::json::{self, Style};
 use crate::value::{Object, Value};
 
-use super::assistant_turn::AssistantTurn;
 use super::call_probe::CallWords;
+use super::call_renderings::CallRenderings;
+use super::certainty::Certainty;
 
 /// What stands between key and value is not longer than this many bytes.
 const LONGEST: usize = 256;
 
 /// The values behind a text that stands between key and value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct WrittenValues {
+pub(super) struct WrittenValues {
     /// What stands between key and value.
-    pub between: String,
+    pub(super) between: String,
     /// How the values are written, those of some types one way and those of others another.
-    pub forms: Vec<ValueForm>,
+    pub(super) forms: Vec<ValueForm>,
 }
 
-/// Texts that are written in some way behind this text.
-pub(super) fn texts(between: &str, writing: ValueWriting) -> Vec<WrittenValues> {
-    let mut values = Vec::new();
-    add(&mut values, between.to_owned(), ValueType::String, writing);
-    values
-}
-
-/// Asks for a call with a value of each type. `texts` is what a text of one word shows; of types that don't
-/// come out in a way that is known, nothing is told.
-pub(super) fn ask(
-    texts: &[WrittenValues],
-    words: &CallWords,
-    render: impl Fn(&AssistantTurn) -> Option<String>,
+/// How values of all types are written, if a text of one word is written so behind this text. Of types that
+/// don't come out in a way that is known, nothing is told.
+pub(super) fn find(
+    renderings: &CallRenderings<'_, '_>,
+    between: &str,
+    writing: ValueWriting,
 ) -> Vec<WrittenValues> {
+    let words = &renderings.words;
     let with = |value: Value| {
-        let turn = AssistantTurn::calls([words.call(0, &[(0, value)])]);
-        let text = render(&turn)?;
+        let text = renderings.with_argument(value)?;
         // Some formats name the key behind the value, too.
         let (_, after_key) = text.split_once(words.keys[0].as_str())?;
         Some(after_key.to_owned())
     };
     let mut values = Vec::new();
-    match text_form(words, written(texts, ValueType::String), &with) {
+    match text_form(words, &writing, &with) {
         Some((between, writing)) => add(&mut values, between, ValueType::String, writing),
-        None => {
-            // Where texts stand is known all the same.
-            values.extend(texts.iter().cloned());
-            for texts in &mut values {
-                texts.forms.retain(|form| form.writing != ValueWriting::Raw);
-            }
-        }
+        // Where texts stand is known all the same.
+        None if renderings.certainty == Certainty::Seen && writing == ValueWriting::Raw => values
+            .push(WrittenValues {
+                between: between.to_owned(),
+                forms: Vec::new(),
+            }),
+        None => add(&mut values, between.to_owned(), ValueType::String, writing),
     }
     for kind in ValueType::ALL {
         let value = sample(kind);
@@ -79,13 +71,6 @@ fn add(all: &mut Vec<WrittenValues>, between: String, kind: ValueType, writing: 
             writing,
         }),
     }
-}
-
-/// How values of a type are written, if it is known.
-pub(crate) fn written(all: &[WrittenValues], kind: ValueType) -> Option<&ValueWriting> {
-    let mut forms = all.iter().flat_map(|values| &values.forms);
-    let form = forms.find(|form| form.types.contains(&kind))?;
-    Some(&form.writing)
 }
 
 /// A value of a type, other than a text.
@@ -132,7 +117,7 @@ fn plain_form(value: &Value, after_key: &str) -> Option<(String, ValueWriting)> 
 /// shows it best; `plain` is how one without is written.
 fn text_form(
     words: &CallWords,
-    plain: Option<&ValueWriting>,
+    plain: &ValueWriting,
     with: &impl Fn(Value) -> Option<String>,
 ) -> Option<(String, ValueWriting)> {
     let (word, awkward) = (words.values[0].as_str(), words.awkward());
@@ -155,9 +140,9 @@ fn text_form(
             _ => None,
         };
     }
-    if let Some(ValueWriting::Wrapped { open, .. }) = plain {
+    if let ValueWriting::Wrapped { open, .. } = plain {
         let between = before.strip_suffix(open.as_str())?;
-        return Some((between.to_owned(), plain?.clone()));
+        return Some((between.to_owned(), plain.clone()));
     }
     let Some((before_awkward, behind_awkward)) = after_awkward.split_once(awkward.as_str()) else {
         // What is neither written as it is nor with escapes is not understood.

@@ -25,27 +25,13 @@ impl<'f> Writings<'f> {
     pub(super) fn of(calls: Option<&'f Node>) -> Writings<'f> {
         let mut writings = Writings::default();
         if let Some(calls) = calls {
-            writings.add(calls);
+            calls.visit(&mut |node| match node {
+                Node::Value(forms) => writings.forms.extend(forms),
+                Node::Arguments(dialect) => writings.dialects.push(dialect),
+                _ => {}
+            });
         }
         writings
-    }
-
-    fn add(&mut self, node: &'f Node) {
-        match node {
-            Node::Value(forms) => self.forms.extend(forms),
-            Node::Arguments(dialect) => self.dialects.push(dialect),
-            Node::Sequence(nodes) | Node::Choice(nodes) => {
-                nodes.iter().for_each(|node| self.add(node));
-            }
-            Node::Object(entries, _) => entries.iter().for_each(|entry| self.add(&entry.value)),
-            Node::Repetition(repetition) | Node::Array(repetition) => self.add(&repetition.item),
-            Node::Optional(node)
-            | Node::JsonString(node, _)
-            | Node::Call(node)
-            | Node::Argument(node) => self.add(node),
-            Node::Literal(_) | Node::Space(_) | Node::Slot(_) | Node::Constant(_) | Node::Calls => {
-            }
-        }
     }
 
     /// The calls in these slots. `None` if arguments can't be read. Values that could be a text as well as

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use crate::analysis::assistant_turn::AssistantTurn;
-use crate::analysis::{CallShape, Findings, Slot, markers};
+use crate::analysis::{CallParts, CallShape, Findings, markers};
+use crate::format::Node;
 
 use super::sample::Sample;
 
@@ -20,10 +21,11 @@ pub(super) struct Damaged {
 /// Damages samples in all ways that leave no doubt about what was meant.
 pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
     let mut damaged = Vec::new();
+    let calls = findings.calls.as_ref().and_then(CallShape::parts);
     for sample in samples {
         let damager = Damager {
             findings,
-            calls: findings.calls.as_ref(),
+            calls: calls.as_ref(),
             sample,
         };
         damager.white_space(&mut damaged);
@@ -41,7 +43,7 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
 
 struct Damager<'a> {
     findings: &'a Findings,
-    calls: Option<&'a CallShape>,
+    calls: Option<&'a CallParts<'a>>,
     sample: &'a Sample,
 }
 
@@ -93,11 +95,11 @@ impl Damager<'_> {
             texts.extend(shape.open.clone());
             texts.extend(shape.close.clone());
         }
-        if let Some(shape) = self.calls {
-            texts.push(shape.section_open.clone());
-            texts.push(shape.section_close.clone());
-            if shape.open.len() == 1 {
-                texts.extend([shape.first_text().to_owned(), shape.close_text()]);
+        if let Some(calls) = self.calls {
+            texts.push(calls.section_open.clone());
+            texts.push(calls.section_close.clone());
+            if calls.open.len() == 1 {
+                texts.extend([calls.first_text().to_owned(), calls.close_text()]);
             }
         }
         texts.retain(|text| markers::markers(text).next().is_some());
@@ -106,18 +108,18 @@ impl Damager<'_> {
 
     /// What opens a turn's calls is left out, or the first of several markers that open a call.
     fn openers(&self, into: &mut Vec<Damaged>) {
-        let Some(shape) = self.calls else { return };
+        let Some(calls) = self.calls else { return };
         if self.sample.written.calls.len() != 1 {
             return;
         }
-        let section = shape.section_open.trim();
-        let mut own = markers::markers(shape.first_text());
+        let section = calls.section_open.trim();
+        let mut own = markers::markers(calls.first_text());
         let Some(first) = own.next() else { return };
         if !section.is_empty() {
             let output = self.sample.output.replacen(section, "", 1);
             self.put(into, "the section's opener left out", output);
         }
-        if own.next().is_some() && shape.open.len() > 1 {
+        if own.next().is_some() && calls.open.len() > 1 {
             let output = self.sample.output.replacen(first, "", 1);
             self.put(into, "a call's first marker left out", output);
         }
@@ -135,11 +137,11 @@ impl Damager<'_> {
                 .to_owned();
         }
         self.put(into, "the turn's end missing", bare.clone());
-        let Some(shape) = self.calls else { return };
+        let Some(calls) = self.calls else { return };
         let written = &self.sample.written;
         if written.calls.len() == 1 && written.content.is_none() {
-            let section = shape.section_close.trim();
-            let close = shape.close_text();
+            let section = calls.section_close.trim();
+            let close = calls.close_text();
             let bare = bare.strip_suffix(section).unwrap_or(&bare).trim_end();
             if let Some(bare) = bare
                 .strip_suffix(close.trim())
@@ -152,15 +154,15 @@ impl Damager<'_> {
 
     /// A second call follows without what should stand between them.
     fn between_calls(&self, into: &mut Vec<Damaged>) {
-        let Some(shape) = self.calls else { return };
-        let close = shape.close_text();
+        let Some(calls) = self.calls else { return };
+        let close = calls.close_text();
         if self.sample.written.calls.len() < 2 || close.trim().len() < 4 {
             return;
         }
         let output = self.sample.output.replacen(close.trim(), "", 1);
         self.put(into, "a call's end missing before the next", output);
-        if !shape.separator.is_empty() && !shape.open.is_empty() {
-            let joined = format!("{close}{}", shape.separator);
+        if !calls.separator.is_empty() && !calls.open.is_empty() {
+            let joined = format!("{close}{}", calls.separator);
             let output = self.sample.output.replace(&joined, &close);
             self.put(into, "nothing between two calls", output);
         }
@@ -169,10 +171,10 @@ impl Damager<'_> {
     /// A text stands between two calls that have markers of their own; it is the last that counts.
     fn text_between_calls(&self, into: &mut Vec<Damaged>) {
         let written = &self.sample.written;
-        let (Some(shape), [_, second]) = (self.calls, written.calls.as_slice()) else {
+        let (Some(calls), [_, second]) = (self.calls, written.calls.as_slice()) else {
             return;
         };
-        let text = shape.first_text();
+        let text = calls.first_text();
         let has_marker = markers::markers(text).next().is_some();
         if written.content.is_some() || self.findings.content.open.is_some() || !has_marker {
             return;
@@ -235,16 +237,16 @@ impl Damager<'_> {
 
     /// Where the calls begin in a text, if a marker shows it.
     fn calls_start(&self, output: &str) -> Option<usize> {
-        let shape = self.calls?;
-        let openers = [shape.section_open.as_str(), shape.first_text()].into_iter();
+        let calls = self.calls?;
+        let openers = [calls.section_open.as_str(), calls.first_text()].into_iter();
         let openers = openers.filter(|head| markers::markers(head).next().is_some());
         openers.filter_map(|head| output.find(head.trim())).min()
     }
 
     /// What stands between a name and the arguments is shortened to its last marker.
     fn header(&self, into: &mut Vec<Damaged>) {
-        let Some(shape) = self.calls else { return };
-        let Some(Slot::Text(text)) = shape.open.last().filter(|_| shape.open.len() > 1) else {
+        let Some(calls) = self.calls else { return };
+        let Some(Node::Literal(text)) = calls.open.last().filter(|_| calls.open.len() > 1) else {
             return;
         };
         let Some(last) = markers::markers(text).last() else {

@@ -14,9 +14,9 @@ mod content;
 mod reasoning;
 
 use crate::analysis::lexicon::unmarked;
-use crate::analysis::markers::{NAME_SLOT, is_distinctive};
-use crate::analysis::{CallBody, CallKeys, Findings, Slot, text_with_slots};
-use crate::json;
+use crate::analysis::markers::is_distinctive;
+use crate::analysis::{CallParts, CallShape, Findings, row, text_with_slots};
+use crate::format::Node;
 use crate::value::{Object, Value};
 
 use super::choices::Choices;
@@ -25,15 +25,17 @@ use drafter::{Drafter, texts};
 
 /// A response template for findings, with some choices made.
 pub(super) fn draft(findings: &Findings, choices: &Choices, options: &DeriveOptions) -> Value {
-    // No transform takes a part of a string.
-    let mut findings = match choices.split_objects || has_text_around_name(findings) {
-        true => split_objects(findings),
-        false => findings.clone(),
-    };
-    leave_turn_end_out(&mut findings);
-    let findings = &findings;
+    let mut calls = findings.calls.as_ref().and_then(CallShape::parts);
+    if let Some(calls) = &mut calls {
+        // No transform takes a part of a string.
+        if choices.split_objects || has_text_around_name(calls) {
+            split_objects(calls);
+        }
+        leave_turn_end_out(calls, &findings.turn.ends);
+    }
     let drafter = Drafter {
         findings,
+        calls: calls.as_ref(),
         choices,
         options,
     };
@@ -75,15 +77,11 @@ fn without_brackets(value: Value) -> Value {
 
 /// Takes what ends a turn out of what opens a call. Where a call has a turn of its own, as in
 /// `…<end>call:`, the end is dropped wherever it stands, and what has closed a call can't be missed by the next.
-fn leave_turn_end_out(findings: &mut Findings) {
-    let Some(Slot::Text(text)) = findings
-        .calls
-        .as_mut()
-        .and_then(|shape| shape.open.first_mut())
-    else {
+fn leave_turn_end_out(calls: &mut CallParts<'_>, ends: &[String]) {
+    let Some(Node::Literal(text)) = calls.open.first_mut() else {
         return;
     };
-    let mut ends = findings.turn.ends.iter().map(|end| end.trim());
+    let mut ends = ends.iter().map(|end| end.trim());
     let own = ends.find_map(|end| {
         text.trim_start()
             .strip_prefix(end)
@@ -94,61 +92,38 @@ fn leave_turn_end_out(findings: &mut Findings) {
     }
 }
 
-/// The findings as if what stands around the arguments in a call's JSON were markers.
-fn split_objects(findings: &Findings) -> Findings {
-    let mut split = findings.clone();
-    let Some(shape) = &mut split.calls else {
-        return split;
+/// Takes what stands around the arguments in a call's JSON for markers.
+fn split_objects(calls: &mut CallParts<'_>) {
+    let (Some(keys), Some(dialect)) = (calls.keys(), calls.dialect()) else {
+        return;
     };
-    let (CallBody::Object(keys, dialect) | CallBody::Array(keys, dialect)) = shape.body.clone()
+    let ([name], [arguments], [first, _]) = (&keys.name[..], &keys.arguments[..], &keys.all[..])
     else {
-        return split;
+        return;
     };
-    let ([name], [arguments], 2) = (
-        keys.name.as_slice(),
-        keys.arguments.as_slice(),
-        keys.all.len(),
-    ) else {
-        return split;
-    };
-    if keys.all.first() != Some(name) || !dialect.is_json() {
-        return split;
+    if first != name || !dialect.is_json() {
+        return;
     }
-    if matches!(shape.body, CallBody::Array(..)) {
+    if calls.is_array() {
         // What stands around the array stands around all calls.
-        shape.section_open = format!("{}{}[", shape.section_open, text_with_slots(&shape.open));
-        shape.section_close = format!("]{}{}", shape.close_text(), shape.section_close);
-        shape.separator = " , ".to_owned();
-        (shape.open, shape.close) = (Vec::new(), Vec::new());
+        calls
+            .section_open
+            .push_str(&format!("{}[", text_with_slots(&calls.open)));
+        calls.section_close = format!("]{}{}", calls.close_text(), calls.section_close);
+        calls.separator = " , ".to_owned();
+        (calls.open, calls.close) = (Vec::new(), Vec::new());
     }
-    let (before, after) = around_name(&keys).unwrap_or_default();
     // White space may stand wherever JSON has it, whatever the template writes.
-    shape.open.extend([
-        Slot::Text(format!("{{ \"{name}\" : \"{before}")),
-        Slot::Name,
-        Slot::Text(format!("{after}\" , \"{arguments}\" : ")),
-    ]);
-    shape.close.insert(0, Slot::Text("}".to_owned()));
-    shape.body = CallBody::Arguments(dialect);
-    split
+    let text = &keys.name_text;
+    let open = format!("{{ \"{name}\" : \"{text}\" , \"{arguments}\" : ");
+    calls.open.extend(row(&open));
+    calls.close.insert(0, Node::Literal("}".to_owned()));
+    calls.body = keys.body;
 }
 
 /// Whether a call's JSON has more than the name under the key of the name.
-fn has_text_around_name(findings: &Findings) -> bool {
-    let body = findings.calls.as_ref().map(|shape| &shape.body);
-    match body {
-        Some(CallBody::Object(keys, _) | CallBody::Array(keys, _)) => {
-            around_name(keys).is_some_and(|(before, after)| !(before + &after).is_empty())
-        }
-        _ => false,
-    }
-}
-
-/// What stands around the name in the string that holds it.
-fn around_name(keys: &CallKeys) -> Option<(String, String)> {
-    let object = json::read(&keys.object).ok()?;
-    let mut path = keys.name.iter();
-    let text = path.try_fold(&object, |value, key| value.get(key))?;
-    let (before, after) = text.as_str()?.split_once(NAME_SLOT)?;
-    Some((before.to_owned(), after.to_owned()))
+fn has_text_around_name(calls: &CallParts<'_>) -> bool {
+    calls
+        .keys()
+        .is_some_and(|keys| keys.name_text.chars().nth(1).is_some())
 }

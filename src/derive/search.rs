@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use indexmap::IndexSet;
 
-use crate::analysis::CallBody;
+use crate::analysis::CallShape;
 use crate::analysis::markers::dedup;
+use crate::format::Node;
 use crate::json;
 use crate::response::{Patterns, ResponseTemplate, TemplateError};
 use crate::stopwatch::Stopwatch;
@@ -233,9 +234,8 @@ impl<'a> Search<'a> {
     /// Whether calls are JSON objects and nothing else.
     fn has_bare_objects(&self) -> bool {
         let calls = self.material.findings.calls.as_ref();
-        calls.is_some_and(|shape| {
-            shape.open.is_empty() && matches!(shape.body, CallBody::Object(..))
-        })
+        let calls = calls.and_then(CallShape::parts);
+        calls.is_some_and(|calls| calls.open.is_empty() && matches!(calls.body, Node::Object(..)))
     }
 
     /// Whether the chat template writes a turn's text behind its calls.

@@ -1,7 +1,7 @@
 //! Texts with reasoning and calls that the chat template never writes, put together from findings.
 
 use crate::analysis::assistant_turn::AssistantTurn;
-use crate::analysis::{CallBody, CallShape, Certainty, Findings};
+use crate::analysis::{CallShape, Certainty, Findings};
 use crate::json;
 use crate::value::Object;
 
@@ -53,20 +53,21 @@ pub(super) fn samples(findings: &Findings, rendered: &[Sample]) -> Vec<Sample> {
 
 /// A call as findings have it, if it was never seen.
 fn unseen_call(shape: &CallShape) -> Option<String> {
-    let (keys, list) = match &shape.body {
-        CallBody::Object(keys, _) => (keys, false),
-        CallBody::Array(keys, _) => (keys, true),
-        _ => return None,
-    };
     if shape.certainty == Certainty::Seen {
         return None;
     }
+    let calls = shape.parts()?;
+    let keys = calls.keys()?;
     let tide = tide_call();
     let mut call = Object::new();
-    call.insert(keys.name.first()?.as_str(), tide.name);
-    call.insert(keys.arguments.first()?.as_str(), tide.arguments);
+    call.insert(*keys.name.first()?, tide.name);
+    call.insert(*keys.arguments.first()?, tide.arguments);
     let call = json::write(&call.into());
-    let call = if list { format!("[{call}]") } else { call };
-    let open = shape.first_text();
-    Some(format!("{open}\n{call}\n{}", shape.close_text()))
+    let call = if calls.is_array() {
+        format!("[{call}]")
+    } else {
+        call
+    };
+    let open = calls.first_text();
+    Some(format!("{open}\n{call}\n{}", calls.close_text()))
 }

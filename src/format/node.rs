@@ -233,6 +233,58 @@ impl Node {
         })
     }
 
+    /// The nodes of a choice, or the node itself.
+    pub(crate) fn alternatives(&self) -> &[Node] {
+        match self {
+            Node::Choice(nodes) => nodes,
+            node => std::slice::from_ref(node),
+        }
+    }
+
+    /// Goes through the node and all that it consists of.
+    pub(crate) fn visit<'n>(&'n self, visit: &mut dyn FnMut(&'n Node)) {
+        visit(self);
+        match self {
+            Node::Sequence(nodes) | Node::Choice(nodes) => {
+                nodes.iter().for_each(|node| node.visit(visit));
+            }
+            Node::Repetition(repetition) | Node::Array(repetition) => {
+                repetition.item.visit(visit);
+                repetition.separator.visit(visit);
+            }
+            Node::Object(entries, _) => entries.iter().for_each(|entry| entry.value.visit(visit)),
+            Node::Optional(node)
+            | Node::JsonString(node, _)
+            | Node::Call(node)
+            | Node::Argument(node) => node.visit(visit),
+            _ => {}
+        }
+    }
+
+    /// The same to change it.
+    pub(crate) fn visit_mut(&mut self, visit: &mut dyn FnMut(&mut Node)) {
+        visit(self);
+        match self {
+            Node::Sequence(nodes) | Node::Choice(nodes) => {
+                nodes.iter_mut().for_each(|node| node.visit_mut(visit));
+            }
+            Node::Repetition(repetition) | Node::Array(repetition) => {
+                repetition.item.visit_mut(visit);
+                repetition.separator.visit_mut(visit);
+            }
+            Node::Object(entries, _) => {
+                entries
+                    .iter_mut()
+                    .for_each(|entry| entry.value.visit_mut(visit));
+            }
+            Node::Optional(node)
+            | Node::JsonString(node, _)
+            | Node::Call(node)
+            | Node::Argument(node) => node.visit_mut(visit),
+            _ => {}
+        }
+    }
+
     /// One of several, or the only one.
     pub(crate) fn choice(nodes: Vec<Node>) -> Node {
         match <[Node; 1]>::try_from(nodes) {

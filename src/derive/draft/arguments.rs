@@ -1,9 +1,9 @@
 //! Arguments that are not an object of JSON: those between markers, and those of a Python call.
 
 use crate::analysis::markers::is_distinctive;
-use crate::analysis::{CallShape, Slot, Tagged, text_with_slots};
+use crate::analysis::{CallParts, SingleArguments, text_with_slots};
 use crate::derive::regex::{any_of, char_between, char_until, exact, loose};
-use crate::format::{ValueType, ValueWriting};
+use crate::format::{Node, Slot, ValueType, ValueWriting};
 use crate::value::{Object, Value};
 
 use super::call_texts::split_close;
@@ -14,11 +14,11 @@ const LIST: &str = r"[\[{]+'";
 
 impl Drafter<'_> {
     /// Arguments between markers.
-    pub(super) fn tagged(&self, tagged: &Tagged) -> Object {
+    pub(super) fn tagged(&self, tagged: &SingleArguments<'_>) -> Object {
         if let Some(arguments) = self.tagged_with_lists(tagged) {
             return arguments;
         }
-        let mut between = variants(tagged.between());
+        let mut between = variants(&tagged.between);
         let mut wrapping_end = String::new();
         if let Some((open, close)) = tagged.wrapping() {
             between.push_str(&format!("(?:{})?", exact(open)));
@@ -40,8 +40,8 @@ impl Drafter<'_> {
             false => {
                 let slots = tagged.close.iter().enumerate();
                 let close = slots.map(|(at, slot)| match slot {
-                    Slot::Text(text) if at == 0 => after_value(text.trim_end()),
-                    Slot::Text(text) => loose(text.trim_end()),
+                    Node::Literal(text) if at == 0 => after_value(text.trim_end()),
+                    Node::Literal(text) => loose(text.trim_end()),
                     _ => format!("{key}+"),
                 });
                 let close = close.collect::<String>();
@@ -54,7 +54,7 @@ impl Drafter<'_> {
                 // follows.
                 let open = loose(tagged.open.trim_start());
                 let is_clear = is_distinctive(&text_with_slots(&tagged.close));
-                let ahead = match (tagged.close.contains(&Slot::Key), is_clear) {
+                let ahead = match (tagged.close.contains(&Node::Slot(Slot::Key)), is_clear) {
                     (true, _) => format!("(?=\\s*{separator}(?:{open}\\w|\\Z))"),
                     (false, true) => String::new(),
                     (false, false) => {
@@ -82,15 +82,15 @@ impl Drafter<'_> {
     ///
     /// One parser reads all values, and to it `7` is a number. So a text is captured with what stands around
     /// it, which is what the parser knows texts by. `None` if nothing clear stands there.
-    fn tagged_with_lists(&self, tagged: &Tagged) -> Option<Object> {
+    fn tagged_with_lists(&self, tagged: &SingleArguments<'_>) -> Option<Object> {
         if !has_python_lists(tagged) || self.options.guess_types {
             return None;
         }
-        let ([values], [Slot::Text(close)]) = (tagged.values.as_slice(), tagged.close.as_slice())
+        let ([between], [Node::Literal(close)]) =
+            (tagged.between.as_slice(), tagged.close.as_slice())
         else {
             return None;
         };
-        let between = &values.between;
         let marker = between.trim_end();
         let (head, before) = match marker.rfind(char::is_whitespace) {
             Some(at) => marker.split_at(at + marker[at..].chars().next()?.len_utf8()),
@@ -131,8 +131,8 @@ impl Drafter<'_> {
     /// there are texts in double quotes, which are JSON, and whatever else goes on to the next key.
     ///
     /// Where lists have single quotes in them, the value parser must not see those in texts with double quotes.
-    pub(super) fn python(&self, shape: &CallShape, tagged: &Tagged) -> Object {
-        let close = shape.close_text();
+    pub(super) fn python(&self, calls: &CallParts<'_>, tagged: &SingleArguments<'_>) -> Object {
+        let close = calls.close_text();
         let bracket = match is_distinctive(split_close(&close).0) {
             true => "",
             false => "\\)?",
@@ -172,21 +172,21 @@ impl Drafter<'_> {
 }
 
 /// Whether lists are written as Python prints them, and texts are not JSON: no parser reads both.
-fn has_python_lists(tagged: &Tagged) -> bool {
+fn has_python_lists(tagged: &SingleArguments<'_>) -> bool {
     let mut kinds = [ValueType::Array, ValueType::Object].into_iter();
     let is_python = |kind| tagged.written(kind) == Some(&ValueWriting::Python);
     kinds.any(is_python) && !tagged.has_json_texts()
 }
 
 /// What a key consists of.
-fn key_class(tagged: &Tagged) -> String {
-    let between = tagged.between().next().unwrap_or_default();
+fn key_class(tagged: &SingleArguments<'_>) -> String {
+    let between = tagged.between.first().map_or("", String::as_str);
     match between.chars().next() {
         // Between quotes a key may have white space in it.
         Some(quote @ ('"' | '\'')) => format!("[^{quote}]"),
         // Nor is a sign that closes a value: it is that of the argument before.
         _ => match tagged.close.first() {
-            Some(Slot::Text(close)) if !is_distinctive(close) => {
+            Some(Node::Literal(close)) if !is_distinctive(close) => {
                 char_between(&[], &[between, close.trim_start()])
             }
             _ => char_until(between),
@@ -195,7 +195,7 @@ fn key_class(tagged: &Tagged) -> String {
 }
 
 /// What stands before a key.
-fn before_key(tagged: &Tagged) -> String {
+fn before_key(tagged: &SingleArguments<'_>) -> String {
     let open = tagged.open.trim();
     let separator = match tagged.separator.trim() {
         // It must not be taken for what opens an argument.
@@ -227,9 +227,8 @@ fn json_or_text(quotes: &[[String; 2]]) -> Object {
 }
 
 /// One of several texts, of which only the middle differs.
-fn variants<'t>(texts: impl Iterator<Item = &'t str>) -> String {
-    let texts: Vec<&str> = texts.collect();
-    let [first, others @ ..] = texts.as_slice() else {
+fn variants(texts: &[String]) -> String {
+    let [first, others @ ..] = texts else {
         return String::new();
     };
     if others.is_empty() {
@@ -241,10 +240,9 @@ fn variants<'t>(texts: impl Iterator<Item = &'t str>) -> String {
         .map(|other| same(first.chars(), other.chars()));
     let start = first[..start.min().unwrap_or(0)].trim_end_matches(char::is_alphanumeric);
     let rests: Vec<&str> = texts.iter().map(|text| &text[start.len()..]).collect();
-    let backwards = |text: &'t str| text.chars().rev();
     let end = rests
         .iter()
-        .map(|rest| same(backwards(rests[0]), backwards(rest)));
+        .map(|rest| same(rests[0].chars().rev(), rest.chars().rev()));
     let end = rests[0][rests[0].len() - end.min().unwrap_or(0)..]
         .trim_start_matches(char::is_alphanumeric);
     let middles: Vec<&str> = rests

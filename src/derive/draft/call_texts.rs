@@ -1,18 +1,19 @@
 //! The texts around a call, and what can be taken for one of them.
 
 use crate::analysis::markers::{self, dedup, is_distinctive};
-use crate::analysis::{CallBody, CallKeys, CallShape, Slot};
+use crate::analysis::{CallKeys, CallParts};
 use crate::derive::regex::exact;
+use crate::format::Node;
 
 /// The markers with which a call begins.
-pub(super) fn call_openers(shape: &CallShape) -> Vec<String> {
+pub(super) fn call_openers(calls: &CallParts<'_>) -> Vec<String> {
     let mut openers = Vec::new();
-    let section = shape.section_open.trim();
+    let section = calls.section_open.trim();
     if is_distinctive(section) {
         openers.push(section.to_owned());
     }
-    if is_distinctive(shape.first_text()) {
-        let (lead, rest) = split_lead(shape);
+    if is_distinctive(calls.first_text()) {
+        let (lead, rest) = split_lead(calls);
         openers.extend([lead, rest].map(|text| text.trim().to_owned()));
     }
     openers.retain(|head| !head.is_empty());
@@ -21,9 +22,9 @@ pub(super) fn call_openers(shape: &CallShape) -> Vec<String> {
 }
 
 /// The text that opens a call, cut into the markers that may be left out, and the rest.
-pub(super) fn split_lead(shape: &CallShape) -> (&str, &str) {
-    let text = shape.first_text();
-    if shape.open.len() == 1 {
+pub(super) fn split_lead<'a>(calls: &'a CallParts<'_>) -> (&'a str, &'a str) {
+    let text = calls.first_text();
+    if calls.open.len() == 1 {
         return ("", text);
     }
     let pieces = markers::pieces(text);
@@ -40,9 +41,9 @@ pub(super) fn split_lead(shape: &CallShape) -> (&str, &str) {
 }
 
 /// What opens a call, if it is the same text for all.
-pub(super) fn literal_open(shape: &CallShape) -> Option<String> {
-    match shape.open.as_slice() {
-        [Slot::Text(text)] if is_distinctive(text) => Some(text.trim().to_owned()),
+pub(super) fn literal_open(calls: &CallParts<'_>) -> Option<String> {
+    match calls.open.as_slice() {
+        [Node::Literal(text)] if is_distinctive(text) => Some(text.trim().to_owned()),
         _ => None,
     }
 }
@@ -62,9 +63,9 @@ pub(super) fn split_at_id(text: &str) -> (&str, &str) {
 }
 
 /// Whether what opens a call can't be taken for anything else.
-pub(super) fn opens_clearly(shape: &CallShape) -> bool {
-    let mut texts = shape.open.iter().filter_map(|slot| match slot {
-        Slot::Text(text) => Some(text),
+pub(super) fn opens_clearly(calls: &CallParts<'_>) -> bool {
+    let mut texts = calls.open.iter().filter_map(|node| match node {
+        Node::Literal(text) => Some(text),
         _ => None,
     });
     texts.any(|text| is_distinctive(text))
@@ -82,8 +83,8 @@ pub(super) fn split_close(close: &str) -> (&str, &str) {
 }
 
 /// How a JSON object begins that is a call.
-pub(super) fn json_call_start(body: &CallBody, keys: &CallKeys) -> String {
-    let (CallBody::Object(_, dialect) | CallBody::Array(_, dialect)) = body else {
+pub(super) fn json_call_start(calls: &CallParts<'_>, keys: &CallKeys<'_>) -> String {
+    let Some(dialect) = calls.dialect() else {
         return String::new();
     };
     let quote = match (&dialect.string_delimiters, dialect.unquoted_keys) {
@@ -93,7 +94,7 @@ pub(super) fn json_call_start(body: &CallBody, keys: &CallKeys) -> String {
     };
     let key = |key: &str| format!("{quote}{}{quote}\\s*:\\s*", exact(key));
     let mut head = String::new();
-    if matches!(body, CallBody::Array(..)) {
+    if calls.is_array() {
         head.push_str("\\[\\s*");
     }
     head.push_str("\\{\\s*");

@@ -1,6 +1,6 @@
 //! The field for calls, and how the body of a call becomes a name and arguments.
 
-use crate::analysis::{CallBody, CallKeys};
+use crate::analysis::CallKeys;
 use crate::format::Dialect;
 use crate::value::{Object, Value};
 
@@ -10,87 +10,73 @@ use super::drafter::Drafter;
 impl Drafter<'_> {
     /// The field for calls.
     pub(super) fn calls(&self) -> Option<Object> {
-        let shape = self.findings.calls.as_ref()?;
+        let calls = self.calls?;
         let mut field = Object::new();
-        match literal_open(shape) {
+        match literal_open(calls) {
             Some(open) => field.insert("open", open),
-            None => field.insert("open_pattern", self.open_pattern(shape)),
+            None => field.insert("open_pattern", self.open_pattern(calls)),
         };
-        self.close_calls(shape, &mut field);
-        let is_array = matches!(shape.body, CallBody::Array(..));
-        if !is_array {
+        self.close_calls(calls, &mut field);
+        if !calls.is_array() {
             field.insert("repeats", true);
         }
-        let with_id = self.captures_id(shape);
-        match &shape.body {
-            CallBody::Object(keys, dialect) => {
-                json_content(&mut field, dialect);
-                if let Some(transform) = self.transform(keys, "content.") {
-                    field.insert("transform", transform);
-                }
-            }
-            CallBody::Array(keys, dialect) => {
-                json_content(&mut field, dialect);
-                if let Some(transform) = self.transform(keys, "") {
-                    field.insert("transform", transform);
-                    field.insert("transform_each", true);
-                }
-            }
-            CallBody::Arguments(dialect) => {
-                json_content(&mut field, dialect);
-                field.insert("transform", call_of("{name}", "{content}", with_id));
-            }
-            CallBody::Tagged(tagged) => {
+        match (calls.dialect(), calls.single_arguments()) {
+            (Some(dialect), _) => json_content(&mut field, dialect),
+            (None, Some(arguments)) => {
                 field.insert("content", "xml-inline");
-                field.insert("content_args", self.tagged(tagged));
-                field.insert("transform", call_of("{name}", "{content}", with_id));
+                let arguments = match arguments.in_python {
+                    true => self.python(calls, &arguments),
+                    false => self.tagged(&arguments),
+                };
+                field.insert("content_args", arguments);
             }
-            CallBody::Python(tagged) => {
-                field.insert("content", "xml-inline");
-                field.insert("content_args", self.python(shape, tagged));
-                field.insert("transform", call_of("{name}", "{content}", with_id));
+            (None, None) => {}
+        }
+        let transform = match calls.keys() {
+            Some(keys) if calls.is_array() => self.transform(&keys, ""),
+            Some(keys) => self.transform(&keys, "content."),
+            None => {
+                let id = self.captures_id(calls).then_some("{id}");
+                Some(call_of("{name}", "{content}", id))
+            }
+        };
+        if let Some(transform) = transform {
+            field.insert("transform", transform);
+            if calls.is_array() {
+                field.insert("transform_each", true);
             }
         }
         Some(field)
     }
 
     /// The shape of a call whose parts are under keys, unless it is in shape already.
-    fn transform(&self, keys: &CallKeys, root: &str) -> Option<Value> {
-        let is = |path: &[String], names: &[&str]| {
-            path.iter().map(String::as_str).eq(names.iter().copied())
-        };
-        let has_only = |names: &[&str]| keys.all.iter().all(|key| names.contains(&key.as_str()));
-        let nested = is(&keys.name, &["function", "name"])
-            && is(&keys.arguments, &["function", "arguments"]);
-        let keeps_id = keys.id.as_deref().is_some_and(|id| is(id, &["id"]));
-        if nested
-            && keys.all.iter().any(|key| key == "type")
+    fn transform(&self, keys: &CallKeys<'_>, root: &str) -> Option<Object> {
+        let has_only = |names: &[&str]| keys.all.iter().all(|key| names.contains(key));
+        let keeps_id = keys.id.as_deref() == Some(&["id"]);
+        if keys.name == ["function", "name"]
+            && keys.arguments == ["function", "arguments"]
+            && keys.all.contains(&"type")
             && has_only(&["type", "function", "id"])
             && (self.options.ids || !keeps_id)
         {
             return None;
         }
-        let with_id = self.options.ids && keys.id.is_some();
+        let id = keys.id.as_ref().filter(|_| self.options.ids);
         if !root.is_empty()
-            && !with_id
-            && is(&keys.name, &["name"])
-            && is(&keys.arguments, &["arguments"])
+            && id.is_none()
+            && keys.name == ["name"]
+            && keys.arguments == ["arguments"]
             && has_only(&["name", "arguments"])
         {
             let call = [("type", "function"), ("function", "{content}")];
-            return Some(Object::from_iter(call).into());
+            return Some(Object::from_iter(call));
         }
-        let place = |path: &[String]| format!("{{{root}{}}}", path.join("."));
-        let function = Object::from_iter([
-            ("name", place(&keys.name)),
-            ("arguments", place(&keys.arguments)),
-        ]);
-        let mut call = Object::from_iter([("type", "function")]);
-        if let (true, Some(id)) = (self.options.ids, &keys.id) {
-            call.insert("id", place(id));
-        }
-        call.insert("function", function);
-        Some(call.into())
+        let place = |path: &Vec<&str>| format!("{{{root}{}}}", path.join("."));
+        Some(call_of(
+            &place(&keys.name),
+            &place(&keys.arguments),
+            id.map(place).as_deref(),
+        ))
     }
 }
 
@@ -109,12 +95,12 @@ fn json_content(field: &mut Object, dialect: &Dialect) {
     }
 }
 
-fn call_of(name: &str, arguments: &str, with_id: bool) -> Object {
-    let function = Object::from_iter([("name", name), ("arguments", arguments)]);
+fn call_of(name: &str, arguments: &str, id: Option<&str>) -> Object {
     let mut call = Object::from_iter([("type", "function")]);
-    if with_id {
-        call.insert("id", "{id}");
+    if let Some(id) = id {
+        call.insert("id", id);
     }
+    let function = Object::from_iter([("name", name), ("arguments", arguments)]);
     call.insert("function", function);
     call
 }

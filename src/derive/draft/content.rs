@@ -1,10 +1,10 @@
 //! The field for content.
 
-use crate::analysis::Slot;
 use crate::analysis::lexicon::unmarked;
 use crate::analysis::markers::{self, dedup, is_distinctive};
 use crate::derive::choices::ContentPlace;
 use crate::derive::regex::{any_of, exact, loose};
+use crate::format::Node;
 use crate::value::Object;
 
 use super::call_texts::{literal_open, split_close, split_lead};
@@ -49,11 +49,7 @@ impl Drafter<'_> {
     /// Where a part of the turn may begin that nothing clear opens: at its start, or after what
     /// separates parts.
     fn part_start(&self) -> String {
-        let separator = self
-            .findings
-            .calls
-            .as_ref()
-            .map_or("", |shape| shape.separator.as_str());
+        let separator = self.calls.map_or("", |calls| &calls.separator);
         match is_distinctive(separator) {
             true => format!("(?:\\A\\s*|{})", loose(separator)),
             false => "\\A\\s*".to_owned(),
@@ -62,10 +58,10 @@ impl Drafter<'_> {
 
     /// The place before a call.
     fn calls_ahead(&self) -> Option<String> {
-        let shape = self.findings.calls.as_ref()?;
+        let separator = &self.calls?.separator;
         let openers: Vec<String> = match self.call_openers() {
-            openers if openers.is_empty() && is_distinctive(&shape.separator) => {
-                vec![exact(shape.separator.trim())]
+            openers if openers.is_empty() && is_distinctive(separator) => {
+                vec![exact(separator.trim())]
             }
             openers => openers.iter().map(|head| loose(head)).collect(),
         };
@@ -77,8 +73,7 @@ impl Drafter<'_> {
     fn sibling_openers(&self, open: &str) -> Vec<String> {
         let open = &unmarked(open);
         let pieces = markers::pieces(open);
-        let (Some(calls), [marker, word, rest @ ..]) = (&self.findings.calls, pieces.as_slice())
-        else {
+        let (Some(calls), [marker, word, rest @ ..]) = (self.calls, pieces.as_slice()) else {
             return Vec::new();
         };
         if !markers::is_marker(marker)
@@ -88,8 +83,8 @@ impl Drafter<'_> {
             return Vec::new();
         }
         let mut sibling_openers = Vec::new();
-        for slot in &calls.open {
-            let Slot::Text(text) = slot else { continue };
+        for node in &calls.open {
+            let Node::Literal(text) = node else { continue };
             let text = unmarked(text);
             let pieces = markers::pieces(&text);
             for pair in pieces.windows(2) {
@@ -143,12 +138,12 @@ impl Drafter<'_> {
         if open.chars().nth(1).is_some() && !markers::is_wordy(open) {
             skipped.push(open.to_owned());
         }
-        if let Some(shape) = &findings.calls {
-            for text in [&shape.section_open, &shape.section_close, &shape.separator] {
+        if let Some(calls) = self.calls {
+            for text in [&calls.section_open, &calls.section_close, &calls.separator] {
                 push_markers(&mut skipped, text);
             }
-            push_markers(&mut skipped, split_lead(shape).0);
-            let close = shape.close_text();
+            push_markers(&mut skipped, split_lead(calls).0);
+            let close = calls.close_text();
             // Also the first, which has closed a call when it comes: some models write it twice.
             let (first, rest) = split_close(&close);
             push_markers(&mut skipped, first);
@@ -157,7 +152,7 @@ impl Drafter<'_> {
         let dropped = self.choices.dropped.iter();
         skipped.extend(dropped.filter(|text| is_clear(text)).cloned());
         dedup(&mut skipped);
-        let opens = findings.calls.as_ref().and_then(literal_open);
+        let opens = self.calls.and_then(literal_open);
         skipped.retain(|marker| opens.as_deref() != Some(marker.as_str()));
         skipped
     }

@@ -1,7 +1,7 @@
 //! What all fields of a draft are written with.
 
-use crate::analysis::Findings;
 use crate::analysis::markers::{self, dedup, is_distinctive};
+use crate::analysis::{CallParts, Findings};
 use crate::derive::choices::{Choices, ContentPlace};
 use crate::derive::options::DeriveOptions;
 use crate::derive::regex::{any_of, loose};
@@ -12,6 +12,7 @@ use super::call_texts::call_openers;
 /// Writes the fields of a draft.
 pub(super) struct Drafter<'a> {
     pub(super) findings: &'a Findings,
+    pub(super) calls: Option<&'a CallParts<'a>>,
     pub(super) choices: &'a Choices,
     pub(super) options: &'a DeriveOptions,
 }
@@ -63,8 +64,7 @@ impl Drafter<'_> {
 
     /// The markers with which a call begins, if there are calls.
     pub(super) fn call_openers(&self) -> Vec<String> {
-        let calls = self.findings.calls.as_ref();
-        calls.map(call_openers).unwrap_or_default()
+        self.calls.map(call_openers).unwrap_or_default()
     }
 }
 

@@ -84,10 +84,10 @@ impl Drafter<'_> {
     /// what opens a call does.
     fn not_spoken_of(&self, openers: &[String]) -> String {
         let mut before = vec![" ".to_owned()];
-        if let Some(shape) = &self.findings.calls {
-            let close = shape.close_text();
-            let between = format!("{close}{}", shape.separator);
-            let texts = [shape.section_open.as_str(), split_lead(shape).0, &between];
+        if let Some(calls) = self.calls {
+            let close = calls.close_text();
+            let between = format!("{close}{}", calls.separator);
+            let texts = [calls.section_open.as_str(), split_lead(calls).0, &between];
             for text in texts.into_iter().filter(|text| is_distinctive(text)) {
                 before.extend([exact(text.trim_start()), exact(text.trim())]);
             }

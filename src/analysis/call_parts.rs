@@ -1,0 +1,251 @@
+//! The parts of a turn's calls, read off their tree: what drafts are written from.
+
+use crate::format::{Dialect, Node, Slot, ValueForm, ValueType, ValueWriting};
+
+use super::call_shape::{CallShape, row, text_with_slots};
+use super::markers::KEY_SLOT;
+
+/// The parts of a turn's calls. Texts between slots are whole.
+#[derive(Debug, Clone)]
+pub(crate) struct CallParts<'a> {
+    /// What opens a turn's calls.
+    pub(crate) section_open: String,
+    /// What closes them.
+    pub(crate) section_close: String,
+    /// What stands between two calls.
+    pub(crate) separator: String,
+    /// What opens a call, up to its body.
+    pub(crate) open: Vec<Node>,
+    /// What a call consists of, or one array of all calls.
+    pub(crate) body: &'a Node,
+    /// What closes a call; some formats name it or its id there.
+    pub(crate) close: Vec<Node>,
+    /// Whether a turn may hold several calls.
+    pub(crate) several: bool,
+}
+
+impl CallShape {
+    /// The parts that its tree has.
+    pub(crate) fn parts(&self) -> Option<CallParts<'_>> {
+        let (item, separator, at_most) = match &self.node {
+            Node::Repetition(calls) => (&calls.item, calls.separator.parts(), calls.at_most),
+            array => (array, [].as_slice(), None),
+        };
+        let nodes = match item {
+            Node::Call(call) => call.parts(),
+            row => row.parts(),
+        };
+        let is_text =
+            |node: &Node| matches!(node, Node::Literal(_) | Node::Space(_) | Node::Slot(_));
+        let at = nodes.iter().position(|node| !is_text(node))?;
+        let body = &nodes[at];
+        let at_most = match body {
+            Node::Array(calls) => calls.at_most,
+            _ => at_most,
+        };
+        Some(CallParts {
+            section_open: self.section_open.clone(),
+            section_close: self.section_close.clone(),
+            separator: text_with_slots(separator),
+            open: row(&text_with_slots(&nodes[..at])),
+            body,
+            close: row(&text_with_slots(&nodes[at + 1..])),
+            several: at_most != Some(1),
+        })
+    }
+}
+
+impl<'a> CallParts<'a> {
+    /// The text that a call begins with; none if it begins with a slot or its body.
+    pub(crate) fn first_text(&self) -> &str {
+        match self.open.first() {
+            Some(Node::Literal(text)) => text,
+            _ => "",
+        }
+    }
+
+    /// What closes a call, in which characters for private use stand for what is not text.
+    pub(crate) fn close_text(&self) -> String {
+        text_with_slots(&self.close)
+    }
+
+    /// Whether one array holds all calls.
+    pub(crate) fn is_array(&self) -> bool {
+        matches!(self.body, Node::Array(_))
+    }
+
+    /// The dialect of a call, or its arguments, that are JSON.
+    pub(crate) fn dialect(&self) -> Option<&'a Dialect> {
+        match self.single_body() {
+            Node::Object(_, dialect) | Node::Arguments(dialect) | Node::JsonString(_, dialect) => {
+                Some(dialect)
+            }
+            _ => None,
+        }
+    }
+
+    /// Where the parts of a call are that is an object of JSON.
+    pub(crate) fn keys(&self) -> Option<CallKeys<'a>> {
+        keys_of(self.single_body())
+    }
+
+    /// The body of one call.
+    fn single_body(&self) -> &'a Node {
+        let item = match self.body {
+            Node::Array(calls) => &calls.item,
+            body => body,
+        };
+        match item {
+            Node::Call(call) => call,
+            item => item,
+        }
+    }
+
+    /// Arguments that stand one by one.
+    pub(crate) fn single_arguments(&self) -> Option<SingleArguments<'a>> {
+        let Node::Repetition(all) = self.body else {
+            return None;
+        };
+        let Node::Argument(argument) = &all.item else {
+            return None;
+        };
+        let mut found = SingleArguments {
+            separator: text_with_slots(all.separator.parts()),
+            ..SingleArguments::default()
+        };
+        for way in argument.alternatives() {
+            let nodes = way.parts();
+            let at = nodes
+                .iter()
+                .position(|node| matches!(node, Node::Value(_)))?;
+            let before = text_with_slots(&nodes[..at]);
+            let (open, between) = before.split_once(KEY_SLOT)?;
+            found.open = open.to_owned();
+            found.between.push(between.to_owned());
+            found.close = row(&text_with_slots(&nodes[at + 1..]));
+            if let Node::Value(forms) = &nodes[at] {
+                found.forms.extend(forms);
+            }
+        }
+        let opener = format!("{}{}", self.section_open, text_with_slots(&self.open));
+        found.in_python = opener.contains('(') && found.are_assigned();
+        Some(found)
+    }
+}
+
+/// Where the parts of a call are in an object of JSON, if it is one.
+pub(super) fn keys_of(call: &Node) -> Option<CallKeys<'_>> {
+    let Node::Object(entries, _) = call else {
+        return None;
+    };
+    let holds = |slot| {
+        move |node: &Node| match node {
+            Node::JsonString(text, _) => text.parts().contains(&Node::Slot(slot)),
+            _ => false,
+        }
+    };
+    let (name, name_node) = path(call, &holds(Slot::Name))?;
+    let (arguments, body) = path(call, &|node| {
+        matches!(within_string(node), Node::Arguments(_))
+    })?;
+    Some(CallKeys {
+        name,
+        name_text: text_with_slots(within_string(name_node).parts()),
+        arguments,
+        body: within_string(body),
+        arguments_as_text: matches!(body, Node::JsonString(..)),
+        id: path(call, &holds(Slot::Id)).map(|(id, _)| id),
+        all: entries.iter().map(|entry| entry.key.as_str()).collect(),
+    })
+}
+
+/// What a string holds, or the node itself.
+fn within_string(node: &Node) -> &Node {
+    match node {
+        Node::JsonString(text, _) => text,
+        node => node,
+    }
+}
+
+/// The keys that lead to the first value of a kind, and the value.
+fn path<'a>(node: &'a Node, is: &dyn Fn(&Node) -> bool) -> Option<(Vec<&'a str>, &'a Node)> {
+    let Node::Object(entries, _) = node else {
+        return None;
+    };
+    entries.iter().find_map(|entry| {
+        let (rest, found) = match is(&entry.value) {
+            true => (Vec::new(), &entry.value),
+            false => path(&entry.value, is)?,
+        };
+        Some(([vec![entry.key.as_str()], rest].concat(), found))
+    })
+}
+
+/// Where in a JSON object the parts of a call are.
+#[derive(Debug, Clone)]
+pub(crate) struct CallKeys<'a> {
+    /// The keys that lead to the name.
+    pub(crate) name: Vec<&'a str>,
+    /// The text that the name stands in.
+    pub(crate) name_text: String,
+    /// The keys that lead to the arguments.
+    pub(crate) arguments: Vec<&'a str>,
+    /// The arguments themselves.
+    pub(crate) body: &'a Node,
+    /// Whether they are a string that holds JSON.
+    pub(crate) arguments_as_text: bool,
+    /// The keys that lead to the id.
+    pub(crate) id: Option<Vec<&'a str>>,
+    /// All keys of the object, in their order.
+    pub(crate) all: Vec<&'a str>,
+}
+
+/// Arguments that stand one by one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SingleArguments<'a> {
+    /// What stands before a key.
+    pub(crate) open: String,
+    /// The texts between key and value: where they show the value's type, there are several.
+    pub(crate) between: Vec<String>,
+    /// What stands after a value; some formats name the key there once more.
+    pub(crate) close: Vec<Node>,
+    /// What stands between two arguments.
+    pub(crate) separator: String,
+    /// How values are written, those of some types one way and those of others another.
+    forms: Vec<&'a ValueForm>,
+    /// Whether they stand as in a call of Python.
+    pub(crate) in_python: bool,
+}
+
+impl SingleArguments<'_> {
+    /// How values of a type are written, if it is known.
+    pub(crate) fn written(&self, kind: ValueType) -> Option<&ValueWriting> {
+        let form = self.forms.iter().find(|form| form.types.contains(&kind))?;
+        Some(&form.writing)
+    }
+
+    /// Whether all values are JSON, texts too.
+    pub(crate) fn has_json_texts(&self) -> bool {
+        matches!(self.written(ValueType::String), Some(ValueWriting::Json(_)))
+    }
+
+    /// What is written around texts and around no other value, or around texts with signs in them that
+    /// markers have.
+    pub(crate) fn wrapping(&self) -> Option<(&str, &str)> {
+        match self.written(ValueType::String)? {
+            ValueWriting::Wrapped { open, close, .. } => Some((open, close)),
+            _ => None,
+        }
+    }
+
+    /// Whether each is a key, `=` and a value, of which texts have quotes, and nothing stands around it.
+    fn are_assigned(&self) -> bool {
+        let is_assigned = self
+            .between
+            .iter()
+            .all(|text| text.trim_end().ends_with('='));
+        let texts = self.written(ValueType::String);
+        let has_quotes = texts.is_some_and(|texts| *texts != ValueWriting::Raw);
+        self.open.is_empty() && self.close.is_empty() && is_assigned && has_quotes
+    }
+}
