@@ -62,7 +62,7 @@ impl Maker<'_, '_, '_> {
         self.nodes += 1;
         let leaf = depth == 0 || self.nodes > 60;
         let depth = depth.saturating_sub(1);
-        Ok(match self.u.int_in_range(0..=if leaf { 12 } else { 28 })? {
+        Ok(match self.u.int_in_range(0..=if leaf { 12 } else { 29 })? {
             0 => p.eps(),
             1 => p.start(),
             2 => p.end(),
@@ -114,6 +114,10 @@ impl Maker<'_, '_, '_> {
             }
             26 => p.atomic(self.node(depth)?),
             27 => p.json_member("a", self.node(depth)?),
+            28 => {
+                let texts = [self.text()?, self.text()?].map(str::to_owned);
+                self.repeated(depth)?.without(texts)
+            }
             _ => {
                 let which = self.u.int_in_range(0..=9)?;
                 let inner = self.node(depth)?;

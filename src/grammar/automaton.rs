@@ -21,8 +21,11 @@ pub(super) struct State {
     pub(super) may_end: bool,
 }
 
+/// So many states may lie amid items: repeats within repeats have no end of them.
+const MAX_AMID: usize = 1000;
+
 /// The states of the texts that consist of items and in which none of these stands; the first is where they begin.
-/// `None` if an item may be nothing, or is not made of characters alone.
+/// `None` if an item may be nothing, is very long, or is not made of characters alone.
 pub(super) fn without(item: &Expr, texts: &[String]) -> Option<Vec<State>> {
     let mut begun: Vec<&str> = vec![""];
     for text in texts {
@@ -35,34 +38,54 @@ pub(super) fn without(item: &Expr, texts: &[String]) -> Option<Vec<State>> {
         texts,
         begun: &begun,
     };
-    // Between items first, so that these states have the numbers of what has begun.
-    let mut places: Vec<(Expr, usize)> = (0..begun.len()).map(|at| (Expr::Empty, at)).collect();
+    let mut places = Places {
+        between: begun.len(),
+        // Between items first, so that these states have the numbers of what has begun.
+        all: (0..begun.len()).map(|at| (Expr::Empty, at)).collect(),
+    };
     let mut states = Vec::new();
-    while let Some((left, at)) = places.get(states.len()).cloned() {
+    while let Some((left, at)) = places.all.get(states.len()).cloned() {
         let may_end = left == Expr::Empty;
         let mut ways: BTreeMap<usize, CharClass> = BTreeMap::new();
         for (class, left) in heads(if may_end { item } else { &left })? {
             for (class, begun) in maker.targets(&class, at) {
-                let place = (left.clone(), begun);
-                let known = places.iter().position(|known| *known == place);
-                let target = known.unwrap_or_else(|| {
-                    places.push(place);
-                    places.len() - 1
-                });
-                let before = ways.remove(&target);
-                ways.insert(
-                    target,
-                    before.map_or(class.clone(), |class_before| class_before.or(&class)),
-                );
+                let way = ways.entry(places.number(&left, begun)?);
+                let way = way.or_insert_with(|| CharClass::of([]));
+                *way = way.or(&class);
             }
         }
-        let ways = ways
-            .into_iter()
-            .map(|(target, class)| (class, target))
-            .collect();
-        states.push(State { ways, may_end });
+        let ways = ways.into_iter().map(|(target, class)| (class, target));
+        states.push(State {
+            ways: ways.collect(),
+            may_end,
+        });
     }
     Some(states)
+}
+
+/// What is left of an item, and which of the beginnings has come, for each state.
+struct Places {
+    all: Vec<(Expr, usize)>,
+    /// So many of them, the first, lie between items.
+    between: usize,
+}
+
+impl Places {
+    /// The number of a state, which may be a new one; `None` if there are too many.
+    fn number(&mut self, left: &Expr, begun: usize) -> Option<usize> {
+        if *left == Expr::Empty {
+            return Some(begun);
+        }
+        let amid = &self.all[self.between..];
+        let known = amid
+            .iter()
+            .position(|(expr, at)| expr == left && *at == begun);
+        if known.is_none() {
+            (amid.len() < MAX_AMID).then_some(())?;
+            self.all.push((left.clone(), begun));
+        }
+        Some(known.map_or(self.all.len() - 1, |at| self.between + at))
+    }
 }
 
 struct Maker<'t> {
@@ -76,7 +99,7 @@ struct Maker<'t> {
 impl Maker<'_> {
     /// What has begun when one of these characters has come, which ends none of the texts.
     fn targets(&self, class: &CharClass, at: usize) -> Vec<(CharClass, usize)> {
-        let known = CharClass::of(self.alphabet.iter().copied());
+        let free = class.without(&CharClass::of(self.alphabet.iter().copied()));
         let mut targets: BTreeMap<usize, Vec<char>> = BTreeMap::new();
         for c in self.alphabet.iter().filter(|c| class.contains(**c)) {
             let text = format!("{}{c}", self.begun[at]);
@@ -91,15 +114,10 @@ impl Maker<'_> {
             let target = suffixes.find_map(|suffix| self.begun.binary_search(&suffix).ok());
             targets.entry(target.unwrap_or(0)).or_default().push(*c);
         }
-        let free = class.without(&known);
-        let mut all: Vec<(CharClass, usize)> = Vec::new();
-        for (target, chars) in targets {
-            all.push((CharClass::of(chars), target));
-        }
-        if !free.is_empty() {
-            all.push((free, 0));
-        }
-        all
+        let targets = targets.into_iter();
+        let known = targets.map(|(target, chars)| (CharClass::of(chars), target));
+        let free = Some((free, 0)).filter(|(free, _)| !free.is_empty());
+        known.chain(free).collect()
     }
 }
 
