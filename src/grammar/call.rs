@@ -166,41 +166,21 @@ pub(super) fn closers(node: &Node) -> Vec<String> {
     }
 }
 
-/// The texts that may stand right behind the arguments of calls, as far as they are known.
-pub(super) fn behind_arguments(node: &Node) -> Behind {
+/// What stands right behind the arguments of the last call, as far as it is known.
+pub(super) fn behind_arguments(node: &Node) -> String {
     match node {
         Node::Call(inner) => behind_arguments(inner),
         Node::Sequence(nodes) => {
             let has_arguments = |node: &Node| !is_text(node) && !matches!(node, Node::Slot(_));
-            let Some(at) = nodes.iter().rposition(has_arguments) else {
-                return Behind::default();
-            };
-            behind_arguments(&nodes[at]).followed_by(&text_behind(&nodes[at + 1..], None))
+            match nodes.iter().rposition(has_arguments) {
+                Some(at) => behind_arguments(&nodes[at]) + &text_behind(&nodes[at + 1..], None),
+                None => String::new(),
+            }
         }
         Node::Repetition(repetition) if !is_argument(&repetition.item) => {
-            let call = behind_arguments(&repetition.item);
-            let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
-            let mut between = call.between;
-            between.push(format!("{}{separator}", call.last));
-            Behind { between, ..call }
+            behind_arguments(&repetition.item)
         }
-        _ => Behind::default(),
-    }
-}
-
-/// What stands right behind arguments.
-#[derive(Debug, Default)]
-pub(super) struct Behind {
-    /// Behind the last of several calls.
-    pub(super) last: String,
-    /// Between calls.
-    pub(super) between: Vec<String>,
-}
-
-impl Behind {
-    pub(super) fn followed_by(mut self, text: &str) -> Behind {
-        self.last.push_str(text);
-        self
+        _ => String::new(),
     }
 }
 

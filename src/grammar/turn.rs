@@ -51,7 +51,7 @@ pub(super) fn grammar(
 fn around_calls(format: &Format, calls: &Node) -> Vec<String> {
     let mut all = closers(calls);
     all.extend(opener(calls).iter().flat_map(|text| clear_parts(text)));
-    let mut closings = behind_arguments(calls).between;
+    let mut closings = Vec::new();
     for way in &format.ways {
         let nodes = way.node.parts();
         let Some(at) = nodes.iter().position(|node| *node == Node::Calls) else {
@@ -59,8 +59,7 @@ fn around_calls(format: &Format, calls: &Node) -> Vec<String> {
             continue;
         };
         // What ends the turn may be missing.
-        let behind_calls = text_behind(&nodes[at + 1..], None);
-        closings.push(behind_arguments(calls).followed_by(&behind_calls).last);
+        closings.push(behind_arguments(calls) + &text_behind(&nodes[at + 1..], None));
         let is_text = |node: &&Node| matches!(node, Node::Literal(_) | Node::Space(_));
         let before = nodes[..at].iter().rev().take_while(is_text);
         let behind = nodes[at + 1..].iter().take_while(is_text);
