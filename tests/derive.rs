@@ -449,3 +449,24 @@ fn lines_that_are_no_outputs_are_refused_with_the_reason() {
         );
     }
 }
+
+/// The turns of the assistant in these formats are read, each the same call twice behind a text.
+fn assert_called_twice(formats: &[(&str, &str)]) {
+    for (assistant, output) in formats {
+        let message = message(assistant, &format!("{output}<turn:end>"));
+        let expected = r#"{"role": "assistant", "content": "So:", "tool_calls": [
+            {"type": "function", "function": {"name": "see", "arguments": {"at": "a, b", "n": 7}}},
+            {"type": "function", "function": {"name": "see", "arguments": {"at": "a, b", "n": 7}}}]}"#;
+        assert_eq!(message, json::read(expected).unwrap(), "{output}");
+    }
+}
+
+#[test]
+fn a_blank_may_be_all_that_stands_between_calls() {
+    assert_called_twice(&[(
+        "{{- m.content + ' ' }}{%- for c in m.tool_calls or [] -%}
+{{- '<call> ' + {'name': c.function.name, 'arguments': c.function.arguments} | tojson + ' ' }}{%- endfor -%}",
+        "So: <call> {\"name\": \"see\", \"arguments\": {\"at\": \"a, b\", \"n\": 7}} \
+         <call> {\"name\": \"see\", \"arguments\": {\"at\": \"a, b\", \"n\": 7}} ",
+    )]);
+}
