@@ -470,3 +470,15 @@ fn a_blank_may_be_all_that_stands_between_calls() {
          <call> {\"name\": \"see\", \"arguments\": {\"at\": \"a, b\", \"n\": 7}} ",
     )]);
 }
+
+#[test]
+fn a_longer_word_is_no_word_with_a_name_behind_it() {
+    assert_called_twice(&[(
+        "{{- m.content }}{%- for c in m.tool_calls or [] -%}
+{{- ('<calls>' if loop.first else '') + '<call ' + c.function.name + '>' }}
+{%- for k, v in c.function.arguments.items() -%}
+{{- '<p ' + k + '>' + v | tojson + '</p>' }}
+{%- endfor -%}{{- '</call>' + ('</calls>' if loop.last else '') }}{%- endfor -%}",
+        "So:<calls><call see><p at>\"a, b\"</p><p n>7</p></call><call see><p at>\"a, b\"</p><p n>7</p></call></calls>",
+    )]);
+}

@@ -59,6 +59,9 @@ impl Drafter<'_> {
                         out.push_str(&format!("{}(?P<id>{}", loose(marker), loose(own)));
                     } else {
                         out.push_str(&self.between_name_and_body(text, after_name));
+                        if next.is_empty() && self.goes_on_around_calls(text) {
+                            out = with_space(out);
+                        }
                     }
                 }
                 Node::Slot(Slot::Name) => {
@@ -133,6 +136,20 @@ impl Drafter<'_> {
             true => vec![calls.section_open.as_str()],
             false => vec![calls.section_open.as_str(), calls.separator.as_str()],
         }
+    }
+
+    /// Whether a marker around all calls begins as a text does that white space ends, and its word goes on, as
+    /// `<calls>` does where a call is `<call NAME>`.
+    fn goes_on_around_calls(&self, text: &str) -> bool {
+        let word = text.trim_end();
+        let shape = self.findings.calls.as_ref();
+        let around = shape.map(|shape| [shape.section_open.as_str(), shape.section_close.as_str()]);
+        let mut around = around.into_iter().flatten();
+        let goes_on = |marker: &str| {
+            let mut places = marker.match_indices(word);
+            places.any(|(at, _)| marker[at + word.len()..].starts_with(char::is_alphanumeric))
+        };
+        word.len() < text.len() && word.ends_with(char::is_alphanumeric) && around.any(goes_on)
     }
 
     fn between_name_and_body(&self, text: &str, after_name: bool) -> String {
@@ -237,5 +254,13 @@ fn with_optional_lead(text: &str, own: String) -> String {
     match own.strip_prefix(lead.as_str()) {
         Some(rest) => format!("(?:{lead})?{rest}"),
         None => own,
+    }
+}
+
+/// The expression with the white space at its end required.
+fn with_space(pattern: String) -> String {
+    match pattern.strip_suffix("\\s*") {
+        Some(start) => format!("{start}\\s+"),
+        None => pattern,
     }
 }
