@@ -482,3 +482,31 @@ fn a_longer_word_is_no_word_with_a_name_behind_it() {
         "So:<calls><call see><p at>\"a, b\"</p><p n>7</p></call><call see><p at>\"a, b\"</p><p n>7</p></call></calls>",
     )]);
 }
+
+#[test]
+fn arguments_that_nothing_opens_are_known_by_what_follows_their_keys() {
+    assert_called_twice(&[
+        (
+            "{{- m.content }}{%- for c in m.tool_calls or [] -%}{{- '<' + c.function.name }}
+{%- for k, v in c.function.arguments.items() -%}{{- ' ' + k + '=' + v | tojson }}{%- endfor -%}
+{{- ' />' }}{%- endfor -%}",
+            "So:<see at=\"a, b\" n=7 /><see at=\"a, b\" n=7 />",
+        ),
+        (
+            "{{- m.content + '\n' if m.content }}{%- for c in m.tool_calls or [] -%}{{- '%do ' + c.function.name + '\n' }}
+{%- for k, v in c.function.arguments.items() -%}{{- k + ' = ' + v | tojson + '\n' }}{%- endfor -%}
+{{- '%%\n' }}{%- endfor -%}",
+            "So:\n%do see\nat = \"a, b\"\nn = 7\n%%\n%do see\nat = \"a, b\"\nn = 7\n%%\n",
+        ),
+    ]);
+}
+
+#[test]
+fn keys_without_quotes_may_have_white_space_before_them() {
+    assert_called_twice(&[(
+        "{{- m.content }}{%- for c in m.tool_calls or [] -%}{{- '\nawait ' + c.function.name + '({' }}
+{%- for k, v in c.function.arguments.items() -%}{{- k + ': ' + v | tojson + (', ' if not loop.last else '') }}
+{%- endfor -%}{{- '});' }}{%- endfor -%}",
+        "So:\nawait see({at: \"a, b\", n: 7});\nawait see({at: \"a, b\", n: 7});",
+    )]);
+}

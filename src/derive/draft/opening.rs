@@ -235,12 +235,23 @@ fn arguments_ahead(calls: &CallParts<'_>) -> Option<String> {
         return None;
     }
     let close = calls.close_text();
-    let texts = [arguments.open.as_str(), &close].into_iter();
-    let texts: Vec<String> = texts
-        .filter(|text| !text.trim().is_empty())
-        .map(exact)
-        .collect();
-    (!texts.is_empty()).then(|| format!("(?={})", any_of(&texts)))
+    let is_clear = |text: &&str| !text.trim().is_empty();
+    let mut places: Vec<String> = match arguments.open.trim() {
+        // Where nothing opens an argument, what stands behind its key shows that it is one.
+        "" => {
+            let between = arguments
+                .between
+                .iter()
+                .map(String::as_str)
+                .filter(is_clear);
+            between
+                .map(|text| format!("\\s*{}+{}", char_until(text), exact(text)))
+                .collect()
+        }
+        _ => vec![exact(&arguments.open)],
+    };
+    places.extend(Some(close.as_str()).filter(is_clear).map(exact));
+    (!places.is_empty()).then(|| format!("(?={})", any_of(&places)))
 }
 
 /// The expression, which begins with a marker, also without it if another one follows.
