@@ -510,3 +510,14 @@ fn keys_without_quotes_may_have_white_space_before_them() {
         "So:\nawait see({at: \"a, b\", n: 7});\nawait see({at: \"a, b\", n: 7});",
     )]);
 }
+
+#[test]
+fn all_calls_may_be_closed_as_texts_are() {
+    assert_called_twice(&[(
+        "{{- '<part 1>' + m.content + '</part>' if m.content }}{%- for c in m.tool_calls or [] -%}
+{{- ('<part 2>' if loop.first else '') + {'do': c.function.name, 'with': c.function.arguments} | tojson + '\n' }}
+{{- '</part>' if loop.last }}{%- endfor -%}",
+        "<part 1>So:</part><part 2>{\"do\": \"see\", \"with\": {\"at\": \"a, b\", \"n\": 7}}\n\
+         {\"do\": \"see\", \"with\": {\"at\": \"a, b\", \"n\": 7}}\n</part>",
+    )]);
+}
