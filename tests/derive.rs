@@ -521,3 +521,13 @@ fn all_calls_may_be_closed_as_texts_are() {
          {\"do\": \"see\", \"with\": {\"at\": \"a, b\", \"n\": 7}}\n</part>",
     )]);
 }
+
+#[test]
+fn what_closes_reasoning_may_open_calls() {
+    assert_called_twice(&[(
+        "{%- if m.reasoning_content -%}{{- '~~~~idea\n' + m.reasoning_content + '\n~~~~\n' }}{%- endif -%}
+{{- m.content + '\n' if m.content }}{%- for c in m.tool_calls or [] -%}
+{{- '~~~~do ' + c.function.name + '\n' + c.function.arguments | tojson + '\n~~~~\n' }}{%- endfor -%}",
+        "So:\n~~~~do see\n{\"at\": \"a, b\", \"n\": 7}\n~~~~\n~~~~do see\n{\"at\": \"a, b\", \"n\": 7}\n~~~~\n",
+    )]);
+}
