@@ -531,3 +531,13 @@ fn what_closes_reasoning_may_open_calls() {
         "So:\n~~~~do see\n{\"at\": \"a, b\", \"n\": 7}\n~~~~\n~~~~do see\n{\"at\": \"a, b\", \"n\": 7}\n~~~~\n",
     )]);
 }
+
+#[test]
+fn calls_may_be_numbered_as_a_list_is() {
+    assert_called_twice(&[(
+        "{{- m.content }}{%- for c in m.tool_calls or [] -%}{{- '<calls>' if loop.first }}
+{{- loop.index ~ '. ' ~ c.function.name ~ ' <- ' ~ c.function.arguments | tojson ~ '\n' }}
+{{- '</calls>' if loop.last }}{%- endfor -%}",
+        "So:<calls>1. see <- {\"at\": \"a, b\", \"n\": 7}\n2. see <- {\"at\": \"a, b\", \"n\": 7}\n</calls>",
+    )]);
+}
