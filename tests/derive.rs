@@ -541,3 +541,12 @@ fn calls_may_be_numbered_as_a_list_is() {
         "So:<calls>1. see <- {\"at\": \"a, b\", \"n\": 7}\n2. see <- {\"at\": \"a, b\", \"n\": 7}\n</calls>",
     )]);
 }
+
+#[test]
+fn a_name_may_stand_behind_the_arguments() {
+    assert_called_twice(&[(
+        "{{- m.content }}{%- for c in m.tool_calls or [] -%}
+{{- '<call>' + c.function.arguments | tojson + '@' + c.function.name + '#' + c.id + '</call>' }}{%- endfor -%}",
+        "So:<call>{\"at\": \"a, b\", \"n\": 7}@see#abc</call><call>{\"at\": \"a, b\", \"n\": 7}@see#abd</call>",
+    )]);
+}

@@ -28,9 +28,9 @@ pub(super) fn find(
     let located = LocatedBody::find(renderings)?;
     let before = before_call(renderings, &located, surroundings.reasoning);
     let shape = with_surroundings(renderings, located, before, surroundings);
-    // A name that stands elsewhere than before the arguments can't be captured.
     let has_name = shape.parts().is_some_and(|parts| {
-        parts.keys().is_some() || parts.open.contains(&Node::Slot(Slot::Name))
+        let mut around = parts.open.iter().chain(&parts.close);
+        parts.keys().is_some() || around.any(|node| *node == Node::Slot(Slot::Name))
     });
     has_name.then_some(shape)
 }

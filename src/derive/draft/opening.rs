@@ -28,6 +28,19 @@ impl Drafter<'_> {
         self.chained(calls, &slots)
     }
 
+    /// The expression that opens a call whose name stands behind its arguments: what opens a call is all that captures.
+    pub(super) fn open_before_name(&self, calls: &CallParts<'_>) -> String {
+        let open = self.slots_pattern(&calls.open, false);
+        let end = match calls.body {
+            Node::Arguments(_) => "\\}\\s*",
+            _ => "",
+        };
+        format!(
+            "{open}(?=.*?{end}{})",
+            self.slots_pattern(&calls.close, true)
+        )
+    }
+
     /// The expression for slots in a row, with groups for name and id if they are to be captured.
     pub(super) fn slots_pattern(&self, slots: &[Node], named: bool) -> String {
         let last_name = slots.iter().rposition(is(Slot::Name));
@@ -142,8 +155,9 @@ impl Drafter<'_> {
     /// `<calls>` does where a call is `<call NAME>`.
     fn goes_on_around_calls(&self, text: &str) -> bool {
         let word = text.trim_end();
-        let shape = self.findings.calls.as_ref();
-        let around = shape.map(|shape| [shape.section_open.as_str(), shape.section_close.as_str()]);
+        let around = self
+            .calls
+            .map(|calls| [calls.section_open.as_str(), calls.section_close.as_str()]);
         let mut around = around.into_iter().flatten();
         let goes_on = |marker: &str| {
             let mut places = marker.match_indices(word);
