@@ -550,3 +550,28 @@ fn a_name_may_stand_behind_the_arguments() {
         "So:<call>{\"at\": \"a, b\", \"n\": 7}@see#abc</call><call>{\"at\": \"a, b\", \"n\": 7}@see#abd</call>",
     )]);
 }
+
+#[test]
+fn reasoning_may_stand_behind_what_it_is_about() {
+    let assistant = "{%- for c in m.tool_calls or [] -%}
+{{- '<do>' + c.function.name + '|' + c.function.arguments | tojson + '</do>' }}{%- endfor -%}
+{{- '<say>' + m.content + '</say>' if m.content }}
+{{- '<since>' + m.reasoning_content + '</since>' if m.reasoning_content }}";
+    for (output, expected) in [
+        (
+            "<say>So.</say><since>It is.</since><turn:end>",
+            r#"{"role": "assistant", "content": "So.", "thinking": "It is."}"#,
+        ),
+        (
+            "<do>see|{}</do><since>It is.</since><turn:end>",
+            r#"{"role": "assistant", "thinking": "It is.", "tool_calls": [
+                {"type": "function", "function": {"name": "see", "arguments": {}}}]}"#,
+        ),
+    ] {
+        let expected = json::read(expected).unwrap();
+        let message = message(assistant, output);
+        for key in ["content", "thinking", "tool_calls"] {
+            assert_eq!(message.get(key), expected.get(key), "{output}");
+        }
+    }
+}
