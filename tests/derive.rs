@@ -575,3 +575,31 @@ fn reasoning_may_stand_behind_what_it_is_about() {
         }
     }
 }
+
+#[test]
+fn calls_show_that_what_stands_before_them_is_reasoning() {
+    let assistant = "{{- m.reasoning_content + '\n' if m.reasoning_content }}
+{%- for c in m.tool_calls or [] -%}
+{{- '[CALL ' + c.function.name + ']\n' + c.function.arguments | tojson + '\n[/CALL]\n' }}{%- endfor -%}
+{{- '[SAY]\n' + m.content + '\n' if m.content }}";
+    let call = "[CALL see]\n{}\n[/CALL]\n";
+    let called =
+        r#""tool_calls": [{"type": "function", "function": {"name": "see", "arguments": {}}}]"#;
+    for (output, expected) in [
+        (
+            format!("It is.\n{call}"),
+            format!(r#"{{"role": "assistant", "thinking": "It is.", {called}}}"#),
+        ),
+        (
+            call.to_owned(),
+            format!(r#"{{"role": "assistant", {called}}}"#),
+        ),
+        (
+            "It is.\n[SAY]\nSo.\n".to_owned(),
+            r#"{"role": "assistant", "thinking": "It is.", "content": "So."}"#.to_owned(),
+        ),
+    ] {
+        let message = message(assistant, &format!("{output}<turn:end>"));
+        assert_eq!(message, json::read(&expected).unwrap(), "{output}");
+    }
+}
