@@ -603,3 +603,15 @@ fn calls_show_that_what_stands_before_them_is_reasoning() {
         assert_eq!(message, json::read(&expected).unwrap(), "{output}");
     }
 }
+
+#[test]
+fn what_stands_between_calls_opens_none_within_a_text() {
+    let assistant = "{{- m.content if not m.tool_calls }}{%- for c in m.tool_calls or [] -%}
+{{- ('[' if loop.first else ', ') + c.function.name + '(' }}
+{%- for k, v in c.function.arguments.items() -%}{{- k + '=' + v | tojson + (', ' if not loop.last else '') }}{%- endfor -%}
+{{- ')' + (']' if loop.last else '') }}{%- endfor -%}";
+    let text = "As in [1], sum(a=1) is quick.";
+    let message = message(assistant, &format!("{text}<turn:end>"));
+    assert_eq!(message.get("content"), Some(&text.into()));
+    assert_eq!(message.get("tool_calls"), None);
+}

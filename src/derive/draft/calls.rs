@@ -13,7 +13,9 @@ impl Drafter<'_> {
         let calls = self.calls?;
         let mut field = Object::new();
         match literal_open(calls) {
-            _ if is_named_behind(calls) => field.insert("open_pattern", self.open_before_name(calls)),
+            _ if is_named_behind(calls) => {
+                field.insert("open_pattern", self.open_before_name(calls))
+            }
             Some(open) => field.insert("open", open),
             None => field.insert("open_pattern", self.open_pattern(calls)),
         };

@@ -224,7 +224,14 @@ impl Drafter<'_> {
         let (next, behind) = match (is_distinctive(&calls.separator), section.is_empty()) {
             (true, _) => (separator, String::new()),
             (false, true) => (format!("(?<=[}})]){separator}"), String::new()),
-            (false, false) => (separator, format!("(?<={}.*?)", loose(section))),
+            (false, false) => {
+                let is_python = calls
+                    .single_arguments()
+                    .is_some_and(|arguments| arguments.in_python);
+                let bracket = if is_python { "(?<=\\))" } else { "" };
+                let behind = format!("(?<={}.*?)", loose(section));
+                (format!("{bracket}{separator}"), behind)
+            }
         };
         // A call that is opened by nothing at all must not begin where another just has.
         let is_space = !calls.separator.is_empty() && calls.separator.trim().is_empty();
