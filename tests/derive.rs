@@ -449,3 +449,169 @@ fn lines_that_are_no_outputs_are_refused_with_the_reason() {
         );
     }
 }
+
+/// The turns of the assistant in these formats are read, each the same call twice behind a text.
+fn assert_called_twice(formats: &[(&str, &str)]) {
+    for (assistant, output) in formats {
+        let message = message(assistant, &format!("{output}<turn:end>"));
+        let expected = r#"{"role": "assistant", "content": "So:", "tool_calls": [
+            {"type": "function", "function": {"name": "see", "arguments": {"at": "a, b", "n": 7}}},
+            {"type": "function", "function": {"name": "see", "arguments": {"at": "a, b", "n": 7}}}]}"#;
+        assert_eq!(message, json::read(expected).unwrap(), "{output}");
+    }
+}
+
+#[test]
+fn a_blank_may_be_all_that_stands_between_calls() {
+    assert_called_twice(&[(
+        "{{- m.content + ' ' }}{%- for c in m.tool_calls or [] -%}
+{{- '<call> ' + {'name': c.function.name, 'arguments': c.function.arguments} | tojson + ' ' }}{%- endfor -%}",
+        "So: <call> {\"name\": \"see\", \"arguments\": {\"at\": \"a, b\", \"n\": 7}} \
+         <call> {\"name\": \"see\", \"arguments\": {\"at\": \"a, b\", \"n\": 7}} ",
+    )]);
+}
+
+#[test]
+fn a_longer_word_is_no_word_with_a_name_behind_it() {
+    assert_called_twice(&[(
+        "{{- m.content }}{%- for c in m.tool_calls or [] -%}
+{{- ('<calls>' if loop.first else '') + '<call ' + c.function.name + '>' }}
+{%- for k, v in c.function.arguments.items() -%}
+{{- '<p ' + k + '>' + v | tojson + '</p>' }}
+{%- endfor -%}{{- '</call>' + ('</calls>' if loop.last else '') }}{%- endfor -%}",
+        "So:<calls><call see><p at>\"a, b\"</p><p n>7</p></call><call see><p at>\"a, b\"</p><p n>7</p></call></calls>",
+    )]);
+}
+
+#[test]
+fn arguments_that_nothing_opens_are_known_by_what_follows_their_keys() {
+    assert_called_twice(&[
+        (
+            "{{- m.content }}{%- for c in m.tool_calls or [] -%}{{- '<' + c.function.name }}
+{%- for k, v in c.function.arguments.items() -%}{{- ' ' + k + '=' + v | tojson }}{%- endfor -%}
+{{- ' />' }}{%- endfor -%}",
+            "So:<see at=\"a, b\" n=7 /><see at=\"a, b\" n=7 />",
+        ),
+        (
+            "{{- m.content + '\n' if m.content }}{%- for c in m.tool_calls or [] -%}{{- '%do ' + c.function.name + '\n' }}
+{%- for k, v in c.function.arguments.items() -%}{{- k + ' = ' + v | tojson + '\n' }}{%- endfor -%}
+{{- '%%\n' }}{%- endfor -%}",
+            "So:\n%do see\nat = \"a, b\"\nn = 7\n%%\n%do see\nat = \"a, b\"\nn = 7\n%%\n",
+        ),
+    ]);
+}
+
+#[test]
+fn keys_without_quotes_may_have_white_space_before_them() {
+    assert_called_twice(&[(
+        "{{- m.content }}{%- for c in m.tool_calls or [] -%}{{- '\nawait ' + c.function.name + '({' }}
+{%- for k, v in c.function.arguments.items() -%}{{- k + ': ' + v | tojson + (', ' if not loop.last else '') }}
+{%- endfor -%}{{- '});' }}{%- endfor -%}",
+        "So:\nawait see({at: \"a, b\", n: 7});\nawait see({at: \"a, b\", n: 7});",
+    )]);
+}
+
+#[test]
+fn all_calls_may_be_closed_as_texts_are() {
+    assert_called_twice(&[(
+        "{{- '<part 1>' + m.content + '</part>' if m.content }}{%- for c in m.tool_calls or [] -%}
+{{- ('<part 2>' if loop.first else '') + {'do': c.function.name, 'with': c.function.arguments} | tojson + '\n' }}
+{{- '</part>' if loop.last }}{%- endfor -%}",
+        "<part 1>So:</part><part 2>{\"do\": \"see\", \"with\": {\"at\": \"a, b\", \"n\": 7}}\n\
+         {\"do\": \"see\", \"with\": {\"at\": \"a, b\", \"n\": 7}}\n</part>",
+    )]);
+}
+
+#[test]
+fn what_closes_reasoning_may_open_calls() {
+    assert_called_twice(&[(
+        "{%- if m.reasoning_content -%}{{- '~~~~idea\n' + m.reasoning_content + '\n~~~~\n' }}{%- endif -%}
+{{- m.content + '\n' if m.content }}{%- for c in m.tool_calls or [] -%}
+{{- '~~~~do ' + c.function.name + '\n' + c.function.arguments | tojson + '\n~~~~\n' }}{%- endfor -%}",
+        "So:\n~~~~do see\n{\"at\": \"a, b\", \"n\": 7}\n~~~~\n~~~~do see\n{\"at\": \"a, b\", \"n\": 7}\n~~~~\n",
+    )]);
+}
+
+#[test]
+fn calls_may_be_numbered_as_a_list_is() {
+    assert_called_twice(&[(
+        "{{- m.content }}{%- for c in m.tool_calls or [] -%}{{- '<calls>' if loop.first }}
+{{- loop.index ~ '. ' ~ c.function.name ~ ' <- ' ~ c.function.arguments | tojson ~ '\n' }}
+{{- '</calls>' if loop.last }}{%- endfor -%}",
+        "So:<calls>1. see <- {\"at\": \"a, b\", \"n\": 7}\n2. see <- {\"at\": \"a, b\", \"n\": 7}\n</calls>",
+    )]);
+}
+
+#[test]
+fn a_name_may_stand_behind_the_arguments() {
+    assert_called_twice(&[(
+        "{{- m.content }}{%- for c in m.tool_calls or [] -%}
+{{- '<call>' + c.function.arguments | tojson + '@' + c.function.name + '#' + c.id + '</call>' }}{%- endfor -%}",
+        "So:<call>{\"at\": \"a, b\", \"n\": 7}@see#abc</call><call>{\"at\": \"a, b\", \"n\": 7}@see#abd</call>",
+    )]);
+}
+
+#[test]
+fn reasoning_may_stand_behind_what_it_is_about() {
+    let assistant = "{%- for c in m.tool_calls or [] -%}
+{{- '<do>' + c.function.name + '|' + c.function.arguments | tojson + '</do>' }}{%- endfor -%}
+{{- '<say>' + m.content + '</say>' if m.content }}
+{{- '<since>' + m.reasoning_content + '</since>' if m.reasoning_content }}";
+    for (output, expected) in [
+        (
+            "<say>So.</say><since>It is.</since><turn:end>",
+            r#"{"role": "assistant", "content": "So.", "thinking": "It is."}"#,
+        ),
+        (
+            "<do>see|{}</do><since>It is.</since><turn:end>",
+            r#"{"role": "assistant", "thinking": "It is.", "tool_calls": [
+                {"type": "function", "function": {"name": "see", "arguments": {}}}]}"#,
+        ),
+    ] {
+        let expected = json::read(expected).unwrap();
+        let message = message(assistant, output);
+        for key in ["content", "thinking", "tool_calls"] {
+            assert_eq!(message.get(key), expected.get(key), "{output}");
+        }
+    }
+}
+
+#[test]
+fn calls_show_that_what_stands_before_them_is_reasoning() {
+    let assistant = "{{- m.reasoning_content + '\n' if m.reasoning_content }}
+{%- for c in m.tool_calls or [] -%}
+{{- '[CALL ' + c.function.name + ']\n' + c.function.arguments | tojson + '\n[/CALL]\n' }}{%- endfor -%}
+{{- '[SAY]\n' + m.content + '\n' if m.content }}";
+    let call = "[CALL see]\n{}\n[/CALL]\n";
+    let called =
+        r#""tool_calls": [{"type": "function", "function": {"name": "see", "arguments": {}}}]"#;
+    for (output, expected) in [
+        (
+            format!("It is.\n{call}"),
+            format!(r#"{{"role": "assistant", "thinking": "It is.", {called}}}"#),
+        ),
+        (
+            call.to_owned(),
+            format!(r#"{{"role": "assistant", {called}}}"#),
+        ),
+        (
+            "It is.\n[SAY]\nSo.\n".to_owned(),
+            r#"{"role": "assistant", "thinking": "It is.", "content": "So."}"#.to_owned(),
+        ),
+    ] {
+        let message = message(assistant, &format!("{output}<turn:end>"));
+        assert_eq!(message, json::read(&expected).unwrap(), "{output}");
+    }
+}
+
+#[test]
+fn what_stands_between_calls_opens_none_within_a_text() {
+    let assistant = "{{- m.content if not m.tool_calls }}{%- for c in m.tool_calls or [] -%}
+{{- ('[' if loop.first else ', ') + c.function.name + '(' }}
+{%- for k, v in c.function.arguments.items() -%}{{- k + '=' + v | tojson + (', ' if not loop.last else '') }}{%- endfor -%}
+{{- ')' + (']' if loop.last else '') }}{%- endfor -%}";
+    let text = "As in [1], sum(a=1) is quick.";
+    let message = message(assistant, &format!("{text}<turn:end>"));
+    assert_eq!(message.get("content"), Some(&text.into()));
+    assert_eq!(message.get("tool_calls"), None);
+}

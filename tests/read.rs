@@ -727,3 +727,46 @@ fn definitions_that_are_not_read_back_are_told_and_the_rest_is_proved() {
         read.remarks
     );
 }
+
+#[test]
+fn tools_may_be_written_once_more_with_every_question() {
+    let jinja = |tools: &str| {
+        format!(
+            "{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.role == 'user' %}}{{% for t in tools or [] %}}{tools}\
+            {{% endfor %}}{{% endif %}}{{{{ m.content }}}}{{% for c in m.tool_calls or [] %}}\
+            <call>{{{{ c.function | tojson }}}}</call>{{% endfor %}}<end>{{% endfor %}}\
+            {{% if add_generation_prompt %}}<assistant>{{% endif %}}"
+        )
+    };
+    let messages = CONVERSATIONS[3].2;
+    let values = jinja("<tool>{{ t | tojson }}</tool>");
+    let text = rendered(&template(&values), messages, Some(TOOLS), false).expect("it renders");
+    let read = reader(&values).read(&text).expect("it is a conversation");
+    assert_eq!(said(&read.messages, &text), said(&value(messages), &text));
+    assert_eq!(read.tools, value(TOOLS));
+    assert_eq!(read.proof, Proof::Same);
+    // Words of the template's own are not told from the question behind them, and all else is read.
+    let words = jinja("def {{ t.function.name }}(): {{ t.function.description }}\n");
+    for (name, _, messages) in CONVERSATIONS {
+        let text = rendered(&template(&words), messages, None, false).expect("it renders");
+        let read = reader(&words).read(&text).expect("it is a conversation");
+        assert_eq!(
+            said(&read.messages, &text),
+            said(&value(messages), &text),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn tools_may_stand_within_what_the_system_says() {
+    let jinja = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% if m.role == 'system' and tools %}\
+        <tools>{{ tools | tojson }}</tools>{% endif %}<end>{% endfor %}\
+        {% if add_generation_prompt %}<assistant>{% endif %}";
+    let messages = CONVERSATIONS[1].2;
+    let text = rendered(&template(jinja), messages, Some(TOOLS), false).expect("it renders");
+    let read = reader(jinja).read(&text).expect("it is a conversation");
+    assert_eq!(said(&read.messages, &text), said(&value(messages), &text));
+    assert_eq!(read.tools, value(TOOLS));
+    assert_eq!(read.proof, Proof::Same);
+}

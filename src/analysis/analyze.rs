@@ -108,7 +108,7 @@ pub(crate) fn analyze<'t>(
     let missing_tokens = missing_tokens::find(&mut prober, &names, &turns, &content.close);
     let surroundings = CallSurroundings {
         headers: &headers,
-        after_content: &after_content,
+        after_content: content.behind_close(&after_content),
         reasoning: reasoning.as_ref(),
     };
     let call = turns.call.take();

@@ -218,12 +218,20 @@ fn two_arguments(
         ),
     };
     let between = text.get(first.value.end..second.key.start)?;
-    if between.trim().is_empty() {
-        return Some(Delimiters::separator(between));
-    }
     let ahead = after_name(&text[..first.key.start]);
-    let mut open = common_suffix(ahead, between);
     let after = text.get(second.value.end..)?;
+    let empty = renderings.no_arguments.as_deref().map(after_name);
+    if between.trim().is_empty() {
+        // What a call without arguments lacks stands before each of them, and not between two.
+        let bare = ahead
+            .strip_suffix(between)
+            .map(|ahead| ahead.to_owned() + after);
+        return Some(match bare.is_some() && bare.as_deref() == empty {
+            true => Delimiters::split(between, 0, between.len()),
+            false => Delimiters::separator(between),
+        });
+    }
+    let mut open = common_suffix(ahead, between);
     // A quote behind a value closes it, if one stands before it, also where it stands before the first key.
     let quotes = ['"', '\''].into_iter();
     let mut quotes = quotes.filter(|quote| text[..first.value.start].ends_with(*quote));
@@ -232,7 +240,7 @@ fn two_arguments(
         open -= 1;
     }
     let close = common_prefix(between, after).min(between.len() - open);
-    if let Some(empty) = renderings.no_arguments.as_deref().map(after_name) {
+    if let Some(empty) = empty {
         let bare = [&ahead[..ahead.len() - open], &after[close..]].concat();
         if empty != bare {
             // White space that a call without arguments has as well belongs to the call.

@@ -70,10 +70,24 @@ fn quoted_body(
         };
         return Some(LocatedBody { body, range });
     }
-    Some(LocatedBody {
+    are_keys_read(renderings, quoting).then_some(LocatedBody {
         body: Node::Arguments(dialect),
         range: arguments,
     })
+}
+
+/// Whether keys are read as such: without quotes they are only where no white space stands before them.
+fn are_keys_read(renderings: &CallRenderings<'_, '_>, quoting: &Quoting) -> bool {
+    let text = renderings.two_arguments.as_deref();
+    let Some(text) = text.filter(|_| !quoting.keys) else {
+        return true;
+    };
+    let arguments = [
+        renderings.first_argument(text),
+        renderings.second_argument(text),
+    ];
+    let mut keys = arguments.into_iter().flatten();
+    keys.all(|span| text[..span.key.start].ends_with(['{', ',']))
 }
 
 /// What stands between two arguments of a Python call.

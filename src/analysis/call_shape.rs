@@ -102,10 +102,16 @@ pub(super) fn nodes(text: &str) -> Vec<Node> {
 pub(super) fn numbered(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
-    let mut chars = text.chars().peekable();
+    let mut chars = text.chars();
     while let Some(c) = chars.next() {
-        let joins = |other: char| other.is_alphanumeric() || other == '_' || other == '.';
-        let alone = !joins(before) && !chars.peek().is_some_and(|next| joins(*next));
+        let is_word = |other: char| other.is_alphanumeric() || other == '_';
+        let mut next = chars.clone();
+        let goes_on = match next.next() {
+            // It may end a number as it ends a sentence.
+            Some('.') => next.next().is_some_and(is_word),
+            next => next.is_some_and(is_word),
+        };
+        let alone = !is_word(before) && before != '.' && !goes_on;
         out.push(if matches!(c, '0'..='2') && alone {
             INDEX_SLOT
         } else {

@@ -28,9 +28,9 @@ pub(super) fn find(
     let located = LocatedBody::find(renderings)?;
     let before = before_call(renderings, &located, surroundings.reasoning);
     let shape = with_surroundings(renderings, located, before, surroundings);
-    // A name that stands elsewhere than before the arguments can't be captured.
     let has_name = shape.parts().is_some_and(|parts| {
-        parts.keys().is_some() || parts.open.contains(&Node::Slot(Slot::Name))
+        let mut around = parts.open.iter().chain(&parts.close);
+        parts.keys().is_some() || around.any(|node| *node == Node::Slot(Slot::Name))
     });
     has_name.then_some(shape)
 }
@@ -92,14 +92,23 @@ fn before_call(
     reasoning: Option<&ReasoningShape>,
 ) -> String {
     let before = numbered(&renderings.one_call[..located.range.start]);
-    let close = reasoning.and_then(|shape| shape.close.as_deref());
-    let open = reasoning.and_then(|shape| shape.open.as_deref());
-    let last_of = |marker: &str| Some(before.rfind(marker)? + marker.len());
-    let reasoning_end = close.and_then(last_of).or_else(|| open.and_then(last_of));
-    let alone = &before[reasoning_end.unwrap_or(0)..];
     let lead = renderings.string_span();
     let lead = lead.map_or(0, |span| span.key.start - located.range.start);
     let beside = renderings.between_text_and_body(lead).map(numbered);
+    let close = reasoning.and_then(|shape| shape.close.as_deref());
+    let open = reasoning.and_then(|shape| shape.open.as_deref());
+    let last_of = |marker: &str| Some(before.rfind(marker)? + marker.len());
+    // What closes reasoning may open calls as well, as a fence does, and then it stands behind a text, too.
+    let opens_calls = |end: &usize| {
+        let is_opened = open.is_none_or(|open| before.contains(open));
+        let shared = beside
+            .as_deref()
+            .map(|between| common_suffix(&before, between));
+        !is_opened && shared.is_some_and(|shared| before.len() - shared < *end)
+    };
+    let reasoning_end = close.and_then(last_of).or_else(|| open.and_then(last_of));
+    let reasoning_end = reasoning_end.filter(|end| !opens_calls(end));
+    let alone = &before[reasoning_end.unwrap_or(0)..];
     let shared = beside.as_deref().map(|between| shared_end(alone, between));
     let shared = shared.filter(|shared| markers(shared).next().is_some());
     shared.unwrap_or(alone).to_owned()

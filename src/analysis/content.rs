@@ -18,6 +18,17 @@ pub struct ContentShape {
     pub beside_reasoning: Vec<String>,
 }
 
+impl ContentShape {
+    /// What follows upon the marker that closes the content, if another one ends the turn.
+    pub(super) fn behind_close<'t>(&self, after: &'t str) -> &'t str {
+        let closes = |close: &&String| after.trim_start().starts_with(close.as_str());
+        let close = self.close.iter().find(closes);
+        let behind = close.and_then(|close| Some(after.split_once(close.as_str())?.1));
+        let behind = behind.filter(|behind| markers::markers(behind).next().is_some());
+        behind.unwrap_or(after)
+    }
+}
+
 /// Looks at what stands around the content of a turn. Also gives what follows it in a turn that
 /// comes last.
 pub(super) fn find(

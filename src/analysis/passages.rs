@@ -72,9 +72,25 @@ impl Rows<'_, '_> {
         Script::of(self.prober, &self.words, shape)
     }
 
+    /// A question, behind a system's text where only that shows the tools that are offered.
+    fn question(&self) -> Script {
+        let shows_tools = |question: &Script| {
+            let messages = question.messages.clone();
+            let text = self
+                .prober
+                .conversation(messages, ThinkingMode::Unset, false);
+            text.is_ok_and(|text| self.holds_tool_words(&text))
+        };
+        let (plain, with_system) = (self.script("u"), self.script("su"));
+        match !shows_tools(&plain) && shows_tools(&with_system) {
+            true => with_system,
+            false => plain,
+        }
+    }
+
     /// Finds out how definitions of tools are written.
     fn find_definitions(&mut self, tools: &[Value]) {
-        let question = self.script("u");
+        let question = self.question();
         let calls = self.found.calls.as_ref();
         self.found.definitions = definitions::values(self.prober, &question, calls);
         if self.found.definitions.is_some() {
@@ -171,7 +187,7 @@ impl Rows<'_, '_> {
         }
         // This takes long, and nothing else needs it.
         if self.found.definitions.is_none() && self.found.wording.is_none() {
-            let question = self.script("u");
+            let question = self.question();
             self.found.wording = definitions::wording(self.prober, &question, &self.words);
         }
     }
@@ -290,6 +306,10 @@ impl Rows<'_, '_> {
         let mut at = 0;
         for next in texts.iter().map(Some).chain([None]) {
             let end = next.map_or(text.len(), |next| next.start);
+            if end < at {
+                // What is taken for definitions reaches over a message: tools are written more than once.
+                return None;
+            }
             while self.holds_tool_words(&text[at..end]) {
                 let gap = &text[at..end];
                 let known = self.found.definitions.as_ref();

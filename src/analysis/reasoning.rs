@@ -5,7 +5,7 @@ use crate::chat_template::ChatTemplate;
 use super::assistant_turn::AssistantTurn;
 use super::certainty::Certainty;
 use super::hints;
-use super::markers::{self, is_pair, pieces, shared_start};
+use super::markers::{self, common_prefix, is_pair, pieces, shared_start};
 use super::outputs::{self, ModelOutput};
 use super::reasoning_inference::{ReasoningMarkers, cuts_off, infer};
 use super::sample_turns::SampleTurns;
@@ -42,8 +42,10 @@ pub struct ReasoningShape {
 /// What stands around reasoning in a rendering.
 #[derive(Debug, Clone)]
 pub(super) struct ReasoningContext {
-    /// What stands before it in the turn.
+    /// What stands before it in the turn, or between it and the content before it.
     pub(super) before: String,
+    /// Whether the content stands before it.
+    is_behind: bool,
     /// What stands between it and the content, or the call.
     pub(super) after: String,
     /// What stands after the content.
@@ -67,11 +69,10 @@ impl ReasoningContext {
             };
             let (after, end) = rest.split_once(next).unwrap_or((rest, ""));
             // What comes before it may be just what it was thought to come before.
-            let before = before
-                .rsplit_once(next)
-                .map_or(before, |(_, before)| before);
+            let behind = before.rsplit_once(next).map(|(_, behind)| behind);
             return Some(ReasoningContext {
-                before: before.to_owned(),
+                before: behind.unwrap_or(before).to_owned(),
+                is_behind: behind.is_some(),
                 after: after.to_owned(),
                 end: end.to_owned(),
             });
@@ -88,6 +89,8 @@ pub(super) struct ObservedReasoning {
     before_call: Option<ReasoningContext>,
     /// What stands before a text without reasoning.
     before_plain: String,
+    /// What stands behind it.
+    behind_plain: String,
 }
 
 impl ObservedReasoning {
@@ -107,10 +110,12 @@ impl ObservedReasoning {
             let next = call.first_word(turn.ok()?.tail());
             ReasoningContext::of(prober, headers, &assistant, thought, next)
         };
+        let (before_plain, behind_plain) = around_plain(prober, headers, turns).unwrap_or_default();
         ObservedReasoning {
             before_text: before_text.then(of_text).flatten(),
             before_call: turns.call.as_ref().and_then(of_call),
-            before_plain: before_plain(prober, headers, turns).unwrap_or_default(),
+            before_plain,
+            behind_plain,
         }
     }
 
@@ -125,7 +130,12 @@ impl ObservedReasoning {
         headers: &TurnHeaders,
         context: &ReasoningContext,
     ) -> Option<ReasoningMarkers> {
-        let open = context.before.trim_start();
+        let open = match context.is_behind {
+            // What follows upon a text without reasoning closes the text.
+            true => &context.before[common_prefix(&context.before, &self.behind_plain)..],
+            false => context.before.as_str(),
+        };
+        let open = open.trim_start();
         let open = (!open.trim().is_empty()).then(|| open.to_owned());
         // Before text and before a call it is closed alike.
         let both = self.before_text.as_ref().zip(self.before_call.as_ref());
@@ -152,15 +162,15 @@ impl ObservedReasoning {
     }
 }
 
-/// What stands before a text without reasoning.
-fn before_plain(
+/// What stands before a text without reasoning, and behind it.
+fn around_plain(
     prober: &TurnProber<'_>,
     headers: &TurnHeaders,
     turns: &SampleTurns,
-) -> Option<String> {
+) -> Option<(String, String)> {
     let body = headers.turn(prober, Situation::Question, &turns.plain, ThinkingMode::On)?;
-    let (before, _) = body.split_once(&turns.word)?;
-    Some(before.to_owned())
+    let (before, behind) = body.split_once(&turns.word)?;
+    Some((before.to_owned(), behind.to_owned()))
 }
 
 /// How reasoning is written, as far as renderings, prompts or instructions show it. What opens it

@@ -75,6 +75,20 @@ struct Shown {
     arguments: Option<String>,
 }
 
+/// Tools of which all may be written more than once, as with every question.
+fn once(mut tools: Vec<Value>) -> Vec<Value> {
+    let count = tools.len();
+    let repeats = |length: &usize| {
+        count.is_multiple_of(*length)
+            && tools
+                .chunks(*length)
+                .all(|chunk| *chunk == tools[..*length])
+    };
+    let length = (1..=count).find(repeats);
+    tools.truncate(length.unwrap_or(0));
+    tools
+}
+
 /// Messages and tools out of a path. `None` if calls can't be read.
 pub(super) fn make(
     shape: &ConversationShape,
@@ -97,6 +111,7 @@ pub(super) fn make(
             unsure.extend(open);
         }
     }
+    let tools = once(tools);
     let writings = Writings::of(shape.format.turn.calls.as_ref());
     let mut drafts: Vec<Draft> = Vec::new();
     for (number, stop) in path.stops.iter().enumerate() {

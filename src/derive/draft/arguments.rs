@@ -2,7 +2,7 @@
 
 use crate::analysis::markers::is_distinctive;
 use crate::analysis::{CallParts, SingleArguments, text_with_slots};
-use crate::derive::regex::{any_of, char_between, char_until, exact, loose};
+use crate::derive::regex::{any_of, char_between, exact, loose};
 use crate::format::{Node, Slot, ValueType, ValueWriting};
 use crate::value::{Object, Value};
 
@@ -26,6 +26,14 @@ impl Drafter<'_> {
         }
         let key = key_class(tagged);
         let value = match tagged.close.is_empty() {
+            // A text says itself where it ends. Other values hold texts, too.
+            true if tagged.has_json_texts() => {
+                let separator = loose(&tagged.separator);
+                let next = format!("{separator}{}{key}+{between}", loose(&tagged.open));
+                let end = format!("(?={next}|\\s*\\Z)");
+                let others = r#"[\[{](?:"(?:[^"\\]|\\.)*"|[^"])*?[\]}]"#;
+                format!(r#"(?P<value>"(?:[^"\\]|\\.)*"|{others}{end}|.*?{end})"#)
+            }
             // Only what follows shows where a value ends.
             true => match tagged.separator.trim().chars().next() {
                 Some(stop) => format!("(?P<value>[^{}\\n]*)", exact(&stop.to_string())),
@@ -185,12 +193,15 @@ fn key_class(tagged: &SingleArguments<'_>) -> String {
         // Between quotes a key may have white space in it.
         Some(quote @ ('"' | '\'')) => format!("[^{quote}]"),
         // Nor is a sign that closes a value: it is that of the argument before.
-        _ => match tagged.close.first() {
-            Some(Node::Literal(close)) if !is_distinctive(close) => {
-                char_between(&[], &[between, close.trim_start()])
-            }
-            _ => char_until(between),
-        },
+        _ => {
+            let close = match tagged.close.first() {
+                Some(Node::Literal(close)) if !is_distinctive(close) => close.trim_start(),
+                _ => "",
+            };
+            // The keys within a value of JSON have quotes.
+            let quote = if tagged.has_json_texts() { "\"" } else { "" };
+            char_between(&[], &[between, close, quote])
+        }
     }
 }
 

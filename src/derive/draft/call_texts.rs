@@ -3,7 +3,7 @@
 use crate::analysis::markers::{self, dedup, is_distinctive};
 use crate::analysis::{CallKeys, CallParts};
 use crate::derive::regex::exact;
-use crate::format::Node;
+use crate::format::{Node, Slot};
 
 /// The markers with which a call begins.
 pub(super) fn call_openers(calls: &CallParts<'_>) -> Vec<String> {
@@ -46,6 +46,11 @@ pub(super) fn literal_open(calls: &CallParts<'_>) -> Option<String> {
         [Node::Literal(text)] if is_distinctive(text) => Some(text.trim().to_owned()),
         _ => None,
     }
+}
+
+/// Whether the name of a call stands behind its arguments.
+pub(super) fn is_named_behind(calls: &CallParts<'_>) -> bool {
+    calls.keys().is_none() && !calls.open.contains(&Node::Slot(Slot::Name))
 }
 
 /// What stands before a name, cut where the last marker ends: what follows it is the id's.

@@ -4,7 +4,7 @@ use crate::analysis::CallKeys;
 use crate::format::Dialect;
 use crate::value::{Object, Value};
 
-use super::call_texts::literal_open;
+use super::call_texts::{is_named_behind, literal_open};
 use super::drafter::Drafter;
 
 impl Drafter<'_> {
@@ -13,6 +13,9 @@ impl Drafter<'_> {
         let calls = self.calls?;
         let mut field = Object::new();
         match literal_open(calls) {
+            _ if is_named_behind(calls) => {
+                field.insert("open_pattern", self.open_before_name(calls))
+            }
             Some(open) => field.insert("open", open),
             None => field.insert("open_pattern", self.open_pattern(calls)),
         };

@@ -84,10 +84,11 @@ impl Drafter<'_> {
                 places.push(format!("{}\\s*(?={openers})", between.join("\\s*")));
             }
         }
-        // Behind a blank, a marker is only spoken of, or stands in a text, unless calls are indented.
+        // Behind a blank, a marker is only spoken of, or stands in a text, unless calls are indented or a blank
+        // is all that stands between them.
         places.push(format!("(?<! )(?={openers})"));
-        let line = calls.separator.rfind('\n');
-        let indent = line.map_or("", |at| &calls.separator[at..]);
+        let line = calls.separator.rfind('\n').unwrap_or(0);
+        let indent = &calls.separator[line..];
         if indent.ends_with(' ') && indent.trim().is_empty() {
             places.push(format!("{}(?={openers})", exact(indent)));
         }

@@ -28,6 +28,19 @@ impl Drafter<'_> {
         self.chained(calls, &slots)
     }
 
+    /// The expression that opens a call whose name stands behind its arguments: what opens a call is all that captures.
+    pub(super) fn open_before_name(&self, calls: &CallParts<'_>) -> String {
+        let open = self.slots_pattern(&calls.open, false);
+        let end = match calls.body {
+            Node::Arguments(_) => "\\}\\s*",
+            _ => "",
+        };
+        format!(
+            "{open}(?=.*?{end}{})",
+            self.slots_pattern(&calls.close, true)
+        )
+    }
+
     /// The expression for slots in a row, with groups for name and id if they are to be captured.
     pub(super) fn slots_pattern(&self, slots: &[Node], named: bool) -> String {
         let last_name = slots.iter().rposition(is(Slot::Name));
@@ -59,6 +72,9 @@ impl Drafter<'_> {
                         out.push_str(&format!("{}(?P<id>{}", loose(marker), loose(own)));
                     } else {
                         out.push_str(&self.between_name_and_body(text, after_name));
+                        if next.is_empty() && self.goes_on_around_calls(text) {
+                            out = with_space(out);
+                        }
                     }
                 }
                 Node::Slot(Slot::Name) => {
@@ -135,6 +151,21 @@ impl Drafter<'_> {
         }
     }
 
+    /// Whether a marker around all calls begins as a text does that white space ends, and its word goes on, as
+    /// `<calls>` does where a call is `<call NAME>`.
+    fn goes_on_around_calls(&self, text: &str) -> bool {
+        let word = text.trim_end();
+        let around = self
+            .calls
+            .map(|calls| [calls.section_open.as_str(), calls.section_close.as_str()]);
+        let mut around = around.into_iter().flatten();
+        let goes_on = |marker: &str| {
+            let mut places = marker.match_indices(word);
+            places.any(|(at, _)| marker[at + word.len()..].starts_with(char::is_alphanumeric))
+        };
+        word.len() < text.len() && word.ends_with(char::is_alphanumeric) && around.any(goes_on)
+    }
+
     fn between_name_and_body(&self, text: &str, after_name: bool) -> String {
         // What may stand before the last piece is anything, also where it is one marker with it.
         let unmarked = unmarked(text);
@@ -193,7 +224,14 @@ impl Drafter<'_> {
         let (next, behind) = match (is_distinctive(&calls.separator), section.is_empty()) {
             (true, _) => (separator, String::new()),
             (false, true) => (format!("(?<=[}})]){separator}"), String::new()),
-            (false, false) => (separator, format!("(?<={}.*?)", loose(section))),
+            (false, false) => {
+                let is_python = calls
+                    .single_arguments()
+                    .is_some_and(|arguments| arguments.in_python);
+                let bracket = if is_python { "(?<=\\))" } else { "" };
+                let behind = format!("(?<={}.*?)", loose(section));
+                (format!("{bracket}{separator}"), behind)
+            }
         };
         // A call that is opened by nothing at all must not begin where another just has.
         let is_space = !calls.separator.is_empty() && calls.separator.trim().is_empty();
@@ -218,12 +256,23 @@ fn arguments_ahead(calls: &CallParts<'_>) -> Option<String> {
         return None;
     }
     let close = calls.close_text();
-    let texts = [arguments.open.as_str(), &close].into_iter();
-    let texts: Vec<String> = texts
-        .filter(|text| !text.trim().is_empty())
-        .map(exact)
-        .collect();
-    (!texts.is_empty()).then(|| format!("(?={})", any_of(&texts)))
+    let is_clear = |text: &&str| !text.trim().is_empty();
+    let mut places: Vec<String> = match arguments.open.trim() {
+        // Where nothing opens an argument, what stands behind its key shows that it is one.
+        "" => {
+            let between = arguments
+                .between
+                .iter()
+                .map(String::as_str)
+                .filter(is_clear);
+            between
+                .map(|text| format!("\\s*{}+{}", char_until(text), exact(text)))
+                .collect()
+        }
+        _ => vec![exact(&arguments.open)],
+    };
+    places.extend(Some(close.as_str()).filter(is_clear).map(exact));
+    (!places.is_empty()).then(|| format!("(?={})", any_of(&places)))
 }
 
 /// The expression, which begins with a marker, also without it if another one follows.
@@ -237,5 +286,13 @@ fn with_optional_lead(text: &str, own: String) -> String {
     match own.strip_prefix(lead.as_str()) {
         Some(rest) => format!("(?:{lead})?{rest}"),
         None => own,
+    }
+}
+
+/// The expression with the white space at its end required.
+fn with_space(pattern: String) -> String {
+    match pattern.strip_suffix("\\s*") {
+        Some(start) => format!("{start}\\s+"),
+        None => pattern,
     }
 }

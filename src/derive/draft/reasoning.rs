@@ -30,7 +30,17 @@ impl Drafter<'_> {
             }
             (_, None, close) => {
                 let close = exact(close?);
-                field.insert("open_pattern", format!("\\A(?=.*?{close})"));
+                let pattern = match self.choices.thinking_end {
+                    // What calls close, they show to be reasoning, unless they stand first.
+                    ThinkingEnd::OrCall if !self.call_openers().is_empty() => {
+                        let openers = self.call_openers();
+                        let openers: Vec<String> = openers.iter().map(|head| loose(head)).collect();
+                        let openers = any_of(&openers);
+                        format!("\\A(?!\\s*{openers})(?=.*?(?:{close}|{openers}))")
+                    }
+                    _ => format!("\\A(?=.*?{close})"),
+                };
+                field.insert("open_pattern", pattern);
             }
         }
         let Some(close) = close else {
