@@ -426,6 +426,16 @@ impl Expr {
         hasher.finish()
     }
 
+    /// How many nodes it has.
+    pub(super) fn size(&self) -> usize {
+        let (mut nodes, mut size) = (vec![self], 0);
+        while let Some(node) = nodes.pop() {
+            size += 1;
+            nodes.extend(node.children());
+        }
+        size
+    }
+
     /// The nodes right below it.
     pub(crate) fn children(&self) -> Vec<&Expr> {
         match self {

@@ -58,6 +58,8 @@ struct Lark<'g> {
     spread: usize,
     /// How many nodes were looked at for what follows texts.
     followed: usize,
+    /// How many nodes of what follows texts were copied.
+    copied: usize,
 }
 
 /// A lexeme of more than a literal.
@@ -84,6 +86,9 @@ const MAX_SPREAD: usize = 200;
 /// So many nodes are looked at for what follows texts: where a rule stands amid itself, that can grow for ever.
 const MAX_FOLLOWED: usize = 300_000;
 
+/// So many nodes of what follows texts are copied, for the same reason.
+const MAX_COPIED: usize = 1_000_000;
+
 impl<'g> Lark<'g> {
     fn new(grammar: &'g Grammar) -> Lark<'g> {
         Lark {
@@ -94,6 +99,7 @@ impl<'g> Lark<'g> {
             has_space: false,
             spread: 0,
             followed: 0,
+            copied: 0,
         }
     }
 
@@ -329,33 +335,41 @@ impl<'g> Lark<'g> {
     fn sequence(&mut self, parts: &[Expr], name: &str) -> String {
         let mut texts = Vec::new();
         for (at, part) in parts.iter().enumerate() {
-            let rest = || Expr::sequence(parts[at + 1..].iter().cloned());
-            match plain(part) {
-                Expr::Until(delimiters) => {
-                    texts.push(self.text(delimiters, &rest(), name));
-                    return texts.join(" ");
+            let behind = &parts[at + 1..];
+            let part = plain(part);
+            let is_followed = match part {
+                Expr::Until(_) | Expr::Rest => true,
+                Expr::Repeat(repeat) if (repeat.at_least, repeat.at_most) == (0, None) => {
+                    behind.first().is_some_and(begins_with_text_at_times)
                 }
-                Expr::Rest => {
-                    texts.push(self.text(&[], &rest(), name));
-                    return texts.join(" ");
+                part => {
+                    !behind.is_empty() && self.spread < MAX_SPREAD && ends_in_text_at_times(part)
                 }
-                Expr::Repeat(repeat)
-                    if (repeat.at_least, repeat.at_most) == (0, None)
-                        && begins_with_text_at_times(&rest()) =>
-                {
+            };
+            if !is_followed {
+                texts.push(self.expr(part, name));
+                continue;
+            }
+            let rest = || Expr::sequence(behind.iter().cloned());
+            let copies = part.children().len().max(1);
+            self.copied += copies * behind.iter().map(Expr::size).sum::<usize>();
+            if self.copied > MAX_COPIED {
+                self.warn_of_growth();
+                return "\"\"".to_owned();
+            }
+            texts.push(match part {
+                Expr::Until(delimiters) => self.text(delimiters, &rest(), name),
+                Expr::Rest => self.text(&[], &rest(), name),
+                Expr::Repeat(repeat) if (repeat.at_least, repeat.at_most) == (0, None) => {
                     // Each time around, the text may come instead.
                     let again = self.written.new_name(&format!("{name}_again"));
                     let more = [repeat.item.clone(), Expr::Rule(again.clone())];
                     let ways = [Expr::sequence(more)].into_iter().chain(ways_of(&rest()));
                     self.written
                         .wait(again.clone(), Expr::Choice(ways.collect()));
-                    texts.push(again);
-                    return texts.join(" ");
+                    again
                 }
-                part if at + 1 < parts.len()
-                    && self.spread < MAX_SPREAD
-                    && ends_in_text_at_times(part) =>
-                {
+                part => {
                     self.spread += 1;
                     // What follows belongs to the lexeme of a text that comes last.
                     let rest = rest();
@@ -368,11 +382,10 @@ impl<'g> Lark<'g> {
                         let both = Expr::sequence([one, rest.clone()]);
                         self.expr(&both, name)
                     });
-                    texts.push(format!("({})", ways.collect::<Vec<_>>().join(" | ")));
-                    return texts.join(" ");
+                    format!("({})", ways.collect::<Vec<_>>().join(" | "))
                 }
-                _ => texts.push(self.expr(part, name)),
-            }
+            });
+            return texts.join(" ");
         }
         texts.join(" ")
     }
