@@ -89,6 +89,9 @@ const MAX_FOLLOWED: usize = 300_000;
 /// So many nodes of what follows texts are copied, for the same reason.
 const MAX_COPIED: usize = 1_000_000;
 
+/// A rule that is made for what follows counts as so many nodes.
+const COST_OF_RULE: usize = 500;
+
 impl<'g> Lark<'g> {
     fn new(grammar: &'g Grammar) -> Lark<'g> {
         Lark {
@@ -361,6 +364,7 @@ impl<'g> Lark<'g> {
                 Expr::Until(delimiters) => self.text(delimiters, &rest(), name),
                 Expr::Rest => self.text(&[], &rest(), name),
                 Expr::Repeat(repeat) if (repeat.at_least, repeat.at_most) == (0, None) => {
+                    self.copied += COST_OF_RULE;
                     // Each time around, the text may come instead.
                     let again = self.written.new_name(&format!("{name}_again"));
                     let more = [repeat.item.clone(), Expr::Rule(again.clone())];
