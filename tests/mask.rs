@@ -337,9 +337,15 @@ fn a_header_that_no_prompt_leads_to_is_in_unless_it_is_asked_out() {
                 {% if m.role == 'assistant' and loop.last %}{{ '<think>\n' + (m.reasoning_content or '') + '</think>' }}{% endif %}\
                 {{ m.content + '<end>' }}{% endfor %}\
                 {% if add_generation_prompt %}{{ '<assistant><think>\n' }}{% endif %}";
+    // Where thinking is switched off, the prompt opens no thought, and turns go on from it. What is so by default counts.
+    let switched = dropped.replace(
+        "<think>",
+        "' + ('' if enable_thinking is false else '<think>') + '",
+    );
     let earlier = r#"[{"role": "user", "content": "A"}, {"role": "assistant", "content": "B"},
                       {"role": "user", "content": "C"}]"#;
     for (jinja, header, expected) in [
+        (switched.as_str(), HeaderSide::Auto, "<assistant>B<end>"),
         (dropped, HeaderSide::Auto, "<assistant>B<end>"),
         (dropped, HeaderSide::In, "<assistant>B<end>"),
         (dropped, HeaderSide::Out, "B<end>"),
@@ -351,10 +357,16 @@ fn a_header_that_no_prompt_leads_to_is_in_unless_it_is_asked_out() {
         let template = ChatTemplate::from_jinja(jinja);
         let marking = Marking::of(&template, &RenderInput::default(), policy);
         let marking = marking.expect("tags can be written");
-        let masked = marking.mask(&conversation(earlier)).expect("it renders");
-        let found: Vec<&str> = masked.spans.texts(&masked.text).collect();
-        assert_eq!(found, [expected], "{header:?}: {jinja}");
-        assert_eq!(marking.no_header_is_prompted(), jinja == dropped);
+        for thinking in [None, Some(false)] {
+            let mut conversation = conversation(earlier);
+            if let Some(thinking) = thinking {
+                conversation.variables.insert("enable_thinking", thinking);
+            }
+            let masked = marking.mask(&conversation).expect("it renders");
+            let found: Vec<&str> = masked.spans.texts(&masked.text).collect();
+            assert_eq!(found, [expected], "{header:?}, {thinking:?}: {jinja}");
+        }
+        assert_eq!(marking.no_header_is_prompted(), jinja != kept);
     }
 }
 

@@ -1,6 +1,5 @@
 //! Where in a rendered probe the model's turns begin and end.
 
-use std::cell::Cell;
 use std::ops::Range;
 
 use crate::analysis::conversations::ProbeConversation;
@@ -30,27 +29,27 @@ pub(super) struct Borders<'a> {
     pub(super) ends: &'a [String],
     /// A question, as it is written alone.
     pub(super) question: String,
-    /// What turns have shown of prompts so far.
+    /// What turns have shown of prompts before.
     pub(super) shown: ShownOfPrompts,
 }
 
 /// What turns show of the prompts for them. It counts for all turns: else the same text would be the model's in one
 /// turn and not in another.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct ShownOfPrompts {
     /// Some turn begins with a part of what prompts write behind headers, and goes on otherwise. Then all of that
     /// is the model's.
-    prefills_in_part: Cell<bool>,
+    prefills_in_part: bool,
     /// Some turn goes on from all that its prompt has added to the conversation.
-    goes_on: Cell<bool>,
+    goes_on: bool,
     /// Some turn does not.
-    departs: Cell<bool>,
+    departs: bool,
 }
 
 impl ShownOfPrompts {
     /// Whether no prompt has written the header of any turn.
     pub(super) fn no_header_is_prompted(&self) -> bool {
-        self.departs.get() && !self.goes_on.get()
+        self.departs && !self.goes_on
     }
 }
 
@@ -95,16 +94,18 @@ fn begins_but_for_blanks(beginning: &str, text: &str) -> Option<usize> {
 }
 
 impl Borders<'_> {
-    /// The turns of a conversation, if it can be told of all where they begin and end.
+    /// The turns of a conversation, if it can be told of all where they begin and end. What they show of prompts is
+    /// added to what was `seen`.
     pub(super) fn turns(
         &self,
         conversation: &ProbeConversation,
         trace: &Trace,
+        seen: &mut ShownOfPrompts,
     ) -> Option<Vec<Turn>> {
         let messages = conversation.messages.iter().enumerate();
         let assistant = messages.filter(|(_, message)| message.is_assistant);
         assistant
-            .map(|(index, _)| self.turn(conversation, index, trace))
+            .map(|(index, _)| self.turn(conversation, index, trace, seen))
             .collect()
     }
 
@@ -113,7 +114,13 @@ impl Borders<'_> {
         rendering.ok().map(|rendering| rendering.text)
     }
 
-    fn turn(&self, conversation: &ProbeConversation, index: usize, trace: &Trace) -> Option<Turn> {
+    fn turn(
+        &self,
+        conversation: &ProbeConversation,
+        index: usize,
+        trace: &Trace,
+        seen: &mut ShownOfPrompts,
+    ) -> Option<Turn> {
         let text = trace.text.as_str();
         let messages = &conversation.messages;
         let prompt = self.rendered(&conversation.before(index, true))?;
@@ -154,8 +161,8 @@ impl Borders<'_> {
         let unprompted = self.rendered(&conversation.before(index, false))?;
         if unprompted.trim_end() != prompt.trim_end() {
             match prompted == ahead.len() || but_for_blanks.is_some() {
-                true => self.shown.goes_on.set(true),
-                false => self.shown.departs.set(true),
+                true => seen.goes_on = true,
+                false => seen.departs = true,
             }
         }
         if let Some(length) = but_for_blanks {
@@ -163,9 +170,9 @@ impl Borders<'_> {
         } else if let Some(end) = header_end {
             let prefilled = !text[end..start].trim().is_empty();
             if prefilled && prompted < ahead.len() {
-                self.shown.prefills_in_part.set(true);
+                seen.prefills_in_part = true;
             }
-            if self.policy.prefilled || self.shown.prefills_in_part.get() {
+            if self.policy.prefilled || self.shown.prefills_in_part {
                 start = end;
             }
             // What is written as one is not cut for this.

@@ -205,7 +205,7 @@ impl Marking {
             .filter_map(|input| renderer.render(&input).ok())
             .next();
         let turn = &analysis.findings.turn;
-        let borders = Borders {
+        let mut borders = Borders {
             outline: &outline,
             renderer: &renderer,
             policy,
@@ -214,19 +214,22 @@ impl Marking {
             question: question.map_or(String::new(), |rendering| rendering.text),
             shown: ShownOfPrompts::default(),
         };
-        let look = |kinds: &[Kind]| -> Vec<Option<Vec<Turn>>> {
+        let look = |borders: &Borders<'_>, kinds: &[Kind], seen: &mut ShownOfPrompts| {
             let looked_at = probes.iter().zip(&traces);
             let turns = looked_at.map(|(probe, trace)| {
                 match kinds.contains(&probe.kind) && patience.check().is_ok() {
-                    true => borders.turns(&probe.conversation, trace),
+                    true => borders.turns(&probe.conversation, trace, seen),
                     false => None,
                 }
             });
-            turns.collect()
+            turns.collect::<Vec<Option<Vec<Turn>>>>()
         };
-        // What one turn shows of prompts counts for all.
-        look(&[Kind::Plain]);
-        let known = look(&[Kind::Plain, Kind::Parts, Kind::Switched]);
+        // What plain turns show of prompts counts for all turns.
+        let mut seen = ShownOfPrompts::default();
+        look(&borders, &[Kind::Plain], &mut seen);
+        borders.shown = seen;
+        let kinds = [Kind::Plain, Kind::Parts, Kind::Switched];
+        let known = look(&borders, &kinds, &mut seen);
         let labels = {
             let mut sightings = Sightings::new(&outline);
             for kind in [Kind::Plain, Kind::Parts, Kind::Switched] {
@@ -271,7 +274,7 @@ impl Marking {
         self.tagged == self.jinja
     }
 
-    /// Whether no turn of the template goes on from the prompt for it. Then
+    /// Whether no turn of the template goes on from the prompt for it, with variables as they are by default. Then
     /// [`HeaderSide::Auto`](super::HeaderSide::Auto) takes headers into the mask.
     pub fn no_header_is_prompted(&self) -> bool {
         self.no_header_is_prompted
