@@ -8,7 +8,7 @@
 //! 1: [^</] to 0, [<] to 1
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::expr::{CharClass, Chars, Expr};
 
@@ -27,92 +27,114 @@ const MAX_AMID: usize = 1000;
 /// The states of the texts that consist of items and in which none of these stands; the first is where they begin.
 /// `None` if an item may be nothing, is very long, or is not made of characters alone.
 pub(super) fn without(item: &Expr, texts: &[String]) -> Option<Vec<State>> {
-    let mut begun: Vec<&str> = vec![""];
-    for text in texts {
-        begun.extend(text.char_indices().map(|(at, _)| &text[..at]));
-    }
-    begun.sort_unstable();
-    begun.dedup();
-    let maker = Maker {
-        alphabet: texts.iter().flat_map(|text| text.chars()).collect(),
-        texts,
-        begun: &begun,
-    };
-    let mut places = Places {
-        between: begun.len(),
-        // Between items first, so that these states have the numbers of what has begun.
-        all: (0..begun.len()).map(|at| (Expr::Empty, at)).collect(),
-    };
+    let items = items(item)?;
+    let search = Search::of(texts);
+    // Between items first, so that these states have the numbers of what has begun.
+    let between = search.steps.len();
+    let mut places: Vec<(usize, usize)> = (0..between).map(|begun| (0, begun)).collect();
+    let mut numbers: HashMap<(usize, usize), usize> =
+        places.iter().copied().zip(0..between).collect();
     let mut states = Vec::new();
-    while let Some((left, at)) = places.all.get(states.len()).cloned() {
-        let may_end = left == Expr::Empty;
+    while let Some(&(amid, begun)) = places.get(states.len()) {
         let mut ways: BTreeMap<usize, CharClass> = BTreeMap::new();
-        for (class, left) in heads(if may_end { item } else { &left })? {
-            for (class, begun) in maker.targets(&class, at) {
-                let way = ways.entry(places.number(&left, begun)?);
-                let way = way.or_insert_with(|| CharClass::of([]));
+        for (class, amid) in &items[amid] {
+            for (class, begun) in search.step(class, begun) {
+                let place = (*amid, begun);
+                let number = *numbers.entry(place).or_insert_with(|| {
+                    places.push(place);
+                    places.len() - 1
+                });
+                let way = ways.entry(number).or_insert_with(|| CharClass::of([]));
                 *way = way.or(&class);
             }
         }
+        (places.len() - between <= MAX_AMID).then_some(())?;
         let ways = ways.into_iter().map(|(target, class)| (class, target));
         states.push(State {
             ways: ways.collect(),
-            may_end,
+            may_end: amid == 0,
         });
     }
     Some(states)
 }
 
-/// What is left of an item, and which of the beginnings has come, for each state.
-struct Places {
-    all: Vec<(Expr, usize)>,
-    /// So many of them, the first, lie between items.
-    between: usize,
-}
-
-impl Places {
-    /// The number of a state, which may be a new one; `None` if there are too many.
-    fn number(&mut self, left: &Expr, begun: usize) -> Option<usize> {
-        if *left == Expr::Empty {
-            return Some(begun);
+/// By which characters each place amid an item goes to which other; the first place is between items.
+fn items(item: &Expr) -> Option<Vec<Vec<(CharClass, usize)>>> {
+    let mut left = vec![item.clone()];
+    let mut places = Vec::new();
+    while let Some(expr) = left.get(places.len()) {
+        let mut ways = Vec::new();
+        for (class, behind) in heads(expr)? {
+            // The first place is not amid the item, even if all of it is left there, too.
+            let known = left.iter().skip(1).position(|expr| *expr == behind);
+            let number = match known {
+                _ if behind == Expr::Empty => 0,
+                Some(at) => at + 1,
+                None => {
+                    (left.len() <= MAX_AMID).then_some(())?;
+                    left.push(behind);
+                    left.len() - 1
+                }
+            };
+            ways.push((class, number));
         }
-        let amid = &self.all[self.between..];
-        let known = amid
-            .iter()
-            .position(|(expr, at)| expr == left && *at == begun);
-        if known.is_none() {
-            (amid.len() < MAX_AMID).then_some(())?;
-            self.all.push((left.clone(), begun));
-        }
-        Some(known.map_or(self.all.len() - 1, |at| self.between + at))
+        places.push(ways);
     }
+    Some(places)
 }
 
-struct Maker<'t> {
-    texts: &'t [String],
+/// How far texts have come that may not stand in another one.
+struct Search {
     /// The characters of all texts.
-    alphabet: BTreeSet<char>,
-    /// All that may have come of one of the texts, in order.
-    begun: &'t [&'t str],
+    alphabet: Vec<char>,
+    /// Where each of these leads, for each beginning of a text that may have come; the first has nothing in it.
+    /// `None` where a text is whole.
+    steps: Vec<Vec<Option<usize>>>,
 }
 
-impl Maker<'_> {
+impl Search {
+    fn of(texts: &[String]) -> Search {
+        let mut begun = vec![""];
+        for text in texts {
+            begun.extend(text.char_indices().map(|(at, _)| &text[..at]));
+        }
+        begun.sort_unstable();
+        begun.dedup();
+        let whole: BTreeSet<&str> = texts.iter().map(String::as_str).collect();
+        let alphabet: BTreeSet<char> = texts.iter().flat_map(|text| text.chars()).collect();
+        let mut steps: Vec<Vec<Option<usize>>> = vec![Vec::new(); begun.len()];
+        let mut by_length: Vec<usize> = (0..begun.len()).collect();
+        by_length.sort_by_key(|at| begun[*at].len());
+        for at in by_length {
+            let before = begun[at];
+            // What the text stands for if it goes on otherwise: the longest of its ends that begins a text.
+            let mut ends = before.char_indices().skip(1).map(|(at, _)| &before[at..]);
+            let end = ends.find_map(|end| begun.binary_search(&end).ok());
+            let otherwise = |index: usize| match before.is_empty() {
+                true => Some(0),
+                false => steps[end.unwrap_or(0)][index],
+            };
+            let step = |(index, c): (usize, &char)| {
+                let text = format!("{before}{c}");
+                let otherwise = otherwise(index).filter(|_| !whole.contains(text.as_str()))?;
+                Some(begun.binary_search(&text.as_str()).unwrap_or(otherwise))
+            };
+            steps[at] = alphabet.iter().enumerate().map(step).collect();
+        }
+        Search {
+            alphabet: alphabet.into_iter().collect(),
+            steps,
+        }
+    }
+
     /// What has begun when one of these characters has come, which ends none of the texts.
-    fn targets(&self, class: &CharClass, at: usize) -> Vec<(CharClass, usize)> {
+    fn step(&self, class: &CharClass, begun: usize) -> Vec<(CharClass, usize)> {
         let free = class.without(&CharClass::of(self.alphabet.iter().copied()));
         let mut targets: BTreeMap<usize, Vec<char>> = BTreeMap::new();
-        for c in self.alphabet.iter().filter(|c| class.contains(**c)) {
-            let text = format!("{}{c}", self.begun[at]);
-            if self
-                .texts
-                .iter()
-                .any(|whole| text.ends_with(whole.as_str()))
-            {
-                continue;
+        for (c, target) in self.alphabet.iter().zip(&self.steps[begun]) {
+            if let (Some(target), true) = (target, class.contains(*c)) {
+                targets.entry(*target).or_default().push(*c);
             }
-            let mut suffixes = text.char_indices().map(|(at, _)| &text[at..]);
-            let target = suffixes.find_map(|suffix| self.begun.binary_search(&suffix).ok());
-            targets.entry(target.unwrap_or(0)).or_default().push(*c);
         }
         let targets = targets.into_iter();
         let known = targets.map(|(target, chars)| (CharClass::of(chars), target));

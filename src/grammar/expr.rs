@@ -572,7 +572,9 @@ impl CharClass {
 
     /// Those that are in another class, too.
     pub(crate) fn or(&self, other: &CharClass) -> CharClass {
-        !(!self.clone()).without(other)
+        let mut class = self.0.clone();
+        class.union(&other.0);
+        CharClass(class)
     }
 
     /// Those that are in both.
