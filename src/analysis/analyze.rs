@@ -113,13 +113,21 @@ pub(crate) fn analyze<'t>(
     };
     let call = turns.call.take();
     let (calls, not_understood) = call_shape(&mut prober, template, call, &surroundings, outputs);
-    let mut ends = turn::ends(&prober, &turns.plain, &turns.word, &content.close);
+    let own_headers = headers.headers(&prober);
+    let (mut ends, next_header) = turn::ends(
+        &prober,
+        &own_headers,
+        &turns.plain,
+        &turns.word,
+        &content.close,
+    );
     ends.extend(prober.eos_token().map(str::to_owned));
     markers::dedup(&mut ends);
     let marked = Findings {
         turn: TurnShape {
-            headers: headers.headers(&prober),
+            headers: own_headers,
             ends,
+            next_header,
         },
         prompt_remainders: headers.all_prompt_remainders(&prober),
         reasoning,

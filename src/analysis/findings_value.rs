@@ -17,11 +17,15 @@ impl Findings {
                 .collect::<Vec<_>>()
                 .into()
         };
-        let turn = object([
+        let mut turn = object([
             ("headers", texts(&self.turn.headers)),
             ("ends", texts(&self.turn.ends)),
             ("prompts", texts(&self.prompt_remainders)),
         ]);
+        // What is seldom so is said only if it is.
+        if let Some(header) = &self.turn.next_header {
+            turn = with(turn, "next_header", header.as_str());
+        }
         let content = object([
             ("open", optional(self.content.open.as_deref())),
             ("close", texts(&self.content.close)),
@@ -36,7 +40,6 @@ impl Findings {
             ("calls", calls.unwrap_or_default()),
             ("calls_refused", optional(self.calls_refused.as_deref())),
         ]);
-        // What is seldom so is said only if it is.
         if self.is_silent {
             value = with(value, "is_silent", true);
         }

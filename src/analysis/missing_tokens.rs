@@ -89,7 +89,7 @@ fn written(
             texts.push(rendered.map(|turn| turn.tail().to_owned()));
         }
     }
-    let ends = turn::ends(prober, &turns.plain, &turns.word, content_close);
+    let (ends, _) = turn::ends(prober, &[], &turns.plain, &turns.word, content_close);
     texts.push(Some(ends.concat()));
     texts
 }

@@ -144,7 +144,11 @@ fn of_turn(shape: &TurnShape) -> String {
         [] => "nothing tells where it ends".to_owned(),
         ends => format!("ends with {}", all_shown(ends)),
     };
-    format!("{begins}, {ends}")
+    let next = match &shape.next_header {
+        Some(_) => ", and the next turn's header always follows",
+        None => "",
+    };
+    format!("{begins}, {ends}{next}")
 }
 
 fn of_content(shape: &ContentShape) -> String {

@@ -15,6 +15,9 @@ pub struct TurnShape {
     pub headers: Vec<String>,
     /// The markers that end a turn.
     pub ends: Vec<String>,
+    /// The header of the next turn, with the white space before it, if it stands behind the last turn whether a
+    /// prompt is asked for or not.
+    pub next_header: Option<String>,
 }
 
 impl TurnShape {
@@ -32,13 +35,15 @@ impl TurnShape {
     }
 }
 
-/// The markers that end a turn, from the turn that comes last and from one in the past.
+/// The markers that end a turn, from the turn that comes last and from one in the past; and the header that stands
+/// behind the last turn, if one does.
 pub(super) fn ends(
     prober: &TurnProber<'_>,
+    headers: &[String],
     assistant: &AssistantTurn,
     word: &str,
     content_close: &[String],
-) -> Vec<String> {
+) -> (Vec<String>, Option<String>) {
     let mut ends = Vec::new();
     let after = |text: &str| {
         text.rfind(word)
@@ -61,7 +66,17 @@ pub(super) fn ends(
         let rest = close.and_then(|close| text.trim_start().strip_prefix(close.as_str()));
         rest.map_or_else(|| text.clone(), str::to_owned)
     };
-    let (last, past) = (beyond(last), beyond(past));
+    let (mut last, past) = (beyond(last), beyond(past));
+    let next_header = headers.iter().find(|header| {
+        let end = last.trim_end().strip_suffix(header.trim());
+        // What stands behind both ends both.
+        let is_next = |end: &str| !end.trim().is_empty() && !past.starts_with(last.trim_end());
+        !header.trim().is_empty() && end.is_some_and(is_next)
+    });
+    let next_header = next_header.and_then(|header| {
+        let end = last[..last.rfind(header.trim())?].trim_end().len();
+        Some(last.split_off(end))
+    });
     let shared = shared_start(&last, &past);
     if shared.trim().is_empty() {
         // Each ends in its own way; the past one perhaps where the next message begins.
@@ -75,5 +90,5 @@ pub(super) fn ends(
         ends.extend(markers::units(shared).into_iter().map(str::to_owned));
     }
     dedup(&mut ends);
-    ends
+    (ends, next_header)
 }

@@ -56,10 +56,8 @@ struct Lark<'g> {
     has_space: bool,
     /// How often what follows a text was written for each way to it.
     spread: usize,
-    /// How many nodes were looked at for what follows texts.
-    followed: usize,
-    /// How many nodes of what follows texts were copied.
-    copied: usize,
+    /// How many nodes may still be looked at or copied for what follows texts.
+    work_left: usize,
 }
 
 /// A lexeme of more than a literal.
@@ -83,17 +81,18 @@ struct Lexeme {
 /// more ways than one could write.
 const MAX_SPREAD: usize = 200;
 
-/// So many nodes are looked at for what follows texts: where a rule stands amid itself, that can grow for ever.
-const MAX_FOLLOWED: usize = 300_000;
-
-/// So many nodes of what follows texts are copied, for the same reason.
-const MAX_COPIED: usize = 1_000_000;
+/// So many nodes are looked at or copied for what follows texts, and more for each node of the grammar: where a rule
+/// stands amid itself, that can grow for ever.
+const MAX_WORK: usize = 200_000;
+const WORK_OF_NODE: usize = 20;
 
 /// A rule that is made for what follows counts as so many nodes.
 const COST_OF_RULE: usize = 500;
 
 impl<'g> Lark<'g> {
     fn new(grammar: &'g Grammar) -> Lark<'g> {
+        let rules = grammar.rules.values().map(|rule| rule.expr.size());
+        let nodes = rules.sum::<usize>() + grammar.root.size();
         Lark {
             rules: &grammar.rules,
             lines: Vec::new(),
@@ -101,8 +100,7 @@ impl<'g> Lark<'g> {
             texts: BTreeMap::new(),
             has_space: false,
             spread: 0,
-            followed: 0,
-            copied: 0,
+            work_left: MAX_WORK + WORK_OF_NODE * nodes,
         }
     }
 
@@ -262,11 +260,11 @@ impl<'g> Lark<'g> {
 
     /// What a node begins with up to one of these texts, if that is known.
     fn leads(&mut self, expr: &Expr, delimiters: &[String]) -> Option<Vec<Lead>> {
-        if self.followed > MAX_FOLLOWED {
+        if self.work_left == 0 {
             return None;
         }
         let (leads, nodes) = leads::leads(expr, delimiters, self.rules);
-        self.followed += nodes;
+        self.work(nodes);
         leads
     }
 
@@ -355,8 +353,8 @@ impl<'g> Lark<'g> {
             }
             let rest = || Expr::sequence(behind.iter().cloned());
             let copies = part.children().len().max(1);
-            self.copied += copies * behind.iter().map(Expr::size).sum::<usize>();
-            if self.copied > MAX_COPIED {
+            self.work(copies * behind.iter().map(Expr::size).sum::<usize>());
+            if self.work_left == 0 {
                 self.warn_of_growth();
                 return "\"\"".to_owned();
             }
@@ -364,7 +362,7 @@ impl<'g> Lark<'g> {
                 Expr::Until(delimiters) => self.text(delimiters, &rest(), name),
                 Expr::Rest => self.text(&[], &rest(), name),
                 Expr::Repeat(repeat) if (repeat.at_least, repeat.at_most) == (0, None) => {
-                    self.copied += COST_OF_RULE;
+                    self.work(COST_OF_RULE);
                     // Each time around, the text may come instead.
                     let again = self.written.new_name(&format!("{name}_again"));
                     let more = [repeat.item.clone(), Expr::Rule(again.clone())];
@@ -495,14 +493,18 @@ impl<'g> Lark<'g> {
 
     /// What may stand behind a text that a node begins with.
     fn behind(&mut self, expr: &Expr, text: &str) -> Expr {
-        let left = MAX_FOLLOWED.saturating_sub(self.followed);
+        let left = self.work_left;
         let (behind, nodes) = remainder::counted_behind(expr, text, self.rules, left);
-        self.followed += nodes;
+        self.work(nodes + behind.size());
         if nodes >= left {
             self.warn_of_growth();
             return Expr::NEVER;
         }
         behind
+    }
+
+    fn work(&mut self, nodes: usize) {
+        self.work_left = self.work_left.saturating_sub(nodes);
     }
 
     fn warn_of_growth(&mut self) {
@@ -513,7 +515,7 @@ impl<'g> Lark<'g> {
     /// A node that may stand in several places, as a rule if it is long.
     fn shared(&mut self, expr: Expr, name: &str) -> String {
         match expr {
-            Expr::Sequence(_) | Expr::Choice(_) if self.followed > MAX_FOLLOWED => {
+            Expr::Sequence(_) | Expr::Choice(_) if self.work_left == 0 => {
                 self.warn_of_growth();
                 "\"\"".to_owned()
             }
@@ -522,7 +524,7 @@ impl<'g> Lark<'g> {
                     Expr::Literal(text) => text.len(),
                     _ => 1,
                 });
-                self.followed += sizes.sum::<usize>();
+                self.work(sizes.sum::<usize>());
                 let rule = self.written.add(&format!("{name}_rest"), expr);
                 self.expr(&rule, name)
             }

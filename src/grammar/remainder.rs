@@ -177,23 +177,27 @@ impl<'r> Remainder<'r> {
         let Some((first, rest)) = parts.split_first() else {
             return vec![Left::Text(text)];
         };
-        // What is left of a row is copied.
-        let steps = self.steps.get();
-        self.steps.set(steps.saturating_sub(rest.len()));
         let mut all = Vec::new();
         for left in distinct(self.step(first, text, depth + 1)) {
             match left {
                 Left::Rest(expr) => {
-                    let parts = [expr].into_iter().chain(rest.iter().cloned());
+                    let parts = [expr].into_iter().chain(self.copied(rest));
                     all.push(Left::Rest(Expr::sequence(parts)));
                 }
                 Left::Text("") if !text.is_empty() => {
-                    all.push(Left::Rest(Expr::sequence(rest.iter().cloned())));
+                    all.push(Left::Rest(Expr::sequence(self.copied(rest))));
                 }
                 Left::Text(text) => all.extend(self.sequence(rest, text, depth + 1)),
             }
         }
         all
+    }
+
+    /// What is left of a row, which counts as so many nodes looked at.
+    fn copied(&self, rest: &[Expr]) -> Vec<Expr> {
+        let nodes: usize = rest.iter().map(Expr::size).sum();
+        self.steps.set(self.steps.get().saturating_sub(nodes));
+        rest.to_vec()
     }
 
     fn repeat<'t>(&self, repeat: &Repeat, text: &'t str, depth: usize) -> Vec<Left<'t>> {

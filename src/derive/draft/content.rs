@@ -36,14 +36,29 @@ impl Drafter<'_> {
             self.close(&mut field, &closers, ahead);
         } else {
             let words = self.choices.dropped.iter();
-            let words: Vec<String> = words
+            let mut words: Vec<String> = words
                 .filter(|text| !is_clear(text))
                 .map(|text| format!("{}\\s*", self.words_at_start(text)))
                 .collect();
+            words.extend(self.next_header());
             let ahead = (!words.is_empty()).then(|| words.join("|"));
             self.close(&mut field, &self.skipped(), ahead);
         }
         field
+    }
+
+    /// A header of mere words that is always written behind a turn: there it is no part of what is said.
+    fn next_header(&self) -> Option<String> {
+        let text = self.findings.turn.next_header.as_deref()?;
+        let header = text.trim();
+        let space = &text[..text.len() - text.trim_start().len()];
+        let ends = self.turn_ends();
+        let ends = ends
+            .iter()
+            .map(|end| format!("(?<={})", exact(&format!("{end}{space}"))));
+        let ends: Vec<String> = ends.collect();
+        let is_words = markers::is_wordy(header) && !ends.is_empty();
+        is_words.then(|| format!("{}{}\\s*", any_of(&ends), loose(header)))
     }
 
     /// Where a part of the turn may begin that nothing clear opens: at its start, or after what
