@@ -512,24 +512,24 @@ impl<'g> Lark<'g> {
         self.written.warn(words.to_owned());
     }
 
-    /// A node that may stand in several places, as a rule if it is long.
+    /// A node that may stand in several places, as a rule if it has parts. What follows within it is written when
+    /// the rule is: where it grows for ever, rules would nest for ever.
     fn shared(&mut self, expr: Expr, name: &str) -> String {
-        match expr {
-            Expr::Sequence(_) | Expr::Choice(_) if self.work_left == 0 => {
-                self.warn_of_growth();
-                "\"\"".to_owned()
-            }
-            Expr::Sequence(ref parts) | Expr::Choice(ref parts) => {
-                let sizes = parts.iter().map(|part| match part {
-                    Expr::Literal(text) => text.len(),
-                    _ => 1,
-                });
-                self.work(sizes.sum::<usize>());
-                let rule = self.written.add(&format!("{name}_rest"), expr);
-                self.expr(&rule, name)
-            }
-            expr => self.expr(&expr, name),
+        let parts = expr.children();
+        if parts.is_empty() {
+            return self.expr(&expr, name);
         }
+        if self.work_left == 0 {
+            self.warn_of_growth();
+            return "\"\"".to_owned();
+        }
+        let sizes = parts.iter().map(|part| match part {
+            Expr::Literal(text) => text.len(),
+            _ => 1,
+        });
+        self.work(sizes.sum::<usize>());
+        let rule = self.written.add(&format!("{name}_rest"), expr);
+        self.expr(&rule, name)
     }
 
     /// Some items in which others do not stand, as one lexeme.

@@ -413,10 +413,10 @@ impl<'b> SchemaRules<'b> {
     fn warn_of_markers(&self, content: &Expr, which: &str) {
         let outside = self.notation.outside.iter();
         let could_stand = outside.filter(|text| text.chars().all(|c| may_hold(content, c)));
-        for text in could_stand {
+        let could_stand: Vec<String> = could_stand.cloned().collect();
+        if let Some(any) = any_of(&could_stand) {
             self.warn(&format!(
-                "{} is not kept out of strings {which}: what reads the call takes it for a marker",
-                shown(text)
+                "strings {which} may hold {any}, which what reads the call takes for a marker"
             ));
         }
     }
@@ -714,18 +714,21 @@ fn may_hold(expr: &Expr, c: char) -> bool {
 
 /// What a schema in place of a node does not say: that these do not stand in its strings.
 pub(super) fn beyond_schema(name: &str, texts: &[String]) -> Option<String> {
+    let any = any_of(texts)?;
+    Some(format!(
+        "{name}: strings may hold {any}, which what reads the call takes for a marker: no JSON Schema can keep it out"
+    ))
+}
+
+/// Texts as alternatives, in words; `None` if there are none.
+fn any_of(texts: &[String]) -> Option<String> {
     let (last, others) = texts.split_last()?;
     let last = shown(last);
-    let all = match others {
-        [] => last,
-        _ => {
-            let others: Vec<String> = others.iter().map(|text| shown(text)).collect();
-            format!("{} or {last}", others.join(", "))
-        }
-    };
-    Some(format!(
-        "{name}: strings may hold {all}, which what reads the call takes for a marker: no JSON Schema can keep it out"
-    ))
+    if others.is_empty() {
+        return Some(last);
+    }
+    let others: Vec<String> = others.iter().map(|text| shown(text)).collect();
+    Some(format!("{} or {last}", others.join(", ")))
 }
 
 /// What does not stand in the texts of a node.
