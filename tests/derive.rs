@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use unjinja::analysis::Certainty;
 use unjinja::chat_template::ChatTemplate;
 use unjinja::derive::{Derivation, DeriveOptions, ModelOutput, Recovery, derive};
-use unjinja::{ParserOptions, ResponseTemplate, Value, json, parse};
+use unjinja::{Object, ParserOptions, ResponseTemplate, Value, json, parse};
 
 /// Each turn has a header and an end; what the assistant's consists of is given.
 fn chat_template(assistant: &str) -> ChatTemplate {
@@ -549,6 +549,37 @@ fn a_name_may_stand_behind_the_arguments() {
 {{- '<call>' + c.function.arguments | tojson + '@' + c.function.name + '#' + c.id + '</call>' }}{%- endfor -%}",
         "So:<call>{\"at\": \"a, b\", \"n\": 7}@see#abc</call><call>{\"at\": \"a, b\", \"n\": 7}@see#abd</call>",
     )]);
+}
+
+#[test]
+fn a_header_of_words_that_is_always_written_is_no_part_of_a_turn() {
+    let jinja = "{% for m in messages %}{% if m.role == 'assistant' %}## Keeper\n{{ m.content }}<|over|>\n\n\
+                 {% else %}## Ship\n{{ m.content }}\n\n{% endif %}{% endfor %}{{ '## Keeper\n' }}";
+    let template = ChatTemplate::from_jinja(jinja);
+    let derived = derive(&template, &DeriveOptions::default()).expect("it can be derived");
+    assert_eq!(derived.recovered(), derived.proof.len());
+    assert_eq!(derived.findings.turn.ends, ["<|over|>"]);
+    assert_eq!(
+        derived.findings.turn.next_header.as_deref(),
+        Some("\n\n## Keeper\n")
+    );
+    let read_by = ResponseTemplate::from_value(&derived.template).unwrap();
+    for (output, content) in [
+        ("High water is at noon.<|over|>", "High water is at noon."),
+        (
+            "High water is at noon.<|over|>\n\n## Keeper\n",
+            "High water is at noon.",
+        ),
+        // In a text, the same words are said.
+        (
+            "Write:\n\n## Keeper\nNoon.<|over|>",
+            "Write:\n\n## Keeper\nNoon.",
+        ),
+    ] {
+        let read = parse(&read_by, "## Keeper\n", output, ParserOptions::default());
+        let expected = Object::from_iter([("role", "assistant"), ("content", content)]);
+        assert_eq!(read.unwrap(), expected, "{output}");
+    }
 }
 
 #[test]
