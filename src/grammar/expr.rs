@@ -1,6 +1,6 @@
 //! The nodes of a grammar.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::{Add, BitOr, BitOrAssign, Shl};
@@ -211,17 +211,23 @@ impl Expr {
     /// The first of several that fits.
     pub fn choice(all: impl IntoIterator<Item = Expr>) -> Expr {
         let mut flat: Vec<Expr> = Vec::new();
-        // There may be many, as of the values of an enumeration.
-        let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
+        // Of literals there may be many, as of the values of an enumeration.
+        let mut literals: HashSet<String> = HashSet::new();
+        let mut others: Vec<usize> = Vec::new();
         for one in all {
             let several = match one {
                 Expr::Choice(several) => several,
                 one => vec![one],
             };
             for one in several {
-                let alike = known.entry(one.look()).or_default();
-                if alike.iter().all(|at| flat[*at] != one) {
-                    alike.push(flat.len());
+                let is_new = match &one {
+                    Expr::Literal(text) => literals.insert(text.clone()),
+                    one => others.iter().all(|at| flat[*at] != *one),
+                };
+                if is_new {
+                    if !matches!(one, Expr::Literal(_)) {
+                        others.push(flat.len());
+                    }
                     flat.push(one);
                 }
             }
