@@ -114,9 +114,18 @@ fn each_combinator_reads_what_it_says() {
             "without",
             |p| {
                 let item = p.choice([p.chars("[a-z<]", 1, 1).expect("a class"), "\\u".into()]);
-                "(" + item.without(["</".to_owned(), "<b".to_owned()]) + ")"
+                "(" + item.without(["</", "<b"]) + ")"
             },
             r"()=whole (a<a<\u)=whole (a<b)=no (a\=more (\b)=no",
+        ),
+        (
+            "without a pattern",
+            |p| {
+                let item = p.chars("[^)]", 1, 1).expect("a class");
+                let name = p.chars("[a-z]", 1, None).expect("a class");
+                "(" + item.without(["," + name + ":", "#".into()]) + ")"
+            },
+            "()=whole (a,b)=whole (a,b:)=no (a#)=no (,ab=more (,ab,)=whole (,:)=whole",
         ),
         (
             "json",
@@ -613,6 +622,43 @@ fn no_marker_stands_in_a_string_where_a_language_can_say_so() {
     insta::assert_snapshot!(warnings.join("\n"), @"read_tide: strings may hold `</tool_call>`, `<tool_call>` or `<|im_end|>`, which what reads the call takes for a marker: no JSON Schema can keep it out");
 }
 
+/// No marker shows where such a call ends; JSON can write each of the signs that do otherwise.
+#[test]
+fn no_call_stands_in_a_string_of_another() {
+    let format = format_of(&project().join("chat_templates/python-calls.jinja"));
+    let grammar = Grammar::of(&format, &tide_tools(), &Request::new()).expect("it has one");
+    for (harbour, is_allowed) in [
+        ("see (a), (b), c", true),
+        ("see (a), read_tide", true),
+        ("see (a), read_tide(", false),
+        ("see (a),\tread_tide(", false),
+        ("see (a), anything(b)", false),
+        (r"see (a), anything\u0028b)", true),
+        (r"see (a\u0029, anything(b)", true),
+        ("see (a)]", true),
+    ] {
+        let call =
+            format!("<|tool_call_start|>[read_tide(harbour=\"{harbour}\")]<|tool_call_end|>");
+        assert_eq!(grammar.parse(&call).is_ok(), is_allowed, "{harbour}");
+    }
+    assert_eq!(grammar.to_gbnf().warnings, Vec::<String>::new());
+}
+
+/// Where each marker begins with the same sign, that sign is none.
+#[test]
+fn a_sign_that_markers_begin_with_stands_in_texts() {
+    let chat = ChatTemplate::from_jinja(
+        "{% for m in messages %}]~b]{{ m.role }}\n{{ m.content }}{% if m.tool_calls %}]<]sign[>[<calls>\n\
+         {% for t in m.tool_calls %}]<]sign[>[<call>{{ t.function | tojson }}]<]sign[>[</call>\n{% endfor %}\
+         ]<]sign[>[</calls>{% endif %}[e~[\n{% endfor %}{% if add_generation_prompt %}]~b]assistant\n{% endif %}",
+    );
+    let format = Format::of(&chat, &RenderInput::default()).expect("it renders");
+    let grammar = Grammar::of(&format, &tide_tools(), &Request::new()).expect("it has one");
+    let call = "]<]sign[>[<calls>\n]<]sign[>[<call>{\"name\": \"read_tide\", \"arguments\": {\"harbour\": \"Oslo\"}}\
+                ]<]sign[>[</call>\n]<]sign[>[</calls>[e~[\n";
+    assert_eq!(verdict(&grammar, &format!("See [1].{call}")), "whole");
+}
+
 #[test]
 fn what_models_of_the_gallery_write_is_allowed_and_read() {
     let (mut faults, mut all) = (Vec::new(), 0);
@@ -672,7 +718,7 @@ fn the_response_template_reads_what_the_grammar_allows() {
                 continue;
             };
             let mut chance = Chance(7);
-            for _ in 0..40 {
+            for _ in 0..60 {
                 all += 1;
                 let template = fixture.template();
                 let fault = misread(&grammar, template, &case.prefix, tools, &mut chance);

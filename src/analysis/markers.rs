@@ -264,6 +264,49 @@ pub(crate) fn units(text: &str) -> Vec<&str> {
     }
 }
 
+/// A text that opens something, cut before the last of its markers, or before what begins as one and goes on with what
+/// stands behind the text; nothing is cut off that is more than markers.
+pub(crate) fn split_lead(text: &str) -> (&str, &str) {
+    let pieces = pieces(text);
+    let is_last = |piece: &&str| is_marker(piece) || piece.starts_with('<');
+    let Some(last) = pieces.iter().rposition(is_last) else {
+        return ("", text);
+    };
+    let lead = &pieces[..last];
+    let bare = |piece: &&str| is_marker(piece) || piece.trim().is_empty();
+    if !lead.iter().all(bare) {
+        return ("", text);
+    }
+    text.split_at(lead.iter().map(|piece| piece.len()).sum())
+}
+
+/// What is left of a text behind the marker that it begins with, if it has others: what reads it may do without the first.
+pub(crate) fn without_first(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    let first = pieces(text)
+        .into_iter()
+        .next()
+        .filter(|piece| is_marker(piece))?;
+    (markers(text).count() > 1).then(|| &text[first.len()..])
+}
+
+/// A text from its last marker on: what reads it may do without those before.
+pub(crate) fn from_last(text: &str) -> &str {
+    let pieces = pieces(text);
+    let last = pieces.iter().rposition(|piece| is_marker(piece));
+    let before = &pieces[..last.unwrap_or(0)];
+    &text[before.iter().map(|piece| piece.len()).sum()..]
+}
+
+/// A text that closes something, cut behind its first marker.
+pub(crate) fn split_close(close: &str) -> (&str, &str) {
+    let pieces = pieces(close);
+    let Some(first) = pieces.iter().position(|piece| is_marker(piece)) else {
+        return (close, "");
+    };
+    close.split_at(pieces[..=first].iter().map(|piece| piece.len()).sum())
+}
+
 /// What is left of a marker's name when brackets and what says "begin" or "end" are gone.
 pub(crate) fn core(marker: &str) -> String {
     let words = marker.split(|c: char| !c.is_alphanumeric());

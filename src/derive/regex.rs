@@ -59,7 +59,9 @@ pub(super) fn char_until(next: &str) -> String {
 pub(super) fn char_between(before: &[&str], after: &[&str]) -> String {
     let last = |text: &&str| {
         let last = unmarked(text).chars().last();
-        last.filter(|c| !is_of_names(*c) && !c.is_whitespace() && !is_slot(*c))
+        let last = last.filter(|c| !is_of_names(*c) && !c.is_whitespace() && !is_slot(*c));
+        // With a bracket goes the one that closes it: behind `<`, `</why>f=` begins with no name.
+        last.into_iter().chain(last.and_then(closing_bracket))
     };
     // Where white space ends it, what stands behind must not be taken for it either.
     let first = |text: &&str| {
@@ -72,7 +74,7 @@ pub(super) fn char_between(before: &[&str], after: &[&str]) -> String {
     for c in after
         .iter()
         .filter_map(first)
-        .chain(before.iter().filter_map(last))
+        .chain(before.iter().flat_map(last))
     {
         if !seen.contains(&c) {
             seen.push(c);
@@ -84,6 +86,12 @@ pub(super) fn char_between(before: &[&str], after: &[&str]) -> String {
     }
     class.push(']');
     class
+}
+
+/// The bracket that closes what this one opens.
+fn closing_bracket(c: char) -> Option<char> {
+    let at = "<([{".find(c)?;
+    ">)]}"[at..].chars().next()
 }
 
 /// Whether names of tools have this character.

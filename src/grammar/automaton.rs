@@ -8,9 +8,12 @@
 //! 1: [^</] to 0, [<] to 1
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
+
+use indexmap::IndexMap;
 
 use super::expr::{CharClass, Chars, Expr};
+use super::remainder;
 
 /// What may come next in a text.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,20 +27,24 @@ pub(super) struct State {
 /// So many states may lie amid items: repeats within repeats have no end of them.
 const MAX_AMID: usize = 1000;
 
-/// The states of the texts that consist of items and in which none of these stands; the first is where they begin.
-/// `None` if an item may be nothing, is very long, or is not made of characters alone.
-pub(super) fn without(item: &Expr, texts: &[String]) -> Option<Vec<State>> {
-    let items = items(item)?;
-    let search = Search::of(texts);
+/// So many places may the texts have that do not stand in another one, and so many states their search.
+const MAX_SEARCH: usize = 4_000;
+
+/// The states of the texts that consist of items and in which none of the others stands; the first is where they
+/// begin. `None` if an item may be nothing, is very long, or is not made of characters alone, and if one of the
+/// others is so.
+pub(super) fn without(item: &Expr, others: &[Expr]) -> Option<Vec<State>> {
+    let items = Places::of([item], MAX_AMID)?;
+    let search = Search::of(others)?;
     // Between items first, so that these states have the numbers of what has begun.
     let between = search.steps.len();
-    let mut places: Vec<(usize, usize)> = (0..between).map(|begun| (0, begun)).collect();
-    let mut numbers: HashMap<(usize, usize), usize> =
+    let mut places: Vec<(Option<usize>, usize)> = (0..between).map(|begun| (None, begun)).collect();
+    let mut numbers: HashMap<(Option<usize>, usize), usize> =
         places.iter().copied().zip(0..between).collect();
     let mut states = Vec::new();
     while let Some(&(amid, begun)) = places.get(states.len()) {
         let mut ways: BTreeMap<usize, CharClass> = BTreeMap::new();
-        for (class, amid) in &items[amid] {
+        for (class, amid) in &items.ways[amid.unwrap_or(0)] {
             for (class, begun) in search.step(class, begun) {
                 let place = (*amid, begun);
                 let number = *numbers.entry(place).or_insert_with(|| {
@@ -52,127 +59,229 @@ pub(super) fn without(item: &Expr, texts: &[String]) -> Option<Vec<State>> {
         let ways = ways.into_iter().map(|(target, class)| (class, target));
         states.push(State {
             ways: ways.collect(),
-            may_end: amid == 0,
+            may_end: amid.is_none(),
         });
     }
     Some(states)
 }
 
-/// By which characters each place amid an item goes to which other; the first place is between items.
-fn items(item: &Expr) -> Option<Vec<Vec<(CharClass, usize)>>> {
-    let mut left = vec![item.clone()];
-    let mut places = Vec::new();
-    while let Some(expr) = left.get(places.len()) {
-        let mut ways = Vec::new();
-        for (class, behind) in heads(expr)? {
-            // The first place is not amid the item, even if all of it is left there, too.
-            let known = left.iter().skip(1).position(|expr| *expr == behind);
-            let number = match known {
-                _ if behind == Expr::Empty => 0,
-                Some(at) => at + 1,
-                None => {
-                    (left.len() <= MAX_AMID).then_some(())?;
-                    left.push(behind);
-                    left.len() - 1
-                }
-            };
-            ways.push((class, number));
+/// The characters with which one of the others may begin; all if it can't be said.
+pub(super) fn first_characters(others: &[Expr]) -> CharClass {
+    let mut all = CharClass::of([]);
+    for other in others {
+        let Some(heads) = heads(other) else {
+            return CharClass::any();
+        };
+        for (class, _) in heads {
+            all = all.or(&class);
         }
-        places.push(ways);
     }
-    Some(places)
+    all
 }
 
-/// How far texts have come that may not stand in another one.
+/// Whether one of the others stands in a text; `None` if it can't be said.
+pub(super) fn stands_in(text: &str, others: &[Expr]) -> Option<bool> {
+    let search = Search::of(others)?;
+    let mut begun = 0;
+    let mut ends = text.chars().map(|c| {
+        let next = search.step(&CharClass::of([c]), begun);
+        match next.first() {
+            Some((_, next)) => begun = *next,
+            None => return true,
+        }
+        false
+    });
+    Some(ends.any(|is_end| is_end))
+}
+
+/// The places in texts, and by which characters each of them goes to which other.
+struct Places {
+    /// The first are where the texts begin, in their order. A way without a place ends a text.
+    ways: Vec<Vec<(CharClass, Option<usize>)>>,
+}
+
+impl Places {
+    /// `None` if a text may be nothing, is not made of characters alone, or if there are more places than that.
+    fn of<'e>(texts: impl IntoIterator<Item = &'e Expr>, most: usize) -> Option<Places> {
+        let mut left: Vec<Expr> = texts.into_iter().cloned().collect();
+        let begin = left.len();
+        let mut numbers: HashMap<u64, Vec<usize>> = HashMap::new();
+        let mut ways: Vec<Vec<(CharClass, Option<usize>)>> = Vec::new();
+        if left.iter().any(may_be_nothing) {
+            return None;
+        }
+        while let Some(expr) = left.get(ways.len()) {
+            let mut from_here = Vec::new();
+            for (class, behind) in heads(expr)? {
+                if may_be_nothing(&behind) {
+                    from_here.push((class.clone(), None));
+                }
+                if behind == Expr::Empty {
+                    continue;
+                }
+                let known = numbers.entry(behind.look()).or_default();
+                let number = match known.iter().find(|at| left[**at] == behind) {
+                    Some(at) => *at,
+                    None => {
+                        (left.len() - begin < most).then_some(())?;
+                        known.push(left.len());
+                        left.push(behind);
+                        left.len() - 1
+                    }
+                };
+                from_here.push((class, Some(number)));
+            }
+            ways.push(from_here);
+        }
+        Some(Places { ways })
+    }
+}
+
+/// How far others have come that may not stand in a text.
 struct Search {
-    /// The characters of all texts.
-    alphabet: Vec<char>,
-    /// Where each of these leads, for each beginning of a text that may have come; the first has nothing in it.
-    /// `None` where a text is whole.
+    /// Classes that have no character in common, with all characters of the others.
+    alphabet: Vec<CharClass>,
+    /// Where each of these leads, for each state; in the first, nothing has begun. `None` where one of the others is
+    /// whole.
     steps: Vec<Vec<Option<usize>>>,
 }
 
 impl Search {
-    fn of(texts: &[String]) -> Search {
-        let mut begun = vec![""];
-        for text in texts {
-            begun.extend(text.char_indices().map(|(at, _)| &text[..at]));
+    fn of(others: &[Expr]) -> Option<Search> {
+        let places = Places::of(others, MAX_SEARCH)?;
+        let alphabet = disjoint(places.ways.iter().flatten().map(|(class, _)| class));
+        // Where each letter of the alphabet leads from each place.
+        let led_by = |letter: &CharClass| {
+            let first = letter.iter().next().map(|(first, _)| first);
+            let fits = |class: &CharClass| first.is_some_and(|first| class.contains(first));
+            let ways = places.ways.iter().map(|ways| {
+                let ways = ways.iter().filter(|(class, _)| fits(class));
+                ways.map(|(_, target)| *target).collect()
+            });
+            ways.collect()
+        };
+        let letters: Vec<Vec<Vec<Option<usize>>>> = alphabet.iter().map(led_by).collect();
+        // Anywhere, any of the others may begin. A state is where those are that have begun before.
+        let begin: Vec<usize> = (0..others.len()).collect();
+        let mut states: Vec<Vec<usize>> = vec![Vec::new()];
+        let mut numbers: HashMap<Vec<usize>, usize> = HashMap::from([(Vec::new(), 0)]);
+        let mut steps: Vec<Vec<Option<usize>>> = Vec::new();
+        while let Some(state) = states.get(steps.len()) {
+            let state = [begin.as_slice(), state].concat();
+            let mut from_here = Vec::new();
+            for targets in &letters {
+                let targets = state.iter().flat_map(|place| &targets[*place]);
+                let targets: Option<Vec<usize>> = targets.copied().collect();
+                let Some(mut targets) = targets else {
+                    from_here.push(None);
+                    continue;
+                };
+                targets.sort_unstable();
+                targets.dedup();
+                let number = *numbers.entry(targets).or_insert_with_key(|targets| {
+                    states.push(targets.clone());
+                    states.len() - 1
+                });
+                from_here.push(Some(number));
+            }
+            (states.len() <= MAX_SEARCH).then_some(())?;
+            steps.push(from_here);
         }
-        begun.sort_unstable();
-        begun.dedup();
-        let whole: BTreeSet<&str> = texts.iter().map(String::as_str).collect();
-        let alphabet: BTreeSet<char> = texts.iter().flat_map(|text| text.chars()).collect();
-        let mut steps: Vec<Vec<Option<usize>>> = vec![Vec::new(); begun.len()];
-        let mut by_length: Vec<usize> = (0..begun.len()).collect();
-        by_length.sort_by_key(|at| begun[*at].len());
-        for at in by_length {
-            let before = begun[at];
-            // What the text stands for if it goes on otherwise: the longest of its ends that begins a text.
-            let mut ends = before.char_indices().skip(1).map(|(at, _)| &before[at..]);
-            let end = ends.find_map(|end| begun.binary_search(&end).ok());
-            let otherwise = |index: usize| match before.is_empty() {
-                true => Some(0),
-                false => steps[end.unwrap_or(0)][index],
-            };
-            let step = |(index, c): (usize, &char)| {
-                let text = format!("{before}{c}");
-                let otherwise = otherwise(index).filter(|_| !whole.contains(text.as_str()))?;
-                Some(begun.binary_search(&text.as_str()).unwrap_or(otherwise))
-            };
-            steps[at] = alphabet.iter().enumerate().map(step).collect();
-        }
-        Search {
-            alphabet: alphabet.into_iter().collect(),
-            steps,
-        }
+        Some(Search { alphabet, steps })
     }
 
-    /// What has begun when one of these characters has come, which ends none of the texts.
+    /// What has begun when one of these characters has come, which ends none of the others.
     fn step(&self, class: &CharClass, begun: usize) -> Vec<(CharClass, usize)> {
-        let free = class.without(&CharClass::of(self.alphabet.iter().copied()));
-        let mut targets: BTreeMap<usize, Vec<char>> = BTreeMap::new();
-        for (c, target) in self.alphabet.iter().zip(&self.steps[begun]) {
-            if let (Some(target), true) = (target, class.contains(*c)) {
-                targets.entry(*target).or_default().push(*c);
+        let mut targets: BTreeMap<usize, CharClass> = BTreeMap::new();
+        let mut free = class.clone();
+        for (letter, target) in self.alphabet.iter().zip(&self.steps[begun]) {
+            let found = class.and(letter);
+            if found.is_empty() {
+                continue;
+            }
+            free = free.without(&found);
+            if let Some(target) = target {
+                let chars = targets.entry(*target).or_insert_with(|| CharClass::of([]));
+                *chars = chars.or(&found);
             }
         }
+        if !free.is_empty() {
+            let chars = targets.entry(0).or_insert_with(|| CharClass::of([]));
+            *chars = chars.or(&free);
+        }
         let targets = targets.into_iter();
-        let known = targets.map(|(target, chars)| (CharClass::of(chars), target));
-        let free = Some((free, 0)).filter(|(free, _)| !free.is_empty());
-        known.chain(free).collect()
+        targets.map(|(target, class)| (class, target)).collect()
     }
+}
+
+/// Classes without a character in common, of which each of these is made.
+fn disjoint<'c>(classes: impl Iterator<Item = &'c CharClass>) -> Vec<CharClass> {
+    let mut all: Vec<CharClass> = Vec::new();
+    for class in classes {
+        if all.contains(class) {
+            continue;
+        }
+        let mut left = class.clone();
+        let mut next = Vec::new();
+        for one in &all {
+            let common = one.and(&left);
+            if common.is_empty() {
+                next.push(one.clone());
+                continue;
+            }
+            left = left.without(&common);
+            let rest = one.without(&common);
+            next.extend([common, rest].into_iter().filter(|class| !class.is_empty()));
+        }
+        next.extend(Some(left).filter(|class| !class.is_empty()));
+        all = next;
+    }
+    all
+}
+
+/// Whether a node without references may be nothing.
+fn may_be_nothing(expr: &Expr) -> bool {
+    remainder::is_nullable(expr, &IndexMap::new())
 }
 
 /// The first characters of a node, each with what is left of it behind them.
 fn heads(expr: &Expr) -> Option<Vec<(CharClass, Expr)>> {
     match expr {
+        Expr::Empty => Some(Vec::new()),
         Expr::Literal(text) => {
             let mut chars = text.chars();
             let first = chars.next()?;
             Some(vec![(CharClass::of([first]), chars.as_str().into())])
         }
+        Expr::Space => Some(vec![(CharClass::of(" \t\r\n".chars()), Expr::Space)]),
         Expr::Chars(Chars {
             class,
             at_least,
             at_most,
         }) => {
-            let one_less = at_least.checked_sub(1)?;
+            let one_less = at_least.saturating_sub(1);
             let left = super::builder::class(class.clone());
             Some(vec![(
                 class.clone(),
-                left.repeat(one_less, at_most.map(|most| most - 1)),
+                left.repeat(one_less, at_most.map(|most| most.saturating_sub(1))),
             )])
         }
         Expr::Repeat(repeat) => {
-            let one_less = repeat.at_least.checked_sub(1)?;
-            let most = repeat.at_most.map(|most| most - 1);
+            let one_less = repeat.at_least.saturating_sub(1);
+            let most = repeat.at_most.map(|most| most.saturating_sub(1));
             let more = repeat.item.clone().repeat(one_less, most);
             Some(followed_by(heads(&repeat.item)?, &more))
         }
         Expr::Sequence(parts) => {
-            let (first, others) = parts.split_first()?;
-            let others = Expr::sequence(others.iter().cloned());
-            Some(followed_by(heads(first)?, &others))
+            let mut all = Vec::new();
+            for (at, part) in parts.iter().enumerate() {
+                let others = Expr::sequence(parts[at + 1..].iter().cloned());
+                all.extend(followed_by(heads(part)?, &others));
+                if !may_be_nothing(part) {
+                    break;
+                }
+            }
+            Some(all)
         }
         Expr::Choice(all) => {
             let all: Option<Vec<_>> = all.iter().map(heads).collect();

@@ -463,8 +463,8 @@ fn listed(notation: &Notation, open: &str, item: Expr, close: &str) -> Expr {
 
 /// A text without escapes, up to the quotes that end it.
 pub(super) fn plain_text(notation: &Notation, quotes: &Quotes) -> Expr {
-    let ends = [&quotes.close].into_iter().chain(&notation.outside);
-    until(ends.cloned())
+    let close = Expr::literal(quotes.close.as_str());
+    text_without([close].into_iter().chain(notation.outside.iter().cloned()))
 }
 
 /// A string of which nothing is known.
@@ -552,6 +552,19 @@ pub(super) fn class(class: CharClass) -> Expr {
         at_least: 1,
         at_most: Some(1),
     })
+}
+
+/// Any text in which none of these stands.
+pub(super) fn text_without(others: impl IntoIterator<Item = Expr>) -> Expr {
+    let others: Vec<Expr> = others.into_iter().collect();
+    let literals = others.iter().map(|other| match other {
+        Expr::Literal(text) => Some(text.clone()),
+        _ => None,
+    });
+    match literals.collect::<Option<Vec<String>>>() {
+        Some(delimiters) => until(delimiters),
+        None => class(CharClass::any()).without(others),
+    }
 }
 
 /// Any text up to one of these.

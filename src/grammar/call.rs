@@ -1,10 +1,13 @@
 //! The calls of a format, one for each tool.
 
+use std::ops::Range;
+
 use crate::analysis::markers;
 use crate::format::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, ValueWriting};
 use crate::value::{Object, Value};
 
-use super::builder::{Builder, class, until};
+use super::borders::{self, opener};
+use super::builder::{Builder, class, text_without};
 use super::escape::within_string;
 use super::expr::{CharClass, Expr, Member, Members, SchemaNode, Tag};
 use super::notation::Notation;
@@ -43,7 +46,7 @@ pub(super) struct CallRules<'a> {
     tools: &'a [Declared],
     parallel: bool,
     /// What can't stand in texts of arguments, since it ends or begins another part of the turn.
-    outside: &'a [String],
+    outside: &'a [Expr],
 }
 
 impl<'a> CallRules<'a> {
@@ -51,7 +54,7 @@ impl<'a> CallRules<'a> {
         p: &'a Builder,
         tools: &'a [Declared],
         parallel: bool,
-        outside: &'a [String],
+        outside: &'a [Expr],
     ) -> CallRules<'a> {
         CallRules {
             p,
@@ -120,12 +123,17 @@ impl<'a> CallRules<'a> {
     /// The texts that calls begin with: the same for all, or else those of each tool.
     pub(super) fn openers(&self, node: &Node) -> Vec<String> {
         match opener(node) {
-            // Of a marker with a text behind it, the marker is enough.
-            Some(text) if begins_with_marker(&text) => markers::first_piece(&text)
-                .into_iter()
-                .map(str::to_owned)
-                .collect(),
-            Some(text) if !text.is_empty() => vec![text],
+            Some(text) if !text.is_empty() => {
+                // Of a marker with a text behind it, the marker is enough.
+                let first = match begins_with_marker(&text) {
+                    true => markers::first_piece(&text).map(str::to_owned),
+                    false => Some(text),
+                };
+                let all = first.into_iter().chain(borders::clear_openers(node));
+                let mut all: Vec<String> = all.collect();
+                markers::dedup(&mut all);
+                all
+            }
             _ => {
                 let names = self.tools.iter();
                 names
@@ -136,96 +144,6 @@ impl<'a> CallRules<'a> {
                     .collect()
             }
         }
-    }
-}
-
-/// What ends calls, if it is clear that it does.
-pub(super) fn closers(node: &Node) -> Vec<String> {
-    match node {
-        Node::Sequence(nodes) => {
-            let has_arguments = |node: &Node| !is_text(node) && !matches!(node, Node::Slot(_));
-            let Some(at) = nodes.iter().rposition(has_arguments) else {
-                return Vec::new();
-            };
-            let behind = nodes[at + 1..].iter().filter_map(|node| match node {
-                Node::Literal(text) => Some(clear_parts(text)),
-                _ => None,
-            });
-            closers(&nodes[at])
-                .into_iter()
-                .chain(behind.flatten())
-                .collect()
-        }
-        Node::Call(inner) => closers(inner),
-        Node::Repetition(repetition) if !is_argument(&repetition.item) => {
-            let mut all = closers(&repetition.item);
-            all.extend(closers_of_separator(&repetition.separator));
-            all
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// What stands right behind the arguments of the last call, as far as it is known.
-pub(super) fn behind_arguments(node: &Node) -> String {
-    match node {
-        Node::Call(inner) => behind_arguments(inner),
-        Node::Sequence(nodes) => {
-            let has_arguments = |node: &Node| !is_text(node) && !matches!(node, Node::Slot(_));
-            match nodes.iter().rposition(has_arguments) {
-                Some(at) => behind_arguments(&nodes[at]) + &text_behind(&nodes[at + 1..], None),
-                None => String::new(),
-            }
-        }
-        Node::Repetition(repetition) if !is_argument(&repetition.item) => {
-            behind_arguments(&repetition.item)
-        }
-        _ => String::new(),
-    }
-}
-
-fn closers_of_separator(node: &Node) -> Vec<String> {
-    match node {
-        Node::Literal(text) => clear_parts(text),
-        Node::Sequence(nodes) => nodes.iter().flat_map(closers_of_separator).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The markers of a text that has nothing else, or the text as one, unless it could as well be prose or JSON.
-pub(super) fn clear_parts(text: &str) -> Vec<String> {
-    let parts = markers::units(text).into_iter();
-    parts
-        .filter(|part| markers::is_distinctive(part))
-        .map(str::to_owned)
-        .collect()
-}
-
-/// The text that a node begins with before anything varies; nothing if it varies from the start.
-pub(super) fn opener(node: &Node) -> Option<String> {
-    match node {
-        Node::Literal(text) => Some(text.clone()),
-        Node::Sequence(nodes) => {
-            let mut nodes = nodes.iter();
-            let first = nodes.find(|node| !matches!(node, Node::Space(_)))?;
-            let text = opener(first)?;
-            // A sign by itself tells too little.
-            match (text.chars().count(), nodes.next()) {
-                (1, Some(Node::Literal(more))) => Some(text + more),
-                _ => Some(text),
-            }
-        }
-        Node::Call(inner) | Node::Argument(inner) => opener(inner),
-        Node::Repetition(repetition) => opener(&repetition.item),
-        Node::Array(repetition) => Some(format!("[{}", opener(&repetition.item)?)),
-        Node::Object(entries, dialect) => {
-            let Entry { key, .. } = entries.first()?;
-            Some(match dialect.unquoted_keys {
-                true => format!("{{{key}"),
-                false => format!("{{\"{key}\""),
-            })
-        }
-        _ => None,
     }
 }
 
@@ -297,7 +215,7 @@ fn texts(node: &Node) -> Expr {
 struct Call<'a> {
     p: &'a Builder,
     tool: &'a Declared,
-    outside: &'a [String],
+    outside: &'a [Expr],
 }
 
 /// Where a value stands.
@@ -386,7 +304,8 @@ impl Call<'_> {
 
     /// A text up to one of these, in which nothing stands that ends the call or begins another.
     fn text(&self, ends: impl IntoIterator<Item = String>) -> Expr {
-        until(ends.into_iter().chain(self.outside.iter().cloned()))
+        let ends = ends.into_iter().map(Expr::from);
+        text_without(ends.chain(self.outside.iter().cloned()))
     }
 
     fn notation(&self, dialect: &Dialect) -> Notation {
@@ -536,11 +455,9 @@ impl Call<'_> {
                 let is_value = |node: &Node| matches!(node, Node::Value(_));
                 match nodes.iter().position(is_value) {
                     Some(at) => self.with_value(nodes, at, argument, follow),
-                    None => Expr::sequence(
-                        nodes
-                            .iter()
-                            .map(|node| self.argument(node, argument, follow)),
-                    ),
+                    None => {
+                        Expr::sequence(self.argument_parts(nodes, 0..nodes.len(), argument, follow))
+                    }
                 }
             }
             Node::Slot(Slot::Key) => match argument.key {
@@ -560,6 +477,21 @@ impl Call<'_> {
             }
             other => self.part(other, follow),
         }
+    }
+
+    /// Some of a row of nodes of an argument.
+    fn argument_parts(
+        &self,
+        nodes: &[Node],
+        range: Range<usize>,
+        argument: Argument<'_>,
+        follow: &[String],
+    ) -> Vec<Expr> {
+        let parts = range.map(|at| match &nodes[at] {
+            Node::Space(text) if is_told_by(nodes, at) => text.as_str().into(),
+            node => self.argument(node, argument, follow),
+        });
+        parts.collect()
     }
 
     /// A row of nodes of which this one is the value. What stands behind it is written for each form of values,
@@ -590,28 +522,27 @@ impl Call<'_> {
             is_only: is_only_form(nodes, forms),
             behind,
         };
-        // White space alone ends what is written as it is.
-        let ends_by_white = text_behind(&nodes[at + 1..], None).trim().is_empty();
-        let before = &nodes[..at - usize::from(lead.is_some())];
-        let after = &nodes[at + 1 + usize::from(trail.is_some())..];
+        // White space alone ends what is written as it is. Where no marker does, what reads the value may go by how it
+        // begins.
+        let end = text_behind(&nodes[at + 1..], None);
+        let ends_by_white = end.trim().is_empty();
+        let ends_clearly = markers::is_distinctive(&end);
+        let before = 0..at - usize::from(lead.is_some());
+        let after = at + 1 + usize::from(trail.is_some())..nodes.len();
+        let after = self.argument_parts(nodes, after, argument, follow);
         let ways = self.value(forms, argument, &place).into_iter().map(|way| {
             let white = |text: &Option<String>, is_exact: bool| match text {
                 Some(text) if is_exact => text.as_str().into(),
                 Some(_) => Expr::Space,
                 None => Expr::Empty,
             };
-            let after = after
-                .iter()
-                .map(|node| self.argument(node, argument, follow));
-            let lead = white(&lead, way.is_exact);
+            let lead = white(&lead, way.is_exact || !ends_clearly);
             let trail = white(&trail, way.is_exact || ends_by_white);
-            Expr::sequence([lead, way.expr, trail].into_iter().chain(after))
+            Expr::sequence([lead, way.expr, trail].into_iter().chain(after.clone()))
         });
         let ways = Expr::choice(ways.collect::<Vec<_>>());
-        let before = before
-            .iter()
-            .map(|node| self.argument(node, argument, follow));
-        Expr::sequence(before.chain([ways]))
+        let before = self.argument_parts(nodes, before, argument, follow);
+        Expr::sequence(before.into_iter().chain([ways]))
     }
 
     /// The value of an argument up to one of these texts, in these forms.
@@ -686,8 +617,8 @@ impl Call<'_> {
                 ValueWriting::Json(dialect) => {
                     // What reads the arguments looks for what is clear first.
                     let clear = close.iter().filter(|text| markers::is_distinctive(text));
-                    let clear = clear.chain(&place.before_key);
-                    let outside = self.outside.iter().chain(clear).cloned();
+                    let clear = clear.chain(&place.before_key).map(Expr::literal);
+                    let outside = self.outside.iter().cloned().chain(clear);
                     all.push(as_json(Notation::of(dialect).without(outside)));
                 }
                 ValueWriting::Python => all.push(as_json(Notation::python())),
@@ -749,14 +680,22 @@ fn with_definitions(root: &Value, schema: Value) -> Value {
     schema.into()
 }
 
-/// Whether what reads a call may go by this white space: nothing else ends a name or an id, and markers that
-/// a call begins with may be taken for one.
+/// Whether what reads a call may go by this white space: nothing else ends a name, a key or an id, or separates it from
+/// a word before it, and markers that a call begins with may be taken for one.
 fn is_told_by(nodes: &[Node], at: usize) -> bool {
-    let is_word = |node: &Node| matches!(node, Node::Slot(Slot::Name | Slot::Id | Slot::Index));
+    let is_word = |node: &Node| match node {
+        Node::Slot(slot) => matches!(slot, Slot::Name | Slot::Id | Slot::Index | Slot::Key),
+        _ => false,
+    };
     let mut behind_arguments = nodes[..at].iter().rev();
     let behind_arguments = behind_arguments.find(|node| !is_arguments(node));
     match (nodes[..at].last(), nodes.get(at + 1)) {
-        (Some(Node::Slot(_)), _) => nodes[..at].last().is_some_and(is_word),
+        (Some(before @ Node::Slot(_)), _) => is_word(before),
+        // What begins with a name or a key may stand behind another word.
+        (None, Some(behind @ Node::Slot(_))) => is_word(behind),
+        (Some(Node::Literal(text)), Some(behind @ Node::Slot(_))) => {
+            text.ends_with(char::is_alphanumeric) && is_word(behind)
+        }
         (Some(Node::Literal(_)), Some(Node::Literal(_))) => {
             let mut before = nodes[..at].iter();
             before.all(is_text)
@@ -769,7 +708,7 @@ fn is_told_by(nodes: &[Node], at: usize) -> bool {
     }
 }
 
-fn is_text(node: &Node) -> bool {
+pub(super) fn is_text(node: &Node) -> bool {
     matches!(node, Node::Literal(_) | Node::Space(_))
 }
 
@@ -777,7 +716,7 @@ fn is_arguments(node: &Node) -> bool {
     matches!(node, Node::Repetition(repetition) if is_argument(&repetition.item))
 }
 
-fn is_argument(node: &Node) -> bool {
+pub(super) fn is_argument(node: &Node) -> bool {
     matches!(node, Node::Argument(_))
 }
 

@@ -60,7 +60,7 @@ pub(super) fn within_string(p: &Builder, expr: &Expr, quote: &str) -> Expr {
             ..(**repeat).clone()
         })),
         // It is what is written that may not hold them.
-        Expr::Without(without) => again(&without.item).without(without.texts.iter().cloned()),
+        Expr::Without(without) => again(&without.item).without(without.others.iter().cloned()),
         Expr::Members(members) => {
             let all = members.members.iter().map(|member| Member {
                 expr: again(&member.expr),

@@ -5,9 +5,11 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::{Add, BitOr, BitOrAssign, Shl};
 
+use indexmap::IndexMap;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::notation::Notation;
+use super::{automaton, remainder};
 use crate::value::Value;
 
 /// What a text may be.
@@ -36,7 +38,7 @@ pub enum Expr {
     Choice(Vec<Expr>),
     /// Several of a kind.
     Repeat(Box<Repeat>),
-    /// Any number of a kind, in which none of some texts stands.
+    /// Any number of a kind, in which none of some others stands.
     Without(Box<Without>),
     /// Each of several at most once, in any order.
     Members(Box<Members>),
@@ -78,17 +80,25 @@ pub struct Repeat {
     pub at_most: Option<u32>,
 }
 
-/// Any number of a kind, in which none of some texts stands: what a string of JSON holds, where markers of the format
+/// Any number of a kind, in which none of some others stands: what a string of JSON holds, where markers of the format
 /// can't stand as they are.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Without {
     /// What is repeated.
     pub item: Expr,
-    /// What does not stand there.
-    pub texts: Vec<String>,
+    /// What does not stand there: nodes of characters alone.
+    pub others: Vec<Expr>,
     /// The same as the other nodes say it, by looking ahead.
     pub expr: Expr,
+}
+
+impl Without {
+    /// Whether it is any text in which the others do not stand.
+    pub(super) fn is_of_any(&self) -> bool {
+        let any = CharClass::any();
+        matches!(&self.item, Expr::Chars(chars) if chars.class == any && chars.at_least == 1)
+    }
 }
 
 /// Each of several at most once, in any order.
@@ -264,29 +274,32 @@ impl Expr {
         }
     }
 
-    /// This as often as one likes, where none of these texts stands in it.
+    /// This as often as one likes, where none of these stands in it. What may be nothing is left out of them.
     ///
     /// ```
     /// use unjinja::grammar::Grammar;
     ///
     /// let grammar = Grammar::build(|p| {
     ///     let sign = p.choice(["<".into(), "a".into(), "b".into()]);
-    ///     sign.without(["<a".to_owned()]) + p.end()
+    ///     sign.without(["<a"]) + p.end()
     /// });
     /// assert!(grammar.parse("ab<b").is_ok());
     /// assert!(grammar.parse("ab<a").is_err());
     /// ```
-    pub fn without(self, texts: impl IntoIterator<Item = String>) -> Expr {
-        let mut texts: Vec<String> = texts.into_iter().filter(|text| !text.is_empty()).collect();
-        texts.sort();
-        texts.dedup();
-        if texts.is_empty() {
-            return self.repeat(0, None);
-        }
-        let literals = texts.iter().map(|text| Expr::literal(text.as_str()));
-        let none = Expr::Negate(Box::new(Expr::choice(literals)));
-        // What can't begin one of the texts needs no look ahead.
-        let firsts = CharClass::of(texts.iter().filter_map(|text| text.chars().next()));
+    pub fn without<E: Into<Expr>>(self, others: impl IntoIterator<Item = E>) -> Expr {
+        let is_some = |other: &Expr| !remainder::is_nullable(other, &IndexMap::new());
+        let others = others.into_iter().map(Into::into).filter(is_some);
+        let others = match Expr::choice(others) {
+            Expr::Choice(all) if all.is_empty() => return self.repeat(0, None),
+            Expr::Choice(mut all) => {
+                all.sort_by_cached_key(Expr::example);
+                all
+            }
+            one => vec![one],
+        };
+        let none = Expr::Negate(Box::new(Expr::choice(others.iter().cloned())));
+        // What can't begin one of the others needs no look ahead.
+        let firsts = automaton::first_characters(&others);
         let ways = match &self {
             Expr::Choice(all) => all.as_slice(),
             one => std::slice::from_ref(one),
@@ -299,12 +312,12 @@ impl Expr {
             })),
             _ => None,
         });
-        let others = Expr::sequence([none, self.clone()]);
-        let all: Vec<Expr> = free.chain([others]).collect();
+        let careful = Expr::sequence([none, self.clone()]);
+        let all: Vec<Expr> = free.chain([careful]).collect();
         Expr::Without(Box::new(Without {
             expr: Expr::choice(all).repeat(0, None),
             item: self,
-            texts,
+            others,
         }))
     }
 
@@ -342,53 +355,79 @@ impl Expr {
             Expr::Schema(node) if !node.is_json() => node.expr.takes_space(),
             Expr::Rest => true,
             Expr::Until(all) => all.iter().all(|text| !text.trim().is_empty()),
+            Expr::Without(one) => {
+                let is_space = |other: &Expr| other.example().trim().is_empty();
+                one.is_of_any() && !one.others.iter().any(is_space)
+            }
             _ => false,
         }
+    }
+
+    /// The same with each node changed, those within others first.
+    pub(super) fn rewrite(&self, change: &mut impl FnMut(Expr) -> Expr) -> Expr {
+        let rewritten = match self {
+            Expr::Tag(tag, inner) => inner.rewrite(change).tagged(tag.clone()),
+            Expr::Atomic(inner) => Expr::Atomic(Box::new(inner.rewrite(change))),
+            Expr::Sequence(all) => Expr::sequence(all.iter().map(|one| one.rewrite(change))),
+            Expr::Choice(all) => Expr::choice(all.iter().map(|one| one.rewrite(change))),
+            Expr::Repeat(repeat) => {
+                let item = repeat.item.rewrite(change);
+                item.repeat(repeat.at_least, repeat.at_most)
+            }
+            Expr::Without(without) => {
+                let item = without.item.rewrite(change);
+                item.without(without.others.iter().cloned())
+            }
+            Expr::Members(all) => {
+                let members = all.members.iter().map(|member| Member {
+                    expr: member.expr.rewrite(change),
+                    ..member.clone()
+                });
+                Expr::Members(Box::new(Members {
+                    members: members.collect(),
+                    others: all.others.as_ref().map(|others| others.rewrite(change)),
+                    separator: all.separator.rewrite(change),
+                }))
+            }
+            Expr::Schema(node) => Expr::Schema(Box::new(SchemaNode {
+                expr: node.expr.rewrite(change),
+                ..(**node).clone()
+            })),
+            Expr::Peek(inner) => Expr::Peek(Box::new(inner.rewrite(change))),
+            Expr::Negate(inner) => Expr::Negate(Box::new(inner.rewrite(change))),
+            leaf => leaf.clone(),
+        };
+        change(rewritten)
     }
 
     /// The same without tags, and without what tells a text's start and end, which other languages know
     /// themselves.
     pub(super) fn untagged(&self) -> Expr {
-        match self {
+        self.rewrite(&mut |expr| match expr {
             Expr::Start | Expr::End => Expr::Empty,
-            Expr::Tag(_, inner) => inner.untagged(),
-            Expr::Atomic(inner) => Expr::Atomic(Box::new(inner.untagged())),
-            Expr::Sequence(all) => Expr::sequence(all.iter().map(Expr::untagged)),
-            Expr::Choice(all) => {
-                let all: Vec<Expr> = all.iter().map(Expr::untagged).collect();
-                let some = all.iter().filter(|one| **one != Expr::Empty).cloned();
-                let some: Vec<Expr> = some.collect();
-                match some.len() < all.len() {
-                    true => Expr::choice(some).optional(),
-                    false => Expr::choice(all),
-                }
+            Expr::Tag(_, inner) => *inner,
+            Expr::Choice(all) if all.contains(&Expr::Empty) => {
+                let some = all.into_iter().filter(|one| *one != Expr::Empty);
+                Expr::choice(some).optional()
             }
-            Expr::Repeat(repeat) => {
-                let item = repeat.item.untagged();
-                item.repeat(repeat.at_least, repeat.at_most)
+            other => other,
+        })
+    }
+
+    /// One of the texts that it is, of literals and characters: for people, and to have an order.
+    pub(super) fn example(&self) -> String {
+        match self.bare() {
+            Expr::Literal(text) => text.clone(),
+            Expr::Chars(chars) => {
+                let liked = ['a', ' '].into_iter().find(|c| chars.class.contains(*c));
+                let first = chars.class.iter().next().map(|(first, _)| first);
+                let sign = liked.or(first).into_iter();
+                sign.cycle().take(chars.at_least.min(1) as usize).collect()
             }
-            Expr::Without(without) => {
-                let item = without.item.untagged();
-                item.without(without.texts.iter().cloned())
-            }
-            Expr::Members(all) => {
-                let members = all.members.iter().map(|member| Member {
-                    expr: member.expr.untagged(),
-                    ..member.clone()
-                });
-                Expr::Members(Box::new(Members {
-                    members: members.collect(),
-                    others: all.others.as_ref().map(Expr::untagged),
-                    separator: all.separator.untagged(),
-                }))
-            }
-            Expr::Schema(node) => Expr::Schema(Box::new(SchemaNode {
-                expr: node.expr.untagged(),
-                ..(**node).clone()
-            })),
-            Expr::Peek(inner) => Expr::Peek(Box::new(inner.untagged())),
-            Expr::Negate(inner) => Expr::Negate(Box::new(inner.untagged())),
-            other => other.clone(),
+            Expr::Sequence(all) => all.iter().map(Expr::example).collect(),
+            Expr::Choice(all) => all.first().map(Expr::example).unwrap_or_default(),
+            Expr::Repeat(repeat) if repeat.at_least > 0 => repeat.item.example(),
+            _ => String::new(),
         }
     }
 
@@ -410,7 +449,7 @@ impl Expr {
             match node {
                 Expr::Literal(text) | Expr::Rule(text) => text.hash(&mut hasher),
                 Expr::Until(all) => all.hash(&mut hasher),
-                Expr::Without(without) => without.texts.hash(&mut hasher),
+                Expr::Without(without) => without.others.len().hash(&mut hasher),
                 Expr::Chars(chars) => {
                     let first = chars.class.iter().next();
                     (first, chars.at_least, chars.at_most).hash(&mut hasher);

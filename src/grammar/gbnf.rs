@@ -147,7 +147,7 @@ impl Gbnf {
     /// A text up to a delimiter.
     fn until(&mut self, delimiters: &[String]) -> String {
         let item = builder::class(CharClass::any());
-        let without = item.without(delimiters.iter().cloned());
+        let without = item.without(delimiters.iter().map(String::as_str));
         match &without {
             Expr::Without(without) => self.without(without, "until"),
             _ => "[^\\x00]*".to_owned(),
@@ -159,8 +159,8 @@ impl Gbnf {
         if let Some((_, name)) = self.texts.iter().find(|(known, _)| known == without) {
             return name.clone();
         }
-        let Some(states) = automaton::without(&without.item, &without.texts) else {
-            let texts = without.texts.iter().map(|text| shown(text));
+        let Some(states) = automaton::without(&without.item, &without.others) else {
+            let texts = without.others.iter().map(|other| shown(&other.example()));
             let texts = texts.collect::<Vec<_>>().join(" and ");
             self.rules
                 .warn(format!("that {texts} do not stand in a text is not held"));

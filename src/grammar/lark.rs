@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
+use super::builder::until;
 use super::expr::{Expr, Members, Repeat, Without};
 use super::leads::{self, Lead};
 use super::members::{self, AddRule as _};
@@ -27,7 +28,14 @@ impl Grammar {
     /// assert_eq!(lark.text.lines().next(), Some(r#"start: "<a>" text_1"#));
     /// ```
     pub fn to_lark(&self) -> Written {
-        let grammar = self.untagged();
+        let mut grammar = self.untagged();
+        let mut left_out = Vec::new();
+        grammar =
+            grammar.with_each(|expr| expr.rewrite(&mut |one| up_to_texts(one, &mut left_out)));
+        let warning = schema::any_of(&left_out).map(|any| {
+            format!("texts may hold {any}, which what reads the call takes for a marker: no lexeme keeps it out")
+        });
+        grammar.warnings.extend(warning);
         let mut writer = Lark::new(&grammar);
         let root = writer.expr(&grammar.root, "start");
         let mut lines = vec![format!("start: {root}")];
@@ -65,7 +73,7 @@ struct Lark<'g> {
 struct Lexeme {
     /// The expression for what comes first.
     regex: String,
-    /// What can't stand in the text behind that, if there is one.
+    /// The expressions for what can't stand in the text behind that, if there is one.
     text: Option<Vec<String>>,
     /// The expression for the text, if it is not any.
     item: Option<String>,
@@ -281,14 +289,14 @@ impl<'g> Lark<'g> {
                         .filter(|one| Some(one.as_str()) != end);
                     Lexeme {
                         regex: lead.regex,
-                        text: Some(others.cloned().collect()),
+                        text: Some(escaped(others)),
                         end: end.map(regex::escape).unwrap_or_default(),
                         is_lazy: end.is_some(),
                         ..Lexeme::default()
                     }
                 }
                 (None, text) => Lexeme {
-                    text: text.map(<[String]>::to_vec),
+                    text: text.map(escaped),
                     end: lead.regex,
                     is_lazy: true,
                     ..Lexeme::default()
@@ -420,7 +428,7 @@ impl<'g> Lark<'g> {
             found = true;
             let others = delimiters.iter().filter(|other| *other != delimiter);
             let lexeme = self.lexeme(Lexeme {
-                text: Some(others.cloned().collect()),
+                text: Some(escaped(others)),
                 end: regex::escape(delimiter),
                 is_lazy: true,
                 ..Lexeme::default()
@@ -455,7 +463,7 @@ impl<'g> Lark<'g> {
     /// A text in which none of these stands. No lexeme is empty.
     fn text_to_the_end(&mut self, delimiters: &[String]) -> String {
         self.lexeme(Lexeme {
-            text: Some(delimiters.to_vec()),
+            text: Some(escaped(delimiters)),
             is_some: true,
             ..Lexeme::default()
         })
@@ -485,7 +493,7 @@ impl<'g> Lark<'g> {
             }
         }
         self.lexeme(Lexeme {
-            text: Some(without),
+            text: Some(escaped(&without)),
             end: regex::escape(literal),
             ..Lexeme::default()
         })
@@ -535,8 +543,9 @@ impl<'g> Lark<'g> {
     /// Some items in which others do not stand, as one lexeme.
     fn some_without(&mut self, one: &Without) -> Option<String> {
         let regex = regex::of_regular(&one.item.clone().repeat(1, None))?;
+        let others: Option<Vec<String>> = one.others.iter().map(regex::of_regular).collect();
         Some(self.lexeme(Lexeme {
-            text: Some(one.texts.clone()),
+            text: Some(others?),
             item: Some(regex),
             ..Lexeme::default()
         }))
@@ -545,11 +554,13 @@ impl<'g> Lark<'g> {
     /// What consists of characters alone: one lexeme. `None` if it does not.
     fn regular(&mut self, expr: &Expr) -> Option<String> {
         let regex = regex::of_regular(expr)?;
-        let texts = schema::kept_out(expr, self.rules);
-        Some(match texts.is_empty() {
+        let others = schema::kept_out(expr, self.rules);
+        let others: Option<Vec<String>> = others.iter().map(regex::of_regular).collect();
+        let others = others?;
+        Some(match others.is_empty() {
             true => format!("/{}/", slashed(&regex)),
             false => self.lexeme(Lexeme {
-                text: Some(texts),
+                text: Some(others),
                 item: Some(regex),
                 ..Lexeme::default()
             }),
@@ -570,7 +581,7 @@ impl<'g> Lark<'g> {
             false => Some(format!("/{}/", slashed(regex))),
         };
         let text = lexeme.text.as_ref().map(|text| {
-            let without = without(text.iter().map(String::as_str));
+            let without = without(text);
             match &lexeme.item {
                 Some(item) => format!("(/{}/{without})", slashed(item)),
                 None => format!("(/(?s:.{count})/{without})"),
@@ -586,14 +597,37 @@ impl<'g> Lark<'g> {
     }
 }
 
-/// What takes the texts with one of these in them from a lexeme.
-fn without<'d>(delimiters: impl Iterator<Item = &'d str>) -> String {
-    let all: Vec<String> = delimiters
-        .map(|text| slashed(&regex::escape(text)))
-        .collect();
-    match all.is_empty() {
+/// The expressions for texts.
+fn escaped<'t>(texts: impl IntoIterator<Item = &'t String>) -> Vec<String> {
+    let texts = texts.into_iter();
+    texts.map(|text| regex::escape(text)).collect()
+}
+
+/// A text in which others do not stand as one up to those of them that are always the same: a lexeme can end before
+/// these alone. The rest of the others is left out.
+fn up_to_texts(expr: Expr, left_out: &mut Vec<Expr>) -> Expr {
+    let Expr::Without(one) = &expr else {
+        return expr;
+    };
+    if !one.is_of_any() {
+        return expr;
+    }
+    let mut texts = Vec::new();
+    for other in &one.others {
+        match other {
+            Expr::Literal(text) => texts.push(text.clone()),
+            other if !left_out.contains(other) => left_out.push(other.clone()),
+            _ => {}
+        }
+    }
+    until(texts)
+}
+
+/// What takes the texts with one of these expressions in them from a lexeme.
+fn without(others: &[String]) -> String {
+    match others.is_empty() {
         true => String::new(),
-        false => format!(" & ~/(?s:.*)({})(?s:.*)/", all.join("|")),
+        false => format!(" & ~/(?s:.*)({})(?s:.*)/", slashed(&others.join("|"))),
     }
 }
 

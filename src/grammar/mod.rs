@@ -29,6 +29,7 @@
 //! ```
 
 mod automaton;
+mod borders;
 mod builder;
 mod call;
 mod escape;
@@ -193,18 +194,17 @@ impl Grammar {
 
     /// The same without the names of what is found, so that neighbouring literals are one.
     fn untagged(&self) -> Grammar {
-        let rules = self.rules.iter().map(|(name, rule)| {
-            let rule = Rule {
-                expr: rule.expr.untagged(),
-                ..rule.clone()
-            };
-            (name.clone(), rule)
-        });
-        Grammar {
-            root: self.root.untagged(),
-            rules: rules.collect(),
-            warnings: self.warnings.clone(),
+        self.with_each(Expr::untagged)
+    }
+
+    /// The same where its root and each of its rules are changed.
+    fn with_each(&self, mut change: impl FnMut(&Expr) -> Expr) -> Grammar {
+        let mut grammar = self.clone();
+        for rule in grammar.rules.values_mut() {
+            rule.expr = change(&rule.expr);
         }
+        grammar.root = change(&grammar.root);
+        grammar
     }
 
     /// The same without rules that nothing leads to.

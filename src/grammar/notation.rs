@@ -15,7 +15,7 @@ pub(crate) struct Quotes {
 }
 
 /// How JSON values are written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Notation {
     /// Strings begin and end in one of these ways. The first is used for what is known.
     pub(crate) strings: Vec<Quotes>,
@@ -29,7 +29,7 @@ pub(crate) struct Notation {
     /// Whether line breaks around a text belong to its markers.
     pub(crate) in_lines: bool,
     /// What can't stand in strings as it is, since it ends or begins another part of the turn.
-    pub(crate) outside: Vec<String>,
+    pub(crate) outside: Vec<Expr>,
 }
 
 impl Quotes {
@@ -101,7 +101,7 @@ impl Notation {
     }
 
     /// The same where these can't stand in strings as they are.
-    pub(crate) fn without(self, outside: impl IntoIterator<Item = String>) -> Notation {
+    pub(crate) fn without(self, outside: impl IntoIterator<Item = Expr>) -> Notation {
         Notation {
             outside: outside.into_iter().collect(),
             ..self

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::automaton;
 use super::builder::{character, class};
 use super::expr::{CharClass, Expr};
 use super::notation::Notation;
@@ -11,15 +12,19 @@ pub(super) fn in_object(notation: &Notation, declared: &[String]) -> Expr {
     if notation.bare_keys {
         return bare(&bare_key(), declared);
     }
+    let outside = &notation.outside;
     let ways = notation.strings.iter().map(|quotes| {
         let (first, rest) = match quotes.escapes {
-            true => (plain(&quotes.close), character(quotes).repeat(0, None)),
+            true => (plain(&quotes.close), character(quotes)),
             false => {
                 let sign = quotes.close.chars().next();
                 let all = CharClass::any().without(&CharClass::of(sign));
-                (all.clone(), class(all).repeat(0, None))
+                (all.clone(), class(all))
             }
         };
+        // Nor does what ends or begins another part of the turn stand in a key.
+        let first = first.without(&automaton::first_characters(outside));
+        let rest = rest.without(outside.iter().cloned());
         // What can't be written can't be met, either.
         let declared = declared.iter().filter_map(|key| {
             let written = Notation::quoted(key, quotes)?;

@@ -60,16 +60,24 @@ pub(super) fn expr(regex: &str) -> Result<Expr, String> {
     Ok(Expr::sequence(all))
 }
 
-/// Whether a text of a pattern may have this one in it, as far as its characters tell.
-pub(super) fn may_hold(pattern: &Expr, text: &str) -> bool {
-    text.chars().all(|c| may_have(pattern, c))
+/// Whether a text of a pattern may have a text of another node in it, as far as their characters tell.
+pub(super) fn may_hold(pattern: &Expr, other: &Expr) -> bool {
+    match other {
+        Expr::Literal(text) => text.chars().all(|c| may_have(pattern, &CharClass::of([c]))),
+        Expr::Chars(chars) => chars.at_least == 0 || may_have(pattern, &chars.class),
+        Expr::Sequence(all) => all.iter().all(|part| may_hold(pattern, part)),
+        _ => true,
+    }
 }
 
-fn may_have(pattern: &Expr, c: char) -> bool {
+fn may_have(pattern: &Expr, class: &CharClass) -> bool {
     match pattern {
-        Expr::Literal(text) => text.contains(c),
-        Expr::Chars(chars) => chars.class.contains(c),
-        other => other.children().into_iter().any(|inner| may_have(inner, c)),
+        Expr::Literal(text) => text.chars().any(|c| class.contains(c)),
+        Expr::Chars(chars) => !chars.class.and(class).is_empty(),
+        other => other
+            .children()
+            .into_iter()
+            .any(|inner| may_have(inner, class)),
     }
 }
 

@@ -13,7 +13,7 @@ use super::Rule;
 use super::expr::{Expr, Member, Members};
 
 use super::notation::Notation;
-use super::{integer_range, other_keys, pattern};
+use super::{automaton, integer_range, other_keys, pattern};
 use crate::format::shown;
 use crate::json;
 use crate::value::{Object, Value};
@@ -345,7 +345,7 @@ impl<'b> SchemaRules<'b> {
     fn quoted(&self, text: &str) -> Expr {
         let strings = self.notation.strings.iter();
         let outside = &self.notation.outside;
-        let can_stand = |text: &String| !outside.iter().any(|other| text.contains(other.as_str()));
+        let can_stand = |text: &String| automaton::stands_in(text, outside) == Some(false);
         let written = strings.filter_map(|quotes| Notation::quoted(text, quotes));
         let mut written = written.filter(can_stand);
         match written.next() {
@@ -412,8 +412,8 @@ impl<'b> SchemaRules<'b> {
     /// Warns of markers that are not kept out of strings, if they could stand there.
     fn warn_of_markers(&self, content: &Expr, which: &str) {
         let outside = self.notation.outside.iter();
-        let could_stand = outside.filter(|text| text.chars().all(|c| may_hold(content, c)));
-        let could_stand: Vec<String> = could_stand.cloned().collect();
+        let could_stand = outside.filter(|other| pattern::may_hold(content, other));
+        let could_stand: Vec<Expr> = could_stand.cloned().collect();
         if let Some(any) = any_of(&could_stand) {
             self.warn(&format!(
                 "strings {which} may hold {any}, which what reads the call takes for a marker"
@@ -650,9 +650,7 @@ impl<'b> SchemaRules<'b> {
             let texts = values.iter().filter_map(Value::as_json_string);
             let mut texts: Vec<_> = texts.map(|text| text.to_string_lossy()).collect();
             texts.retain(|value| {
-                let holds_end = ends_of(&text)
-                    .iter()
-                    .any(|end| value.contains(end.as_str()));
+                let holds_end = automaton::stands_in(value, &ends_of(&text)) != Some(false);
                 if holds_end {
                     self.warn(&format!(
                         "{value:?} can't be written: it holds what ends a text"
@@ -665,8 +663,8 @@ impl<'b> SchemaRules<'b> {
             return Expr::choice(texts.into_iter().map(Expr::literal));
         }
         if let Some(pattern) = self.pattern_of(object) {
-            let mut ends = ends_of(&text).iter();
-            if !ends.any(|end| pattern::may_hold(&pattern, end)) {
+            let mut ends = ends_of(&text).into_iter();
+            if !ends.any(|end| pattern::may_hold(&pattern, &end)) {
                 return Expr::Atomic(Box::new(pattern));
             }
             let key = match object.contains_key("pattern") {
@@ -703,37 +701,28 @@ fn is_of(value: &Value, kind: &str) -> bool {
     }
 }
 
-/// Whether a character may stand in a text of literals and characters.
-fn may_hold(expr: &Expr, c: char) -> bool {
-    match expr {
-        Expr::Literal(text) => text.contains(c),
-        Expr::Chars(chars) => chars.class.contains(c),
-        other => other.children().into_iter().any(|part| may_hold(part, c)),
-    }
-}
-
 /// What a schema in place of a node does not say: that these do not stand in its strings.
-pub(super) fn beyond_schema(name: &str, texts: &[String]) -> Option<String> {
-    let any = any_of(texts)?;
+pub(super) fn beyond_schema(name: &str, others: &[Expr]) -> Option<String> {
+    let any = any_of(others)?;
     Some(format!(
         "{name}: strings may hold {any}, which what reads the call takes for a marker: no JSON Schema can keep it out"
     ))
 }
 
-/// Texts as alternatives, in words; `None` if there are none.
-fn any_of(texts: &[String]) -> Option<String> {
-    let (last, others) = texts.split_last()?;
-    let last = shown(last);
+/// Nodes of characters as alternatives, in words; `None` if there are none.
+pub(super) fn any_of(all: &[Expr]) -> Option<String> {
+    let (last, others) = all.split_last()?;
+    let last = shown(&last.example());
     if others.is_empty() {
         return Some(last);
     }
-    let others: Vec<String> = others.iter().map(|text| shown(text)).collect();
+    let others: Vec<String> = others.iter().map(|one| shown(&one.example())).collect();
     Some(format!("{} or {last}", others.join(", ")))
 }
 
 /// What does not stand in the texts of a node.
-pub(super) fn kept_out(expr: &Expr, rules: &IndexMap<String, Rule>) -> Vec<String> {
-    let mut texts: Vec<String> = Vec::new();
+pub(super) fn kept_out(expr: &Expr, rules: &IndexMap<String, Rule>) -> Vec<Expr> {
+    let mut all: Vec<Expr> = Vec::new();
     let mut seen: HashSet<&str> = HashSet::new();
     let mut nodes = vec![expr];
     while let Some(node) = nodes.pop() {
@@ -741,15 +730,15 @@ pub(super) fn kept_out(expr: &Expr, rules: &IndexMap<String, Rule>) -> Vec<Strin
             Expr::Rule(name) if seen.insert(name) => {
                 nodes.extend(rules.get(name).map(|rule| &rule.expr));
             }
-            Expr::Without(one) => texts.extend(one.texts.iter().cloned()),
-            Expr::Until(ends) => texts.extend(ends.iter().cloned()),
+            Expr::Without(one) => all.extend(one.others.iter().cloned()),
+            Expr::Until(ends) => all.extend(ends.iter().map(Expr::literal)),
             _ => {}
         }
         nodes.extend(node.children());
     }
-    texts.sort();
-    texts.dedup();
-    texts
+    all.sort_by_cached_key(Expr::example);
+    all.dedup();
+    all
 }
 
 /// How many signs a number is written with. Nothing ends a number, so that of several the longest has to
@@ -779,10 +768,11 @@ fn number_rank(root: &Value, schema: &Value) -> (u8, std::cmp::Reverse<usize>) {
 }
 
 /// What ends a text that is written as it is.
-fn ends_of(text: &Expr) -> &[String] {
+fn ends_of(text: &Expr) -> Vec<Expr> {
     match text {
-        Expr::Until(ends) => ends,
-        _ => &[],
+        Expr::Until(ends) => ends.iter().map(Expr::literal).collect(),
+        Expr::Without(one) => one.others.clone(),
+        _ => Vec::new(),
     }
 }
 

@@ -141,7 +141,7 @@ impl<'g> Writer<'g> {
                 Some((schema, style)) => {
                     for member in &members.members {
                         let mut kept_out = schema::kept_out(&member.expr, &self.grammar.rules);
-                        kept_out.retain(|text| text != style.behind_value);
+                        kept_out.retain(|one| *one != Expr::literal(style.behind_value));
                         self.warn(schema::beyond_schema(&member.name, &kept_out));
                     }
                     schema

@@ -6,11 +6,9 @@ use crate::analysis::markers::{self, first_piece};
 use crate::format::{Format, Node, Slot, Way};
 use crate::response::Tools;
 
-use super::builder::{Builder, class, until};
-use super::call::{
-    CallRules, Declared, begins_with_marker, behind_arguments, clear_parts, closers, opener, space,
-    text_behind,
-};
+use super::borders::{around_calls, first_marker, unclear_calls};
+use super::builder::{Builder, class, text_without, until};
+use super::call::{CallRules, Declared, begins_with_marker, space};
 use super::expr::{CharClass, Expr, Tag};
 use super::{Grammar, GrammarError, Reasoning, Request, ToolChoice};
 
@@ -28,9 +26,11 @@ pub(super) fn grammar(
         request,
         calls: Expr::NEVER,
         openers: Vec::new(),
+        unclear_calls: Vec::new(),
     };
     if let Some(node) = &format.calls {
         let outside = around_calls(format, node);
+        turn.unclear_calls = unclear_calls(format, node);
         let rules = CallRules::new(&p, &called, request.parallel, &outside);
         turn.openers = rules.openers(node);
         match called.is_empty() {
@@ -45,36 +45,6 @@ pub(super) fn grammar(
         p.warn(format!("it is not known {gap}"));
     }
     Ok(p.finish(root).reachable())
-}
-
-/// What begins and ends calls and turns: in an argument, what reads the turn would take it for that.
-fn around_calls(format: &Format, calls: &Node) -> Vec<String> {
-    let mut all = closers(calls);
-    all.extend(opener(calls).iter().flat_map(|text| clear_parts(text)));
-    let mut closings = Vec::new();
-    for way in &format.ways {
-        let nodes = way.node.parts();
-        let Some(at) = nodes.iter().position(|node| *node == Node::Calls) else {
-            all.extend(first_marker(way.end.parts()).filter(|text| markers::is_distinctive(text)));
-            continue;
-        };
-        // What ends the turn may be missing.
-        closings.push(behind_arguments(calls) + &text_behind(&nodes[at + 1..], None));
-        let is_text = |node: &&Node| matches!(node, Node::Literal(_) | Node::Space(_));
-        let before = nodes[..at].iter().rev().take_while(is_text);
-        let behind = nodes[at + 1..].iter().take_while(is_text);
-        for node in before.chain(behind).chain(way.end.parts()) {
-            if let Node::Literal(text) = node {
-                all.extend(clear_parts(text));
-            }
-        }
-    }
-    // Without a clear marker, all of it together closes a call, if it is more than a sign.
-    let closings = closings.iter().map(|text| text.trim());
-    let unclear = closings.filter(|text| clear_parts(text).is_empty() && text.chars().count() > 1);
-    all.extend(unclear.map(str::to_owned));
-    markers::dedup(&mut all);
-    all
 }
 
 /// The tools that may be called.
@@ -104,6 +74,8 @@ struct Turn<'a> {
     calls: Expr,
     /// What calls begin with.
     openers: Vec<String>,
+    /// What shows where no marker does that calls begin or end.
+    unclear_calls: Vec<Expr>,
 }
 
 impl Turn<'_> {
@@ -262,8 +234,12 @@ impl Turn<'_> {
         let opening = self.section_starts(nodes)..calls.unwrap_or(0);
         let parts = range.map(|at| match &nodes[at] {
             Node::Literal(text) => text.as_str().into(),
-            // What reads calls may take markers that always follow each other for one.
-            Node::Space(text) if opening.contains(&at) && is_between_literals(nodes, at) => {
+            // What reads calls may take markers that always follow each other for one, and words are one with the marker
+            // behind them.
+            Node::Space(text)
+                if is_between_literals(nodes, at)
+                    && (opening.contains(&at) || is_behind_word(nodes, at)) =>
+            {
                 text.as_str().into()
             }
             Node::Space(text) => space(text, nodes[..at].last(), nodes.get(at + 1)),
@@ -284,7 +260,13 @@ impl Turn<'_> {
                 let openers = self.openers_behind_texts();
                 until(closers.chain(self.ends()).chain(openers)).tagged(Tag::Reasoning)
             }
-            Node::Slot(_) => until(self.markers()).tagged(Tag::Content),
+            Node::Slot(_) => {
+                let ends = self.markers().into_iter().map(Expr::from);
+                // Behind a call, a text may begin with what looks like the next one.
+                let is_behind_calls = nodes[..at].contains(&Node::Calls);
+                let calls = self.unclear_calls.iter().filter(|_| is_behind_calls);
+                text_without(ends.chain(calls.cloned())).tagged(Tag::Content)
+            }
             Node::Calls => self.calls.clone(),
             // The ways of a turn have no other parts.
             _ => Expr::Empty,
@@ -406,6 +388,7 @@ impl Turn<'_> {
                     // Words are one together, as in `first_marker`.
                     let last = pieces.len().saturating_sub(words.count().max(1));
                     all.push(pieces[last..].concat());
+                    all.extend(last_marker(&nodes[..at]));
                 }
             }
         }
@@ -433,23 +416,16 @@ impl Turn<'_> {
     }
 }
 
+fn is_behind_word(nodes: &[Node], at: usize) -> bool {
+    match nodes[..at].last() {
+        Some(Node::Literal(text)) => text.ends_with(char::is_alphanumeric),
+        _ => false,
+    }
+}
+
 fn is_between_literals(nodes: &[Node], at: usize) -> bool {
     let is_literal = |node: Option<&Node>| matches!(node, Some(Node::Literal(_)));
     is_literal(nodes[..at].last()) && is_literal(nodes.get(at + 1))
-}
-
-/// The first marker of a row of nodes that begins with a literal. Where that begins with words or signs, such as
-/// those of `/think`, they are one together: each by itself may stand in any text.
-fn first_marker(nodes: &[Node]) -> Option<String> {
-    let Node::Literal(text) = nodes.iter().find(|node| !matches!(node, Node::Space(_)))? else {
-        return None;
-    };
-    let pieces = markers::pieces(text);
-    let words = pieces.iter().take_while(|piece| !markers::is_marker(piece));
-    match words.count() {
-        0 => pieces.first().map(|piece| (*piece).to_owned()),
-        count => Some(pieces[..count].concat()),
-    }
 }
 
 /// The last marker of the texts that end a row of nodes.

@@ -1,6 +1,6 @@
 //! Texts that a grammar allows, and what a response template reads in them.
 
-use unjinja::grammar::{CharClass, Expr, Grammar};
+use unjinja::grammar::{Expr, Grammar};
 use unjinja::{Object, ParserOptions, ResponseTemplate, Tools, Value, json, parse};
 
 /// The calls of a message, without ids. JSON within a string is what some formats have for arguments.
@@ -117,11 +117,13 @@ struct Sampler<'a> {
     grammar: &'a Grammar,
     /// What the format itself writes.
     signs: Vec<&'a str>,
+    /// Another text that the grammar allows.
+    other: String,
     chance: &'a mut Chance,
 }
 
 impl Sampler<'_> {
-    /// A text, now and then with something of the format in it.
+    /// A text, now and then with something of the format in it, or with a piece of another turn.
     fn text(&mut self) -> String {
         let text = TEXTS[self.chance.below(TEXTS.len())];
         match self.chance.below(4) {
@@ -129,8 +131,17 @@ impl Sampler<'_> {
                 let sign = self.signs[self.chance.below(self.signs.len())];
                 format!("{text}{sign}{text}")
             }
+            1 => format!("{text}{}{text}", self.piece()),
             _ => text.to_owned(),
         }
+    }
+
+    /// A piece of another turn.
+    fn piece(&mut self) -> String {
+        let all: Vec<char> = self.other.chars().collect();
+        let from = self.chance.below(all.len() + 1);
+        let to = from + self.chance.below(all.len() + 1 - from);
+        all[from..to].iter().collect()
     }
 
     fn write(&mut self, expr: &Expr, depth: usize, out: &mut String) {
@@ -163,10 +174,12 @@ impl Sampler<'_> {
             }
             Expr::Rest => out.push_str(&self.text()),
             Expr::Without(one) => {
-                let (text, plain) = (self.text(), plain(&one.item));
-                let is_plain = text.chars().all(|c| plain.contains(c));
-                if is_plain && !one.texts.iter().any(|other| text.contains(other.as_str())) {
-                    out.push_str(&text);
+                let text = self.text();
+                let escaped = json::write(&Value::from(text.as_str()));
+                let may_stand = Grammar::build(|p| Expr::Without(one.clone()) + p.end());
+                let ways = [text.as_str(), &escaped[1..escaped.len() - 1]];
+                if let Some(text) = ways.into_iter().find(|text| may_stand.parse(text).is_ok()) {
+                    out.push_str(text);
                 }
             }
             Expr::Space => out.push_str(["", " ", "\n"][self.chance.below(3)]),
@@ -247,15 +260,6 @@ fn collect_signs<'e>(expr: &'e Expr, signs: &mut Vec<&'e str>) {
     }
 }
 
-/// The characters that an item may be by themselves.
-fn plain(item: &Expr) -> CharClass {
-    match item {
-        Expr::Chars(chars) => chars.class.clone(),
-        Expr::Choice(all) => all.first().map_or_else(|| CharClass::of([]), plain),
-        _ => CharClass::of([]),
-    }
-}
-
 /// Whether no text is what a node says.
 fn can_never_be(expr: &Expr) -> bool {
     match expr {
@@ -274,7 +278,6 @@ pub fn misread(
     tools: &Tools,
     chance: &mut Chance,
 ) -> Option<String> {
-    let mut text = String::new();
     let mut signs = Vec::new();
     let rules = grammar.rules.values().map(|rule| &rule.expr);
     for expr in rules.chain([&grammar.root]) {
@@ -283,8 +286,13 @@ pub fn misread(
     let mut sampler = Sampler {
         grammar,
         signs,
+        other: String::new(),
         chance,
     };
+    let mut other = String::new();
+    sampler.write(&grammar.root, 0, &mut other);
+    sampler.other = other;
+    let mut text = String::new();
     sampler.write(&grammar.root, 0, &mut text);
     let tree = match grammar.parse(&text) {
         Ok(tree) => tree,

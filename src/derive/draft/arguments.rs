@@ -1,12 +1,11 @@
 //! Arguments that are not an object of JSON: those between markers, and those of a Python call.
 
-use crate::analysis::markers::is_distinctive;
+use crate::analysis::markers::{self, is_distinctive};
 use crate::analysis::{CallParts, SingleArguments, text_with_slots};
 use crate::derive::regex::{any_of, char_between, exact, loose};
 use crate::format::{Node, Slot, ValueType, ValueWriting};
 use crate::value::{Object, Value};
 
-use super::call_texts::split_close;
 use super::drafter::{Drafter, texts};
 
 /// How a list or an object begins that Python prints, if a text comes first in it.
@@ -141,7 +140,7 @@ impl Drafter<'_> {
     /// Where lists have single quotes in them, the value parser must not see those in texts with double quotes.
     pub(super) fn python(&self, calls: &CallParts<'_>, tagged: &SingleArguments<'_>) -> Object {
         let close = calls.close_text();
-        let bracket = match is_distinctive(split_close(&close).0) {
+        let bracket = match is_distinctive(markers::split_close(&close).0) {
             true => "",
             false => "\\)?",
         };

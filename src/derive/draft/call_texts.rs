@@ -27,17 +27,7 @@ pub(super) fn split_lead<'a>(calls: &'a CallParts<'_>) -> (&'a str, &'a str) {
     if calls.open.len() == 1 {
         return ("", text);
     }
-    let pieces = markers::pieces(text);
-    let is_last = |piece: &&str| markers::is_marker(piece) || piece.starts_with('<');
-    let Some(last) = pieces.iter().rposition(is_last) else {
-        return ("", text);
-    };
-    let lead = &pieces[..last];
-    let bare = |piece: &&str| markers::is_marker(piece) || piece.trim().is_empty();
-    if !lead.iter().all(bare) {
-        return ("", text);
-    }
-    text.split_at(lead.iter().map(|piece| piece.len()).sum())
+    markers::split_lead(text)
 }
 
 /// What opens a call, if it is the same text for all.
@@ -74,17 +64,6 @@ pub(super) fn opens_clearly(calls: &CallParts<'_>) -> bool {
         _ => None,
     });
     texts.any(|text| is_distinctive(text))
-}
-
-/// What closes a call, cut into its first marker and the rest.
-pub(super) fn split_close(close: &str) -> (&str, &str) {
-    let pieces = markers::pieces(close);
-    let first = pieces.iter().position(|piece| markers::is_marker(piece));
-    let Some(first) = first else {
-        return (close, "");
-    };
-    let length = pieces[..=first].iter().map(|piece| piece.len()).sum();
-    close.split_at(length)
 }
 
 /// How a JSON object begins that is a call.

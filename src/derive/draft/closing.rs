@@ -5,14 +5,14 @@ use crate::analysis::markers::{self, is_distinctive};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
-use super::call_texts::{json_call_start, opens_clearly, split_close};
+use super::call_texts::{json_call_start, opens_clearly};
 use super::drafter::{Drafter, push_markers};
 
 impl Drafter<'_> {
     /// Puts in what closes a call.
     pub(super) fn close_calls(&self, calls: &CallParts<'_>, field: &mut Object) {
         let close = calls.close_text();
-        let (close, _) = split_close(&close);
+        let (close, _) = markers::split_close(&close);
         let close = close.trim();
         let section = calls.section_close.trim();
         let mut closers = Vec::new();

@@ -7,7 +7,7 @@ use crate::derive::regex::{any_of, exact, loose};
 use crate::format::Node;
 use crate::value::Object;
 
-use super::call_texts::{literal_open, split_close, split_lead};
+use super::call_texts::{literal_open, split_lead};
 use super::drafter::{Drafter, literals, push_markers};
 
 impl Drafter<'_> {
@@ -160,7 +160,7 @@ impl Drafter<'_> {
             push_markers(&mut skipped, split_lead(calls).0);
             let close = calls.close_text();
             // Also the first, which has closed a call when it comes: some models write it twice.
-            let (first, rest) = split_close(&close);
+            let (first, rest) = markers::split_close(&close);
             push_markers(&mut skipped, first);
             push_markers(&mut skipped, rest);
         }

@@ -6,7 +6,7 @@ use crate::analysis::markers::{self, is_distinctive};
 use crate::derive::regex::{any_of, char_between, char_until, exact, loose};
 use crate::format::{Node, Slot};
 
-use super::call_texts::{json_call_start, opens_clearly, split_at_id, split_close, split_lead};
+use super::call_texts::{json_call_start, opens_clearly, split_at_id, split_lead};
 use super::drafter::Drafter;
 
 impl Drafter<'_> {
@@ -126,7 +126,7 @@ impl Drafter<'_> {
             // The body follows at once; where there are no arguments, what closes the call.
             (true, Some(calls), Some(arguments)) => {
                 let close = calls.close_text();
-                char_between(before, &[&arguments.open, split_close(&close).0])
+                char_between(before, &[&arguments.open, markers::split_close(&close).0])
             }
             (true, ..) => char_between(before, &["{", "<"]),
             // Only its name tells a call: it is no part of what stands before it, in quotes or in brackets.
@@ -278,11 +278,10 @@ fn arguments_ahead(calls: &CallParts<'_>) -> Option<String> {
 /// The expression, which begins with a marker, also without it if another one follows.
 fn with_optional_lead(text: &str, own: String) -> String {
     let text = text.trim_start();
-    let first = markers::pieces(text).into_iter().next().unwrap_or_default();
-    if !markers::is_marker(first) || markers::markers(text).count() < 2 {
+    let Some(rest) = markers::without_first(text) else {
         return own;
-    }
-    let lead = loose(first);
+    };
+    let lead = loose(&text[..text.len() - rest.len()]);
     match own.strip_prefix(lead.as_str()) {
         Some(rest) => format!("(?:{lead})?{rest}"),
         None => own,

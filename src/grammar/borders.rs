@@ -1,0 +1,426 @@
+//! What begins and ends calls and turns: in an argument, what reads the turn would take it for that.
+
+use crate::analysis::markers;
+use crate::format::{Entry, Format, Node, Slot};
+
+use super::builder::class;
+use super::call::{is_argument, is_text, text_behind};
+use super::expr::{CharClass, Expr};
+
+/// What can't stand in arguments.
+pub(super) fn around_calls(format: &Format, calls: &Node) -> Vec<Expr> {
+    let mut all = closers(calls);
+    for text in opening_texts(calls) {
+        all.extend(clear_parts(&text));
+        all.extend(clear_parts(markers::split_lead(&text).1));
+        all.extend(clear_parts(markers::from_last(&text)));
+    }
+    for way in &format.ways {
+        all.extend(turn_ends(way.end.parts()));
+        let nodes = way.node.parts();
+        // Where nothing has opened a thought, what closes one anywhere shows that there is one.
+        let first = nodes
+            .iter()
+            .position(|node| !matches!(node, Node::Space(_)));
+        let thought = first.filter(|at| nodes[*at] == Node::Slot(Slot::Reasoning));
+        all.extend(
+            thought
+                .into_iter()
+                .flat_map(|at| turn_ends(&nodes[at + 1..])),
+        );
+        // What ends an answer may end a turn as well.
+        let answer = nodes
+            .iter()
+            .position(|node| *node == Node::Slot(Slot::Content));
+        all.extend(
+            answer
+                .into_iter()
+                .flat_map(|at| turn_ends(&nodes[at + 1..])),
+        );
+    }
+    let mut closings = Vec::new();
+    for way in &format.ways {
+        let nodes = way.node.parts();
+        let Some(at) = nodes.iter().position(|node| *node == Node::Calls) else {
+            continue;
+        };
+        // What ends the turn may be missing.
+        closings.push(behind_arguments(calls) + &text_behind(&nodes[at + 1..], None));
+        let is_text = |node: &&Node| matches!(node, Node::Literal(_) | Node::Space(_));
+        let before = nodes[..at].iter().rev().take_while(is_text);
+        let behind = nodes[at + 1..].iter().take_while(is_text);
+        for node in before.chain(behind) {
+            if let Node::Literal(text) = node {
+                all.extend(clear_parts(text));
+            }
+        }
+    }
+    // Without a clear marker, all of it together closes a call, if it is more than a sign.
+    let closings = closings.iter().map(|text| text.trim());
+    let unclear = closings.filter(|text| clear_parts(text).is_empty() && text.chars().count() > 1);
+    all.extend(unclear.map(str::to_owned));
+    markers::dedup(&mut all);
+    // What stands around arguments as well shows nothing.
+    let within = texts_of_arguments(calls, false);
+    all.retain(|text| !within.iter().any(|within| within.contains(text.as_str())));
+    all.into_iter()
+        .map(Expr::from)
+        .chain(around_call(calls))
+        .collect()
+}
+
+/// The texts that stand around arguments, each of which has its own.
+fn texts_of_arguments(node: &Node, is_argument: bool) -> Vec<&str> {
+    let nodes: Vec<&Node> = match node {
+        Node::Literal(text) if is_argument => return vec![text],
+        Node::Argument(inner) => return texts_of_arguments(inner, true),
+        Node::Sequence(nodes) | Node::Choice(nodes) => nodes.iter().collect(),
+        Node::Call(inner) | Node::Optional(inner) | Node::JsonString(inner, _) => vec![inner],
+        Node::Repetition(repetition) | Node::Array(repetition) => vec![&repetition.item],
+        Node::Object(entries, _) => entries.iter().map(|entry| &entry.value).collect(),
+        _ => Vec::new(),
+    };
+    let nodes = nodes.into_iter();
+    nodes
+        .flat_map(|node| texts_of_arguments(node, is_argument))
+        .collect()
+}
+
+/// What ends a turn, and the first marker of it, unless they are signs that may stand anywhere.
+fn turn_ends(end: &[Node]) -> impl Iterator<Item = String> {
+    let text = end.iter().find_map(|node| match node {
+        Node::Literal(text) => Some(text.trim()),
+        _ => None,
+    });
+    let last = text.map(markers::from_last);
+    let all = text.into_iter().chain(last).map(str::to_owned);
+    let all = all.chain(first_marker(end));
+    all.filter(|text| text.chars().count() > 1)
+}
+
+/// What shows that a call ends or another one begins although none of it is clear by itself.
+fn around_call(node: &Node) -> Vec<Expr> {
+    let repetition = match node {
+        Node::Sequence(nodes) => return nodes.iter().flat_map(around_call).collect(),
+        Node::Repetition(repetition) if !is_argument(&repetition.item) => repetition,
+        Node::Call(call) => return call.parts().iter().filter_map(between_arguments).collect(),
+        _ => return Vec::new(),
+    };
+    let mut all = around_call(&repetition.item);
+    if let Node::Call(call) = &repetition.item {
+        let close = behind_arguments(call);
+        let close = close.trim();
+        if clear_parts(close).is_empty() {
+            all.extend(behind_bracket(close));
+            all.extend(between_calls(call, close, &repetition.separator));
+        }
+    }
+    all
+}
+
+/// What closes a call, behind the bracket that ends JSON: `}#` where `#` closes calls.
+fn behind_bracket(close: &str) -> Option<Expr> {
+    let could_be_json = |c| "{}[]()\"',:".contains(c);
+    let is_sign = !close.is_empty() && !close.starts_with(could_be_json);
+    let bracket = class(CharClass::of("}]".chars()));
+    is_sign.then(|| Expr::sequence([bracket, Expr::Space, loose(close)]))
+}
+
+/// What closes a call, separates it from the next one and opens that: in `[one(), two()]` a bracket, a comma, a name and
+/// another bracket.
+fn between_calls(call: &Node, close: &str, separator: &Node) -> Option<Expr> {
+    let separator = text_behind(std::slice::from_ref(separator), None);
+    let close = match close {
+        // What ends arguments stands there then, or an object that is the call.
+        "" => class(CharClass::of("}])".chars())),
+        close => loose(close),
+    };
+    let is_clear = !clear_parts(&separator).is_empty();
+    let head = unclear_head(call).filter(|_| !is_clear)?;
+    Some(Expr::sequence([close, loose(&separator), head]))
+}
+
+/// What shows where no marker does that calls begin or end: what stands before the first of them or between two.
+pub(super) fn unclear_calls(format: &Format, calls: &Node) -> Vec<Expr> {
+    let mut all = around_call(calls);
+    let Some(head) = first_call(calls).and_then(unclear_head) else {
+        return all;
+    };
+    for way in &format.ways {
+        let nodes = way.node.parts();
+        let at = nodes.iter().position(|node| *node == Node::Calls);
+        let before = &nodes[..at.unwrap_or(0)];
+        let count = before.iter().rev().take_while(|node| is_text(node)).count();
+        let text = text_behind(&before[before.len() - count..], None);
+        let pieces = markers::pieces(&text);
+        let marker = pieces.iter().rposition(|piece| markers::is_marker(piece));
+        // What reads the calls may do without the marker.
+        let text = pieces[marker.map_or(0, |at| at + 1)..].concat();
+        let text = text.trim();
+        if !text.is_empty() && clear_parts(text).is_empty() {
+            all.push(Expr::sequence([loose(text), Expr::Space, head.clone()]));
+        }
+    }
+    all
+}
+
+fn first_call(node: &Node) -> Option<&Node> {
+    match node {
+        Node::Call(call) => Some(call),
+        Node::Repetition(repetition) => first_call(&repetition.item),
+        Node::Sequence(nodes) => nodes.iter().find_map(first_call),
+        _ => None,
+    }
+}
+
+/// What a call begins with, unless a part of it is clear by itself, or there is nothing.
+fn unclear_head(call: &Node) -> Option<Expr> {
+    let nodes = call.parts();
+    let is_head = |node: &&Node| is_text(node) || matches!(node, Node::Slot(_));
+    let head: Vec<&Node> = nodes.iter().take_while(is_head).collect();
+    let mut texts = head.iter().filter_map(|node| node.first_literal());
+    if texts.any(|text| !clear_parts(text).is_empty()) {
+        return None;
+    }
+    match nodes.get(head.len()).and_then(first_key) {
+        Some(key) => Some(Expr::sequence([
+            any_of_row(&head),
+            "{".into(),
+            Expr::Space,
+            key,
+        ])),
+        None if head.is_empty() => None,
+        None => Some(any_of_row(&head)),
+    }
+}
+
+/// The first key of an object, as it is written.
+fn first_key(node: &Node) -> Option<Expr> {
+    let Node::Object(entries, dialect) = node else {
+        return None;
+    };
+    let key = entries.first()?.key.as_str();
+    Some(match dialect.unquoted_keys {
+        true => key.into(),
+        false => format!("\"{key}\"").into(),
+    })
+}
+
+/// What closes an argument of any key and begins the next one, such as `</one><t`, where no marker closes them all.
+fn between_arguments(node: &Node) -> Option<Expr> {
+    let Node::Repetition(repetition) = node else {
+        return None;
+    };
+    let Node::Argument(argument) = &repetition.item else {
+        return None;
+    };
+    let nodes = argument.parts();
+    let value = nodes
+        .iter()
+        .position(|node| matches!(node, Node::Value(_)))?;
+    let key = nodes
+        .iter()
+        .position(|node| *node == Node::Slot(Slot::Key))?;
+    let close: Vec<&Node> = nodes[value + 1..].iter().collect();
+    let text = text_behind(&nodes[value + 1..], None);
+    if key > value || text.trim().is_empty() || !clear_parts(&text).is_empty() {
+        return None;
+    }
+    // A key shows that another argument begins by what stands before it, or else behind it.
+    let head = match text_behind(&nodes[..key], None).trim().is_empty() {
+        true => &nodes[..value],
+        false => &nodes[..=key],
+    };
+    let head: Vec<&Node> = head.iter().collect();
+    let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
+    Some(Expr::sequence([
+        any_of_row(&close),
+        loose(&separator),
+        any_of_row(&head),
+    ]))
+}
+
+/// Any text that a row of texts and slots may be.
+fn any_of_row(nodes: &[&Node]) -> Expr {
+    Expr::sequence(nodes.iter().enumerate().map(|(at, node)| match node {
+        Node::Literal(text) | Node::Space(text) => loose(text),
+        _ => {
+            let Some(next) = nodes.get(at + 1) else {
+                // The first of its letters is enough.
+                return class(word());
+            };
+            let next = next
+                .first_literal()
+                .and_then(|text| text.trim().chars().next());
+            let before = at
+                .checked_sub(1)
+                .and_then(|before| nodes[before].first_literal());
+            let before = before.and_then(|text| text.trim().chars().last());
+            let ends = " \t\r\n\"'()[]{}".chars().chain(next).chain(before);
+            class(!CharClass::of(ends)).repeat(1, None)
+        }
+    }))
+}
+
+/// The letters of which words consist.
+fn word() -> CharClass {
+    let letters = CharClass::ranges([('0', '9'), ('A', 'Z'), ('a', 'z'), ('_', '_')]);
+    letters.or(&CharClass::ranges([('\u{80}', char::MAX)]))
+}
+
+/// A text with any white space where it has some.
+fn loose(text: &str) -> Expr {
+    let mut all = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(char::is_whitespace) {
+        all.push(Expr::literal(&rest[..at]));
+        all.push(Expr::Space);
+        rest = rest[at..].trim_start();
+    }
+    all.push(Expr::literal(rest));
+    Expr::sequence(all)
+}
+
+/// The first marker of a row of nodes that begins with a literal. Where that begins with words or signs, such as
+/// those of `/think`, they are one together: each by itself may stand in any text.
+pub(super) fn first_marker(nodes: &[Node]) -> Option<String> {
+    let Node::Literal(text) = nodes.iter().find(|node| !matches!(node, Node::Space(_)))? else {
+        return None;
+    };
+    let pieces = markers::pieces(text);
+    let words = pieces.iter().take_while(|piece| !markers::is_marker(piece));
+    let count = words.count();
+    match pieces[..count].concat() {
+        words if markers::is_distinctive(&words) || count == pieces.len() => Some(words),
+        // A sign alone says nothing.
+        _ => Some(pieces[..=count].concat()),
+    }
+}
+
+/// What ends calls, if it is clear that it does.
+fn closers(node: &Node) -> Vec<String> {
+    match node {
+        Node::Sequence(nodes) => {
+            let has_arguments = |node: &Node| !is_text(node) && !matches!(node, Node::Slot(_));
+            let Some(at) = nodes.iter().rposition(has_arguments) else {
+                return Vec::new();
+            };
+            let behind = nodes[at + 1..].iter().filter_map(|node| match node {
+                Node::Literal(text) => {
+                    let first = clear_parts(markers::split_close(text).0);
+                    Some([clear_parts(text), first].concat())
+                }
+                _ => None,
+            });
+            closers(&nodes[at])
+                .into_iter()
+                .chain(behind.flatten())
+                .collect()
+        }
+        Node::Call(inner) => closers(inner),
+        Node::Repetition(repetition) if !is_argument(&repetition.item) => {
+            let mut all = closers(&repetition.item);
+            all.extend(closers_of_separator(&repetition.separator));
+            all
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What stands right behind the arguments of the last call, as far as it is known.
+fn behind_arguments(node: &Node) -> String {
+    match node {
+        Node::Call(inner) => behind_arguments(inner),
+        Node::Sequence(nodes) => {
+            let has_arguments = |node: &Node| !is_text(node) && !matches!(node, Node::Slot(_));
+            match nodes.iter().rposition(has_arguments) {
+                Some(at) => behind_arguments(&nodes[at]) + &text_behind(&nodes[at + 1..], None),
+                None => String::new(),
+            }
+        }
+        Node::Repetition(repetition) if !is_argument(&repetition.item) => {
+            behind_arguments(&repetition.item)
+        }
+        _ => String::new(),
+    }
+}
+
+fn closers_of_separator(node: &Node) -> Vec<String> {
+    match node {
+        // Each of its markers shows that another call begins.
+        Node::Literal(text) => {
+            let markers = markers::markers(text).map(str::to_owned);
+            clear_parts(text).into_iter().chain(markers).collect()
+        }
+        Node::Sequence(nodes) => nodes.iter().flat_map(closers_of_separator).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The markers of a text that has nothing else, or the text as one, unless it could as well be prose or JSON.
+fn clear_parts(text: &str) -> Vec<String> {
+    let parts = markers::units(text).into_iter();
+    parts
+        .filter(|part| markers::is_distinctive(part))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// What shows that a call begins, if it is clear: each of its markers, since those before it may be missing.
+pub(super) fn clear_openers(node: &Node) -> Vec<String> {
+    let mut all = Vec::new();
+    for text in opening_texts(node) {
+        all.extend(clear_parts(markers::split_lead(&text).1));
+        all.extend(markers::markers(&text).map(str::to_owned));
+    }
+    all
+}
+
+/// The texts with which a call begins.
+fn opening_texts(node: &Node) -> Vec<String> {
+    let first = opener(node).into_iter();
+    first.chain(texts_before_slots(node)).collect()
+}
+
+/// The texts of a node before anything varies.
+fn texts_before_slots(node: &Node) -> Vec<String> {
+    match node {
+        Node::Sequence(nodes) => {
+            let count = nodes.iter().take_while(|node| is_text(node)).count();
+            let first = nodes.iter().take(count + 1);
+            first.flat_map(texts_before_slots).collect()
+        }
+        Node::Call(inner) => texts_before_slots(inner),
+        Node::Repetition(repetition) => texts_before_slots(&repetition.item),
+        Node::Literal(text) => vec![text.clone()],
+        _ => Vec::new(),
+    }
+}
+
+/// The text that a node begins with before anything varies; nothing if it varies from the start.
+pub(super) fn opener(node: &Node) -> Option<String> {
+    match node {
+        Node::Literal(text) => Some(text.clone()),
+        Node::Sequence(nodes) => {
+            let mut nodes = nodes.iter();
+            let first = nodes.find(|node| !matches!(node, Node::Space(_)))?;
+            let text = opener(first)?;
+            // A sign by itself tells too little.
+            match (text.chars().count(), nodes.next()) {
+                (1, Some(Node::Literal(more))) => Some(text + more),
+                _ => Some(text),
+            }
+        }
+        Node::Call(inner) | Node::Argument(inner) => opener(inner),
+        Node::Repetition(repetition) => opener(&repetition.item),
+        Node::Array(repetition) => Some(format!("[{}", opener(&repetition.item)?)),
+        Node::Object(entries, dialect) => {
+            let Entry { key, .. } = entries.first()?;
+            Some(match dialect.unquoted_keys {
+                true => format!("{{{key}"),
+                false => format!("{{\"{key}\""),
+            })
+        }
+        _ => None,
+    }
+}
