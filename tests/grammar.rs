@@ -644,6 +644,24 @@ fn no_call_stands_in_a_string_of_another() {
     assert_eq!(grammar.to_gbnf().warnings, Vec::<String>::new());
 }
 
+#[test]
+fn patterns_are_kept_out_in_lark_and_gbnf() {
+    let grammar = Grammar::build(|p| {
+        let sign = p.chars("[^']", 1, 1).expect("a class");
+        let name = p.chars("[a-z]", 1, None).expect("a class");
+        "'" + sign.without([";" + p.space() + name + ":", "#".into()]) + "'"
+    });
+    let lark = grammar.to_lark();
+    insta::assert_snapshot!(lark.text, @r#"
+    start: "'" text_1? "'"
+    text_1: TEXT_1
+    TEXT_1: (/[^']+/ & ~/(?s:.*)(\#|;[ \t\r\n]*[a-z]+:)(?s:.*)/)
+    "#);
+    assert_eq!(lark.warnings, Vec::<String>::new());
+    let gbnf = grammar.to_gbnf();
+    assert_eq!(gbnf.warnings, Vec::<String>::new());
+}
+
 /// Where each marker begins with the same sign, that sign is none.
 #[test]
 fn a_sign_that_markers_begin_with_stands_in_texts() {

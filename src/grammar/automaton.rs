@@ -27,8 +27,10 @@ pub(super) struct State {
 /// So many states may lie amid items: repeats within repeats have no end of them.
 const MAX_AMID: usize = 1000;
 
-/// So many places may the texts have that do not stand in another one, and so many states their search.
+/// So many places may the texts have that do not stand in another one, and so many states their search; both times the
+/// letters of their alphabet.
 const MAX_SEARCH: usize = 4_000;
+const MAX_STEPS: usize = 200_000;
 
 /// The states of the texts that consist of items and in which none of the others stands; the first is where they
 /// begin. `None` if an item may be nothing, is very long, or is not made of characters alone, and if one of the
@@ -81,7 +83,15 @@ pub(super) fn first_characters(others: &[Expr]) -> CharClass {
 
 /// Whether one of the others stands in a text; `None` if it can't be said.
 pub(super) fn stands_in(text: &str, others: &[Expr]) -> Option<bool> {
-    let search = Search::of(others)?;
+    let is_literal =
+        |other: &Expr| matches!(other, Expr::Literal(literal) if text.contains(literal.as_str()));
+    if others.iter().any(is_literal) {
+        return Some(true);
+    }
+    let patterns = others
+        .iter()
+        .filter(|other| !matches!(other, Expr::Literal(_)));
+    let search = Search::of(&patterns.cloned().collect::<Vec<_>>())?;
     let mut begun = 0;
     let mut ends = text.chars().map(|c| {
         let next = search.step(&CharClass::of([c]), begun);
@@ -149,7 +159,9 @@ struct Search {
 impl Search {
     fn of(others: &[Expr]) -> Option<Search> {
         let places = Places::of(others, MAX_SEARCH)?;
-        let alphabet = disjoint(places.ways.iter().flatten().map(|(class, _)| class));
+        let classes = places.ways.iter().flatten().map(|(class, _)| class);
+        let most_letters = MAX_STEPS / places.ways.len().max(1);
+        let alphabet = disjoint(classes, most_letters)?;
         // Where each letter of the alphabet leads from each place.
         let led_by = |letter: &CharClass| {
             let first = letter.iter().next().map(|(first, _)| first);
@@ -184,7 +196,8 @@ impl Search {
                 });
                 from_here.push(Some(number));
             }
-            (states.len() <= MAX_SEARCH).then_some(())?;
+            let is_small = states.len() <= MAX_SEARCH && states.len() * letters.len() <= MAX_STEPS;
+            is_small.then_some(())?;
             steps.push(from_here);
         }
         Some(Search { alphabet, steps })
@@ -214,8 +227,11 @@ impl Search {
     }
 }
 
-/// Classes without a character in common, of which each of these is made.
-fn disjoint<'c>(classes: impl Iterator<Item = &'c CharClass>) -> Vec<CharClass> {
+/// Classes without a character in common, of which each of these is made; `None` if there are more than that.
+fn disjoint<'c>(
+    classes: impl Iterator<Item = &'c CharClass>,
+    most: usize,
+) -> Option<Vec<CharClass>> {
     let mut all: Vec<CharClass> = Vec::new();
     for class in classes {
         if all.contains(class) {
@@ -235,8 +251,9 @@ fn disjoint<'c>(classes: impl Iterator<Item = &'c CharClass>) -> Vec<CharClass> 
         }
         next.extend(Some(left).filter(|class| !class.is_empty()));
         all = next;
+        (all.len() <= most).then_some(())?;
     }
-    all
+    Some(all)
 }
 
 /// Whether a node without references may be nothing.
@@ -250,8 +267,9 @@ fn heads(expr: &Expr) -> Option<Vec<(CharClass, Expr)>> {
         Expr::Empty => Some(Vec::new()),
         Expr::Literal(text) => {
             let mut chars = text.chars();
-            let first = chars.next()?;
-            Some(vec![(CharClass::of([first]), chars.as_str().into())])
+            let first = chars.next().into_iter();
+            let rest = chars.as_str();
+            Some(first.map(|c| (CharClass::of([c]), rest.into())).collect())
         }
         Expr::Space => Some(vec![(CharClass::of(" \t\r\n".chars()), Expr::Space)]),
         Expr::Chars(Chars {

@@ -15,40 +15,26 @@ pub(super) fn around_calls(format: &Format, calls: &Node) -> Vec<Expr> {
         all.extend(clear_parts(markers::split_lead(&text).1));
         all.extend(clear_parts(markers::from_last(&text)));
     }
+    let mut closings = Vec::new();
     for way in &format.ways {
         all.extend(turn_ends(way.end.parts()));
         let nodes = way.node.parts();
-        // Where nothing has opened a thought, what closes one anywhere shows that there is one.
+        let place = |node: Node| nodes.iter().position(|one| *one == node);
+        // What ends an answer may end a turn as well. Where nothing has opened a thought, what closes one anywhere shows
+        // that there is one.
         let first = nodes
             .iter()
             .position(|node| !matches!(node, Node::Space(_)));
-        let thought = first.filter(|at| nodes[*at] == Node::Slot(Slot::Reasoning));
-        all.extend(
-            thought
-                .into_iter()
-                .flat_map(|at| turn_ends(&nodes[at + 1..])),
-        );
-        // What ends an answer may end a turn as well.
-        let answer = nodes
-            .iter()
-            .position(|node| *node == Node::Slot(Slot::Content));
-        all.extend(
-            answer
-                .into_iter()
-                .flat_map(|at| turn_ends(&nodes[at + 1..])),
-        );
-    }
-    let mut closings = Vec::new();
-    for way in &format.ways {
-        let nodes = way.node.parts();
-        let Some(at) = nodes.iter().position(|node| *node == Node::Calls) else {
+        let thought = place(Node::Slot(Slot::Reasoning)).filter(|at| Some(*at) == first);
+        let texts = place(Node::Slot(Slot::Content)).into_iter().chain(thought);
+        all.extend(texts.flat_map(|at| turn_ends(&nodes[at + 1..])));
+        let Some(at) = place(Node::Calls) else {
             continue;
         };
         // What ends the turn may be missing.
         closings.push(behind_arguments(calls) + &text_behind(&nodes[at + 1..], None));
-        let is_text = |node: &&Node| matches!(node, Node::Literal(_) | Node::Space(_));
-        let before = nodes[..at].iter().rev().take_while(is_text);
-        let behind = nodes[at + 1..].iter().take_while(is_text);
+        let before = nodes[..at].iter().rev().take_while(|node| is_text(node));
+        let behind = nodes[at + 1..].iter().take_while(|node| is_text(node));
         for node in before.chain(behind) {
             if let Node::Literal(text) = node {
                 all.extend(clear_parts(text));
@@ -65,7 +51,7 @@ pub(super) fn around_calls(format: &Format, calls: &Node) -> Vec<Expr> {
     all.retain(|text| !within.iter().any(|within| within.contains(text.as_str())));
     all.into_iter()
         .map(Expr::from)
-        .chain(around_call(calls))
+        .chain(unclear_ends(calls))
         .collect()
 }
 
@@ -99,14 +85,14 @@ fn turn_ends(end: &[Node]) -> impl Iterator<Item = String> {
 }
 
 /// What shows that a call ends or another one begins although none of it is clear by itself.
-fn around_call(node: &Node) -> Vec<Expr> {
+fn unclear_ends(node: &Node) -> Vec<Expr> {
     let repetition = match node {
-        Node::Sequence(nodes) => return nodes.iter().flat_map(around_call).collect(),
+        Node::Sequence(nodes) => return nodes.iter().flat_map(unclear_ends).collect(),
         Node::Repetition(repetition) if !is_argument(&repetition.item) => repetition,
         Node::Call(call) => return call.parts().iter().filter_map(between_arguments).collect(),
         _ => return Vec::new(),
     };
-    let mut all = around_call(&repetition.item);
+    let mut all = unclear_ends(&repetition.item);
     if let Node::Call(call) = &repetition.item {
         let close = behind_arguments(call);
         let close = close.trim();
@@ -130,20 +116,22 @@ fn behind_bracket(close: &str) -> Option<Expr> {
 /// another bracket.
 fn between_calls(call: &Node, close: &str, separator: &Node) -> Option<Expr> {
     let separator = text_behind(std::slice::from_ref(separator), None);
+    let is_closed = !close.is_empty();
     let close = match close {
         // What ends arguments stands there then, or an object that is the call.
         "" => class(CharClass::of("}])".chars())),
         close => loose(close),
     };
     let is_clear = !clear_parts(&separator).is_empty();
-    let head = unclear_head(call).filter(|_| !is_clear)?;
-    Some(Expr::sequence([close, loose(&separator), head]))
+    let before = Expr::sequence([close, loose(&separator)]);
+    let head = unclear_head(call, &before, is_closed).filter(|_| !is_clear)?;
+    Some(Expr::sequence([before, head]))
 }
 
 /// What shows where no marker does that calls begin or end: what stands before the first of them or between two.
 pub(super) fn unclear_calls(format: &Format, calls: &Node) -> Vec<Expr> {
-    let mut all = around_call(calls);
-    let Some(head) = first_call(calls).and_then(unclear_head) else {
+    let mut all = unclear_ends(calls);
+    let Some(call) = first_call(calls) else {
         return all;
     };
     for way in &format.ways {
@@ -158,7 +146,10 @@ pub(super) fn unclear_calls(format: &Format, calls: &Node) -> Vec<Expr> {
         let text = pieces[marker.map_or(0, |at| at + 1)..].concat();
         let text = text.trim();
         if !text.is_empty() && clear_parts(text).is_empty() {
-            all.push(Expr::sequence([loose(text), Expr::Space, head.clone()]));
+            let before = Expr::sequence([loose(text), Expr::Space]);
+            all.extend(
+                unclear_head(call, &before, false).map(|head| Expr::sequence([before, head])),
+            );
         }
     }
     all
@@ -173,8 +164,8 @@ fn first_call(node: &Node) -> Option<&Node> {
     }
 }
 
-/// What a call begins with, unless a part of it is clear by itself, or there is nothing.
-fn unclear_head(call: &Node) -> Option<Expr> {
+/// What a call begins with behind something, unless a part of it is clear by itself, or there is nothing.
+fn unclear_head(call: &Node, before: &Expr, is_closed: bool) -> Option<Expr> {
     let nodes = call.parts();
     let is_head = |node: &&Node| is_text(node) || matches!(node, Node::Slot(_));
     let head: Vec<&Node> = nodes.iter().take_while(is_head).collect();
@@ -182,15 +173,21 @@ fn unclear_head(call: &Node) -> Option<Expr> {
     if texts.any(|text| !clear_parts(text).is_empty()) {
         return None;
     }
-    match nodes.get(head.len()).and_then(first_key) {
-        Some(key) => Some(Expr::sequence([
-            any_of_row(&head),
-            "{".into(),
-            Expr::Space,
-            key,
-        ])),
-        None if head.is_empty() => None,
-        None => Some(any_of_row(&head)),
+    // A name does not hold the sign that it all begins with, which would have to be looked for from each such sign.
+    let first = before.first_literal().and_then(|text| text.chars().next());
+    let first = first.filter(|c| !c.is_alphanumeric());
+    let row = |behind| any_of_row(&head, behind, first);
+    match nodes.get(head.len()) {
+        Some(node @ Node::Object(..)) => {
+            let key = first_key(node)?;
+            Some(Expr::sequence([row("{"), "{".into(), Expr::Space, key]))
+        }
+        _ if head.is_empty() => None,
+        // Where a text closes calls, what reads them sees to it that arguments follow.
+        Some(Node::Arguments(_)) if is_closed => {
+            Some(Expr::sequence([row("{"), Expr::Space, "{".into()]))
+        }
+        _ => Some(row("")),
     }
 }
 
@@ -234,30 +231,26 @@ fn between_arguments(node: &Node) -> Option<Expr> {
     let head: Vec<&Node> = head.iter().collect();
     let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
     Some(Expr::sequence([
-        any_of_row(&close),
+        any_of_row(&close, "", None),
         loose(&separator),
-        any_of_row(&head),
+        any_of_row(&head, "", None),
     ]))
 }
 
-/// Any text that a row of texts and slots may be.
-fn any_of_row(nodes: &[&Node]) -> Expr {
+/// Any text that a row of texts and slots may be, with this text behind it. Of a slot with nothing known behind it, the first letter
+/// is enough.
+fn any_of_row(nodes: &[&Node], behind: &str, not_in_names: Option<char>) -> Expr {
     Expr::sequence(nodes.iter().enumerate().map(|(at, node)| match node {
         Node::Literal(text) | Node::Space(text) => loose(text),
+        _ if at + 1 == nodes.len() && behind.is_empty() => class(word()),
         _ => {
-            let Some(next) = nodes.get(at + 1) else {
-                // The first of its letters is enough.
-                return class(word());
-            };
-            let next = next
-                .first_literal()
-                .and_then(|text| text.trim().chars().next());
-            let before = at
-                .checked_sub(1)
-                .and_then(|before| nodes[before].first_literal());
+            let sign = |at: usize| nodes.get(at).and_then(|node| node.first_literal());
+            let next = sign(at + 1).or(Some(behind));
+            let next = next.and_then(|text| text.trim().chars().next());
+            let before = at.checked_sub(1).and_then(sign);
             let before = before.and_then(|text| text.trim().chars().last());
-            let ends = " \t\r\n\"'()[]{}".chars().chain(next).chain(before);
-            class(!CharClass::of(ends)).repeat(1, None)
+            let ends = " \t\r\n\"'()]}".chars().chain(next).chain(before);
+            class(!CharClass::of(ends.chain(not_in_names))).repeat(1, None)
         }
     }))
 }

@@ -1,6 +1,7 @@
 //! The calls of a format, one for each tool.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::analysis::markers;
 use crate::format::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, ValueWriting};
@@ -46,7 +47,7 @@ pub(super) struct CallRules<'a> {
     tools: &'a [Declared],
     parallel: bool,
     /// What can't stand in texts of arguments, since it ends or begins another part of the turn.
-    outside: &'a [Expr],
+    outside: &'a Arc<[Expr]>,
 }
 
 impl<'a> CallRules<'a> {
@@ -54,7 +55,7 @@ impl<'a> CallRules<'a> {
         p: &'a Builder,
         tools: &'a [Declared],
         parallel: bool,
-        outside: &'a [Expr],
+        outside: &'a Arc<[Expr]>,
     ) -> CallRules<'a> {
         CallRules {
             p,
@@ -215,7 +216,7 @@ fn texts(node: &Node) -> Expr {
 struct Call<'a> {
     p: &'a Builder,
     tool: &'a Declared,
-    outside: &'a [Expr],
+    outside: &'a Arc<[Expr]>,
 }
 
 /// Where a value stands.
@@ -309,7 +310,7 @@ impl Call<'_> {
     }
 
     fn notation(&self, dialect: &Dialect) -> Notation {
-        Notation::of(dialect).without(self.outside.iter().cloned())
+        Notation::of(dialect).without(Arc::clone(self.outside))
     }
 
     fn rules(&self, notation: &Notation) -> SchemaRules<'_> {
@@ -619,7 +620,7 @@ impl Call<'_> {
                     let clear = close.iter().filter(|text| markers::is_distinctive(text));
                     let clear = clear.chain(&place.before_key).map(Expr::literal);
                     let outside = self.outside.iter().cloned().chain(clear);
-                    all.push(as_json(Notation::of(dialect).without(outside)));
+                    all.push(as_json(Notation::of(dialect).without(outside.collect())));
                 }
                 ValueWriting::Python => all.push(as_json(Notation::python())),
             }

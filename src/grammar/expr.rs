@@ -97,7 +97,7 @@ impl Without {
     /// Whether it is any text in which the others do not stand.
     pub(super) fn is_of_any(&self) -> bool {
         let any = CharClass::any();
-        matches!(&self.item, Expr::Chars(chars) if chars.class == any && chars.at_least == 1)
+        self.item == super::builder::class(any)
     }
 }
 
@@ -274,7 +274,8 @@ impl Expr {
         }
     }
 
-    /// This as often as one likes, where none of these stands in it. What may be nothing is left out of them.
+    /// This as often as one likes, where none of these stands in it. What may be nothing is left out of them. This is to be
+    /// one character, or a few that stand for one, such as an escape: what may begin amid it is not looked for.
     ///
     /// ```
     /// use unjinja::grammar::Grammar;
@@ -355,11 +356,18 @@ impl Expr {
             Expr::Schema(node) if !node.is_json() => node.expr.takes_space(),
             Expr::Rest => true,
             Expr::Until(all) => all.iter().all(|text| !text.trim().is_empty()),
-            Expr::Without(one) => {
-                let is_space = |other: &Expr| other.example().trim().is_empty();
-                one.is_of_any() && !one.others.iter().any(is_space)
-            }
+            Expr::Without(one) => one.is_of_any() && !one.others.iter().any(Expr::may_be_white),
             _ => false,
+        }
+    }
+
+    /// Whether it may be white space alone, of literals and characters.
+    fn may_be_white(&self) -> bool {
+        match self.bare() {
+            Expr::Literal(text) => text.trim().is_empty(),
+            Expr::Chars(chars) => " \t\r\n".chars().any(|c| chars.class.contains(c)),
+            Expr::Sequence(all) => all.iter().all(Expr::may_be_white),
+            _ => true,
         }
     }
 
@@ -414,15 +422,19 @@ impl Expr {
         })
     }
 
-    /// One of the texts that it is, of literals and characters: for people, and to have an order.
+    /// A text like those that it is, of literals and characters: for people, and to have an order.
     pub(super) fn example(&self) -> String {
         match self.bare() {
             Expr::Literal(text) => text.clone(),
             Expr::Chars(chars) => {
-                let liked = ['a', ' '].into_iter().find(|c| chars.class.contains(*c));
+                let has = |text: &str| text.chars().all(|c| chars.class.contains(c));
                 let first = chars.class.iter().next().map(|(first, _)| first);
-                let sign = liked.or(first).into_iter();
-                sign.cycle().take(chars.at_least.min(1) as usize).collect()
+                match chars.at_least {
+                    0 => String::new(),
+                    _ if chars.at_most.is_none() && has("name") => "name".to_owned(),
+                    _ if has("}") => "}".to_owned(),
+                    _ => first.into_iter().collect(),
+                }
             }
             Expr::Sequence(all) => all.iter().map(Expr::example).collect(),
             Expr::Choice(all) => all.first().map(Expr::example).unwrap_or_default(),

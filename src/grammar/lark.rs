@@ -149,7 +149,12 @@ impl<'g> Lark<'g> {
             // No lexeme is empty.
             Expr::Without(one) => match self.some_without(one) {
                 Some(lexeme) => format!("{lexeme}?"),
-                None => self.expr(&one.item.clone().repeat(0, None), name),
+                None => {
+                    let any = schema::any_of(&one.others).unwrap_or_default();
+                    self.written
+                        .warn(format!("texts may hold {any}: that is not kept out"));
+                    self.expr(&one.item.clone().repeat(0, None), name)
+                }
             },
             Expr::Sequence(all) => self.sequence(all, name),
             Expr::Choice(all) if all.is_empty() => {

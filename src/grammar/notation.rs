@@ -1,5 +1,7 @@
 //! How JSON values are written: as JSON, or in something close to it.
 
+use std::sync::Arc;
+
 use super::escape::text_within;
 use super::expr::Expr;
 use crate::format::Dialect;
@@ -29,7 +31,7 @@ pub(crate) struct Notation {
     /// Whether line breaks around a text belong to its markers.
     pub(crate) in_lines: bool,
     /// What can't stand in strings as it is, since it ends or begins another part of the turn.
-    pub(crate) outside: Vec<Expr>,
+    pub(crate) outside: Arc<[Expr]>,
 }
 
 impl Quotes {
@@ -51,7 +53,7 @@ impl Notation {
             within: None,
             is_begun: false,
             in_lines: false,
-            outside: Vec::new(),
+            outside: Arc::new([]),
         }
     }
 
@@ -75,7 +77,7 @@ impl Notation {
             within: None,
             is_begun: false,
             in_lines: false,
-            outside: Vec::new(),
+            outside: Arc::new([]),
         }
     }
 
@@ -96,16 +98,13 @@ impl Notation {
             within: None,
             is_begun: false,
             in_lines: false,
-            outside: Vec::new(),
+            outside: Arc::new([]),
         }
     }
 
     /// The same where these can't stand in strings as they are.
-    pub(crate) fn without(self, outside: impl IntoIterator<Item = Expr>) -> Notation {
-        Notation {
-            outside: outside.into_iter().collect(),
-            ..self
-        }
+    pub(crate) fn without(self, outside: Arc<[Expr]>) -> Notation {
+        Notation { outside, ..self }
     }
 
     /// The same within a string, where signs are escaped.
@@ -126,7 +125,7 @@ impl Notation {
 
     pub(crate) fn is_json(&self) -> bool {
         let json = Notation::json();
-        *self == json.without(self.outside.iter().cloned())
+        *self == json.without(Arc::clone(&self.outside))
     }
 
     /// What stands between two items. Python writes it always alike, and what reads it may go by that. Keys

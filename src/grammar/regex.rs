@@ -171,6 +171,7 @@ pub(super) fn of_regular(expr: &Expr) -> Option<String> {
     Some(match expr {
         Expr::Empty => String::new(),
         Expr::Literal(text) => escape(text),
+        Expr::Space => "[ \\t\\r\\n]*".to_owned(),
         Expr::Chars(chars) => class(&chars.class) + &count(chars.at_least, chars.at_most),
         Expr::Sequence(all) => {
             let all: Option<Vec<String>> = all.iter().map(of_regular).collect();

@@ -29,7 +29,7 @@ pub(super) fn grammar(
         unclear_calls: Vec::new(),
     };
     if let Some(node) = &format.calls {
-        let outside = around_calls(format, node);
+        let outside = around_calls(format, node).into();
         turn.unclear_calls = unclear_calls(format, node);
         let rules = CallRules::new(&p, &called, request.parallel, &outside);
         turn.openers = rules.openers(node);
