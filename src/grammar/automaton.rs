@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use indexmap::IndexMap;
 
 use super::expr::{CharClass, Chars, Expr};
-use super::remainder;
+use super::{pattern, remainder};
 
 /// What may come next in a text.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,9 +88,11 @@ pub(super) fn stands_in(text: &str, others: &[Expr]) -> Option<bool> {
     if others.iter().any(is_literal) {
         return Some(true);
     }
-    let patterns = others
-        .iter()
-        .filter(|other| !matches!(other, Expr::Literal(_)));
+    // Most texts have not even the signs of a pattern in them.
+    let node = Expr::literal(text);
+    let could_stand =
+        |other: &&Expr| !matches!(other, Expr::Literal(_)) && pattern::may_hold(&node, other);
+    let patterns = others.iter().filter(could_stand);
     let search = Search::of(&patterns.cloned().collect::<Vec<_>>())?;
     let mut begun = 0;
     let mut ends = text.chars().map(|c| {
