@@ -290,14 +290,6 @@ pub(crate) fn without_first(text: &str) -> Option<&str> {
     (markers(text).count() > 1).then(|| &text[first.len()..])
 }
 
-/// A text from its last marker on: what reads it may do without those before.
-pub(crate) fn from_last(text: &str) -> &str {
-    let pieces = pieces(text);
-    let last = pieces.iter().rposition(|piece| is_marker(piece));
-    let before = &pieces[..last.unwrap_or(0)];
-    &text[before.iter().map(|piece| piece.len()).sum()..]
-}
-
 /// A text that closes something, cut behind its first marker.
 pub(crate) fn split_close(close: &str) -> (&str, &str) {
     let pieces = pieces(close);

@@ -13,7 +13,7 @@ pub(super) fn around_calls(format: &Format, calls: &Node) -> Vec<Expr> {
     for text in opening_texts(calls) {
         all.extend(clear_parts(&text));
         all.extend(clear_parts(markers::split_lead(&text).1));
-        all.extend(clear_parts(markers::from_last(&text)));
+        all.extend(clear_parts(from_last(&text)));
     }
     let mut closings = Vec::new();
     for way in &format.ways {
@@ -72,13 +72,21 @@ fn texts_of_arguments(node: &Node, is_argument: bool) -> Vec<&str> {
         .collect()
 }
 
+/// A text from its last marker on: what reads it may do without those before.
+fn from_last(text: &str) -> &str {
+    let pieces = markers::pieces(text);
+    let last = pieces.iter().rposition(|piece| markers::is_marker(piece));
+    let before = &pieces[..last.unwrap_or(0)];
+    &text[before.iter().map(|piece| piece.len()).sum()..]
+}
+
 /// What ends a turn, and the first marker of it, unless they are signs that may stand anywhere.
 fn turn_ends(end: &[Node]) -> impl Iterator<Item = String> {
     let text = end.iter().find_map(|node| match node {
         Node::Literal(text) => Some(text.trim()),
         _ => None,
     });
-    let last = text.map(markers::from_last);
+    let last = text.map(from_last);
     let all = text.into_iter().chain(last).map(str::to_owned);
     let all = all.chain(first_marker(end));
     all.filter(|text| text.chars().count() > 1)
