@@ -172,7 +172,7 @@ impl<'g> Lark<'g> {
             }
             Expr::Rule(rule) => self.rule(rule),
             Expr::Schema(node) if node.is_json() => {
-                let kept_out = schema::kept_out(&node.expr, self.rules);
+                let kept_out = schema::kept_out_of_json(&node.expr, self.rules);
                 if let Some(warning) = schema::beyond_schema(&node.name, &kept_out) {
                     self.written.warn(warning);
                 }

@@ -703,14 +703,7 @@ fn is_of(value: &Value, kind: &str) -> bool {
 
 /// What a schema in place of a node does not say: that these do not stand in its strings.
 pub(super) fn beyond_schema(name: &str, others: &[Expr]) -> Option<String> {
-    // What has a quote or a line break in it stands in no string of JSON as it is.
-    let may_stand = |other: &&Expr| {
-        !other
-            .example()
-            .contains(|c: char| c == '"' || c.is_control())
-    };
-    let others: Vec<Expr> = others.iter().filter(may_stand).cloned().collect();
-    let any = any_of(&others)?;
+    let any = any_of(others)?;
     Some(format!(
         "{name}: strings may hold {any}, which what reads the call takes for a marker: no JSON Schema can keep it out"
     ))
@@ -745,6 +738,14 @@ pub(super) fn kept_out(expr: &Expr, rules: &IndexMap<String, Rule>) -> Vec<Expr>
     }
     all.sort_by_cached_key(Expr::example);
     all.dedup();
+    all
+}
+
+/// The same for a value of JSON: what has a quote or a line break in it stands in no string as it is.
+pub(super) fn kept_out_of_json(expr: &Expr, rules: &IndexMap<String, Rule>) -> Vec<Expr> {
+    let is_unwritten = |c: char| c == '"' || c.is_control();
+    let mut all = kept_out(expr, rules);
+    all.retain(|other| !other.example().contains(is_unwritten));
     all
 }
 

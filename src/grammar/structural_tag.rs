@@ -128,7 +128,7 @@ impl<'g> Writer<'g> {
             Expr::Repeat(repeat) => self.repeat(repeat),
             Expr::Rule(name) => self.rule(name),
             Expr::Schema(node) if node.is_json() => {
-                let kept_out = schema::kept_out(&node.expr, &self.grammar.rules);
+                let kept_out = schema::kept_out_of_json(&node.expr, &self.grammar.rules);
                 self.warn(schema::beyond_schema(&node.name, &kept_out));
                 object([
                     ("type", "json_schema".into()),
