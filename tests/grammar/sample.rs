@@ -78,6 +78,7 @@ pub fn mixed_tools() -> Tools {
             "flag": {"type": ["boolean", "null"]},
             "code": {"type": "string", "pattern": "^[A-Z]{2}[0-9]+$"},
             "list": {"type": "array", "items": {"type": ["integer", "null"]}, "maxItems": 3},
+            "words": {"type": "array", "items": {"type": "string"}, "maxItems": 3},
             "tree": {"type": "object", "properties": {
                 "name": {"type": "string", "minLength": 1}, "open": {"type": "boolean"}
             }, "required": ["name"], "additionalProperties": {"type": "integer"}}
@@ -93,7 +94,7 @@ pub fn mixed_tools() -> Tools {
 }
 
 /// Texts that a careless reader would stumble over.
-const TEXTS: [&str; 16] = [
+const TEXTS: [&str; 18] = [
     "High water",
     "noon",
     "a b",
@@ -109,6 +110,8 @@ const TEXTS: [&str; 16] = [
     "f(x, y=1)]",
     "<b>bold</b>",
     "42 is \\n a number",
+    "k='7', it='s",
+    "aGlnaA==",
     "水",
 ];
 
@@ -131,7 +134,10 @@ impl Sampler<'_> {
                 let sign = self.signs[self.chance.below(self.signs.len())];
                 format!("{text}{sign}{text}")
             }
-            1 => format!("{text}{}{text}", self.piece()),
+            1 => {
+                let before = ["", text][self.chance.below(2)];
+                format!("{before}{}{text}", self.piece())
+            }
             _ => text.to_owned(),
         }
     }

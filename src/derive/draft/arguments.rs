@@ -163,13 +163,18 @@ impl Drafter<'_> {
             true => {
                 quotes.extend([("=\"", "\""), ("'", "'")]);
                 forms.push(plain);
-                "['\"]"
+                "(?==['\"])|"
             }
-            false => "'",
+            false if tagged.has_json_texts() => {
+                quotes.clear();
+                forms.drain(..2);
+                ""
+            }
+            false => "(?==')|",
         };
         forms.extend(others);
         let forms = forms.join("|");
-        let pattern = format!(r"(?P<key>\w+)(?:(?=={signs})|\s*=\s*'?)(?P<value>{forms})");
+        let pattern = format!(r"(?P<key>\w+)(?:{signs}\s*=\s*'?)(?P<value>{forms})");
         let quotes = quotes.iter();
         let quotes: Vec<[String; 2]> = quotes
             .map(|(open, close)| [*open, *close].map(str::to_owned))
