@@ -662,16 +662,113 @@ fn patterns_are_kept_out_in_lark_and_gbnf() {
     assert_eq!(gbnf.warnings, Vec::<String>::new());
 }
 
+/// What begins in a text and ends behind it is found where it begins, so that the text would end there.
+#[test]
+fn nothing_begins_in_a_text_and_ends_behind_it() {
+    let grammar = Grammar::build(|p| "[[" + p.until("]]") + "]]" + p.end());
+    for (text, expected) in [("[[a]]", "whole"), ("[[a]b]]", "whole"), ("[[a]]]", "no")] {
+        assert_eq!(verdict(&grammar, text), expected, "{text}");
+    }
+    insta::assert_snapshot!(grammar.to_gbnf().text, @r#"
+    root ::= "[[" until "]]"
+    until ::= [^\x5D]* ([\x5D] until-2)?
+    until-2 ::= [^\x5D] until
+    "#);
+}
+
+#[test]
+fn what_a_text_does_not_begin_with_is_held_in_gbnf() {
+    let grammar = Grammar::build(|p| p.negate(p.space() + "no") + p.until("!") + "!");
+    for (text, expected) in [
+        ("yes!", "whole"),
+        ("say no!", "whole"),
+        (" no!", "no"),
+        ("n!", "whole"),
+    ] {
+        assert_eq!(verdict(&grammar, text), expected, "{text}");
+    }
+    let gbnf = grammar.to_gbnf();
+    insta::assert_snapshot!(gbnf.text, @r#"
+    root ::= until "!"
+    until ::= ([^\t-\n\r -!n] until-2 | [\t-\n\r ] until-3 | [n] until-4)?
+    until-2 ::= ([^!] until-2)?
+    until-3 ::= ([^\t-\n\r -!n] until-2 | [\t-\n\r ] until-3 | [n] until-4)?
+    until-4 ::= ([^!o] until-2)?
+    "#);
+    assert_eq!(gbnf.warnings, Vec::<String>::new());
+    assert_eq!(grammar.to_lark().warnings.len(), 1);
+}
+
+fn grammar_of(chat_template: &str, tools: &Tools) -> Grammar {
+    let chat = ChatTemplate::from_jinja(chat_template);
+    let format = Format::of(&chat, &RenderInput::default()).expect("it renders");
+    Grammar::of(&format, tools, &Request::new()).expect("it has one")
+}
+
+#[test]
+fn no_answer_begins_as_a_call_does_that_nothing_opens() {
+    let named = grammar_of(
+        "{% for m in messages %}{% if m.tool_calls %}{% for t in m.tool_calls %}<|assistant|>{{ t.function.name }}\n\
+         {{ t.function.arguments | tojson }}{% endfor %}{% else %}<|{{ m.role }}|>{{ m.content }}{% endif %}{% endfor %}\
+         {% if add_generation_prompt %}<|assistant|>{% endif %}",
+        &tide_tools(),
+    );
+    let recipients = format_of(&project().join("chat_templates/recipients.jinja"));
+    let recipients = Grammar::of(&recipients, &tide_tools(), &Request::new()).expect("it has one");
+    for (grammar, answer, expected) in [
+        (&named, "Oslo is at {59, 10}", "whole"),
+        (&named, "Oslo\n{59, 10}", "no"),
+        (&named, " Oslo {59, 10}", "no"),
+        (&named, "read_tide\n{\"harbour\": \"Oslo\"}", "whole"),
+        (&recipients, " to=user<|message|>Oslo<|eot|>", "whole"),
+        (
+            &recipients,
+            " to=user<|message|>See <atem:function_calls><|eot|>",
+            "whole",
+        ),
+        (
+            &recipients,
+            " to=user<|message|><atem:function_calls><atem:invoke name=\"Oslo\"><|eot|>",
+            "no",
+        ),
+    ] {
+        assert_eq!(verdict(grammar, answer), expected, "{answer}");
+    }
+}
+
+/// What reads the arguments of this format knows texts by `='` and by `="`, wherever these stand.
+#[test]
+fn no_string_in_a_list_ends_as_a_text_begins() {
+    let grammar = grammar_of(
+        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% if m.tool_calls %}<calls>[{% for t in m.tool_calls %}\
+         {{ t.function.name }}({% for k, v in t.function.arguments.items() %}{{ k }}={% if v is string %}'{{ v }}'\
+         {% elif v is mapping %}{{ v | tojson }}{% else %}{{ v }}{% endif %}{{ ', ' if not loop.last }}{% endfor %})\
+         {{ ', ' if not loop.last }}{% endfor %}]</calls>{% endif %}<|end|>{% endfor %}\
+         {% if add_generation_prompt %}<|assistant|>{% endif %}",
+        &mixed_tools(),
+    );
+    for (arguments, expected) in [
+        ("words=['Oslo', 'Bergen']", "whole"),
+        ("words=['Oslo', 'a=b']", "whole"),
+        ("words=['Oslo=', 'Bergen']", "no"),
+        (r#"tree={"name": "x", "b": 7}"#, "whole"),
+        (r#"tree={"name": "x", "b=": 7}"#, "no"),
+        (r#"tree={"name": "x", "b\u003d": 7}"#, "whole"),
+    ] {
+        let call = format!("<calls>[mix(unit='m', {arguments})]</calls><|end|>");
+        assert_eq!(verdict(&grammar, &call), expected, "{arguments}");
+    }
+}
+
 /// Where each marker begins with the same sign, that sign is none.
 #[test]
 fn a_sign_that_markers_begin_with_stands_in_texts() {
-    let chat = ChatTemplate::from_jinja(
+    let grammar = grammar_of(
         "{% for m in messages %}]~b]{{ m.role }}\n{{ m.content }}{% if m.tool_calls %}]<]sign[>[<calls>\n\
          {% for t in m.tool_calls %}]<]sign[>[<call>{{ t.function | tojson }}]<]sign[>[</call>\n{% endfor %}\
          ]<]sign[>[</calls>{% endif %}[e~[\n{% endfor %}{% if add_generation_prompt %}]~b]assistant\n{% endif %}",
+        &tide_tools(),
     );
-    let format = Format::of(&chat, &RenderInput::default()).expect("it renders");
-    let grammar = Grammar::of(&format, &tide_tools(), &Request::new()).expect("it has one");
     let call = "]<]sign[>[<calls>\n]<]sign[>[<call>{\"name\": \"read_tide\", \"arguments\": {\"harbour\": \"Oslo\"}}\
                 ]<]sign[>[</call>\n]<]sign[>[</calls>[e~[\n";
     assert_eq!(verdict(&grammar, &format!("See [1].{call}")), "whole");

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexMap;
 
+use super::builder::class;
 use super::expr::{CharClass, Chars, Expr};
 use super::{pattern, remainder};
 
@@ -32,39 +33,113 @@ const MAX_AMID: usize = 1000;
 const MAX_SEARCH: usize = 4_000;
 const MAX_STEPS: usize = 200_000;
 
-/// The states of the texts that consist of items and in which none of the others stands; the first is where they
-/// begin. `None` if an item may be nothing, is very long, or is not made of characters alone, and if one of the
-/// others is so.
-pub(super) fn without(item: &Expr, others: &[Expr]) -> Option<Vec<State>> {
-    let items = Places::of([item], MAX_AMID)?;
-    let search = Search::of(others)?;
-    // Between items first, so that these states have the numbers of what has begun.
-    let between = search.steps.len();
-    let mut places: Vec<(Option<usize>, usize)> = (0..between).map(|begun| (None, begun)).collect();
-    let mut numbers: HashMap<(Option<usize>, usize), usize> =
-        places.iter().copied().zip(0..between).collect();
-    let mut states = Vec::new();
-    while let Some(&(amid, begun)) = places.get(states.len()) {
-        let mut ways: BTreeMap<usize, CharClass> = BTreeMap::new();
-        for (class, amid) in &items.ways[amid.unwrap_or(0)] {
-            for (class, begun) in search.step(class, begun) {
-                let place = (*amid, begun);
-                let number = *numbers.entry(place).or_insert_with(|| {
-                    places.push(place);
-                    places.len() - 1
-                });
-                let way = ways.entry(number).or_insert_with(|| CharClass::of([]));
-                *way = way.or(&class);
+/// So far is looked into what stands behind a text.
+const MAX_BEHIND: usize = 100;
+
+/// A text as parts of a grammar describe it that stand one after the other.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Text {
+    /// What it consists of.
+    pub(super) item: Expr,
+    /// What does not stand in it, nor begin in it and end behind it.
+    pub(super) others: Vec<Expr>,
+    /// What does not stand where it begins.
+    pub(super) not_first: Vec<Expr>,
+    /// What stands right behind it, as far as that is always the same.
+    pub(super) behind: String,
+}
+
+impl Text {
+    /// The text that a row of parts begins with, and how many of them it is.
+    pub(super) fn first_of(parts: &[Expr]) -> Option<(Text, usize)> {
+        let not_first = match parts.first()? {
+            Expr::Negate(not_first) => ways(not_first).to_vec(),
+            _ => Vec::new(),
+        };
+        let at = usize::from(!not_first.is_empty());
+        let any = class(CharClass::any());
+        let (item, others) = match parts.get(at)? {
+            Expr::Without(one) => (one.item.clone(), one.others.clone()),
+            Expr::Until(ends) => {
+                let ends = ends.iter().filter(|end| !end.is_empty());
+                (any, ends.map(Expr::literal).collect())
             }
+            Expr::Rest if !not_first.is_empty() => (any, Vec::new()),
+            _ => return None,
+        };
+        let behind = match parts.get(at + 1) {
+            Some(Expr::Literal(text)) => text.chars().take(MAX_BEHIND).collect(),
+            _ => String::new(),
+        };
+        let mut text = Text {
+            item,
+            others,
+            not_first,
+            behind,
+        };
+        // Most texts end alike, whatever stands behind them.
+        if !text
+            .others
+            .iter()
+            .chain(&text.not_first)
+            .any(|other| may_go_on(other, &text.behind))
+        {
+            text.behind.clear();
         }
-        (places.len() - between <= MAX_AMID).then_some(())?;
-        let ways = ways.into_iter().map(|(target, class)| (class, target));
-        states.push(State {
-            ways: ways.collect(),
-            may_end: amid.is_none(),
-        });
+        Some((text, at + 1))
     }
-    Some(states)
+
+    /// The states of the text; the first is where it begins. `None` if an item may be nothing, is very long, or is not
+    /// made of characters alone, and if one of the others is so.
+    pub(super) fn states(&self) -> Option<Vec<State>> {
+        let items = Places::of([&self.item], MAX_AMID)?;
+        let search = Search::of(&self.others, &self.not_first)?;
+        // Between items first, so that these states have the numbers of what has begun.
+        let between = search.steps.len();
+        let mut places: Vec<(Option<usize>, usize)> =
+            (0..between).map(|begun| (None, begun)).collect();
+        let mut numbers: HashMap<(Option<usize>, usize), usize> =
+            places.iter().copied().zip(0..between).collect();
+        let mut states = Vec::new();
+        while let Some(&(amid, begun)) = places.get(states.len()) {
+            let mut ways: BTreeMap<usize, CharClass> = BTreeMap::new();
+            for (class, amid) in &items.ways[amid.unwrap_or(0)] {
+                for (class, begun) in search.step(class, begun) {
+                    let place = (*amid, begun);
+                    let number = *numbers.entry(place).or_insert_with(|| {
+                        places.push(place);
+                        places.len() - 1
+                    });
+                    let way = ways.entry(number).or_insert_with(|| CharClass::of([]));
+                    *way = way.or(&class);
+                }
+            }
+            (places.len() - between <= MAX_AMID).then_some(())?;
+            let ways = ways.into_iter().map(|(target, class)| (class, target));
+            states.push(State {
+                ways: ways.collect(),
+                may_end: amid.is_none() && !search.goes_on(begun, &self.behind),
+            });
+        }
+        Some(states)
+    }
+}
+
+/// The ways of a node.
+fn ways(expr: &Expr) -> &[Expr] {
+    match expr {
+        Expr::Choice(all) => all,
+        one => std::slice::from_ref(one),
+    }
+}
+
+/// Whether what has begun in a text may be whole in what stands behind that, as far as this is quick to see.
+fn may_go_on(other: &Expr, behind: &str) -> bool {
+    let Expr::Literal(text) = other else {
+        return !behind.is_empty();
+    };
+    let ends = text.char_indices().skip(1).map(|(at, _)| &text[at..]);
+    { ends }.any(|end| behind.starts_with(end))
 }
 
 /// The characters with which one of the others may begin; all if it can't be said.
@@ -93,7 +168,7 @@ pub(super) fn stands_in(text: &str, others: &[Expr]) -> Option<bool> {
     let could_stand =
         |other: &&Expr| !matches!(other, Expr::Literal(_)) && pattern::may_hold(&node, other);
     let patterns = others.iter().filter(could_stand);
-    let search = Search::of(&patterns.cloned().collect::<Vec<_>>())?;
+    let search = Search::of(&patterns.cloned().collect::<Vec<_>>(), &[])?;
     let mut begun = 0;
     let mut ends = text.chars().map(|c| {
         let next = search.step(&CharClass::of([c]), begun);
@@ -153,18 +228,23 @@ impl Places {
 struct Search {
     /// Classes that have no character in common, with all characters of the others.
     alphabet: Vec<CharClass>,
-    /// Where each of these leads, for each state; in the first, nothing has begun. `None` where one of the others is
-    /// whole.
+    /// Where each of these leads from each place, and `None` where one of the others is whole.
+    letters: Vec<Vec<Vec<Option<usize>>>>,
+    /// The places where those are that have begun before. The first is where a text begins.
+    states: Vec<Vec<usize>>,
+    /// To which state each letter of the alphabet leads from each. `None` where one of the others is whole.
     steps: Vec<Vec<Option<usize>>>,
+    /// The state in which nothing has begun.
+    nothing: usize,
 }
 
 impl Search {
-    fn of(others: &[Expr]) -> Option<Search> {
-        let places = Places::of(others, MAX_SEARCH)?;
+    /// Of others that do not stand in a text, and of those that do not stand where it begins.
+    fn of(others: &[Expr], not_first: &[Expr]) -> Option<Search> {
+        let places = Places::of(others.iter().chain(not_first), MAX_SEARCH)?;
         let classes = places.ways.iter().flatten().map(|(class, _)| class);
         let most_letters = MAX_STEPS / places.ways.len().max(1);
         let alphabet = disjoint(classes, most_letters)?;
-        // Where each letter of the alphabet leads from each place.
         let led_by = |letter: &CharClass| {
             let first = letter.iter().next().map(|(first, _)| first);
             let fits = |class: &CharClass| first.is_some_and(|first| class.contains(first));
@@ -175,23 +255,24 @@ impl Search {
             ways.collect()
         };
         let letters: Vec<Vec<Vec<Option<usize>>>> = alphabet.iter().map(led_by).collect();
-        // Anywhere, any of the others may begin. A state is where those are that have begun before.
-        let begin: Vec<usize> = (0..others.len()).collect();
-        let mut states: Vec<Vec<usize>> = vec![Vec::new()];
-        let mut numbers: HashMap<Vec<usize>, usize> = HashMap::from([(Vec::new(), 0)]);
+        // Anywhere, any of the others may begin.
+        let anywhere: Vec<usize> = (0..others.len()).collect();
+        let begin: Vec<usize> = (others.len()..others.len() + not_first.len()).collect();
+        let mut states: Vec<Vec<usize>> = vec![begin];
+        if !not_first.is_empty() {
+            states.push(Vec::new());
+        }
+        let nothing = states.len() - 1;
+        let mut numbers: HashMap<Vec<usize>, usize> = states.iter().cloned().zip(0..).collect();
         let mut steps: Vec<Vec<Option<usize>>> = Vec::new();
         while let Some(state) = states.get(steps.len()) {
-            let state = [begin.as_slice(), state].concat();
+            let state = [anywhere.as_slice(), state].concat();
             let mut from_here = Vec::new();
             for targets in &letters {
-                let targets = state.iter().flat_map(|place| &targets[*place]);
-                let targets: Option<Vec<usize>> = targets.copied().collect();
-                let Some(mut targets) = targets else {
+                let Some(targets) = led_to(targets, &state) else {
                     from_here.push(None);
                     continue;
                 };
-                targets.sort_unstable();
-                targets.dedup();
                 let number = *numbers.entry(targets).or_insert_with_key(|targets| {
                     states.push(targets.clone());
                     states.len() - 1
@@ -202,7 +283,29 @@ impl Search {
             is_small.then_some(())?;
             steps.push(from_here);
         }
-        Some(Search { alphabet, steps })
+        Some(Search {
+            alphabet,
+            letters,
+            states,
+            steps,
+            nothing,
+        })
+    }
+
+    /// Whether one of those that have begun is whole when all of this has come.
+    fn goes_on(&self, begun: usize, behind: &str) -> bool {
+        let mut places = self.states[begun].clone();
+        for c in behind.chars() {
+            let letter = self.alphabet.iter().position(|letter| letter.contains(c));
+            let (Some(letter), false) = (letter, places.is_empty()) else {
+                return false;
+            };
+            match led_to(&self.letters[letter], &places) {
+                Some(next) => places = next,
+                None => return true,
+            }
+        }
+        false
     }
 
     /// What has begun when one of these characters has come, which ends none of the others.
@@ -221,12 +324,22 @@ impl Search {
             }
         }
         if !free.is_empty() {
-            let chars = targets.entry(0).or_insert_with(|| CharClass::of([]));
+            let chars = targets.entry(self.nothing);
+            let chars = chars.or_insert_with(|| CharClass::of([]));
             *chars = chars.or(&free);
         }
         let targets = targets.into_iter();
         targets.map(|(target, class)| (class, target)).collect()
     }
+}
+
+/// Where a letter leads from these places; `None` if one of the others is whole then.
+fn led_to(letter: &[Vec<Option<usize>>], places: &[usize]) -> Option<Vec<usize>> {
+    let targets = places.iter().flat_map(|place| &letter[*place]);
+    let mut targets: Vec<usize> = targets.copied().collect::<Option<_>>()?;
+    targets.sort_unstable();
+    targets.dedup();
+    Some(targets)
 }
 
 /// Classes without a character in common, of which each of these is made; `None` if there are more than that.
@@ -280,7 +393,7 @@ fn heads(expr: &Expr) -> Option<Vec<(CharClass, Expr)>> {
             at_most,
         }) => {
             let one_less = at_least.saturating_sub(1);
-            let left = super::builder::class(class.clone());
+            let left = self::class(class.clone());
             Some(vec![(
                 class.clone(),
                 left.repeat(one_less, at_most.map(|most| most.saturating_sub(1))),

@@ -1,11 +1,14 @@
 //! What begins and ends calls and turns: in an argument, what reads the turn would take it for that.
 
+use indexmap::IndexMap;
+
 use crate::analysis::markers;
 use crate::format::{Entry, Format, Node, Slot};
 
 use super::builder::class;
 use super::call::{is_argument, is_text, text_behind};
 use super::expr::{CharClass, Expr};
+use super::remainder;
 
 /// What can't stand in arguments.
 pub(super) fn around_calls(format: &Format, calls: &Node) -> Vec<Expr> {
@@ -87,7 +90,13 @@ fn turn_ends(end: &[Node]) -> impl Iterator<Item = String> {
         _ => None,
     });
     let last = text.map(from_last);
-    let all = text.into_iter().chain(last).map(str::to_owned);
+    // What stands before the last marker may end a turn that goes on without that.
+    let before = text.and_then(|text| text.strip_suffix(from_last(text)));
+    let before = before
+        .map(str::trim)
+        .filter(|text| markers::is_distinctive(text));
+    let all = text.into_iter().chain(last).chain(before);
+    let all = all.map(str::to_owned);
     let all = all.chain(first_marker(end));
     all.filter(|text| text.chars().count() > 1)
 }
@@ -197,6 +206,53 @@ fn unclear_head(call: &Node, before: &Expr, is_closed: bool) -> Option<Expr> {
         }
         _ => Some(row("")),
     }
+}
+
+/// What a text does not begin with, since with what stands before it, it would begin a call: in a text behind
+/// `to=user<x>`, what stands behind a name and `<x>` where a call begins with `to=`.
+pub(super) fn begun_head(calls: &Node, before: &str) -> Option<Expr> {
+    let nodes = first_call(calls)?.parts();
+    let is_head = |node: &&Node| is_text(node) || matches!(node, Node::Slot(_));
+    let head: Vec<&Node> = nodes.iter().take_while(is_head).collect();
+    let Node::Literal(first) = head.first()? else {
+        return None;
+    };
+    let begun = &before[before.rfind(markers::first_piece(first)?)?..];
+    let rules = IndexMap::new();
+    let left = remainder::behind(&any_of_row(&head, "", None), begun, &rules);
+    (!remainder::is_nullable(&left, &rules) && !left.is_never()).then_some(left)
+}
+
+/// What a text that is no call does not begin with, where nothing opens a call but its name: a name, and what shows behind
+/// it that arguments follow, as in `add⏎{`. No name goes on into one of these markers, which end the text.
+pub(super) fn named_head(calls: &Node, markers: &[String]) -> Option<Expr> {
+    let nodes = first_call(calls)?.parts();
+    let count = nodes[1..].iter().take_while(|node| is_text(node)).count();
+    let text = text_behind(&nodes[1..=count], None);
+    let behind = match (nodes.get(count + 1), text.trim()) {
+        (Some(Node::Arguments(_)), _) => "{",
+        (_, "") => return None,
+        _ => "",
+    };
+    let firsts = [text.trim(), behind]
+        .into_iter()
+        .chain(markers.iter().map(String::as_str));
+    let signs = firsts
+        .filter_map(|text| text.chars().next())
+        .filter(|c| !c.is_alphanumeric());
+    let name = class(!CharClass::of(" \t\r\n".chars().chain(signs))).repeat(1, None);
+    let head = [Expr::Space, name, Expr::Space, loose(text.trim())];
+    let head = head.into_iter().chain([Expr::Space, behind.into()]);
+    (nodes.first() == Some(&Node::Slot(Slot::Name))).then(|| Expr::sequence(head))
+}
+
+/// What a text behind a header does not begin with, since a call that is opened by its name would begin with that header and
+/// be longer than it: behind `all⏎`, more white space and a bracket, where `all` may be a name as well.
+pub(super) fn longer_head(named_head: &Expr, header: &str) -> Option<Expr> {
+    let left = remainder::behind(named_head, header.trim_start(), &IndexMap::new());
+    let is_line = header.ends_with(char::is_whitespace) && !left.is_never();
+    let white = class(CharClass::of(" \t\r\n".chars()));
+    is_line.then(|| Expr::sequence([white, left]))
 }
 
 /// The first key of an object, as it is written.

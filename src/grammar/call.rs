@@ -225,6 +225,8 @@ struct Place {
     close: Vec<String>,
     /// What is clear of its end before a key that is named there: what reads the arguments may go by that alone.
     before_key: Option<String>,
+    /// What stands right before it.
+    before: String,
     /// What stands right behind it, as far as it is known.
     behind: String,
     /// Whether line breaks around it belong to its markers.
@@ -469,6 +471,7 @@ impl Call<'_> {
                 let place = Place {
                     close: delimiters("", follow),
                     before_key: None,
+                    before: String::new(),
                     behind: String::new(),
                     in_lines: false,
                     is_only: true,
@@ -519,6 +522,7 @@ impl Call<'_> {
         let place = Place {
             close: delimiters(&behind, follow),
             before_key: Some(before_key).filter(|text| markers::is_distinctive(text)),
+            before: text_before(&nodes[..at]),
             in_lines: is_line(&lead) || is_line(&trail),
             is_only: is_only_form(nodes, forms),
             behind,
@@ -558,15 +562,6 @@ impl Call<'_> {
             let Some(schema) = schema::restricted(root, argument.schema, &types) else {
                 continue;
             };
-            let as_json = |notation: Notation| {
-                let name = match argument.key {
-                    Some(key) => format!("{}-{key}", self.tool.name),
-                    None => self.tool.name.clone(),
-                };
-                let schema = with_definitions(root, schema.clone());
-                let value = self.p.schema_in(&name, &schema, &notation);
-                value.tagged(Tag::ToolArgJson)
-            };
             let raw = |text: Expr| {
                 let expr = self.rules(&Notation::json()).raw(&schema, text.clone());
                 let is_exact = expr != text;
@@ -581,9 +576,23 @@ impl Call<'_> {
                     is_exact,
                 }
             };
-            let as_json = |notation: Notation| Written {
-                expr: as_json(notation),
-                is_exact: false,
+            let as_json = |notation: Notation| {
+                let name = match argument.key {
+                    Some(key) => format!("{}-{key}", self.tool.name),
+                    None => self.tool.name.clone(),
+                };
+                // What reads the arguments looks for what is clear first.
+                let clear = close.iter().filter(|text| markers::is_distinctive(text));
+                let clear = clear.chain(&place.before_key).cloned();
+                let clear = clear.chain(opening_quotes(forms, &place.before));
+                let outside = self.outside.iter().cloned().chain(clear.map(Expr::literal));
+                let notation = notation.without(outside.collect());
+                let schema = with_definitions(root, schema.clone());
+                let value = self.p.schema_in(&name, &schema, &notation);
+                Written {
+                    expr: value.tagged(Tag::ToolArgJson),
+                    is_exact: false,
+                }
             };
             match &form.writing {
                 ValueWriting::Raw => {
@@ -615,13 +624,7 @@ impl Call<'_> {
                         all.push(raw(self.text(bare)));
                     }
                 }
-                ValueWriting::Json(dialect) => {
-                    // What reads the arguments looks for what is clear first.
-                    let clear = close.iter().filter(|text| markers::is_distinctive(text));
-                    let clear = clear.chain(&place.before_key).map(Expr::literal);
-                    let outside = self.outside.iter().cloned().chain(clear);
-                    all.push(as_json(Notation::of(dialect).without(outside.collect())));
-                }
+                ValueWriting::Json(dialect) => all.push(as_json(Notation::of(dialect))),
                 ValueWriting::Python => all.push(as_json(Notation::python())),
             }
         }
@@ -739,6 +742,35 @@ pub(super) fn text_behind(nodes: &[Node], key: Option<&str>) -> String {
         }
     }
     text
+}
+
+/// The text that ends a row of nodes, as far as it is known.
+fn text_before(nodes: &[Node]) -> String {
+    let count = nodes.iter().rev().take_while(|node| is_text(node)).count();
+    text_behind(&nodes[nodes.len() - count..], None)
+}
+
+/// What a text in quotes begins with where one may stand: what reads values looks for it in those that are no text, too,
+/// with quotes of both kinds where lists have the other one.
+fn opening_quotes(forms: &[ValueForm], before: &str) -> Vec<String> {
+    let mut quotes: Vec<&str> = Vec::new();
+    for form in forms {
+        if let ValueWriting::Wrapped { open, .. } = &form.writing {
+            quotes.push(open);
+        }
+    }
+    let has_lists = forms
+        .iter()
+        .any(|form| form.writing == ValueWriting::Python);
+    if has_lists && !quotes.is_empty() {
+        quotes.push("\"");
+    }
+    let before = before.trim();
+    quotes
+        .into_iter()
+        .filter(|_| !before.is_empty())
+        .map(|quote| format!("{before}{quote}"))
+        .collect()
 }
 
 /// What an argument begins with.

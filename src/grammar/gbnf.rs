@@ -1,9 +1,10 @@
 //! Grammars as GBNF, the language of llama.cpp, which xgrammar reads, too.
 
-use super::expr::{CharClass, Chars, Expr, Members, Repeat, Without};
+use super::automaton::Text;
+use super::expr::{CharClass, Chars, Expr, Members, Repeat};
 use super::members::{self, AddRule as _};
 use super::new_rules::NewRules;
-use super::{Grammar, Written, automaton, builder};
+use super::{Grammar, Written, builder};
 use crate::format::shown;
 
 /// So much white space may stand where some may: without a limit, models may write it for ever.
@@ -54,7 +55,7 @@ struct Gbnf {
     lines: Vec<String>,
     rules: NewRules,
     /// The rules of texts in which others do not stand.
-    texts: Vec<(Without, String)>,
+    texts: Vec<(Text, String)>,
     has_space: bool,
 }
 
@@ -79,16 +80,9 @@ impl Gbnf {
             Expr::Literal(text) => literal(text, place),
             Expr::Chars(chars) => self.chars(chars),
             Expr::Space => self.space(),
-            Expr::Until(delimiters) => self.until(delimiters),
             Expr::Rest => "[^\\x00]*".to_owned(),
-            Expr::Without(one) => self.without(one, "text"),
-            Expr::Sequence(all) => {
-                let parts = all
-                    .iter()
-                    .map(|part| self.expr(part, name, Place::InSequence));
-                let text = parts.collect::<Vec<_>>().join(" ");
-                within(text, place == Place::Repeated)
-            }
+            Expr::Until(_) | Expr::Without(_) => self.sequence(std::slice::from_ref(expr), name),
+            Expr::Sequence(all) => within(self.sequence(all, name), place == Place::Repeated),
             Expr::Choice(all) if all.is_empty() => {
                 self.rules
                     .warn("a choice of nothing is left out".to_owned());
@@ -144,34 +138,37 @@ impl Gbnf {
         "space".to_owned()
     }
 
-    /// A text up to a delimiter.
-    fn until(&mut self, delimiters: &[String]) -> String {
-        let item = builder::class(CharClass::any());
-        let without = item.without(delimiters.iter().map(String::as_str));
-        match &without {
-            Expr::Without(without) => self.without(without, "until"),
-            _ => "[^\\x00]*".to_owned(),
+    fn sequence(&mut self, parts: &[Expr], name: &str) -> String {
+        let mut written = Vec::new();
+        let mut at = 0;
+        while let Some(part) = parts.get(at) {
+            let (part, count) = match Text::first_of(&parts[at..]) {
+                Some((text, count)) => (self.text(text), count),
+                None => (self.expr(part, name, Place::InSequence), 1),
+            };
+            written.push(part);
+            at += count;
         }
+        written.join(" ")
     }
 
     /// A text in which others do not stand: a rule for each state of its automaton.
-    fn without(&mut self, without: &Without, name: &str) -> String {
-        if let Some((_, name)) = self.texts.iter().find(|(known, _)| known == without) {
+    fn text(&mut self, text: Text) -> String {
+        if let Some((_, name)) = self.texts.iter().find(|(known, _)| *known == text) {
             return name.clone();
         }
-        let Some(states) = automaton::without(&without.item, &without.others) else {
-            let texts = without.others.iter().map(|other| shown(&other.example()));
-            let texts = texts.collect::<Vec<_>>().join(" and ");
+        let is_of_any = text.item == builder::class(CharClass::any());
+        let name = if is_of_any { "until" } else { "text" };
+        let Some(states) = text.states() else {
+            let others = text.others.iter().chain(&text.not_first);
+            let others = others.map(|other| shown(&other.example()));
+            let others = others.collect::<Vec<_>>().join(" and ");
             self.rules
-                .warn(format!("that {texts} do not stand in a text is not held"));
-            return self.expr(
-                &without.item.clone().repeat(0, None),
-                name,
-                Place::InSequence,
-            );
+                .warn(format!("that {others} do not stand in a text is not held"));
+            return self.expr(&text.item.repeat(0, None), name, Place::InSequence);
         };
         let names: Vec<String> = states.iter().map(|_| self.rules.free_name(name)).collect();
-        self.texts.push((without.clone(), names[0].clone()));
+        self.texts.push((text, names[0].clone()));
         for (at, state) in states.iter().enumerate() {
             let (again, ways): (Vec<_>, Vec<_>) = state
                 .ways

@@ -609,23 +609,38 @@ fn escaped<'t>(texts: impl IntoIterator<Item = &'t String>) -> Vec<String> {
 }
 
 /// A text in which others do not stand as one up to those of them that are always the same: a lexeme can end before
-/// these alone. The rest of the others is left out.
+/// these alone. The rest of the others is left out, and what a text does not begin with.
 fn up_to_texts(expr: Expr, left_out: &mut Vec<Expr>) -> Expr {
-    let Expr::Without(one) = &expr else {
-        return expr;
-    };
-    if !one.is_of_any() {
-        return expr;
-    }
-    let mut texts = Vec::new();
-    for other in &one.others {
-        match other {
-            Expr::Literal(text) => texts.push(text.clone()),
-            other if !left_out.contains(other) => left_out.push(other.clone()),
-            _ => {}
+    let mut leave_out = |other: &Expr| {
+        if !left_out.contains(other) {
+            left_out.push(other.clone());
         }
+    };
+    match expr {
+        Expr::Without(one) if one.is_of_any() => {
+            let (texts, others): (Vec<Expr>, Vec<Expr>) = { one.others }
+                .into_iter()
+                .partition(|other| matches!(other, Expr::Literal(_)));
+            others.iter().for_each(leave_out);
+            until(texts.iter().map(Expr::example))
+        }
+        Expr::Sequence(mut parts) => {
+            while let Some(at) = begins_text(&parts) {
+                if let Expr::Negate(not_first) = parts.remove(at) {
+                    leave_out(&not_first);
+                }
+            }
+            Expr::sequence(parts)
+        }
+        other => other,
     }
-    until(texts)
+}
+
+/// Where something is ruled out that a text behind it could begin with.
+fn begins_text(parts: &[Expr]) -> Option<usize> {
+    let pairs = { parts }.windows(2);
+    let mut pairs = pairs.map(|pair| (plain(&pair[0]), plain(&pair[1])));
+    pairs.position(|pair| matches!(pair, (Expr::Negate(_), Expr::Until(_) | Expr::Rest)))
 }
 
 /// What takes the texts with one of these expressions in them from a lexeme.

@@ -2,6 +2,7 @@
 
 use crate::value::{Object, Value};
 
+use super::automaton::Text;
 use super::expr::{Expr, Member, Members, Repeat, SchemaNode};
 use super::{Grammar, gbnf, regex, schema};
 
@@ -158,7 +159,9 @@ impl<'g> Writer<'g> {
 
     /// Literals around one thing are a tag.
     fn sequence(&mut self, all: &[Expr]) -> Value {
-        if let [Expr::Literal(begin), content, end @ Expr::Literal(_)] = all {
+        if let [Expr::Literal(begin), content, end @ Expr::Literal(_)] = all
+            && text_of_grammar(&all[1..]).is_none()
+        {
             return self.tag(begin, std::slice::from_ref(content), end);
         }
         let mut elements = Vec::new();
@@ -169,6 +172,11 @@ impl<'g> Writer<'g> {
             {
                 elements.push(tags);
                 break;
+            }
+            if let Some(count) = text_of_grammar(&all[at..]) {
+                elements.push(self.grammar(&Expr::sequence(all[at..at + count].iter().cloned())));
+                at += count;
+                continue;
             }
             match all.get(at + 1).and_then(|next| self.tags(part, next)) {
                 Some(tags) => {
@@ -274,11 +282,16 @@ impl<'g> Writer<'g> {
 
     /// Literals around something.
     fn tag(&mut self, begin: &str, content: &[Expr], end: &Expr) -> Value {
-        let content = Expr::sequence(content.iter().cloned());
-        let end = match end {
-            Expr::Literal(end) => end.as_str(),
-            _ => "",
+        let with_end = content.iter().chain([end]).cloned().collect::<Vec<_>>();
+        let last = with_end.len().saturating_sub(2);
+        let (content, end) = match end {
+            Expr::Literal(end) if text_of_grammar(&with_end[last..]).is_none() => {
+                (content, end.as_str())
+            }
+            Expr::Literal(_) => (with_end.as_slice(), ""),
+            _ => (content, ""),
         };
+        let content = Expr::sequence(content.iter().cloned());
         object([
             ("type", "tag".into()),
             ("begin", begin.into()),
@@ -456,6 +469,14 @@ impl<'g> Writer<'g> {
         }
         object([("type", "grammar".into()), ("grammar", written.text.into())])
     }
+}
+
+/// How many parts a text is that a row of parts begins with, if only a grammar can say what it does not begin with, or
+/// that nothing begins in it and ends behind it.
+fn text_of_grammar(parts: &[Expr]) -> Option<usize> {
+    let (text, count) = Text::first_of(parts)?;
+    let has_behind = !text.behind.is_empty();
+    (has_behind || !text.not_first.is_empty()).then_some(count + usize::from(has_behind))
 }
 
 /// Arguments as a schema with the style in which they are written, if there is one.

@@ -6,7 +6,10 @@ use crate::analysis::markers::{self, first_piece};
 use crate::format::{Format, Node, Slot, Way};
 use crate::response::Tools;
 
-use super::borders::{around_calls, first_marker, unclear_calls};
+use super::automaton;
+use super::borders::{
+    around_calls, begun_head, first_marker, longer_head, named_head, unclear_calls,
+};
 use super::builder::{Builder, class, text_without, until};
 use super::call::{CallRules, Declared, begins_with_marker, space};
 use super::expr::{CharClass, Expr, Tag};
@@ -27,6 +30,7 @@ pub(super) fn grammar(
         calls: Expr::NEVER,
         openers: Vec::new(),
         unclear_calls: Vec::new(),
+        named_head: None,
     };
     if let Some(node) = &format.calls {
         let outside = around_calls(format, node).into();
@@ -37,6 +41,9 @@ pub(super) fn grammar(
             // Nobody answers a call that is written all the same. What has no marker may be a text.
             true => turn.openers.retain(|opener| begins_with_marker(opener)),
             false => turn.calls = rules.calls(node),
+        }
+        if turn.has_calls_behind(begins_turn) {
+            turn.named_head = named_head(node, &turn.markers());
         }
     }
     turn.check_calls(called.is_empty())?;
@@ -76,6 +83,8 @@ struct Turn<'a> {
     openers: Vec<String>,
     /// What shows where no marker does that calls begin or end.
     unclear_calls: Vec<Expr>,
+    /// What calls begin with that may come first in a turn, and that nothing but their name opens.
+    named_head: Option<Expr>,
 }
 
 impl Turn<'_> {
@@ -243,12 +252,7 @@ impl Turn<'_> {
                 text.as_str().into()
             }
             Node::Space(text) => space(text, nodes[..at].last(), nodes.get(at + 1)),
-            Node::Slot(Slot::Content)
-                if self.bare_sign().is_some()
-                    && nodes[..at]
-                        .iter()
-                        .all(|node| matches!(node, Node::Space(_))) =>
-            {
+            Node::Slot(Slot::Content) if self.bare_sign().is_some() && is_white(&nodes[..at]) => {
                 let sign = self.bare_sign().into_iter();
                 let first = class(!CharClass::of(sign.chain(" \t\r\n".chars())));
                 let text = Expr::sequence([first, until(self.markers())]).optional();
@@ -258,14 +262,16 @@ impl Turn<'_> {
                 let closers = self.markers_after_reasoning();
                 // A call or an answer may begin within reasoning that is never closed.
                 let openers = self.openers_behind_texts();
-                until(closers.chain(self.ends()).chain(openers)).tagged(Tag::Reasoning)
+                let text = until(closers.chain(self.ends()).chain(openers));
+                self.no_call(&nodes[..at], text).tagged(Tag::Reasoning)
             }
             Node::Slot(_) => {
                 let ends = self.markers().into_iter().map(Expr::from);
                 // Behind a call, a text may begin with what looks like the next one.
                 let is_behind_calls = nodes[..at].contains(&Node::Calls);
                 let calls = self.unclear_calls.iter().filter(|_| is_behind_calls);
-                text_without(ends.chain(calls.cloned())).tagged(Tag::Content)
+                let text = text_without(ends.chain(calls.cloned()));
+                self.no_call(&nodes[..at], text).tagged(Tag::Content)
             }
             Node::Calls => self.calls.clone(),
             // The ways of a turn have no other parts.
@@ -275,6 +281,34 @@ impl Turn<'_> {
             Expr::Sequence(parts) => parts,
             Expr::Empty => Vec::new(),
             one => vec![one],
+        }
+    }
+
+    /// A text behind these nodes where it does not begin as a call, if one could stand there instead.
+    fn no_call(&self, before: &[Node], text: Expr) -> Expr {
+        let literals = before
+            .iter()
+            .rev()
+            .take_while(|node| text_node(node).is_some());
+        let literals = before[before.len() - literals.count()..].iter();
+        let opening = text_of(&literals.cloned().collect::<Vec<_>>()).unwrap_or_default();
+        let named = match &self.named_head {
+            Some(named) if begins_turn(self.format, before) => Some(named.clone()),
+            Some(named) => longer_head(named, &opening),
+            None => None,
+        };
+        let calls = self
+            .format
+            .calls
+            .as_ref()
+            .filter(|_| !self.calls.is_never());
+        let begun = calls.and_then(|calls| begun_head(calls, &opening));
+        // Most have a marker in them that stands in no such text.
+        let begun = begun.filter(|head| !holds_end(&head.example(), &text));
+        let heads = Expr::choice(named.into_iter().chain(begun));
+        match heads.is_never() {
+            true => text,
+            false => Expr::sequence([Expr::Negate(Box::new(heads)), text]),
         }
     }
 
@@ -312,14 +346,18 @@ impl Turn<'_> {
         text_of(nodes).unwrap_or_default()
     }
 
+    /// Whether calls may stand behind nodes of which this is so.
+    fn has_calls_behind(&self, is: impl Fn(&Format, &[Node]) -> bool) -> bool {
+        self.format.ways.iter().any(|way| {
+            let nodes = way.node.parts();
+            let calls = nodes.iter().position(|node| *node == Node::Calls);
+            calls.is_some_and(|at| is(self.format, &nodes[..at]))
+        })
+    }
+
     /// The sign that calls begin with where they have no marker, and may come first in a turn.
     fn bare_sign(&self) -> Option<char> {
-        let mut ways = self.format.ways.iter();
-        let comes_first = |way: &Way| {
-            let mut nodes = way.node.parts().iter();
-            nodes.find(|node| !matches!(node, Node::Space(_))) == Some(&Node::Calls)
-        };
-        let may_come = !self.calls.is_never() && ways.any(comes_first);
+        let may_come = !self.calls.is_never() && self.has_calls_behind(|_, nodes| is_white(nodes));
         let first = self.openers.first().filter(|_| may_come)?.chars().next()?;
         let is_marked = self
             .openers
@@ -414,6 +452,47 @@ impl Turn<'_> {
             _ => first_marker(nodes).into_iter().collect(),
         }
     }
+}
+
+/// Whether a text has something in it that ends this one.
+fn holds_end(text: &str, of: &Expr) -> bool {
+    match of {
+        Expr::Until(ends) => ends.iter().any(|end| text.contains(end.as_str())),
+        Expr::Without(one) => automaton::stands_in(text, &one.others) == Some(true),
+        _ => false,
+    }
+}
+
+fn is_white(nodes: &[Node]) -> bool {
+    nodes.iter().all(|node| matches!(node, Node::Space(_)))
+}
+
+/// Whether a turn begins behind these nodes, apart from its thoughts.
+fn begins_turn(format: &Format, nodes: &[Node]) -> bool {
+    let mut before = nodes.iter().rev();
+    let Some(last) = before.find(|node| !matches!(node, Node::Space(_))) else {
+        return true;
+    };
+    let Node::Literal(last) = last else {
+        return false;
+    };
+    let solid = |way: &Way| {
+        let nodes = way.node.parts().iter();
+        nodes
+            .filter(|node| !matches!(node, Node::Space(_)))
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    let closes = |row: &[Node]| match row {
+        [
+            Node::Slot(Slot::Reasoning),
+            Node::Literal(close),
+            Node::Slot(Slot::Content),
+        ] => last.ends_with(close.as_str()),
+        _ => false,
+    };
+    let mut ways = format.ways.iter();
+    ways.any(|way| solid(way).windows(3).any(closes))
 }
 
 fn is_behind_word(nodes: &[Node], at: usize) -> bool {

@@ -150,6 +150,18 @@ impl Sampler<'_> {
         all[from..to].iter().collect()
     }
 
+    /// A text in which others may not stand, with this behind it; escaped, if it can stand only so.
+    fn write_text(&mut self, expr: &Expr, behind: &str, out: &mut String) {
+        let text = self.text();
+        let escaped = json::write(&Value::from(text.as_str()));
+        let may_stand = Grammar::build(|p| expr.clone() + behind + p.end());
+        let ways = [text.as_str(), &escaped[1..escaped.len() - 1]];
+        let may_stand = |text: &&str| may_stand.parse(&format!("{text}{behind}")).is_ok();
+        if let Some(text) = ways.into_iter().find(may_stand) {
+            out.push_str(text);
+        }
+    }
+
     fn write(&mut self, expr: &Expr, depth: usize, out: &mut String) {
         match expr {
             Expr::Literal(text) => out.push_str(text),
@@ -179,18 +191,17 @@ impl Sampler<'_> {
                 }
             }
             Expr::Rest => out.push_str(&self.text()),
-            Expr::Without(one) => {
-                let text = self.text();
-                let escaped = json::write(&Value::from(text.as_str()));
-                let may_stand = Grammar::build(|p| Expr::Without(one.clone()) + p.end());
-                let ways = [text.as_str(), &escaped[1..escaped.len() - 1]];
-                if let Some(text) = ways.into_iter().find(|text| may_stand.parse(text).is_ok()) {
-                    out.push_str(text);
-                }
-            }
+            Expr::Without(_) => self.write_text(expr, "", out),
             Expr::Space => out.push_str(["", " ", "\n"][self.chance.below(3)]),
             Expr::Sequence(all) => {
-                all.iter().for_each(|part| self.write(part, depth, out));
+                for (at, part) in all.iter().enumerate() {
+                    match (part, all.get(at + 1)) {
+                        (Expr::Without(_), Some(Expr::Literal(behind))) => {
+                            self.write_text(part, behind, out);
+                        }
+                        _ => self.write(part, depth, out),
+                    }
+                }
             }
             Expr::Choice(all) => {
                 // Deep down, what comes last nests least.
