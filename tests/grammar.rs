@@ -674,6 +674,16 @@ fn nothing_begins_in_a_text_and_ends_behind_it() {
     until ::= [^\x5D]* ([\x5D] until-2)?
     until-2 ::= [^\x5D] until
     "#);
+    assert_eq!(grammar.to_lark().warnings, Vec::<String>::new());
+    // A lexeme does not know what stands behind it.
+    let grammar = Grammar::build(|p| {
+        let sign = p.chars("[^']", 1, 1).expect("a class");
+        "'" + sign.without(["='"]) + "'"
+    });
+    assert_eq!(
+        grammar.to_lark().warnings,
+        ["`='` may begin in a text and end in \"'\" behind it: that is not kept out"]
+    );
 }
 
 #[test]

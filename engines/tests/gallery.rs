@@ -11,7 +11,7 @@ use llguidance::{Matcher, ParserFactory};
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::check::{Case, Fixture};
 use unjinja::format::Format;
-use unjinja::grammar::{Grammar, Request, ToolChoice};
+use unjinja::grammar::{Builder, Expr, Grammar, Request, ToolChoice};
 use unjinja::json;
 use xgrammar::{CompiledGrammar, GrammarCompiler, GrammarMatcher, TokenizerInfo, VocabType};
 
@@ -188,14 +188,51 @@ fn check(engine: &dyn Engine) -> String {
     faults.join("\n")
 }
 
+/// What stands in texts and what does not, with whether an engine of lexemes can say so.
+fn check_texts(engine: &dyn Engine, has_lexemes: bool) -> String {
+    type Build = fn(&Builder) -> Expr;
+    let until: Build = |p| "[[" + p.until("]]") + "]]";
+    let string: Build = |p| {
+        let sign = p.chars("[^']", 1, 1).expect("a class");
+        "'" + sign.without(["='".into(), ";" + p.space() + "a"]) + "'"
+    };
+    let negate: Build = |p| p.negate(p.space() + "no") + p.until("!") + "!";
+    let mut faults = Vec::new();
+    for (build, lexemes_say, text, expected) in [
+        (until, true, "[[a]]", true),
+        (until, true, "[[a]b]]", true),
+        (until, true, "[[a]]]", false),
+        (until, true, "[[a]]b]]", false),
+        (string, true, "'a=b'", true),
+        (string, true, "'; b'", true),
+        (string, true, "';  a'", false),
+        (string, false, "'a='", false),
+        (negate, true, "yes!", true),
+        (negate, true, "say no!", true),
+        (negate, false, " no!", false),
+    ] {
+        if has_lexemes && !lexemes_say {
+            continue;
+        }
+        match engine.load(&Grammar::build(build)) {
+            Ok(allows) if allows(text) == expected => {}
+            Ok(_) => faults.push(format!("{text:?} is to be {expected}")),
+            Err(error) => faults.push(format!("{text:?}: {error}")),
+        }
+    }
+    faults.join("\n")
+}
+
 #[test]
 fn xgrammar_reads_gbnf() {
     assert_eq!(check(&Gbnf(xgrammar())), "");
+    assert_eq!(check_texts(&Gbnf(xgrammar()), false), "");
 }
 
 #[test]
 fn xgrammar_reads_structural_tags() {
     assert_eq!(check(&StructuralTag(xgrammar())), "");
+    assert_eq!(check_texts(&StructuralTag(xgrammar()), false), "");
 }
 
 #[test]
@@ -203,5 +240,7 @@ fn llguidance_reads_lark() {
     let factory = ParserFactory::new_simple(&ApproximateTokEnv::single_byte_env());
     let mut factory = factory.expect("it is a vocabulary");
     factory.quiet();
-    assert_eq!(check(&Lark(factory)), "");
+    let engine = Lark(factory);
+    assert_eq!(check(&engine), "");
+    assert_eq!(check_texts(&engine, true), "");
 }

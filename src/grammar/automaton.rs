@@ -89,6 +89,24 @@ impl Text {
         Some((text, at + 1))
     }
 
+    /// Those of the others that may begin in the text and end in what stands behind it.
+    pub(super) fn that_go_on(&self) -> Vec<Expr> {
+        let goes_on = |other: &&Expr| {
+            let search = Search::of(std::slice::from_ref(other), &[]);
+            search.is_none_or(|search| {
+                let mut states = 0..search.states.len();
+                states.any(|state| search.goes_on(state, &self.behind))
+            })
+        };
+        let could = |other: &&Expr| may_go_on(other, &self.behind);
+        self.others
+            .iter()
+            .filter(could)
+            .filter(goes_on)
+            .cloned()
+            .collect()
+    }
+
     /// The states of the text; the first is where it begins. `None` if an item may be nothing, is very long, or is not
     /// made of characters alone, and if one of the others is so.
     pub(super) fn states(&self) -> Option<Vec<State>> {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
+use super::automaton::Text;
 use super::builder::until;
 use super::expr::{Expr, Members, Repeat, Without};
 use super::leads::{self, Lead};
@@ -361,6 +362,7 @@ impl<'g> Lark<'g> {
                 }
             };
             if !is_followed {
+                self.warn_of_behind(&parts[at..]);
                 texts.push(self.expr(part, name));
                 continue;
             }
@@ -403,6 +405,18 @@ impl<'g> Lark<'g> {
             return texts.join(" ");
         }
         texts.join(" ")
+    }
+
+    /// Warns of what may begin in a text and end behind it: the text is a lexeme of its own.
+    fn warn_of_behind(&mut self, parts: &[Expr]) {
+        if let Some((text, _)) = Text::first_of(parts)
+            && let Some(any) = schema::any_of(&text.that_go_on())
+        {
+            let behind = json::write(&text.behind.as_str().into());
+            self.written.warn(format!(
+                "{any} may begin in a text and end in {behind} behind it: that is not kept out"
+            ));
+        }
     }
 
     /// A text up to one of these, and what follows it.
