@@ -323,6 +323,24 @@ fn tools_behind_the_question_are_no_part_of_the_turn() {
 }
 
 #[test]
+fn a_text_that_is_written_as_a_string_of_json_is_known_as_escaped() {
+    let of = |thought: &str| {
+        let template = ChatTemplate::from_jinja(format!(
+            "{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.role == 'assistant' %}}\
+             {{\"thought\": {thought}}}<say>{{{{ m.content }}}}{{% else %}}{{{{ m.content }}}}{{% endif %}}</{{{{ m.role }}}}>\
+             {{% endfor %}}{{% if add_generation_prompt %}}<assistant>{{% endif %}}"
+        ));
+        let format = Format::of(&template, &RenderInput::default());
+        format.expect("it has a format").escaped
+    };
+    assert_eq!(
+        of("{{ (m.reasoning_content or '') | tojson }}"),
+        [Slot::Reasoning]
+    );
+    assert_eq!(of("\"{{ m.reasoning_content or '' }}\""), []);
+}
+
+#[test]
 fn a_prompt_has_begun_what_stands_behind_the_last_header_of_a_turn_that_goes_on() {
     let format = tools_behind_the_question();
     let table = [

@@ -746,6 +746,33 @@ fn no_answer_begins_as_a_call_does_that_nothing_opens() {
     }
 }
 
+#[test]
+fn a_turn_with_a_text_that_is_escaped_is_refused() {
+    let chat = ChatTemplate::from_jinja(
+        "{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}\
+         {% if m.reasoning_content %}{\"thought\": {{ m.reasoning_content | tojson }}}{% endif %}<say>{{ m.content }}\
+         {% else %}{{ m.content }}{% endif %}</{{ m.role }}>{% endfor %}\
+         {% if add_generation_prompt %}<assistant>{% endif %}",
+    );
+    let format = Format::of(&chat, &RenderInput::default()).expect("it renders");
+    let of = |reasoning| {
+        Grammar::of(
+            &format,
+            &Tools::none(),
+            &Request::new().reasoning(reasoning),
+        )
+    };
+    let error = of(Reasoning::Auto)
+        .expect_err("nobody knows how")
+        .to_string();
+    assert_eq!(
+        error,
+        "no turn of this format is what the request asks for: its reasoning is not written as it is: \
+         the chat template escapes signs in it, and how is not known"
+    );
+    assert!(of(Reasoning::Off).is_ok());
+}
+
 /// What reads the arguments of this format knows texts by `='` and by `="`, wherever these stand.
 #[test]
 fn no_string_in_a_list_ends_as_a_text_begins() {

@@ -67,6 +67,7 @@ pub(crate) fn line_up(analysis: &mut Analysis<'_>) -> Format {
         word,
         thought,
         ways: Vec::new(),
+        escaped: Vec::new(),
         gaps: Vec::new(),
     };
     if let Some(shape) = &analysis.findings.calls {
@@ -84,6 +85,7 @@ pub(crate) fn line_up(analysis: &mut Analysis<'_>) -> Format {
                 .any(|way| way.node.parts().contains(&Node::Calls))
         }),
         ways: rows.ways,
+        escaped: rows.escaped,
         gaps: rows.gaps,
     }
 }
@@ -126,6 +128,8 @@ struct Rows<'a, 't> {
     /// The word that is all the reasoning.
     thought: String,
     ways: Vec<Way>,
+    /// The texts in which the template escapes signs.
+    escaped: Vec<Slot>,
     gaps: Vec<String>,
 }
 
@@ -150,6 +154,8 @@ impl Rows<'_, '_> {
                 turns.push(two);
             }
         }
+        self.find_escaped(Slot::Content, &turns);
+        self.find_escaped(Slot::Reasoning, &turns);
         for offers in [true, false] {
             self.prober.offer(match offers {
                 true => words.tools(),
@@ -161,6 +167,34 @@ impl Rows<'_, '_> {
                         self.add(turn, situation, mode);
                     }
                 }
+            }
+        }
+    }
+
+    /// Finds out whether a text is escaped, by a quote in it.
+    fn find_escaped(&mut self, slot: Slot, turns: &[AssistantTurn]) {
+        let word = match slot {
+            Slot::Reasoning => self.thought.clone(),
+            _ => self.word.clone(),
+        };
+        let quoted = format!("{word}\"{word}");
+        for turn in turns {
+            let turn = match slot {
+                Slot::Reasoning if turn.reasoning.is_some() => turn.clone().with_reasoning(&quoted),
+                Slot::Content if turn.content.is_some() => turn.clone().with_content(&quoted),
+                _ => continue,
+            };
+            let mode = ThinkingMode::Unset;
+            let body = self
+                .headers
+                .turn(self.prober, Situation::Question, &turn, mode);
+            let body = body.unwrap_or_default();
+            // The template may leave a text out of some turns.
+            if body.contains(&word) {
+                if !body.contains(&quoted) {
+                    self.escaped.push(slot);
+                }
+                return;
             }
         }
     }

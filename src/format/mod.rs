@@ -60,6 +60,8 @@ pub struct Format {
     pub ways: Vec<Way>,
     /// The calls of a turn, which stand in the ways where [`Node::Calls`] does; `None` if no way has any.
     pub calls: Option<Node>,
+    /// The texts of a turn that are not written as they are: the template escapes signs in them, as JSON does.
+    pub escaped: Vec<Slot>,
     /// What is known to be written in a way that the tree does not hold, in words.
     pub gaps: Vec<String>,
 }

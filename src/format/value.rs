@@ -24,6 +24,13 @@ impl Format {
                 "calls",
                 self.calls.as_ref().map(Node::to_value).unwrap_or_default(),
             ),
+            (
+                "escaped",
+                self.escaped
+                    .iter()
+                    .map(|slot| Value::from(slot.key()))
+                    .collect(),
+            ),
             ("gaps", texts(&self.gaps)),
         ])
         .into()

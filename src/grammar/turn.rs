@@ -164,6 +164,17 @@ impl Turn<'_> {
         if kept.is_empty() {
             return Err(fail("no turn behind this prompt has calls"));
         }
+        let parts = kept.iter().flat_map(|left| &left.nodes);
+        let mut slots = parts.filter_map(|node| match node {
+            Node::Slot(slot) if self.format.escaped.contains(slot) => Some(slot),
+            _ => None,
+        });
+        if let Some(slot) = slots.next() {
+            return Err(fail(&format!(
+                "its {} is not written as it is: the chat template escapes signs in it, and how is not known",
+                slot.key()
+            )));
+        }
         let mut rows: Vec<Row> = Vec::new();
         for (at, left) in kept.iter().enumerate() {
             let mut others = kept.iter().enumerate().filter(|(other, _)| *other != at);

@@ -266,6 +266,9 @@ pub(crate) fn format(format: &TurnFormat) -> String {
         let label = if at == 0 { "ways" } else { "" };
         line(&mut out, label, &text);
     }
+    for slot in &format.escaped {
+        line(&mut out, "escaped", &format!("signs in {slot}"));
+    }
     for gap in &format.gaps {
         line(&mut out, "unknown", gap);
     }
