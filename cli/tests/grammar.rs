@@ -45,6 +45,26 @@ fn a_grammar_is_printed_in_each_language() {
 }
 
 #[test]
+fn a_format_that_is_not_read_in_all_its_turns_is_named() {
+    let folder = folder();
+    // A text of several lines does not show where it ends.
+    let lines = "{%- for c in m.tool_calls or [] %}{{ '<call>' + c.function.name }}\
+                 {%- for k, v in c.function.arguments.items() %}{{ '\\n' ~ k ~ ' = ' ~ v }}{% endfor %}\
+                 {{- '\\n</call>' }}{% endfor %}";
+    let (start, rest) = CHAT.split_once("{%- for c in").unwrap();
+    let (_, end) = rest.split_once("{% endfor %}").unwrap();
+    fs::write(
+        folder.path().join("lines.jinja"),
+        [start, lines, end].concat(),
+    )
+    .unwrap();
+    let printed = program::unjinja(folder.path(), "grammar lines.jinja --tools tools.json", "");
+    let warning = "warning: the response template that `unjinja derive` finds reads 16 of 18 renderings: \
+                   what a grammar allows may be read otherwise";
+    assert!(printed.contains(warning), "{printed}");
+}
+
+#[test]
 fn a_lazy_grammar_has_its_triggers() {
     assert_snapshot!("lazy", run("--tools tools.json --lazy", ""));
 }

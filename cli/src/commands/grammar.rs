@@ -30,7 +30,8 @@ use super::{Failure, batch, input, output};
     unjinja grammar model/ --jsonl requests.jsonl > grammars.jsonl
 
 The grammar holds what the model writes behind the prompt, up to what ends its turn. What of the
-tools' schemas it can't hold is named in a warning.
+tools' schemas it can't hold is named in a warning, and so is a format that `unjinja derive` does
+not read in all its turns.
 
 Exit codes:
   0  the grammar is printed, or every line of the batch has its answer
@@ -80,6 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let template = args.source.load()?;
     let formats = Formats::new(&args.source.options, template);
     if let Some(path) = &args.jsonl {
+        warn(formats.warning());
         return batch::answer_lines(path, false, |case| answer(args, &formats, case));
     }
     let tools = match &args.tools {
@@ -93,12 +95,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let grammar = formats.grammar(&args.request, &tools, prompt)?;
     let wrong = |error: String| formats.wrong(&error);
     let (written, warnings) = written(&grammar, args.format, args.lazy).map_err(wrong)?;
-    for warning in warnings {
-        super::print_error(format_args!("warning: {warning}\n"));
-    }
+    warn(warnings.into_iter().chain(formats.warning()));
     match written {
         Value::String(text) => output::print(&*text.to_string_lossy()),
         value => output::print(output::pretty(&value)),
+    }
+}
+
+fn warn(warnings: impl IntoIterator<Item = String>) {
+    for warning in warnings {
+        super::print_error(format_args!("warning: {warning}\n"));
     }
 }
 

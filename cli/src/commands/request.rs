@@ -5,12 +5,14 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use unjinja::chat_template::{ChatTemplate, RenderInput};
+use unjinja::derive::{DeriveOptions, derive};
 use unjinja::format::Format;
 use unjinja::grammar::{Grammar, Reasoning, Request, ToolChoice};
 use unjinja::{Object, Tools, Value};
 
 use super::source::{SourceOptions, time};
 use super::{Failure, input};
+use crate::options::option_name;
 
 /// What is asked of a model's turn.
 #[derive(Debug, Clone, clap::Args)]
@@ -118,6 +120,24 @@ impl Formats<'_> {
 
     pub(crate) fn wrong(&self, error: &dyn fmt::Display) -> Failure {
         Failure::Wrong(format!("{}: {error}", self.template.name))
+    }
+
+    /// What is to be said of a format whose turns a derived response template does not all read: so it may be
+    /// with what a grammar allows.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let mut options = DeriveOptions::default();
+        options.base = self.options.base();
+        let derivation = match derive(&self.template, &options) {
+            Ok(derivation) => derivation,
+            Err(error) => {
+                let error = error.explain(option_name);
+                return Some(format!("no response template is derived: {error}"));
+            }
+        };
+        let (read, all) = (derivation.recovered(), derivation.proof.len());
+        (read < all).then(|| {
+            format!("the response template that `unjinja derive` finds reads {read} of {all} renderings: what a grammar allows may be read otherwise")
+        })
     }
 
     /// The grammar of one request.
