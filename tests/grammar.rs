@@ -662,6 +662,26 @@ fn patterns_are_kept_out_in_lark_and_gbnf() {
     assert_eq!(gbnf.warnings, Vec::<String>::new());
 }
 
+/// What the prompt has begun is no beginning of a turn any more.
+#[test]
+fn a_thought_that_the_prompt_opens_may_begin_as_calls_do() {
+    let chat = ChatTemplate::from_jinja(
+        "{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}<think>{{ m.reasoning_content or '' }}</think>\
+         {% endif %}{% if m.tool_calls %}{% for t in m.tool_calls %}{{ t.function.name }}\n{{ t.function.arguments | tojson }}\
+         {% endfor %}{% else %}{{ m.content }}{% endif %}<|end|>{% endfor %}\
+         {% if add_generation_prompt %}<|assistant|><think>{% endif %}",
+    );
+    let format = Format::of(&chat, &RenderInput::default()).expect("it renders");
+    let request = Request::new().prompt("<|user|>Noon?<|end|><|assistant|><think>");
+    let grammar = Grammar::of(&format, &tide_tools(), &request).expect("it has one");
+    for (text, expected) in [
+        ("Oslo {59} it is</think>Oslo.<|end|>", "whole"),
+        ("It is Oslo</think>Oslo {59}<|end|>", "no"),
+    ] {
+        assert_eq!(verdict(&grammar, text), expected, "{text}");
+    }
+}
+
 /// What begins in a text and ends behind it is found where it begins, so that the text would end there.
 #[test]
 fn nothing_begins_in_a_text_and_ends_behind_it() {
@@ -723,6 +743,13 @@ fn no_answer_begins_as_a_call_does_that_nothing_opens() {
          {% if add_generation_prompt %}<|assistant|>{% endif %}",
         &tide_tools(),
     );
+    let python = grammar_of(
+        "{% for m in messages %}<|{{ m.role }}|>{% if m.tool_calls %}{% for t in m.tool_calls %}{{ t.function.name }}(\
+         {% for k, v in t.function.arguments.items() %}{{ k }}={{ v | tojson }}{{ ', ' if not loop.last }}{% endfor %})\
+         {{ ', ' if not loop.last }}{% endfor %}{% else %}{{ m.content }}{% endif %}<|end|>{% endfor %}\
+         {% if add_generation_prompt %}<|assistant|>{% endif %}",
+        &tide_tools(),
+    );
     let recipients = format_of(&project().join("chat_templates/recipients.jinja"));
     let recipients = Grammar::of(&recipients, &tide_tools(), &Request::new()).expect("it has one");
     for (grammar, answer, expected) in [
@@ -730,6 +757,10 @@ fn no_answer_begins_as_a_call_does_that_nothing_opens() {
         (&named, "Oslo\n{59, 10}", "no"),
         (&named, " Oslo {59, 10}", "no"),
         (&named, "read_tide\n{\"harbour\": \"Oslo\"}", "whole"),
+        (&python, "Oslo (in Norway), for one, (is) nice", "whole"),
+        (&python, "[Oslo](http://oslo.no) is nice", "whole"),
+        (&python, "Oslo(Norway) is nice", "no"),
+        (&python, "It is in (Norway), oslo(is)", "no"),
         (&recipients, " to=user<|message|>Oslo<|eot|>", "whole"),
         (
             &recipients,

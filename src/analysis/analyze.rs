@@ -12,6 +12,7 @@ use super::evidence::{self, Evidence};
 use super::findings::Findings;
 use super::findings_value::{calls_value, reasoning_value};
 use super::hints;
+use super::lexicon::Lexicon;
 use super::markers;
 use super::missing_tokens;
 use super::outputs::{self, ModelOutput};
@@ -71,6 +72,8 @@ pub(crate) struct Analysis<'t> {
     pub(crate) findings: Findings,
     /// The same with the brackets around [markers that consist of several parts](super::lexicon).
     pub(crate) marked: Findings,
+    /// What these markers begin with.
+    pub(crate) lexicon: Lexicon,
 }
 
 /// Finds out how a model writes its turn. What is never rendered may be found in its outputs.
@@ -138,12 +141,13 @@ pub(crate) fn analyze<'t>(
         missing_tokens,
         is_silent,
     };
-    prober.forget_markers();
+    let lexicon = prober.forget_markers();
     Ok(Analysis {
         prober,
         headers: headers.unmarked(),
         findings: marked.unmarked(),
         marked,
+        lexicon,
     })
 }
 

@@ -48,7 +48,7 @@ impl Lexicon {
     }
 
     /// The text with its markers of several parts in brackets that nobody writes.
-    pub(super) fn mark(&self, text: &str) -> String {
+    pub(crate) fn mark(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len() + 16);
         let mut rest = text;
         while let Some(first) = first_piece(rest) {

@@ -87,6 +87,7 @@ pub(crate) fn line_up(analysis: &mut Analysis<'_>) -> Format {
         ways: rows.ways,
         escaped: rows.escaped,
         gaps: rows.gaps,
+        lexicon: analysis.lexicon.clone(),
     }
 }
 

@@ -311,9 +311,9 @@ impl<'t> TurnProber<'t> {
         self.lexicon.mark(text)
     }
 
-    /// Renders markers that consist of several parts as they are from now on.
-    pub(super) fn forget_markers(&mut self) {
-        self.lexicon = Lexicon::default();
+    /// Renders markers that consist of several parts as they are from now on; gives what was learned of them.
+    pub(super) fn forget_markers(&mut self) -> Lexicon {
+        std::mem::take(&mut self.lexicon)
     }
 
     pub(super) fn id_shape(&self) -> IdShape {

@@ -32,6 +32,7 @@ impl Material {
             headers,
             findings,
             marked,
+            ..
         } = analyze(template, prepared, &options.base, &options.outputs)?;
         let mut sampling = Sampling::new(prober, headers);
         let mut samples = sampling.render(&findings);

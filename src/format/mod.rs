@@ -35,6 +35,8 @@ mod value;
 mod wording;
 mod words;
 
+use crate::analysis::lexicon::Lexicon;
+
 pub use conversation::{ConversationFormat, ConversationSlot, Definitions, Passage, Piece};
 pub use node::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, ValueWriting};
 pub use reading::{FoundSlot, NotATurn, Reading};
@@ -64,6 +66,8 @@ pub struct Format {
     pub escaped: Vec<Slot>,
     /// What is known to be written in a way that the tree does not hold, in words.
     pub gaps: Vec<String>,
+    /// What markers begin with that consist of several parts.
+    pub(crate) lexicon: Lexicon,
 }
 
 /// One way in which the parts of a turn follow each other.
@@ -93,6 +97,24 @@ impl Format {
             true => begun,
             false => &prompt[prompt.len()..],
         }
+    }
+
+    /// The same with the brackets around [markers that consist of several parts](crate::analysis::lexicon).
+    pub(crate) fn marked(&self) -> Format {
+        let mut format = self.clone();
+        let mut mark = |node: &mut Node| {
+            if let Node::Literal(text) = node {
+                *text = self.lexicon.mark(text);
+            }
+        };
+        for way in &mut format.ways {
+            way.node.visit_mut(&mut mark);
+            way.end.visit_mut(&mut mark);
+        }
+        if let Some(calls) = &mut format.calls {
+            calls.visit_mut(&mut mark);
+        }
+        format
     }
 
     /// The version of what [`to_value`](Self::to_value) writes.

@@ -52,13 +52,13 @@ pub(super) struct Text {
 impl Text {
     /// The text that a row of parts begins with, and how many of them it is.
     pub(super) fn first_of(parts: &[Expr]) -> Option<(Text, usize)> {
-        let not_first = match parts.first()? {
+        let not_first = match as_written(parts.first()?) {
             Expr::Negate(not_first) => ways(not_first).to_vec(),
             _ => Vec::new(),
         };
         let at = usize::from(!not_first.is_empty());
         let any = class(CharClass::any());
-        let (item, others) = match parts.get(at)? {
+        let (item, others) = match as_written(parts.get(at)?) {
             Expr::Without(one) => (one.item.clone(), one.others.clone()),
             Expr::Until(ends) => {
                 let ends = ends.iter().filter(|end| !end.is_empty());
@@ -99,12 +99,8 @@ impl Text {
             })
         };
         let could = |other: &&Expr| may_go_on(other, &self.behind);
-        self.others
-            .iter()
-            .filter(could)
-            .filter(goes_on)
-            .cloned()
-            .collect()
+        let others = self.others.iter().filter(could);
+        others.filter(goes_on).cloned().collect()
     }
 
     /// The states of the text; the first is where it begins. `None` if an item may be nothing, is very long, or is not
@@ -140,6 +136,14 @@ impl Text {
             });
         }
         Some(states)
+    }
+}
+
+/// A node without what tells only how a text is taken apart.
+fn as_written(expr: &Expr) -> &Expr {
+    match expr.bare() {
+        Expr::Schema(node) if !node.is_json() => as_written(&node.expr),
+        other => other,
     }
 }
 

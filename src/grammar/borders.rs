@@ -2,6 +2,7 @@
 
 use indexmap::IndexMap;
 
+use crate::analysis::lexicon::unmarked;
 use crate::analysis::markers;
 use crate::format::{Entry, Format, Node, Slot};
 
@@ -12,11 +13,24 @@ use super::remainder;
 
 /// What can't stand in arguments.
 pub(super) fn around_calls(format: &Format, calls: &Node) -> Vec<Expr> {
+    let mut all = texts_around_calls(format, calls);
+    // A marker that consists of several parts is one: what reads the calls may go by each of them.
+    let marked = format.marked();
+    if let Some(calls) = &marked.calls {
+        let texts = texts_around_calls(&marked, calls).into_iter();
+        all.extend(texts.map(|text| unmarked(&text)));
+    }
+    markers::dedup(&mut all);
+    let all = all.into_iter().map(Expr::from);
+    all.chain(unclear_ends(calls)).collect()
+}
+
+fn texts_around_calls(format: &Format, calls: &Node) -> Vec<String> {
     let mut all = closers(calls);
     for text in opening_texts(calls) {
-        all.extend(clear_parts(&text));
-        all.extend(clear_parts(markers::split_lead(&text).1));
-        all.extend(clear_parts(from_last(&text)));
+        let (lead, rest) = markers::split_lead(&text);
+        let parts = [text.as_str(), lead, rest, from_last(&text)];
+        all.extend(parts.into_iter().flat_map(clear_parts));
     }
     let mut closings = Vec::new();
     for way in &format.ways {
@@ -48,14 +62,10 @@ pub(super) fn around_calls(format: &Format, calls: &Node) -> Vec<Expr> {
     let closings = closings.iter().map(|text| text.trim());
     let unclear = closings.filter(|text| clear_parts(text).is_empty() && text.chars().count() > 1);
     all.extend(unclear.map(str::to_owned));
-    markers::dedup(&mut all);
     // What stands around arguments as well shows nothing.
     let within = texts_of_arguments(calls, false);
     all.retain(|text| !within.iter().any(|within| within.contains(text.as_str())));
-    all.into_iter()
-        .map(Expr::from)
-        .chain(unclear_ends(calls))
-        .collect()
+    all
 }
 
 /// The texts that stand around arguments, each of which has its own.
@@ -224,26 +234,25 @@ pub(super) fn begun_head(calls: &Node, before: &str) -> Option<Expr> {
 }
 
 /// What a text that is no call does not begin with, where nothing opens a call but its name: a name, and what shows behind
-/// it that arguments follow, as in `add⏎{`. No name goes on into one of these markers, which end the text.
-pub(super) fn named_head(calls: &Node, markers: &[String]) -> Option<Expr> {
-    let nodes = first_call(calls)?.parts();
-    let count = nodes[1..].iter().take_while(|node| is_text(node)).count();
-    let text = text_behind(&nodes[1..=count], None);
-    let behind = match (nodes.get(count + 1), text.trim()) {
+/// it that arguments follow, as in `add⏎{`.
+pub(super) fn named_head(calls: &Node) -> Option<Expr> {
+    let (name, rest) = first_call(calls)?.parts().split_first()?;
+    let count = rest.iter().take_while(|node| is_text(node)).count();
+    let text = text_behind(&rest[..count], None);
+    let sign = text.trim().chars().next();
+    let behind = match (rest.get(count), sign) {
         (Some(Node::Arguments(_)), _) => "{",
-        (_, "") => return None,
+        (_, None) => return None,
         _ => "",
     };
-    let firsts = [text.trim(), behind]
-        .into_iter()
-        .chain(markers.iter().map(String::as_str));
-    let signs = firsts
-        .filter_map(|text| text.chars().next())
-        .filter(|c| !c.is_alphanumeric());
-    let name = class(!CharClass::of(" \t\r\n".chars().chain(signs))).repeat(1, None);
-    let head = [Expr::Space, name, Expr::Space, loose(text.trim())];
-    let head = head.into_iter().chain([Expr::Space, behind.into()]);
-    (nodes.first() == Some(&Node::Slot(Slot::Name))).then(|| Expr::sequence(head))
+    // No such sign is in a name, for what reads the calls either.
+    let signs: Vec<char> = match sign {
+        Some(sign) => "\"'()]}".chars().chain([sign]).collect(),
+        None => vec!['{', '<'],
+    };
+    let letters = class(!CharClass::of(" \t\r\n".chars().chain(signs))).repeat(1, None);
+    let head = [Expr::Space, letters, loose(&text), behind.into()];
+    (*name == Node::Slot(Slot::Name)).then(|| Expr::sequence(head))
 }
 
 /// What a text behind a header does not begin with, since a call that is opened by its name would begin with that header and

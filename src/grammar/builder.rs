@@ -93,7 +93,8 @@ impl Builder {
         Expr::Peek(Box::new(item.into()))
     }
 
-    /// Nothing, where this does not follow.
+    /// Nothing, where this does not follow. Before a text, GBNF and structural tags hold it as far as the text and a
+    /// literal behind it go.
     pub fn negate(&self, item: impl Into<Expr>) -> Expr {
         Expr::Negate(Box::new(item.into()))
     }

@@ -96,8 +96,7 @@ impl Gbnf {
             Expr::Repeat(repeat) => self.repeat(repeat, name),
             Expr::Members(members) => self.members(members, name, place),
             Expr::Peek(_) | Expr::Negate(_) => {
-                self.rules
-                    .warn("looking ahead is not held: no such grammar can".to_owned());
+                self.warn_of_looking_ahead();
                 "\"\"".to_owned()
             }
             Expr::Rule(rule) => match self.rules.named(rule) {
@@ -138,6 +137,11 @@ impl Gbnf {
         "space".to_owned()
     }
 
+    fn warn_of_looking_ahead(&mut self) {
+        let words = "looking ahead is not held: no such grammar can";
+        self.rules.warn(words.to_owned());
+    }
+
     fn sequence(&mut self, parts: &[Expr], name: &str) -> String {
         let mut written = Vec::new();
         let mut at = 0;
@@ -153,15 +157,19 @@ impl Gbnf {
     }
 
     /// A text in which others do not stand: a rule for each state of its automaton.
-    fn text(&mut self, text: Text) -> String {
+    fn text(&mut self, mut text: Text) -> String {
         if let Some((_, name)) = self.texts.iter().find(|(known, _)| *known == text) {
             return name.clone();
         }
         let is_of_any = text.item == builder::class(CharClass::any());
         let name = if is_of_any { "until" } else { "text" };
         let Some(states) = text.states() else {
-            let others = text.others.iter().chain(&text.not_first);
-            let others = others.map(|other| shown(&other.example()));
+            if !text.not_first.is_empty() {
+                text.not_first.clear();
+                self.warn_of_looking_ahead();
+                return self.text(text);
+            }
+            let others = text.others.iter().map(|other| shown(&other.example()));
             let others = others.collect::<Vec<_>>().join(" and ");
             self.rules
                 .warn(format!("that {others} do not stand in a text is not held"));

@@ -63,6 +63,8 @@ struct Lark<'g> {
     /// The lexemes of texts, by what they consist of.
     texts: BTreeMap<Lexeme, String>,
     has_space: bool,
+    /// The texts of which it was looked up what may begin in them and end behind them.
+    looked_behind: Vec<Text>,
     /// How often what follows a text was written for each way to it.
     spread: usize,
     /// How many nodes may still be looked at or copied for what follows texts.
@@ -90,6 +92,9 @@ struct Lexeme {
 /// more ways than one could write.
 const MAX_SPREAD: usize = 200;
 
+/// It is looked up so often what may begin in a text and end behind it, and said of all else after that.
+const MAX_LOOKS_BEHIND: usize = 50;
+
 /// So many nodes are looked at or copied for what follows texts, and more for each node of the grammar: where a rule
 /// stands amid itself, that can grow for ever.
 const MAX_WORK: usize = 200_000;
@@ -108,6 +113,7 @@ impl<'g> Lark<'g> {
             written: NewRules::new(&["start", "space"], '_', &grammar.warnings),
             texts: BTreeMap::new(),
             has_space: false,
+            looked_behind: Vec::new(),
             spread: 0,
             work_left: MAX_WORK + WORK_OF_NODE * nodes,
         }
@@ -409,9 +415,18 @@ impl<'g> Lark<'g> {
 
     /// Warns of what may begin in a text and end behind it: the text is a lexeme of its own.
     fn warn_of_behind(&mut self, parts: &[Expr]) {
-        if let Some((text, _)) = Text::first_of(parts)
-            && let Some(any) = schema::any_of(&text.that_go_on())
-        {
+        let Some((text, _)) = Text::first_of(parts) else {
+            return;
+        };
+        if text.behind.is_empty() || self.looked_behind.contains(&text) {
+            return;
+        }
+        let that_go_on = match self.looked_behind.len() < MAX_LOOKS_BEHIND {
+            true => text.that_go_on(),
+            false => text.others.clone(),
+        };
+        self.looked_behind.push(text.clone());
+        if let Some(any) = schema::any_of(&that_go_on) {
             let behind = json::write(&text.behind.as_str().into());
             self.written.warn(format!(
                 "{any} may begin in a text and end in {behind} behind it: that is not kept out"

@@ -42,8 +42,9 @@ pub(super) fn grammar(
             true => turn.openers.retain(|opener| begins_with_marker(opener)),
             false => turn.calls = rules.calls(node),
         }
-        if turn.has_calls_behind(begins_turn) {
-            turn.named_head = named_head(node, &turn.markers());
+        // Nobody answers calls of a turn that has none.
+        if !turn.calls.is_never() && turn.has_calls_behind(begins_turn) {
+            turn.named_head = named_head(node);
         }
     }
     turn.check_calls(called.is_empty())?;
@@ -197,9 +198,9 @@ impl Turn<'_> {
         let nodes = &left.nodes;
         let end = Expr::sequence(left.end.iter().filter_map(text_node)).optional();
         let split = self.section_starts(nodes);
-        let mut parts = self.parts(nodes, 0..split);
+        let mut parts = self.parts(left, 0..split);
         let calls_at = nodes.contains(&Node::Calls).then_some(parts.len());
-        parts.extend(self.parts(nodes, split..nodes.len()));
+        parts.extend(self.parts(left, split..nodes.len()));
         if let (Some(at), false) = (calls_at, left.in_calls.is_empty()) {
             parts[at] = self.p.behind(&parts[at], left.in_calls);
         }
@@ -249,7 +250,8 @@ impl Turn<'_> {
     }
 
     /// A range of the nodes of a turn.
-    fn parts(&self, nodes: &[Node], range: Range<usize>) -> Vec<Expr> {
+    fn parts(&self, left: &Left<'_>, range: Range<usize>) -> Vec<Expr> {
+        let nodes = &left.nodes;
         let calls = nodes.iter().position(|node| *node == Node::Calls);
         let opening = self.section_starts(nodes)..calls.unwrap_or(0);
         let parts = range.map(|at| match &nodes[at] {
@@ -274,15 +276,16 @@ impl Turn<'_> {
                 // A call or an answer may begin within reasoning that is never closed.
                 let openers = self.openers_behind_texts();
                 let text = until(closers.chain(self.ends()).chain(openers));
-                self.no_call(&nodes[..at], text).tagged(Tag::Reasoning)
+                self.no_call(left, at, text).tagged(Tag::Reasoning)
             }
             Node::Slot(_) => {
                 let ends = self.markers().into_iter().map(Expr::from);
-                // Behind a call, a text may begin with what looks like the next one.
-                let is_behind_calls = nodes[..at].contains(&Node::Calls);
+                // Behind a call, a text may begin with what looks like the next one; anywhere, if nothing opens them all.
+                let is_behind_calls =
+                    nodes[..at].contains(&Node::Calls) || self.named_head.is_some();
                 let calls = self.unclear_calls.iter().filter(|_| is_behind_calls);
                 let text = text_without(ends.chain(calls.cloned()));
-                self.no_call(&nodes[..at], text).tagged(Tag::Content)
+                self.no_call(left, at, text).tagged(Tag::Content)
             }
             Node::Calls => self.calls.clone(),
             // The ways of a turn have no other parts.
@@ -295,8 +298,9 @@ impl Turn<'_> {
         }
     }
 
-    /// A text behind these nodes where it does not begin as a call, if one could stand there instead.
-    fn no_call(&self, before: &[Node], text: Expr) -> Expr {
+    /// A text that begins at this node, where it does not begin as a call, if one could stand there instead.
+    fn no_call(&self, left: &Left<'_>, at: usize, text: Expr) -> Expr {
+        let before = &[left.begun.as_slice(), &left.nodes[..at]].concat();
         let literals = before
             .iter()
             .rev()
@@ -572,6 +576,8 @@ struct Row {
 /// What is left of a turn behind what a prompt has begun.
 struct Left<'a> {
     nodes: Vec<Node>,
+    /// What stands before that, which the prompt has written.
+    begun: Vec<Node>,
     /// What ends the turn.
     end: &'a [Node],
     /// What the prompt has written of the calls, which come first.
@@ -635,8 +641,9 @@ fn covers(wide: &[Piece<'_>], narrow: &[Piece<'_>]) -> bool {
 /// What is left of a turn; `None` if the prompt did not begin this one.
 fn after_prompt<'a>(way: &'a Way, begun: &'a str) -> Option<Left<'a>> {
     let nodes = way.node.parts();
-    let left = |nodes: Vec<Node>| Left {
-        nodes,
+    let left = |count: usize, rest: Vec<Node>| Left {
+        nodes: rest,
+        begun: nodes[..count].to_vec(),
         end: way.end.parts(),
         in_calls: "",
         is_in_text: false,
@@ -644,7 +651,7 @@ fn after_prompt<'a>(way: &'a Way, begun: &'a str) -> Option<Left<'a>> {
     let mut rest = begun;
     for (at, node) in nodes.iter().enumerate() {
         if rest.trim().is_empty() {
-            return Some(left(nodes[at..].to_vec()));
+            return Some(left(at, nodes[at..].to_vec()));
         }
         match node {
             Node::Space(_) => rest = rest.trim_start(),
@@ -655,8 +662,11 @@ fn after_prompt<'a>(way: &'a Way, begun: &'a str) -> Option<Left<'a>> {
                     Some(after) => rest = after,
                     None => {
                         // The prompt may leave off in the middle of it.
-                        let tail = Node::Literal(text.strip_prefix(rest.trim_end())?.to_owned());
-                        return Some(left([vec![tail], nodes[at + 1..].to_vec()].concat()));
+                        let begun = rest.trim_end();
+                        let tail = Node::Literal(text.strip_prefix(begun)?.to_owned());
+                        let mut left = left(at, [vec![tail], nodes[at + 1..].to_vec()].concat());
+                        left.begun.push(Node::Literal(begun.to_owned()));
+                        return Some(left);
                     }
                 }
             }
@@ -673,9 +683,10 @@ fn after_prompt<'a>(way: &'a Way, begun: &'a str) -> Option<Left<'a>> {
                 match next {
                     Some(found) => rest = &rest[found..],
                     None => {
+                        // The text has begun before.
                         return Some(Left {
                             is_in_text: true,
-                            ..left(nodes[at..].to_vec())
+                            ..left(at + 1, nodes[at..].to_vec())
                         });
                     }
                 }
@@ -683,11 +694,13 @@ fn after_prompt<'a>(way: &'a Way, begun: &'a str) -> Option<Left<'a>> {
             Node::Calls => {
                 return Some(Left {
                     in_calls: rest.trim_start(),
-                    ..left(nodes[at..].to_vec())
+                    ..left(at, nodes[at..].to_vec())
                 });
             }
             _ => return None,
         }
     }
-    rest.trim().is_empty().then(|| left(Vec::new()))
+    rest.trim()
+        .is_empty()
+        .then(|| left(nodes.len(), Vec::new()))
 }

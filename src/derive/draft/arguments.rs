@@ -137,7 +137,8 @@ impl Drafter<'_> {
     /// behind a quote in it goes on to the quote that the next key or the end follows, since models don't escape quotes. Then
     /// there are texts in double quotes, which are JSON, and whatever else goes on to the next key.
     ///
-    /// Where lists have single quotes in them, the value parser must not see those in texts with double quotes.
+    /// Where lists have single quotes in them, the value parser must not see those in texts with double quotes. Nor must
+    /// it where all texts are JSON, as in `="name='Bob'"`: there it knows no text by single quotes, and `'7'` is a number.
     pub(super) fn python(&self, calls: &CallParts<'_>, tagged: &SingleArguments<'_>) -> Object {
         let close = calls.close_text();
         let bracket = match is_distinctive(markers::split_close(&close).0) {
@@ -159,22 +160,22 @@ impl Drafter<'_> {
         ];
         let mut quotes = [("='", "',"), ("='", "')"), ("='", "'")].to_vec();
         let mut forms = texts.to_vec();
-        let signs = match has_python_lists(tagged) {
+        let assigned = match has_python_lists(tagged) {
             true => {
                 quotes.extend([("=\"", "\""), ("'", "'")]);
                 forms.push(plain);
-                "(?==['\"])|"
+                r#"(?:(?==['"])|\s*=\s*'?)"#
             }
             false if tagged.has_json_texts() => {
                 quotes.clear();
                 forms.drain(..2);
-                ""
+                r"\s*=\s*'?"
             }
-            false => "(?==')|",
+            false => r"(?:(?==')|\s*=\s*'?)",
         };
         forms.extend(others);
         let forms = forms.join("|");
-        let pattern = format!(r"(?P<key>\w+)(?:{signs}\s*=\s*'?)(?P<value>{forms})");
+        let pattern = format!(r"(?P<key>\w+){assigned}(?P<value>{forms})");
         let quotes = quotes.iter();
         let quotes: Vec<[String; 2]> = quotes
             .map(|(open, close)| [*open, *close].map(str::to_owned))
