@@ -100,6 +100,7 @@ impl Format {
     }
 
     /// The same with the brackets around [markers that consist of several parts](crate::analysis::lexicon).
+    #[cfg(feature = "grammar")]
     pub(crate) fn marked(&self) -> Format {
         let mut format = self.clone();
         let mut mark = |node: &mut Node| {
