@@ -111,15 +111,24 @@ fn turn_ends(end: &[Node]) -> impl Iterator<Item = String> {
     all.filter(|text| text.chars().count() > 1)
 }
 
-/// What shows that a call ends or another one begins although none of it is clear by itself.
+/// What shows within an argument that it or its call ends, or that another one begins, although none of it is clear by
+/// itself.
 fn unclear_ends(node: &Node) -> Vec<Expr> {
+    let call = first_call(node).into_iter();
+    let arguments = call
+        .flat_map(|call| call.parts())
+        .filter_map(between_arguments);
+    arguments.chain(unclear_ends_of_calls(node)).collect()
+}
+
+/// The same of calls alone.
+fn unclear_ends_of_calls(node: &Node) -> Vec<Expr> {
     let repetition = match node {
-        Node::Sequence(nodes) => return nodes.iter().flat_map(unclear_ends).collect(),
+        Node::Sequence(nodes) => return nodes.iter().flat_map(unclear_ends_of_calls).collect(),
         Node::Repetition(repetition) if !is_argument(&repetition.item) => repetition,
-        Node::Call(call) => return call.parts().iter().filter_map(between_arguments).collect(),
         _ => return Vec::new(),
     };
-    let mut all = unclear_ends(&repetition.item);
+    let mut all = unclear_ends_of_calls(&repetition.item);
     if let Node::Call(call) = &repetition.item {
         let close = behind_arguments(call);
         let close = close.trim();
@@ -157,10 +166,11 @@ fn between_calls(call: &Node, close: &str, separator: &Node) -> Option<Expr> {
 
 /// What shows where no marker does that calls begin or end: what stands before the first of them or between two.
 pub(super) fn unclear_calls(format: &Format, calls: &Node) -> Vec<Expr> {
-    let mut all = unclear_ends(calls);
+    let mut all = unclear_ends_of_calls(calls);
     let Some(call) = first_call(calls) else {
         return all;
     };
+    all.extend(behind_white_space(calls, call));
     for way in &format.ways {
         let nodes = way.node.parts();
         let at = nodes.iter().position(|node| *node == Node::Calls);
@@ -180,6 +190,18 @@ pub(super) fn unclear_calls(format: &Format, calls: &Node) -> Vec<Expr> {
         }
     }
     all
+}
+
+/// What begins a call that is an object where white space is all that stands between two of them.
+fn behind_white_space(calls: &Node, call: &Node) -> Option<Expr> {
+    let Node::Repetition(repetition) = calls else {
+        return None;
+    };
+    let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
+    let is_white = !separator.is_empty() && separator.trim().is_empty();
+    let key = first_key(call.parts().first()?).filter(|_| is_white)?;
+    let white = class(CharClass::of(" \t\r\n".chars()));
+    Some(Expr::sequence([white, "{".into(), Expr::Space, key]))
 }
 
 fn first_call(node: &Node) -> Option<&Node> {

@@ -280,10 +280,14 @@ impl Turn<'_> {
             }
             Node::Slot(_) => {
                 let ends = self.markers().into_iter().map(Expr::from);
-                // Behind a call, a text may begin with what looks like the next one; anywhere, if nothing opens them all.
-                let is_behind_calls =
-                    nodes[..at].contains(&Node::Calls) || self.named_head.is_some();
-                let calls = self.unclear_calls.iter().filter(|_| is_behind_calls);
+                // Behind a call, a text may begin with what looks like the next one, and so may any where only a name opens
+                // calls, unless calls do follow.
+                let (before, behind) = (&nodes[..at], &nodes[at..]);
+                let is_behind_calls = before.contains(&Node::Calls);
+                let is_last = !behind.contains(&Node::Calls);
+                let calls = self.unclear_calls.iter();
+                let calls =
+                    calls.filter(|_| is_behind_calls || self.named_head.is_some() && is_last);
                 let text = text_without(ends.chain(calls.cloned()));
                 self.no_call(left, at, text).tagged(Tag::Content)
             }
