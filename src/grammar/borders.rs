@@ -6,10 +6,14 @@ use crate::analysis::lexicon::unmarked;
 use crate::analysis::markers;
 use crate::format::{Entry, Format, Node, Slot};
 
+use super::automaton;
 use super::builder::class;
 use super::call::{is_argument, is_text, text_behind};
 use super::expr::{CharClass, Expr};
 use super::remainder;
+
+/// What has begun so many characters before a text is looked for.
+const MAX_BEGUN: usize = 100;
 
 /// What can't stand in arguments.
 pub(super) fn around_calls(format: &Format, calls: &Node) -> Vec<Expr> {
@@ -255,6 +259,30 @@ pub(super) fn begun_head(calls: &Node, before: &str) -> Option<Expr> {
     (!remainder::is_nullable(&left, &rules) && !left.is_never()).then_some(left)
 }
 
+/// Sees to it that none of these stands where this text ends and another one begins: behind `[`, none begins with `x]`
+/// where `[x]` is one.
+pub(super) fn not_begun(others: &[Expr], before: &str) -> Expr {
+    let rules = IndexMap::new();
+    let mut heads = Vec::new();
+    for (at, first) in before.char_indices().rev().take(MAX_BEGUN) {
+        let begun = &before[at..];
+        let could_begin = |other: &&Expr| {
+            let firsts = automaton::first_characters(std::slice::from_ref(other));
+            !first.is_whitespace() && firsts.contains(first)
+        };
+        for other in others.iter().filter(could_begin) {
+            let left = remainder::behind(other, begun, &rules);
+            if !left.is_never() && !remainder::is_nullable(&left, &rules) {
+                heads.push(left);
+            }
+        }
+    }
+    match heads.is_empty() {
+        true => Expr::Empty,
+        false => Expr::Negate(Box::new(Expr::choice(heads))),
+    }
+}
+
 /// What a text that is no call does not begin with, where nothing opens a call but its name: a name, and what shows behind
 /// it that arguments follow, as in `add⏎{`.
 pub(super) fn named_head(calls: &Node) -> Option<Expr> {
@@ -284,6 +312,13 @@ pub(super) fn longer_head(named_head: &Expr, header: &str) -> Option<Expr> {
     let is_line = header.ends_with(char::is_whitespace) && !left.is_never();
     let white = class(CharClass::of(" \t\r\n".chars()));
     is_line.then(|| Expr::sequence([white, left]))
+}
+
+/// What calls begin with where but a sign and a name open them, as in `@add{`.
+pub(super) fn signed_head(calls: &Node) -> Option<Expr> {
+    let call = first_call(calls)?;
+    let is_signed = matches!(call.parts().first(), Some(Node::Literal(_)));
+    is_signed.then(|| unclear_head(call, &Expr::Empty, true))?
 }
 
 /// The first key of an object, as it is written.

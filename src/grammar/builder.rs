@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use indexmap::IndexMap;
 
 use super::expr::{CharClass, Chars, Expr, NotAClass, SchemaNode, Tag};
-use super::notation::{Notation, Quotes};
+use super::notation::{LineBreaks, Notation, Quotes};
 use super::schema::SchemaRules;
 use super::{Grammar, Rule, other_keys, remainder};
 use crate::value::Value;
@@ -222,7 +222,7 @@ impl Builder {
         Expr::Schema(Box::new(SchemaNode {
             name: name.to_owned(),
             schema: schema.clone(),
-            notation: Notation::text(false),
+            notation: Notation::text(LineBreaks::default()),
             expr,
         }))
     }

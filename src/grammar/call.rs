@@ -11,7 +11,7 @@ use super::borders::{self, opener};
 use super::builder::{Builder, class, text_without};
 use super::escape::within_string;
 use super::expr::{CharClass, Expr, Member, Members, SchemaNode, Tag};
-use super::notation::Notation;
+use super::notation::{LineBreaks, Notation};
 use super::other_keys;
 use super::schema::{self, SchemaRules};
 
@@ -229,8 +229,8 @@ struct Place {
     before: String,
     /// What stands right behind it, as far as it is known.
     behind: String,
-    /// Whether line breaks around it belong to its markers.
-    in_lines: bool,
+    /// Which of its line breaks belong to the markers around it.
+    line_breaks: LineBreaks,
     /// Whether values are written in no other place.
     is_only: bool,
 }
@@ -266,7 +266,7 @@ impl Call<'_> {
             Node::Literal(text) => text.as_str().into(),
             Node::Space(_) => Expr::Space,
             Node::Slot(Slot::Name) => Expr::literal(&self.tool.name).tagged(Tag::ToolName),
-            Node::Slot(Slot::Id) => id().tagged(Tag::ToolId),
+            Node::Slot(Slot::Id) => id(follow).tagged(Tag::ToolId),
             Node::Slot(Slot::Index) => class(CharClass::ranges([('0', '9')])).repeat(1, Some(4)),
             Node::Arguments(dialect) => self.arguments(dialect).tagged(Tag::ToolArgs),
             Node::Slot(_) | Node::Value(_) | Node::Calls => Expr::Empty,
@@ -281,6 +281,7 @@ impl Call<'_> {
                         self.members(repetition, &behind)
                     }
                     Node::Space(text) if is_told_by(nodes, at) => text.as_str().into(),
+                    node @ Node::Slot(_) => self.part(node, &[text_behind(&nodes[at + 1..], None)]),
                     node => self.part(node, follow),
                 }))
             }
@@ -473,7 +474,7 @@ impl Call<'_> {
                     before_key: None,
                     before: String::new(),
                     behind: String::new(),
-                    in_lines: false,
+                    line_breaks: LineBreaks::default(),
                     is_only: true,
                 };
                 let ways = self.value(forms, argument, &place);
@@ -519,19 +520,24 @@ impl Call<'_> {
         let is_line =
             |white: &Option<String>| white.as_ref().is_some_and(|text| text.contains('\n'));
         let before_key = text_behind(&nodes[at + 1..], None).trim().to_owned();
-        let place = Place {
-            close: delimiters(&behind, follow),
-            before_key: Some(before_key).filter(|text| markers::is_distinctive(text)),
-            before: text_before(&nodes[..at]),
-            in_lines: is_line(&lead) || is_line(&trail),
-            is_only: is_only_form(nodes, forms),
-            behind,
-        };
         // White space alone ends what is written as it is. Where no marker does, what reads the value may go by how it
         // begins.
         let end = text_behind(&nodes[at + 1..], None);
         let ends_by_white = end.trim().is_empty();
         let ends_clearly = markers::is_distinctive(&end);
+        let in_lines = is_line(&lead) || is_line(&trail);
+        let place = Place {
+            close: delimiters(&behind, follow),
+            before_key: Some(before_key).filter(|text| markers::is_distinctive(text)),
+            before: text_before(&nodes[..at]),
+            // A line break that is written out is no part of the text.
+            line_breaks: LineBreaks {
+                first: in_lines && (lead.is_none() || ends_clearly),
+                last: in_lines && (trail.is_none() || !ends_by_white),
+            },
+            is_only: is_only_form(nodes, forms),
+            behind,
+        };
         let before = 0..at - usize::from(lead.is_some());
         let after = at + 1 + usize::from(trail.is_some())..nodes.len();
         let after = self.argument_parts(nodes, after, argument, follow);
@@ -541,9 +547,16 @@ impl Call<'_> {
                 Some(_) => Expr::Space,
                 None => Expr::Empty,
             };
+            let is_text = matches!(way.expr, Expr::Tag(Tag::ToolArgString, _));
+            let not_first = match &lead {
+                Some(_) if way.is_exact || !ends_clearly => Expr::Empty,
+                _ if is_text => borders::not_begun(self.outside, place.before.trim_end()),
+                _ => Expr::Empty,
+            };
             let lead = white(&lead, way.is_exact || !ends_clearly);
             let trail = white(&trail, way.is_exact || ends_by_white);
-            Expr::sequence([lead, way.expr, trail].into_iter().chain(after.clone()))
+            let row = [not_first, lead, way.expr, trail];
+            Expr::sequence(row.into_iter().chain(after.clone()))
         });
         let ways = Expr::choice(ways.collect::<Vec<_>>());
         let before = self.argument_parts(nodes, before, argument, follow);
@@ -562,13 +575,16 @@ impl Call<'_> {
             let Some(schema) = schema::restricted(root, argument.schema, &types) else {
                 continue;
             };
-            let raw = |text: Expr| {
+            let raw = |text: Expr, line_breaks: LineBreaks| {
                 let expr = self.rules(&Notation::json()).raw(&schema, text.clone());
                 let is_exact = expr != text;
                 let node = Expr::Schema(Box::new(SchemaNode {
                     name: self.tool.name.clone(),
                     schema: schema.clone(),
-                    notation: Notation::text(place.in_lines),
+                    notation: Notation::text(match is_exact {
+                        true => LineBreaks::default(),
+                        false => line_breaks,
+                    }),
                     expr,
                 }));
                 Written {
@@ -597,7 +613,7 @@ impl Call<'_> {
             match &form.writing {
                 ValueWriting::Raw => {
                     let ends = close.iter().chain(&place.before_key).cloned();
-                    all.push(raw(self.text(ends)));
+                    all.push(raw(self.text(ends), place.line_breaks));
                 }
                 ValueWriting::Wrapped {
                     open,
@@ -613,15 +629,17 @@ impl Call<'_> {
                     // What reads the arguments looks for what is clear first.
                     let clear = close.iter().filter(|text| markers::is_distinctive(text));
                     ends.extend(clear.cloned());
-                    let text = raw(self.text(ends)).expr;
-                    let wrapped = Expr::sequence([open.as_str().into(), text, end.as_str().into()]);
+                    let text = raw(self.text(ends), LineBreaks::default()).expr;
+                    let before = format!("{}{open}", place.before);
+                    let not_first = borders::not_begun(self.outside, &before);
+                    let parts = [open.as_str().into(), not_first, text, end.as_str().into()];
                     all.push(Written {
-                        expr: wrapped,
+                        expr: Expr::sequence(parts),
                         is_exact: true,
                     });
                     if !always {
                         let bare = close.iter().chain([open]).cloned();
-                        all.push(raw(self.text(bare)));
+                        all.push(raw(self.text(bare), place.line_breaks));
                     }
                 }
                 ValueWriting::Json(dialect) => all.push(as_json(Notation::of(dialect))),
@@ -836,12 +854,14 @@ fn delimiters(behind: &str, follow: &[String]) -> Vec<String> {
     }
 }
 
-/// An id of a call.
-fn id() -> Expr {
+/// An id of a call, with no sign in it with which what stands behind it begins.
+fn id(follow: &[String]) -> Expr {
     let class = "[a-zA-Z0-9_.:/+-]"
         .parse()
         .unwrap_or_else(|_| CharClass::any());
-    super::builder::class(class).repeat(1, Some(128))
+    let signs = follow.iter().filter_map(|text| text.chars().next());
+    let signs = signs.filter(|sign| !sign.is_alphanumeric());
+    super::builder::class(class.without(&CharClass::of(signs))).repeat(1, Some(128))
 }
 
 /// A key that is not declared.

@@ -655,8 +655,8 @@ fn up_to_texts(expr: Expr, left_out: &mut Vec<Expr>) -> Expr {
         }
         Expr::Sequence(mut parts) => {
             while let Some(at) = begins_text(&parts) {
-                if let Expr::Negate(not_first) = parts.remove(at) {
-                    leave_out(&not_first);
+                if let Expr::Negate(not_first) = plain(&parts.remove(at)) {
+                    leave_out(not_first);
                 }
             }
             Expr::sequence(parts)

@@ -28,10 +28,30 @@ pub(crate) struct Notation {
     pub(crate) within: Option<String>,
     /// Whether its beginning stands elsewhere.
     pub(crate) is_begun: bool,
-    /// Whether line breaks around a text belong to its markers.
-    pub(crate) in_lines: bool,
+    /// Which line breaks of a text belong to its markers.
+    pub(crate) line_breaks: LineBreaks,
     /// What can't stand in strings as it is, since it ends or begins another part of the turn.
     pub(crate) outside: Arc<[Expr]>,
+}
+
+/// Which line breaks of a text as it is belong to the markers around it: its first one, its last one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LineBreaks {
+    pub(crate) first: bool,
+    pub(crate) last: bool,
+}
+
+impl LineBreaks {
+    /// The text without them.
+    pub(super) fn strip(self, text: &str) -> &str {
+        let text = text
+            .strip_prefix('\n')
+            .filter(|_| self.first)
+            .unwrap_or(text);
+        text.strip_suffix('\n')
+            .filter(|_| self.last)
+            .unwrap_or(text)
+    }
 }
 
 impl Quotes {
@@ -52,16 +72,16 @@ impl Notation {
             python_words: false,
             within: None,
             is_begun: false,
-            in_lines: false,
+            line_breaks: LineBreaks::default(),
             outside: Arc::new([]),
         }
     }
 
     /// A text as it is.
-    pub(crate) fn text(in_lines: bool) -> Notation {
+    pub(crate) fn text(line_breaks: LineBreaks) -> Notation {
         Notation {
             strings: Vec::new(),
-            in_lines,
+            line_breaks,
             ..Notation::json()
         }
     }
@@ -76,7 +96,7 @@ impl Notation {
             python_words: true,
             within: None,
             is_begun: false,
-            in_lines: false,
+            line_breaks: LineBreaks::default(),
             outside: Arc::new([]),
         }
     }
@@ -97,7 +117,7 @@ impl Notation {
             python_words: dialect.python_literals,
             within: None,
             is_begun: false,
-            in_lines: false,
+            line_breaks: LineBreaks::default(),
             outside: Arc::new([]),
         }
     }

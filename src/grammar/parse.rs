@@ -282,12 +282,10 @@ impl Found<'_, '_> {
             let value = match argument.find(&Tag::ToolArgJson) {
                 Some(json) => json.value(),
                 None => match argument.find(&Tag::ToolArgString) {
-                    Some(found) if found.notation.is_some_and(|notation| notation.in_lines) => {
-                        let text = found.text;
-                        let text = text.strip_prefix('\n').unwrap_or(text);
-                        text.strip_suffix('\n').unwrap_or(text).into()
+                    Some(found) => {
+                        let notation = found.notation.map(|notation| notation.line_breaks);
+                        notation.unwrap_or_default().strip(found.text).into()
                     }
-                    Some(found) => found.text.into(),
                     None => continue,
                 },
             };

@@ -2,7 +2,7 @@
 
 use super::expr::Tag;
 use super::machine::{Machine, Mark, State};
-use super::notation::Notation;
+use super::notation::{LineBreaks, Notation};
 use super::parse::{Fault, FaultKind, Tree};
 use super::{Grammar, value};
 use crate::json;
@@ -293,13 +293,14 @@ struct Lines {
 }
 
 impl Lines {
-    fn add(&mut self, piece: &str, in_lines: bool) -> String {
-        if !in_lines || piece.is_empty() {
-            return piece.to_owned();
+    fn add(&mut self, piece: &str, breaks: LineBreaks) -> String {
+        if piece.is_empty() {
+            return String::new();
         }
-        let piece = match std::mem::replace(&mut self.has_begun, true) {
-            true => piece,
-            false => piece.strip_prefix('\n').unwrap_or(piece),
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        let piece = match is_first && breaks.first {
+            true => piece.strip_prefix('\n').unwrap_or(piece),
+            false => piece,
         };
         if piece.is_empty() {
             return String::new();
@@ -308,7 +309,7 @@ impl Lines {
         if std::mem::take(&mut self.holds_break) {
             text.push('\n');
         }
-        let kept = piece.strip_suffix('\n');
+        let kept = piece.strip_suffix('\n').filter(|_| breaks.last);
         self.holds_break = kept.is_some();
         text + kept.unwrap_or(piece)
     }
@@ -504,9 +505,9 @@ impl<'g> Reader<'g> {
             Role::Content => deltas.push(Delta::Content(self.content.add(piece(self)?))),
             Role::Json => self.add_value(piece(self)?, deltas),
             Role::Text => {
-                let in_lines = open.notation.is_some_and(|notation| notation.in_lines);
+                let breaks = open.notation.map(|notation| notation.line_breaks);
                 let piece = piece(self)?;
-                let piece = self.call.text.add(piece, in_lines);
+                let piece = self.call.text.add(piece, breaks.unwrap_or_default());
                 let json = json::write(&piece.into());
                 self.add_value(&json[1..json.len() - 1], deltas);
             }

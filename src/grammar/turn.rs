@@ -8,7 +8,7 @@ use crate::response::Tools;
 
 use super::automaton;
 use super::borders::{
-    around_calls, begun_head, first_marker, longer_head, named_head, unclear_calls,
+    around_calls, begun_head, first_marker, longer_head, named_head, signed_head, unclear_calls,
 };
 use super::builder::{Builder, class, text_without, until};
 use super::call::{CallRules, Declared, begins_with_marker, space};
@@ -31,6 +31,7 @@ pub(super) fn grammar(
         openers: Vec::new(),
         unclear_calls: Vec::new(),
         named_head: None,
+        signed_head: None,
     };
     if let Some(node) = &format.calls {
         let outside = around_calls(format, node).into();
@@ -45,6 +46,10 @@ pub(super) fn grammar(
         // Nobody answers calls of a turn that has none.
         if !turn.calls.is_never() && turn.has_calls_behind(begins_turn) {
             turn.named_head = named_head(node);
+        }
+        let is_marked = turn.openers.iter().any(|text| begins_with_marker(text));
+        if !turn.calls.is_never() && !is_marked {
+            turn.signed_head = signed_head(node);
         }
     }
     turn.check_calls(called.is_empty())?;
@@ -86,6 +91,8 @@ struct Turn<'a> {
     unclear_calls: Vec<Expr>,
     /// What calls begin with that may come first in a turn, and that nothing but their name opens.
     named_head: Option<Expr>,
+    /// What calls begin with that nothing but a sign and their name opens.
+    signed_head: Option<Expr>,
 }
 
 impl Turn<'_> {
@@ -280,15 +287,13 @@ impl Turn<'_> {
             }
             Node::Slot(_) => {
                 let ends = self.markers().into_iter().map(Expr::from);
-                // Behind a call, a text may begin with what looks like the next one, and so may any where only a name opens
-                // calls, unless calls do follow.
-                let (before, behind) = (&nodes[..at], &nodes[at..]);
-                let is_behind_calls = before.contains(&Node::Calls);
-                let is_last = !behind.contains(&Node::Calls);
+                // What looks like a call is read as one. Where calls may follow, they begin with that.
+                let is_behind_calls = nodes[..at].contains(&Node::Calls);
                 let calls = self.unclear_calls.iter();
-                let calls =
-                    calls.filter(|_| is_behind_calls || self.named_head.is_some() && is_last);
-                let text = text_without(ends.chain(calls.cloned()));
+                let calls = calls.filter(|_| is_behind_calls || !self.has_calls_behind_texts());
+                let is_bare = is_behind_calls || self.section().trim().is_empty();
+                let heads = self.signed_head.iter().filter(|_| is_bare);
+                let text = text_without(ends.chain(calls.chain(heads).cloned()));
                 self.no_call(left, at, text).tagged(Tag::Content)
             }
             Node::Calls => self.calls.clone(),
@@ -374,6 +379,11 @@ impl Turn<'_> {
         })
     }
 
+    /// Whether calls may stand behind a text.
+    fn has_calls_behind_texts(&self) -> bool {
+        self.has_calls_behind(|_, nodes| nodes.contains(&Node::Slot(Slot::Content)))
+    }
+
     /// The sign that calls begin with where they have no marker, and may come first in a turn.
     fn bare_sign(&self) -> Option<char> {
         let may_come = !self.calls.is_never() && self.has_calls_behind(|_, nodes| is_white(nodes));
@@ -383,6 +393,13 @@ impl Turn<'_> {
             .iter()
             .any(|text| first_piece(text).is_some_and(markers::is_marker));
         (matches!(first, '{' | '[') && !is_marked).then_some(first)
+    }
+
+    /// What calls begin with, and prose does not.
+    fn distinctive_openers(&self) -> impl Iterator<Item = String> + '_ {
+        let openers = self.openers.iter();
+        let openers = openers.filter(|text| markers::is_distinctive(text));
+        openers.cloned()
     }
 
     /// What ends turns.
@@ -411,14 +428,13 @@ impl Turn<'_> {
                     match last_marker(&nodes[..at]) {
                         // A single call may come without what stands around all of them.
                         Some(marker) => {
-                            let own = self
-                                .openers
-                                .iter()
-                                .filter(|text| markers::is_distinctive(text));
-                            all.extend([marker].into_iter().chain(own.cloned()));
+                            let own = self.distinctive_openers();
+                            all.extend([marker].into_iter().chain(own));
                         }
                         // At the start of a turn, its first sign tells a call from a text.
-                        None if self.bare_sign().is_some() => {}
+                        None if self.bare_sign().is_some() => {
+                            all.extend(self.distinctive_openers());
+                        }
                         None => all.extend(self.openers.iter().cloned()),
                     }
                 }

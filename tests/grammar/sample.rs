@@ -162,6 +162,35 @@ impl Sampler<'_> {
         }
     }
 
+    fn write_row(&mut self, row: &[Expr], depth: usize, out: &mut String) {
+        for (at, part) in row.iter().enumerate() {
+            match (part, row.get(at + 1)) {
+                (Expr::Without(_), Some(Expr::Literal(behind))) => {
+                    self.write_text(part, behind, out);
+                }
+                (Expr::Negate(_), Some(_)) => {
+                    self.write_begun_otherwise(part, &row[at + 1..], depth, out);
+                    return;
+                }
+                _ => self.write(part, depth, out),
+            }
+        }
+    }
+
+    /// A row that does not begin with what this rules out, if that is found soon.
+    fn write_begun_otherwise(&mut self, not: &Expr, row: &[Expr], depth: usize, out: &mut String) {
+        let may_begin = Grammar::build(|p| not.clone() + p.rest());
+        for _ in 0..20 {
+            let mut text = String::new();
+            self.write_row(row, depth, &mut text);
+            if may_begin.parse(&text).is_ok() {
+                out.push_str(&text);
+                return;
+            }
+        }
+        self.write_row(row, depth, out);
+    }
+
     fn write(&mut self, expr: &Expr, depth: usize, out: &mut String) {
         match expr {
             Expr::Literal(text) => out.push_str(text),
@@ -193,16 +222,7 @@ impl Sampler<'_> {
             Expr::Rest => out.push_str(&self.text()),
             Expr::Without(_) => self.write_text(expr, "", out),
             Expr::Space => out.push_str(["", " ", "\n"][self.chance.below(3)]),
-            Expr::Sequence(all) => {
-                for (at, part) in all.iter().enumerate() {
-                    match (part, all.get(at + 1)) {
-                        (Expr::Without(_), Some(Expr::Literal(behind))) => {
-                            self.write_text(part, behind, out);
-                        }
-                        _ => self.write(part, depth, out),
-                    }
-                }
-            }
+            Expr::Sequence(all) => self.write_row(all, depth, out),
             Expr::Choice(all) => {
                 // Deep down, what comes last nests least.
                 let which = match depth > 12 {

@@ -38,19 +38,21 @@ pub fn try_number(seed: u64, number: u64) -> (usize, Vec<String>) {
     let (Some(template), Ok(prompt), Ok(format)) = (template, prompt, format) else {
         return (0, Vec::new());
     };
-    let request = Request::new()
-        .prompt(prompt.text.as_str())
-        .tool_choice(ToolChoice::Required);
     let mut chance = Chance(number);
     let (mut tried, mut faults) = (0, Vec::new());
-    for tools in [Tools::from_value(&tools()), mixed_tools()] {
-        let Ok(grammar) = Grammar::of(&format, &tools, &request) else {
-            continue;
-        };
-        tried += SAMPLES;
-        let wrong = (0..SAMPLES)
-            .filter_map(|_| misread(&grammar, &template, &prompt.text, &tools, &mut chance));
-        faults.extend(wrong);
+    for choice in [ToolChoice::Required, ToolChoice::Auto] {
+        let request = Request::new()
+            .prompt(prompt.text.as_str())
+            .tool_choice(choice);
+        for tools in [Tools::from_value(&tools()), mixed_tools()] {
+            let Ok(grammar) = Grammar::of(&format, &tools, &request) else {
+                continue;
+            };
+            tried += SAMPLES;
+            let wrong = (0..SAMPLES)
+                .filter_map(|_| misread(&grammar, &template, &prompt.text, &tools, &mut chance));
+            faults.extend(wrong);
+        }
     }
     (tried, faults)
 }
