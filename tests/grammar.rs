@@ -727,6 +727,13 @@ fn what_a_text_does_not_begin_with_is_held_in_gbnf() {
     "#);
     assert_eq!(gbnf.warnings, Vec::<String>::new());
     assert_eq!(grammar.to_lark().warnings.len(), 1);
+    let grammar = Grammar::build(|p| p.atomic(p.negate("no")) + p.until("!") + "!");
+    assert_eq!(
+        grammar.to_lark().warnings,
+        [
+            "texts may hold `no`, which what reads the call takes for a marker: no lexeme keeps it out"
+        ]
+    );
 }
 
 fn grammar_of(chat_template: &str, tools: &Tools) -> Grammar {
@@ -774,6 +781,74 @@ fn no_answer_begins_as_a_call_does_that_nothing_opens() {
         ),
     ] {
         assert_eq!(verdict(grammar, answer), expected, "{answer}");
+    }
+}
+
+/// No text has in it what opens a call of such a format, since what reads the turn goes by that alone.
+#[test]
+fn what_a_sign_and_a_name_open_stands_in_no_text() {
+    let grammar = grammar_of(
+        "{% for m in messages %}<{{ m.role }}><say>{{ m.content }}</say>{% for t in m.tool_calls or [] %}\
+         @{{ t.function.name }}{{ t.function.arguments | tojson }}{% endfor %}</{{ m.role }}>{% endfor %}\
+         {% if add_generation_prompt %}<assistant>{% endif %}",
+        &tide_tools(),
+    );
+    for (turn, expected) in [
+        ("<say>mail me @home, or {not}</say></assistant>", "whole"),
+        ("<say>mail me @home {}</say></assistant>", "no"),
+        (
+            "<say>I look.</say>@read_tide{\"harbour\": \"Oslo\"}</assistant>",
+            "whole",
+        ),
+    ] {
+        assert_eq!(verdict(&grammar, turn), expected, "{turn}");
+    }
+}
+
+/// An id, and a text between delimiters, do not run into what stands around them.
+#[test]
+fn ids_and_texts_keep_to_their_places() {
+    let ids = grammar_of(
+        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for t in m.tool_calls or [] %}::call::{{ t.function.name }}\
+         ::id::{{ t.id }}::args::{{ t.function.arguments | tojson }}::done::{% endfor %}<|end|>{% endfor %}\
+         {% if add_generation_prompt %}<|assistant|>{% endif %}",
+        &tide_tools(),
+    );
+    let quoted = grammar_of(
+        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for t in m.tool_calls or [] %}[CALL]{{ t.function.name }}\
+         {% for k, v in t.function.arguments.items() %}[ARG={{ k }}]{% if v is string %}<![CDATA[{{ v }}]]>{% else %}{{ v | tojson }}\
+         {% endif %}[/ARG]{% endfor %}[/CALL]{% endfor %}<|end|>{% endfor %}\
+         {% if add_generation_prompt %}<|assistant|>{% endif %}",
+        &tide_tools(),
+    );
+    for (grammar, text, expected) in [
+        (
+            &ids,
+            "::call::read_tide::id::c-1::args::{\"harbour\": \"Oslo\"}::done::<|end|>",
+            "whole",
+        ),
+        (
+            &ids,
+            "::call::read_tide::id::c:1::args::{\"harbour\": \"Oslo\"}::done::<|end|>",
+            "no",
+        ),
+        (
+            &quoted,
+            "[CALL]read_tide[ARG=harbour]<![CDATA[Oslo]]>[/ARG][/CALL]<|end|>",
+            "whole",
+        ),
+        (
+            &quoted,
+            "[CALL]read_tide[ARG=harbour]<![CDATA[a CALL]]]>[/ARG][/CALL]<|end|>",
+            "whole",
+        ),
+        (
+            &quoted,
+            "[CALL]read_tide[ARG=harbour]<![CDATA[CALL]read_tide[]]>[/ARG][/CALL]<|end|>",
+            "no",
+        ),
+    ] {
+        assert_eq!(verdict(grammar, text), expected, "{text}");
     }
 }
 
@@ -1155,6 +1230,40 @@ fn lark_keeps_apart_what_its_lexemes_would_take_together() {
     let before_calls = lines.find(|line| line.ends_with("/<call>/"));
     let before_calls = before_calls.expect("a text may stand before calls");
     assert!(before_calls.contains("|<answer>|"), "{lark}");
+}
+
+/// Of the line breaks around a text, those that the format writes are no part of it, and others are, also where the text
+/// comes in pieces.
+#[test]
+fn line_breaks_of_a_text_are_kept() {
+    let call = |value: &str| {
+        format!(
+            "{{% for m in messages %}}<|{{{{ m.role }}}}|>{{{{ m.content }}}}{{% for t in m.tool_calls or [] %}}<call>\
+             {{{{ t.function.name }}}}\n{{% for k, v in t.function.arguments.items() %}}{value}\n{{% endfor %}}</call>{{% endfor %}}\
+             <|end|>{{% endfor %}}{{% if add_generation_prompt %}}<|assistant|>{{% endif %}}"
+        )
+    };
+    let text = "{{ v if v is string else v | tojson }}";
+    let by_key = format!("<{{{{ k }}}}>\n{text}\n</{{{{ k }}}}>");
+    let by_tag = format!("<arg name=\"{{{{ k }}}}\">\n{text}\n</arg>");
+    let quoted = format!(
+        "<arg name=\"{{{{ k }}}}\">\n{{% if v is string %}}`{{{{ v }}}}`{{% else %}}{{{{ v | tojson }}}}{{% endif %}}{{{{ '\n</arg>' }}}}"
+    );
+    for (format, open, close) in [
+        (by_key, "<harbour>\n", "\n</harbour>"),
+        (by_tag, "<arg name=\"harbour\">\n", "\n</arg>"),
+        (quoted, "<arg name=\"harbour\">\n`", "`\n</arg>"),
+    ] {
+        let grammar = grammar_of(&call(&format), &tide_tools());
+        for harbour in ["Oslo", "\nOslo", "Oslo\n", "\n\nOslo or\nBergen\n\n"] {
+            let output = format!("<call>read_tide\n{open}{harbour}{close}\n</call><|end|>");
+            let tree = grammar.parse(&output).expect("it is allowed");
+            let message = Value::from(tree.message());
+            let found = message.pointer("/tool_calls/0/function/arguments/harbour");
+            assert_eq!(found, Some(&harbour.into()), "{output:?}");
+            assert_eq!(streamed(&grammar, &output, 1, 1), Ok(()), "{output:?}");
+        }
+    }
 }
 
 /// Rules may begin with themselves.
