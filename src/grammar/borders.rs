@@ -240,8 +240,29 @@ fn unclear_head(call: &Node, before: &Expr, is_closed: bool) -> Option<Expr> {
         Some(Node::Arguments(_)) if is_closed => {
             Some(Expr::sequence([row("{"), Expr::Space, "{".into()]))
         }
+        // Behind a sign, what reads the calls takes more than words for a name.
+        Some(Node::Arguments(_)) => Some(match last_sign(&head) {
+            Some(sign) => {
+                let begin = any_of_row(&head[..head.len() - 1], "", first);
+                let letter = class(!CharClass::of(" \t\r\n{".chars().chain([sign])));
+                Expr::sequence([begin, letter])
+            }
+            None => row(""),
+        }),
         _ => Some(row("")),
     }
+}
+
+/// The sign right before the slot that ends a head.
+fn last_sign(head: &[&Node]) -> Option<char> {
+    let (Node::Slot(_), before) = head.split_last()? else {
+        return None;
+    };
+    let Node::Literal(text) = before.last()? else {
+        return None;
+    };
+    let sign = text.chars().last();
+    sign.filter(|c| !c.is_alphanumeric() && !c.is_whitespace())
 }
 
 /// What a text does not begin with, since with what stands before it, it would begin a call: in a text behind

@@ -623,7 +623,7 @@ impl Call<'_> {
                     // A sign may stand in the text as well: what follows it tells more.
                     let mut ends = match (end.chars().count(), place.behind.is_empty()) {
                         (1, true) => delimiters(end, close),
-                        (1, false) => vec![format!("{end}{}", place.behind)],
+                        (1, false) => vec![format!("{end}{}", without_trail(&place.behind))],
                         _ => vec![end.clone()],
                     };
                     // What reads the arguments looks for what is clear first.
@@ -789,6 +789,14 @@ fn opening_quotes(forms: &[ValueForm], before: &str) -> Vec<String> {
         .filter(|_| !before.is_empty())
         .map(|quote| format!("{before}{quote}"))
         .collect()
+}
+
+/// A text without the white space that it ends with, if it is more than that.
+fn without_trail(text: &str) -> &str {
+    match text.trim_end() {
+        "" => text,
+        kept => kept,
+    }
 }
 
 /// What an argument begins with.

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 
 use super::automaton::Text;
-use super::builder::until;
-use super::expr::{Expr, Members, Repeat, Without};
+use super::builder::{class, until};
+use super::expr::{CharClass, Expr, Members, Repeat, Without};
 use super::leads::{self, Lead};
 use super::members::{self, AddRule as _};
 use super::new_rules::NewRules;
@@ -655,8 +655,13 @@ fn up_to_texts(expr: Expr, left_out: &mut Vec<Expr>) -> Expr {
         }
         Expr::Sequence(mut parts) => {
             while let Some(at) = begins_text(&parts) {
-                if let Expr::Negate(not_first) = plain(&parts.remove(at)) {
-                    leave_out(not_first);
+                let not_first = parts.remove(at);
+                let Expr::Negate(not_first) = plain(&not_first) else {
+                    continue;
+                };
+                match white_or_begun_by(not_first) {
+                    Some(first) => parts[at] = begun_otherwise(&first, parts[at].clone()),
+                    None => leave_out(not_first),
                 }
             }
             Expr::sequence(parts)
@@ -670,6 +675,25 @@ fn begins_text(parts: &[Expr]) -> Option<usize> {
     let pairs = { parts }.windows(2);
     let mut pairs = pairs.map(|pair| (plain(&pair[0]), plain(&pair[1])));
     pairs.position(|pair| matches!(pair, (Expr::Negate(_), Expr::Until(_) | Expr::Rest)))
+}
+
+/// White space and these characters, if this is white space and one of them.
+fn white_or_begun_by(not_first: &Expr) -> Option<CharClass> {
+    let Expr::Sequence(parts) = not_first else {
+        return None;
+    };
+    match parts.as_slice() {
+        [Expr::Space, Expr::Chars(chars)] if (chars.at_least, chars.at_most) == (1, Some(1)) => {
+            Some(chars.class.or(&CharClass::of(" \t\r\n".chars())))
+        }
+        _ => None,
+    }
+}
+
+/// A text that does not begin with white space and one of these characters.
+fn begun_otherwise(first: &CharClass, text: Expr) -> Expr {
+    let text = Expr::sequence([class(!first.clone()), text]);
+    Expr::sequence([Expr::Space, text.optional()])
 }
 
 /// What takes the texts with one of these expressions in them from a lexeme.

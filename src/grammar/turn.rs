@@ -272,30 +272,8 @@ impl Turn<'_> {
                 text.as_str().into()
             }
             Node::Space(text) => space(text, nodes[..at].last(), nodes.get(at + 1)),
-            Node::Slot(Slot::Content) if self.bare_sign().is_some() && is_white(&nodes[..at]) => {
-                let sign = self.bare_sign().into_iter();
-                let first = class(!CharClass::of(sign.chain(" \t\r\n".chars())));
-                let text = Expr::sequence([first, until(self.markers())]).optional();
-                text.tagged(Tag::Content)
-            }
-            Node::Slot(Slot::Reasoning) => {
-                let closers = self.markers_after_reasoning();
-                // A call or an answer may begin within reasoning that is never closed.
-                let openers = self.openers_behind_texts();
-                let text = until(closers.chain(self.ends()).chain(openers));
-                self.no_call(left, at, text).tagged(Tag::Reasoning)
-            }
-            Node::Slot(_) => {
-                let ends = self.markers().into_iter().map(Expr::from);
-                // What looks like a call is read as one. Where calls may follow, they begin with that.
-                let is_behind_calls = nodes[..at].contains(&Node::Calls);
-                let calls = self.unclear_calls.iter();
-                let calls = calls.filter(|_| is_behind_calls || !self.has_calls_behind_texts());
-                let is_bare = is_behind_calls || self.section().trim().is_empty();
-                let heads = self.signed_head.iter().filter(|_| is_bare);
-                let text = text_without(ends.chain(calls.chain(heads).cloned()));
-                self.no_call(left, at, text).tagged(Tag::Content)
-            }
+            Node::Slot(Slot::Reasoning) => self.thought(left, at),
+            Node::Slot(_) => self.answer(left, at),
             Node::Calls => self.calls.clone(),
             // The ways of a turn have no other parts.
             _ => Expr::Empty,
@@ -307,8 +285,47 @@ impl Turn<'_> {
         }
     }
 
+    fn thought(&self, left: &Left<'_>, at: usize) -> Expr {
+        let closers = self.markers_after_reasoning();
+        // A call or an answer may begin within reasoning that is never closed.
+        let openers = self.openers_behind_texts();
+        let text = until(closers.chain(self.ends()).chain(openers));
+        // Where nothing opens a thought, a call could stand there instead.
+        let heads = self.signed_head.clone();
+        let heads = heads.filter(|_| is_white(&left.nodes[..at]));
+        self.no_call(left, at, heads, text).tagged(Tag::Reasoning)
+    }
+
+    fn answer(&self, left: &Left<'_>, at: usize) -> Expr {
+        let before = &left.nodes[..at];
+        let markers = self.markers();
+        // What looks like a call is read as one. Where calls may follow, they begin with that.
+        let is_behind_calls = before.contains(&Node::Calls);
+        let calls = self.unclear_calls.iter();
+        let calls = calls.filter(|_| is_behind_calls || !self.has_calls_behind_texts());
+        let has_section = !self.section().trim().is_empty();
+        let heads = self.signed_head.iter();
+        let heads = heads.filter(|_| is_behind_calls || !has_section);
+        let is_new = |other: &&Expr| {
+            let begin = other.first_literal().unwrap_or_default();
+            !markers.iter().any(|marker| begin.starts_with(marker))
+        };
+        let unclear: Vec<Expr> = calls.chain(heads).filter(is_new).cloned().collect();
+        let text = text_without(markers.into_iter().map(Expr::from).chain(unclear));
+        let text = self.no_call(left, at, None, text);
+        // At the start of a turn, its first sign distinguishes a call from a text. Nothing is no text there.
+        let text = match self.bare_sign().filter(|_| is_white(before)) {
+            Some(sign) => {
+                let call = Expr::sequence([Expr::Space, class(CharClass::of([sign]))]);
+                Expr::sequence([Expr::Negate(Box::new(call)), text]).optional()
+            }
+            None => text,
+        };
+        text.tagged(Tag::Content)
+    }
+
     /// A text that begins at this node, where it does not begin as a call, if one could stand there instead.
-    fn no_call(&self, left: &Left<'_>, at: usize, text: Expr) -> Expr {
+    fn no_call(&self, left: &Left<'_>, at: usize, head: Option<Expr>, text: Expr) -> Expr {
         let before = &[left.begun.as_slice(), &left.nodes[..at]].concat();
         let literals = before
             .iter()
@@ -329,7 +346,7 @@ impl Turn<'_> {
         let begun = calls.and_then(|calls| begun_head(calls, &opening));
         // Most have a marker in them that stands in no such text.
         let begun = begun.filter(|head| !holds_end(&head.example(), &text));
-        let heads = Expr::choice(named.into_iter().chain(begun));
+        let heads = Expr::choice(named.into_iter().chain(begun).chain(head));
         match heads.is_never() {
             true => text,
             false => Expr::sequence([Expr::Negate(Box::new(heads)), text]),
@@ -576,9 +593,8 @@ fn text_node(node: &Node) -> Option<Expr> {
 
 fn may_be_nothing(expr: &Expr) -> bool {
     match expr.bare() {
-        Expr::Empty | Expr::End | Expr::Space | Expr::Until(_) | Expr::Rest | Expr::Without(_) => {
-            true
-        }
+        Expr::Empty | Expr::End | Expr::Space | Expr::Negate(_) => true,
+        Expr::Until(_) | Expr::Rest | Expr::Without(_) => true,
         Expr::Sequence(all) => all.iter().all(may_be_nothing),
         Expr::Choice(all) => all.iter().any(may_be_nothing),
         Expr::Repeat(repeat) => repeat.at_least == 0,
