@@ -291,9 +291,9 @@ impl Turn<'_> {
         let openers = self.openers_behind_texts();
         let text = until(closers.chain(self.ends()).chain(openers));
         // Where nothing opens a thought, a call could stand there instead.
-        let heads = self.signed_head.clone();
-        let heads = heads.filter(|_| is_white(&left.nodes[..at]));
-        self.no_call(left, at, heads, text).tagged(Tag::Reasoning)
+        let is_first = is_white(&left.begun) && is_white(&left.nodes[..at]);
+        let head = self.signed_head.clone().filter(|_| is_first);
+        self.no_call(left, at, head, text).tagged(Tag::Reasoning)
     }
 
     fn answer(&self, left: &Left<'_>, at: usize) -> Expr {
