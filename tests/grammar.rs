@@ -736,6 +736,53 @@ fn what_a_text_does_not_begin_with_is_held_in_gbnf() {
     );
 }
 
+/// What a text does not begin with may be what ends it: then it is not empty.
+#[test]
+fn a_text_that_does_not_begin_with_its_end_has_one_character_or_more() {
+    let grammar = Grammar::build(|p| {
+        let sign = p.chars("[a-z\\]]", 1, 1).expect("a class");
+        "'" + p.negate("'") + sign.without(["]]"]) + "'"
+    });
+    for (text, expected) in [
+        ("'a'", "whole"),
+        ("'a]'", "whole"),
+        ("''", "no"),
+        ("'a]]'", "no"),
+    ] {
+        assert_eq!(verdict(&grammar, text), expected, "{text}");
+    }
+    let gbnf = grammar.to_gbnf();
+    insta::assert_snapshot!(gbnf.text, @r#"
+    root ::= "'" text "'"
+    text ::= [a-z] text-2 | [\x5D] text-3
+    text-2 ::= ([a-z] text-2 | [\x5D] text-3)?
+    text-3 ::= ([a-z] text-2)?
+    "#);
+    assert_eq!(gbnf.warnings, Vec::<String>::new());
+}
+
+/// A string of one character or more is held beside what stands in none.
+#[test]
+fn strings_that_are_not_empty_keep_markers_out() {
+    let tools = Tools::from_value(&value(
+        r#"[{"type": "function", "function": {"name": "add", "parameters": {
+            "type": "object", "properties": {"x": {"type": "string", "minLength": 1}}, "required": ["x"]
+        }}}]"#,
+    ));
+    let format = format_of(&project().join("chat_templates/python-calls.jinja"));
+    let grammar = Grammar::of(&format, &tools, &Request::new()).expect("it has one");
+    for (argument, expected) in [
+        (r#""a)""#, "whole"),
+        (r#""""#, "no"),
+        (r#""<|im_end|>""#, "no"),
+        (r#""a), add(b""#, "no"),
+    ] {
+        let call = format!("<|tool_call_start|>[add(x={argument})]<|tool_call_end|>");
+        assert_eq!(verdict(&grammar, &call), expected, "{argument}");
+    }
+    assert_eq!(grammar.warnings, Vec::<String>::new());
+}
+
 fn grammar_of(chat_template: &str, tools: &Tools) -> Grammar {
     let chat = ChatTemplate::from_jinja(chat_template);
     let format = Format::of(&chat, &RenderInput::default()).expect("it renders");

@@ -78,12 +78,14 @@ impl Text {
             behind,
         };
         // Most texts end alike, whatever stands behind them.
-        if !text
-            .others
-            .iter()
-            .chain(&text.not_first)
-            .any(|other| may_go_on(other, &text.behind))
-        {
+        let goes_on = |other: &Expr| may_go_on(other, &text.behind);
+        // Where nothing is the text, what it does not begin with is what stands behind it.
+        let begins = |other: &Expr| match other {
+            Expr::Literal(other) => text.behind.starts_with(other.as_str()),
+            _ => false,
+        };
+        let begun = |other: &Expr| goes_on(other) || begins(other);
+        if !text.others.iter().any(goes_on) && !text.not_first.iter().any(begun) {
             text.behind.clear();
         }
         Some((text, at + 1))

@@ -388,9 +388,17 @@ impl<'b> SchemaRules<'b> {
             .strings
             .iter()
             .map(|quotes| {
+                let content = character(quotes);
+                let is_some =
+                    least == 1 && most.is_none() && !self.could_stand(&content).is_empty();
                 let content = match quotes.escapes {
+                    // A string of one character or more does not begin with what ends it.
+                    true if is_some => {
+                        let close = Expr::literal(quotes.close.as_str());
+                        let text = content.without(self.notation.outside.iter().cloned());
+                        Expr::sequence([Expr::Negate(Box::new(close)), text])
+                    }
                     true => {
-                        let content = character(quotes);
                         self.warn_of_markers(&content, "of a limited length");
                         content.repeat(least, most)
                     }
@@ -409,11 +417,16 @@ impl<'b> SchemaRules<'b> {
         Expr::choice(strings)
     }
 
-    /// Warns of markers that are not kept out of strings, if they could stand there.
-    fn warn_of_markers(&self, content: &Expr, which: &str) {
+    /// What could stand in strings of this, and is to be kept out of them.
+    fn could_stand(&self, content: &Expr) -> Vec<Expr> {
         let outside = self.notation.outside.iter();
         let could_stand = outside.filter(|other| pattern::may_hold(content, other));
-        let could_stand: Vec<Expr> = could_stand.cloned().collect();
+        could_stand.cloned().collect()
+    }
+
+    /// Warns of markers that are not kept out of strings, if they could stand there.
+    fn warn_of_markers(&self, content: &Expr, which: &str) {
+        let could_stand = self.could_stand(content);
         if let Some(any) = any_of(&could_stand) {
             self.warn(&format!(
                 "strings {which} may hold {any}, which what reads the call takes for a marker"
