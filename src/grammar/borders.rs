@@ -163,7 +163,7 @@ fn between_calls(call: &Node, close: &str, separator: &Node) -> Option<Expr> {
         close => loose(close),
     };
     let is_clear = !clear_parts(&separator).is_empty();
-    let before = Expr::sequence([close, loose(&separator)]);
+    let before = Expr::sequence([close, loose(&separator), Expr::Space]);
     let head = unclear_head(call, &before, is_closed).filter(|_| !is_clear)?;
     Some(Expr::sequence([before, head]))
 }
@@ -384,6 +384,7 @@ fn between_arguments(node: &Node) -> Option<Expr> {
     Some(Expr::sequence([
         any_of_row(&close, "", None),
         loose(&separator),
+        Expr::Space,
         any_of_row(&head, "", None),
     ]))
 }
