@@ -1293,9 +1293,7 @@ fn line_breaks_of_a_text_are_kept() {
     let text = "{{ v if v is string else v | tojson }}";
     let by_key = format!("<{{{{ k }}}}>\n{text}\n</{{{{ k }}}}>");
     let by_tag = format!("<arg name=\"{{{{ k }}}}\">\n{text}\n</arg>");
-    let quoted = format!(
-        "<arg name=\"{{{{ k }}}}\">\n{{% if v is string %}}`{{{{ v }}}}`{{% else %}}{{{{ v | tojson }}}}{{% endif %}}{{{{ '\n</arg>' }}}}"
-    );
+    let quoted = "<arg name=\"{{ k }}\">\n{% if v is string %}`{{ v }}`{% else %}{{ v | tojson }}{% endif %}{{ '\n</arg>' }}".to_owned();
     for (format, open, close) in [
         (by_key, "<harbour>\n", "\n</harbour>"),
         (by_tag, "<arg name=\"harbour\">\n", "\n</arg>"),
