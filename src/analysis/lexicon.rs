@@ -213,7 +213,9 @@ fn around_words<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeSe
         let mut rest = text;
         while let Some(piece) = first_piece(rest) {
             let mut length = piece.len();
-            if let Some(sign) = piece.chars().next().filter(|sign| can_stand_around(*sign)) {
+            let sign = piece.chars().next().filter(|sign| can_stand_around(*sign));
+            // A marker by itself says nothing of the sign alone.
+            if let Some(sign) = sign.filter(|_| !is_named_run(piece)) {
                 let known = words.entry(sign).or_insert_with(|| Some(BTreeSet::new()));
                 match (word_between_signs(rest), known.as_mut()) {
                     (Some((_, word)), Some(known)) if !word.contains(stem) => {
@@ -238,12 +240,19 @@ fn word_between_signs(text: &str) -> Option<(char, &str)> {
     let end = rest.find(|c| !belongs(c)).filter(|end| *end <= LONGEST)?;
     let (word, behind) = rest.split_at(end);
     let is_word = word.contains(char::is_alphabetic);
-    // Of two signs, the second is a marker's own if a word follows.
+    // Of two signs, the second is a marker's own if a word follows. Of more, all but the first are if they stand around a
+    // word themselves, as in `#END###DONE##`.
     let next = behind.strip_prefix(sign)?;
     let is_single = next
         .strip_prefix(sign)
-        .is_none_or(|word| word.starts_with(belongs));
+        .is_none_or(|word| word.starts_with(belongs))
+        || first_piece(next).is_some_and(is_named_run);
     (is_word && is_single).then_some((sign, word))
+}
+
+/// Whether a piece is a marker whose name stands between two runs of a sign, as in `@@NAME@@`.
+fn is_named_run(piece: &str) -> bool {
+    is_marker(piece) && piece.starts_with(can_stand_around) && piece.contains(char::is_alphanumeric)
 }
 
 /// Whether a sign can stand around the word of a marker: these are of JSON, of paths, or make words
@@ -357,6 +366,10 @@ mod tests {
     fn a_sign_around_words_and_nowhere_else_makes_one_marker_with_each() {
         let texts = ["%CALL% zq1\n%ARGS%: {\"zq2\": 5}\n%/CALL%<end>"];
         let expected = "{%CALL%} zq1\n{%ARGS%}: {\"zq2\": 5}\n{%/CALL%}<end>";
+        assert_eq!(marked(&texts, texts[0]), expected);
+        // Markers between two of the sign each are markers by themselves.
+        let texts = ["%CALL% zq1\n%ARGS%: 5%/CALL%%%END%%"];
+        let expected = "{%CALL%} zq1\n{%ARGS%}: 5{%/CALL%}%%END%%";
         assert_eq!(marked(&texts, texts[0]), expected);
         let elsewhere = [
             "%CALL% zq1\n%ARGS% 5 % 3",

@@ -89,7 +89,7 @@ pub(super) fn char_between(before: &[&str], after: &[&str]) -> String {
 }
 
 /// The bracket that closes what this one opens.
-fn closing_bracket(c: char) -> Option<char> {
+pub(super) fn closing_bracket(c: char) -> Option<char> {
     let at = "<([{".find(c)?;
     ">)]}"[at..].chars().next()
 }

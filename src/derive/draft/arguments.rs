@@ -2,7 +2,7 @@
 
 use crate::analysis::markers::{self, is_distinctive};
 use crate::analysis::{CallParts, SingleArguments, text_with_slots};
-use crate::derive::regex::{any_of, char_between, exact, loose};
+use crate::derive::regex::{any_of, char_between, closing_bracket, exact, loose};
 use crate::format::{Node, Slot, ValueType, ValueWriting};
 use crate::value::{Object, Value};
 
@@ -125,8 +125,13 @@ impl Drafter<'_> {
         let (open, key, head) = (before_key(tagged), key_class(tagged), loose(head));
         let (before, after) = (exact(before), exact(after));
         let value = format!("{before}.*?{after}|{LIST}.*?(?=\\s*{after})");
-        let pattern =
-            format!("{open}(?P<key>{key}+){head}(?:{before}\\s*(?={LIST}))?(?P<value>{value})");
+        // What closes a list must not be taken for what opens the next argument.
+        let closed = match close.trim().starts_with(tagged.open.trim()) {
+            true => format!("(?:\\s*{after})?"),
+            false => String::new(),
+        };
+        let list = format!("(?:{before}\\s*(?={LIST}))?");
+        let pattern = format!("{open}(?P<key>{key}+){head}{list}(?P<value>{value}){closed}");
         Some(arguments(pattern, json_or_text(&quotes)))
     }
 
@@ -203,9 +208,17 @@ fn key_class(tagged: &SingleArguments<'_>) -> String {
                 Some(Node::Literal(close)) if !is_distinctive(close) => close.trim_start(),
                 _ => "",
             };
+            // Where the key stands in what closes its value, none begins with another marker: the
+            // text `::</tr` before `::</city>` is no marker `::</tr::</city>`.
+            let open = match tagged.close.contains(&Node::Slot(Slot::Key)) {
+                true => tagged
+                    .open
+                    .trim_end_matches(|c| closing_bracket(c).is_none()),
+                false => "",
+            };
             // The keys within a value of JSON have quotes.
             let quote = if tagged.has_json_texts() { "\"" } else { "" };
-            char_between(&[], &[between, close, quote])
+            char_between(&[open], &[between, close, quote])
         }
     }
 }
