@@ -682,6 +682,27 @@ fn a_thought_that_the_prompt_opens_may_begin_as_calls_do() {
     }
 }
 
+/// Where nothing opens a thought, what begins as calls do is a call.
+#[test]
+fn a_thought_that_nothing_opens_does_not_begin_as_calls_do() {
+    let grammar = grammar_of(
+        "{% for m in messages %}<|{{ m.role }}|>{% if m.reasoning_content %}{{ m.reasoning_content }}</think>{% endif %}\
+         {% if m.tool_calls %}[{% for t in m.tool_calls %}{{ t.function.name }}(\
+         {% for k, v in t.function.arguments.items() %}{{ k }}={{ v | tojson }}{{ ', ' if not loop.last }}{% endfor %})\
+         {{ ', ' if not loop.last }}{% endfor %}]{% endif %}{{ m.content }}<|end|>{% endfor %}\
+         {% if add_generation_prompt %}<|assistant|>{% endif %}",
+        &tide_tools(),
+    );
+    for (text, expected) in [
+        ("[Oslo] is (not) far</think>59<|end|>", "whole"),
+        ("Is it [Oslo(59)]?</think>59<|end|>", "whole"),
+        ("[Oslo(59)] is far</think>59<|end|>", "no"),
+        ("[read_tide(harbour=\"Oslo\")]<|end|>", "whole"),
+    ] {
+        assert_eq!(verdict(&grammar, text), expected, "{text}");
+    }
+}
+
 /// What begins in a text and ends behind it is found where it begins, so that the text would end there.
 #[test]
 fn nothing_begins_in_a_text_and_ends_behind_it() {
@@ -852,6 +873,69 @@ fn what_a_sign_and_a_name_open_stands_in_no_text() {
     }
 }
 
+/// Where each argument is a line, and a word closes the call, both line breaks are written.
+#[test]
+fn a_word_behind_arguments_stands_on_its_line() {
+    let grammar = grammar_of(
+        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for t in m.tool_calls or [] %}\
+         CALL: {{ t.function.name }}{% for k, v in t.function.arguments.items() %}[[{{ k }}]]{{ v if v is string else v | tojson }}[[/ARG]]{{ '\n' }}\
+         {% endfor %}{{ '\nEND_CALL' }}{% if not loop.last %}<|next|>{% endif %}{% endfor %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}",
+        &tide_tools(),
+    );
+    for (text, expected) in [
+        (
+            "CALL: read_tide[[harbour]]Oslo[[/ARG]]\n\nEND_CALL<|end|>",
+            "whole",
+        ),
+        (
+            "CALL: read_tide[[harbour]]Oslo[[/ARG]]\n[[days]]2[[/ARG]]\n\nEND_CALL<|end|>",
+            "whole",
+        ),
+        (
+            "CALL: read_tide[[harbour]]Oslo[[/ARG]]END_CALL<|end|>",
+            "no",
+        ),
+    ] {
+        assert_eq!(verdict(&grammar, text), expected, "{text}");
+    }
+}
+
+/// The end of what stands before a text and the beginning of the text are no marker together.
+#[test]
+fn a_text_does_not_end_a_marker_that_was_begun() {
+    let grammar = grammar_of(
+        "{% for m in messages %}@@{{ m.role }}@@{% if m.thinking %}@@THINK@@{{ m.thinking }}@@THOUGHT@@{% endif %}{{ m.content }}\
+         {% for t in m.tool_calls or [] %}@@CALL@@{{ {'name': t.function.name, 'arguments': t.function.arguments} | tojson }}@@DONE@@\
+         {% endfor %}@@END@@{% endfor %}{% if add_generation_prompt %}@@assistant@@{% endif %}",
+        &tide_tools(),
+    );
+    for (text, expected) in [
+        ("@@THINK@@why@@THOUGHT@@@home@@END@@", "whole"),
+        ("@@THINK@@why@@THOUGHT@@@CALL@@{}@@END@@", "no"),
+        ("@@THINK@@@CALL@@ why@@THOUGHT@@so@@END@@", "no"),
+    ] {
+        assert_eq!(verdict(&grammar, text), expected, "{text}");
+    }
+}
+
+/// A sign that opens calls ends no marker before a text, unless a whole call begins with it.
+#[test]
+fn a_marker_that_ends_as_calls_begin_takes_no_text() {
+    let grammar = grammar_of(
+        "{% for m in messages %}<|{{ m.role }}|>@@THINK@@{{ m.thinking }}@@THOUGHT@@{{ m.content }}{% for t in m.tool_calls or [] %}\
+         @{{ t.function.name }}{{ t.function.arguments | tojson }}{% endfor %}<|end|>{% endfor %}\
+         {% if add_generation_prompt %}<|assistant|>{% endif %}",
+        &tide_tools(),
+    );
+    for (text, expected) in [
+        ("@@THINK@@home@@THOUGHT@@so<|end|>", "whole"),
+        ("@@THINK@@home, or {}@@THOUGHT@@so<|end|>", "whole"),
+        ("@@THINK@@home{}@@THOUGHT@@so<|end|>", "no"),
+    ] {
+        assert_eq!(verdict(&grammar, text), expected, "{text}");
+    }
+}
+
 /// An id, and a text between delimiters, do not run into what stands around them.
 #[test]
 fn ids_and_texts_keep_to_their_places() {
@@ -868,6 +952,12 @@ fn ids_and_texts_keep_to_their_places() {
          {% if add_generation_prompt %}<|assistant|>{% endif %}",
         &tide_tools(),
     );
+    let by_keys = grammar_of(
+        "{% for m in messages %}::<{{ m.role }}>{{ m.content }}{% for t in m.tool_calls or [] %}::<call>{{ t.function.name }}\
+         ::<id>{{ t.id }}{% for k, v in t.function.arguments.items() %}{{ '\n' }}::<{{ k }}>{{ v }}::</{{ k }}>{% endfor %}{{ '\n' }}::</call>\
+         {% endfor %}::<end>{% endfor %}{% if add_generation_prompt %}::<assistant>{% endif %}",
+        &tide_tools(),
+    );
     for (grammar, text, expected) in [
         (
             &ids,
@@ -878,6 +968,16 @@ fn ids_and_texts_keep_to_their_places() {
             &ids,
             "::call::read_tide::id::c:1::args::{\"harbour\": \"Oslo\"}::done::<|end|>",
             "no",
+        ),
+        (
+            &by_keys,
+            "::<call>read_tide::<id>c-1\n::<harbour>Oslo::</harbour>\n::</call>::<end>",
+            "whole",
+        ),
+        (
+            &by_keys,
+            "::<call>read_tide::<id>c-1::<harbour>Oslo::</harbour>\n::</call>::<end>",
+            "whole",
         ),
         (
             &quoted,

@@ -265,39 +265,41 @@ fn last_sign(head: &[&Node]) -> Option<char> {
     sign.filter(|c| !c.is_alphanumeric() && !c.is_whitespace())
 }
 
-/// What a text does not begin with, since with what stands before it, it would begin a call: in a text behind
-/// `to=user<x>`, what stands behind a name and `<x>` where a call begins with `to=`.
-pub(super) fn begun_head(calls: &Node, before: &str) -> Option<Expr> {
+/// What calls begin with, up to their arguments, where it begins with a text.
+pub(super) fn literal_head(calls: &Node) -> Option<Expr> {
     let nodes = first_call(calls)?.parts();
     let is_head = |node: &&Node| is_text(node) || matches!(node, Node::Slot(_));
     let head: Vec<&Node> = nodes.iter().take_while(is_head).collect();
-    let Node::Literal(first) = head.first()? else {
-        return None;
+    let row = match nodes.get(head.len()) {
+        Some(Node::Arguments(_)) => {
+            Expr::sequence([any_of_row(&head, "{", None), Expr::Space, "{".into()])
+        }
+        _ => any_of_row(&head, "", None),
     };
-    let begun = &before[before.rfind(markers::first_piece(first)?)?..];
-    let rules = IndexMap::new();
-    let left = remainder::behind(&any_of_row(&head, "", None), begun, &rules);
-    (!remainder::is_nullable(&left, &rules) && !left.is_never()).then_some(left)
+    matches!(head.first(), Some(Node::Literal(_))).then_some(row)
 }
 
-/// Sees to it that none of these stands where this text ends and another one begins: behind `[`, none begins with `x]`
-/// where `[x]` is one.
-pub(super) fn not_begun(others: &[Expr], before: &str) -> Expr {
+/// What is left of these where a text has begun them: behind `[`, `x]` of `[x]`.
+pub(super) fn begun(others: &[Expr], before: &str) -> Vec<Expr> {
     let rules = IndexMap::new();
-    let mut heads = Vec::new();
+    let mut all = Vec::new();
     for (at, first) in before.char_indices().rev().take(MAX_BEGUN) {
-        let begun = &before[at..];
         let could_begin = |other: &&Expr| {
             let firsts = automaton::first_characters(std::slice::from_ref(other));
             !first.is_whitespace() && firsts.contains(first)
         };
         for other in others.iter().filter(could_begin) {
-            let left = remainder::behind(other, begun, &rules);
+            let left = remainder::behind(other, &before[at..], &rules);
             if !left.is_never() && !remainder::is_nullable(&left, &rules) {
-                heads.push(left);
+                all.push(left);
             }
         }
     }
+    all
+}
+
+/// Sees to it that what comes next does not begin with any of these.
+pub(super) fn none_of(heads: Vec<Expr>) -> Expr {
     match heads.is_empty() {
         true => Expr::Empty,
         false => Expr::Negate(Box::new(Expr::choice(heads))),
@@ -381,9 +383,10 @@ fn between_arguments(node: &Node) -> Option<Expr> {
     };
     let head: Vec<&Node> = head.iter().collect();
     let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
+    // What reads the arguments may do without the separator.
     Some(Expr::sequence([
         any_of_row(&close, "", None),
-        loose(&separator),
+        loose(&separator).optional(),
         Expr::Space,
         any_of_row(&head, "", None),
     ]))

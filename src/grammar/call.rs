@@ -278,10 +278,16 @@ impl Call<'_> {
                             true if behind.is_empty() => follow.to_vec(),
                             _ => vec![behind],
                         };
-                        self.members(repetition, &behind)
+                        // White space that is as it is written stands behind none that is free and would take it.
+                        let is_exact = matches!(nodes.get(at + 1), Some(Node::Space(_)))
+                            && is_told_by(nodes, at + 1);
+                        match is_exact {
+                            true => self.members(&with_exact_ends(repetition), &behind),
+                            false => self.members(repetition, &behind),
+                        }
                     }
                     Node::Space(text) if is_told_by(nodes, at) => text.as_str().into(),
-                    node @ Node::Slot(_) => self.part(node, &[text_behind(&nodes[at + 1..], None)]),
+                    node @ Node::Slot(_) => self.part(node, &texts_behind(&nodes[at + 1..])),
                     node => self.part(node, follow),
                 }))
             }
@@ -310,6 +316,11 @@ impl Call<'_> {
     fn text(&self, ends: impl IntoIterator<Item = String>) -> Expr {
         let ends = ends.into_iter().map(Expr::from);
         text_without(ends.chain(self.outside.iter().cloned()))
+    }
+
+    /// Sees to it that nothing that ends the call or begins another stands where this text ends and a text begins.
+    fn not_begun(&self, before: &str) -> Expr {
+        borders::none_of(borders::begun(self.outside, before))
     }
 
     fn notation(&self, dialect: &Dialect) -> Notation {
@@ -550,7 +561,7 @@ impl Call<'_> {
             let is_text = matches!(way.expr, Expr::Tag(Tag::ToolArgString, _));
             let not_first = match &lead {
                 Some(_) if way.is_exact || !ends_clearly => Expr::Empty,
-                _ if is_text => borders::not_begun(self.outside, place.before.trim_end()),
+                _ if is_text => self.not_begun(place.before.trim_end()),
                 _ => Expr::Empty,
             };
             let lead = white(&lead, way.is_exact || !ends_clearly);
@@ -631,7 +642,7 @@ impl Call<'_> {
                     ends.extend(clear.cloned());
                     let text = raw(self.text(ends), LineBreaks::default()).expr;
                     let before = format!("{}{open}", place.before);
-                    let not_first = borders::not_begun(self.outside, &before);
+                    let not_first = self.not_begun(&before);
                     let parts = [open.as_str().into(), not_first, text, end.as_str().into()];
                     all.push(Written {
                         expr: Expr::sequence(parts),
@@ -730,6 +741,30 @@ fn is_told_by(nodes: &[Node], at: usize) -> bool {
     }
 }
 
+/// Arguments whose white space at their ends is as it is written.
+fn with_exact_ends(arguments: &Repetition) -> Repetition {
+    fn exact(node: &Node) -> Node {
+        match node {
+            Node::Argument(inner) => Node::Argument(Box::new(exact(inner))),
+            Node::Choice(all) => Node::Choice(all.iter().map(exact).collect()),
+            Node::Sequence(nodes) => {
+                let mut nodes = nodes.clone();
+                if let [.., Node::Literal(_), Node::Space(text)] = &nodes[..] {
+                    let text = Node::Literal(text.clone());
+                    nodes.pop();
+                    nodes.push(text);
+                }
+                Node::Sequence(nodes)
+            }
+            node => node.clone(),
+        }
+    }
+    Repetition {
+        item: exact(&arguments.item),
+        ..arguments.clone()
+    }
+}
+
 pub(super) fn is_text(node: &Node) -> bool {
     matches!(node, Node::Literal(_) | Node::Space(_))
 }
@@ -760,6 +795,18 @@ pub(super) fn text_behind(nodes: &[Node], key: Option<&str>) -> String {
         }
     }
     text
+}
+
+/// The texts that may stand right behind something: what begins an argument as well, and what follows where there is none.
+fn texts_behind(nodes: &[Node]) -> Vec<String> {
+    let text = text_behind(nodes, None);
+    let at = nodes.iter().position(|node| !is_text(node));
+    let arguments = at.and_then(|at| Some((at, nodes.get(at)?)));
+    let Some((at, Node::Repetition(arguments))) = arguments else {
+        return vec![text];
+    };
+    let behind = text_behind(&nodes[at + 1..], None);
+    vec![text.clone() + &first_text(&arguments.item), text + &behind]
 }
 
 /// The text that ends a row of nodes, as far as it is known.
@@ -867,7 +914,10 @@ fn id(follow: &[String]) -> Expr {
     let class = "[a-zA-Z0-9_.:/+-]"
         .parse()
         .unwrap_or_else(|_| CharClass::any());
-    let signs = follow.iter().filter_map(|text| text.chars().next());
+    // White space before it may be missing.
+    let signs = follow
+        .iter()
+        .filter_map(|text| text.trim_start().chars().next());
     let signs = signs.filter(|sign| !sign.is_alphanumeric());
     super::builder::class(class.without(&CharClass::of(signs))).repeat(1, Some(128))
 }

@@ -8,9 +8,10 @@ use crate::response::Tools;
 
 use super::automaton;
 use super::borders::{
-    around_calls, begun_head, first_marker, longer_head, named_head, signed_head, unclear_calls,
+    around_calls, begun, first_marker, literal_head, longer_head, named_head, none_of, signed_head,
+    unclear_calls,
 };
-use super::builder::{Builder, class, text_without, until};
+use super::builder::{Builder, class, text_without};
 use super::call::{CallRules, Declared, begins_with_marker, space};
 use super::expr::{CharClass, Expr, Tag};
 use super::{Grammar, GrammarError, Reasoning, Request, ToolChoice};
@@ -289,11 +290,13 @@ impl Turn<'_> {
         let closers = self.markers_after_reasoning();
         // A call or an answer may begin within reasoning that is never closed.
         let openers = self.openers_behind_texts();
-        let text = until(closers.chain(self.ends()).chain(openers));
+        let ends = closers.chain(self.ends()).chain(openers);
+        let ends: Vec<Expr> = ends.map(Expr::from).collect();
         // Where nothing opens a thought, a call could stand there instead.
         let is_first = is_white(&left.begun) && is_white(&left.nodes[..at]);
-        let head = self.signed_head.clone().filter(|_| is_first);
-        self.no_call(left, at, head, text).tagged(Tag::Reasoning)
+        let heads = self.signed_head.iter().chain(&self.unclear_calls);
+        let heads = heads.filter(|_| is_first).cloned().collect();
+        self.text(left, at, heads, ends).tagged(Tag::Reasoning)
     }
 
     fn answer(&self, left: &Left<'_>, at: usize) -> Expr {
@@ -311,8 +314,8 @@ impl Turn<'_> {
             !markers.iter().any(|marker| begin.starts_with(marker))
         };
         let unclear: Vec<Expr> = calls.chain(heads).filter(is_new).cloned().collect();
-        let text = text_without(markers.into_iter().map(Expr::from).chain(unclear));
-        let text = self.no_call(left, at, None, text);
+        let ends = markers.into_iter().map(Expr::from).chain(unclear);
+        let text = self.text(left, at, Vec::new(), ends.collect());
         // At the start of a turn, its first sign distinguishes a call from a text. Nothing is no text there.
         let text = match self.bare_sign().filter(|_| is_white(before)) {
             Some(sign) => {
@@ -324,8 +327,9 @@ impl Turn<'_> {
         text.tagged(Tag::Content)
     }
 
-    /// A text that begins at this node, where it does not begin as a call, if one could stand there instead.
-    fn no_call(&self, left: &Left<'_>, at: usize, head: Option<Expr>, text: Expr) -> Expr {
+    /// A text that begins at this node, holds none of these ends, and begins with none of these heads. Nor does it begin as a call,
+    /// if one could stand there instead, or with the rest of what the text before it has begun.
+    fn text(&self, left: &Left<'_>, at: usize, heads: Vec<Expr>, ends: Vec<Expr>) -> Expr {
         let before = &[left.begun.as_slice(), &left.nodes[..at]].concat();
         let literals = before
             .iter()
@@ -343,14 +347,17 @@ impl Turn<'_> {
             .calls
             .as_ref()
             .filter(|_| !self.calls.is_never());
-        let begun = calls.and_then(|calls| begun_head(calls, &opening));
+        let mut others = ends.clone();
+        others.extend(calls.and_then(literal_head));
+        let text = text_without(ends);
+        // The white space before the text may be missing.
+        let mut openings = vec![opening.as_str(), opening.trim_end()];
+        openings.dedup();
+        let rests = openings.iter().flat_map(|opening| begun(&others, opening));
         // Most have a marker in them that stands in no such text.
-        let begun = begun.filter(|head| !holds_end(&head.example(), &text));
-        let heads = Expr::choice(named.into_iter().chain(begun).chain(head));
-        match heads.is_never() {
-            true => text,
-            false => Expr::sequence([Expr::Negate(Box::new(heads)), text]),
-        }
+        let rests = rests.filter(|rest| !holds_end(&rest.example(), &text));
+        let heads = heads.into_iter().chain(named).chain(rests);
+        Expr::sequence([none_of(heads.collect()), text])
     }
 
     /// At which node the texts around the calls begin, if there are calls.
