@@ -1377,6 +1377,15 @@ fn lark_keeps_apart_what_its_lexemes_would_take_together() {
     let before_calls = lines.find(|line| line.ends_with("/<call>/"));
     let before_calls = before_calls.expect("a text may stand before calls");
     assert!(before_calls.contains("|<answer>|"), "{lark}");
+    // A text whose first sign is no bracket is one lexeme with what ends the turn, too.
+    let format = format_of(&project().join("chat_templates/bare-json-call.jinja"));
+    let grammar = Grammar::of(&format, &tide_tools(), &Request::new()).expect("it has calls");
+    let lark = grammar.to_lark().text;
+    let mut lines = lark.lines();
+    assert!(
+        lines.any(|line| line.starts_with("TEXT_") && line.ends_with(r"/<\|eot_id\|>/")),
+        "{lark}"
+    );
 }
 
 /// Of the line breaks around a text, those that the format writes are no part of it, and others are, also where the text

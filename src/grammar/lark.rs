@@ -813,6 +813,7 @@ fn ends_with_text(expr: &Expr) -> bool {
         Expr::Until(_) | Expr::Rest => true,
         Expr::Sequence(all) => all.last().is_some_and(ends_with_text),
         Expr::Choice(all) => all.iter().any(ends_with_text),
+        Expr::Repeat(_) => ends_in_text_at_times(expr),
         _ => false,
     }
 }
