@@ -282,14 +282,14 @@ pub(super) fn literal_head(calls: &Node) -> Option<Expr> {
 /// What is left of these where a text has begun them: behind `[`, `x]` of `[x]`.
 pub(super) fn begun(others: &[Expr], before: &str) -> Vec<Expr> {
     let rules = IndexMap::new();
+    let places = before.char_indices().rev().take(MAX_BEGUN);
+    let places = places.filter(|(_, first)| !first.is_whitespace());
+    let places: Vec<(usize, char)> = places.collect();
     let mut all = Vec::new();
-    for (at, first) in before.char_indices().rev().take(MAX_BEGUN) {
-        let could_begin = |other: &&Expr| {
-            let firsts = automaton::first_characters(std::slice::from_ref(other));
-            !first.is_whitespace() && firsts.contains(first)
-        };
-        for other in others.iter().filter(could_begin) {
-            let left = remainder::behind(other, &before[at..], &rules);
+    for other in others {
+        let firsts = automaton::first_characters(std::slice::from_ref(other));
+        for (at, _) in places.iter().filter(|(_, first)| firsts.contains(*first)) {
+            let left = remainder::behind(other, &before[*at..], &rules);
             if !left.is_never() && !remainder::is_nullable(&left, &rules) {
                 all.push(left);
             }
