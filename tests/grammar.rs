@@ -918,6 +918,26 @@ fn a_text_does_not_end_a_marker_that_was_begun() {
     }
 }
 
+/// Where there is no text, what follows may begin as none does: behind a fence, another one.
+#[test]
+fn a_fence_may_follow_a_fence() {
+    let grammar = grammar_of(
+        "{% for m in messages %}## {{ m.role }}\n\n{% if m.thinking %}```why\n{{ m.thinking }}\n```{{ '\n\n' }}{% endif %}\
+         {{ m.content }}{% for t in m.tool_calls or [] %}```call {{ t.function.name }}{{ '\n' }}{{ t.function.arguments | tojson }}\
+         {{ '\n```\n\n' }}{% endfor %}---\n\n{% endfor %}{% if add_generation_prompt %}## assistant\n\n{% endif %}",
+        &tide_tools(),
+    );
+    let call = "```call read_tide\n{\"harbour\": \"Oslo\"}\n```\n\n---";
+    for (text, expected) in [
+        (format!("```why\nWho knows?\n```\n\n{call}"), "whole"),
+        (format!("```why\nWho knows?\n```\n\nSo.{call}"), "whole"),
+        (format!("```why\nWho knows?\n``` `so`\n\n{call}"), "whole"),
+        (format!("```why\nWho knows?\n``` ``so``\n\n{call}"), "whole"),
+    ] {
+        assert_eq!(verdict(&grammar, &text), expected, "{text}");
+    }
+}
+
 /// A sign that opens calls ends no marker before a text, unless a whole call begins with it.
 #[test]
 fn a_marker_that_ends_as_calls_begin_takes_no_text() {

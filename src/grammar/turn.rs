@@ -354,10 +354,18 @@ impl Turn<'_> {
         let mut openings = vec![opening.as_str(), opening.trim_end()];
         openings.dedup();
         let rests = openings.iter().flat_map(|opening| begun(&others, opening));
-        // Most have a marker in them that stands in no such text.
-        let rests = rests.filter(|rest| !holds_end(&rest.example(), &text));
-        let heads = heads.into_iter().chain(named).chain(rests);
-        Expr::sequence([none_of(heads.collect()), text])
+        // Most have a marker in them that stands in no such text. And signs alone are read as they stand, behind the
+        // marker that has them at its end.
+        let rests = rests.filter(|rest| {
+            let example = rest.example();
+            markers::is_distinctive(&example) && !holds_end(&example, &text)
+        });
+        let heads: Vec<Expr> = heads.into_iter().chain(named).chain(rests).collect();
+        match heads.is_empty() {
+            true => text,
+            // What follows may begin so where there is no text.
+            false => Expr::sequence([none_of(heads), text]).optional(),
+        }
     }
 
     /// At which node the texts around the calls begin, if there are calls.
