@@ -139,11 +139,10 @@ impl Row {
 
     /// How much of the row may have come behind one of these characters.
     fn step(&self, places: &BTreeSet<usize>, letters: &ClassUnicode) -> BTreeSet<usize> {
-        // All of them are in a class, or none is.
         let is_in = |class: &ClassUnicode| {
-            let one = letters.ranges()[0].start();
-            let mut ranges = class.iter();
-            ranges.any(|range| (range.start()..=range.end()).contains(&one))
+            let mut common = class.clone();
+            common.intersect(letters);
+            !common.ranges().is_empty()
         };
         let mut next = BTreeSet::new();
         for &at in places {
