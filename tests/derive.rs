@@ -646,3 +646,34 @@ fn what_stands_between_calls_opens_none_within_a_text() {
     assert_eq!(message.get("content"), Some(&text.into()));
     assert_eq!(message.get("tool_calls"), None);
 }
+
+/// Each template writes one argument between tags that have parts in common.
+#[test]
+fn an_argument_ends_where_the_whole_of_its_end_stands() {
+    let tagged = |open: &str, close: &str| {
+        format!(
+            "{{{{- m.content }}}}{{%- for c in m.tool_calls or [] -%}}{{{{- '::<call>' + c.function.name }}}}
+{{%- for k, v in c.function.arguments.items() -%}}{{{{- {open} }}}}{{{{- v }}}}{{{{- {close} }}}}{{%- endfor -%}}
+{{{{- '::</call>' }}}}{{%- endfor -%}}"
+        )
+    };
+    for (assistant, output, expected) in [
+        (
+            tagged("'[[' + k + ']]'", "'[[/ARG]]'"),
+            "::<call>see[[places]]['a', 'b'][[/ARG]]::</call>",
+            r#"{"places": ["a", "b"]}"#,
+        ),
+        (
+            tagged("'::<' + k + '>'", "'::</' + k + '>'"),
+            "::<call>see::<at>a::</b::</at>::</call>",
+            r#"{"at": "a::</b"}"#,
+        ),
+    ] {
+        let message = message(&assistant, &format!("{output}<turn:end>"));
+        let calls = format!(
+            r#"[{{"type": "function", "function": {{"name": "see", "arguments": {expected}}}}}]"#
+        );
+        let expected = json::read(&calls).unwrap();
+        assert_eq!(message.get("tool_calls"), Some(&expected), "{output}");
+    }
+}

@@ -33,6 +33,14 @@ fn verdict(grammar: &Grammar, text: &str) -> &'static str {
     }
 }
 
+#[track_caller]
+fn assert_verdicts(grammar: &Grammar, expected: &[(impl AsRef<str>, &str)]) {
+    for (text, expected) in expected {
+        let text = text.as_ref();
+        assert_eq!(&verdict(grammar, text), expected, "{text}");
+    }
+}
+
 type Build = fn(&Builder) -> Expr;
 
 #[test]
@@ -674,12 +682,13 @@ fn a_thought_that_the_prompt_opens_may_begin_as_calls_do() {
     let format = Format::of(&chat, &RenderInput::default()).expect("it renders");
     let request = Request::new().prompt("<|user|>Noon?<|end|><|assistant|><think>");
     let grammar = Grammar::of(&format, &tide_tools(), &request).expect("it has one");
-    for (text, expected) in [
-        ("Oslo {59} it is</think>Oslo.<|end|>", "whole"),
-        ("It is Oslo</think>Oslo {59}<|end|>", "no"),
-    ] {
-        assert_eq!(verdict(&grammar, text), expected, "{text}");
-    }
+    assert_verdicts(
+        &grammar,
+        &[
+            ("Oslo {59} it is</think>Oslo.<|end|>", "whole"),
+            ("It is Oslo</think>Oslo {59}<|end|>", "no"),
+        ],
+    );
 }
 
 /// Where nothing opens a thought, what begins as calls do is a call.
@@ -693,23 +702,25 @@ fn a_thought_that_nothing_opens_does_not_begin_as_calls_do() {
          {% if add_generation_prompt %}<|assistant|>{% endif %}",
         &tide_tools(),
     );
-    for (text, expected) in [
-        ("[Oslo] is (not) far</think>59<|end|>", "whole"),
-        ("Is it [Oslo(59)]?</think>59<|end|>", "whole"),
-        ("[Oslo(59)] is far</think>59<|end|>", "no"),
-        ("[read_tide(harbour=\"Oslo\")]<|end|>", "whole"),
-    ] {
-        assert_eq!(verdict(&grammar, text), expected, "{text}");
-    }
+    assert_verdicts(
+        &grammar,
+        &[
+            ("[Oslo] is (not) far</think>59<|end|>", "whole"),
+            ("Is it [Oslo(59)]?</think>59<|end|>", "whole"),
+            ("[Oslo(59)] is far</think>59<|end|>", "no"),
+            ("[read_tide(harbour=\"Oslo\")]<|end|>", "whole"),
+        ],
+    );
 }
 
 /// What begins in a text and ends behind it is found where it begins, so that the text would end there.
 #[test]
 fn nothing_begins_in_a_text_and_ends_behind_it() {
     let grammar = Grammar::build(|p| "[[" + p.until("]]") + "]]" + p.end());
-    for (text, expected) in [("[[a]]", "whole"), ("[[a]b]]", "whole"), ("[[a]]]", "no")] {
-        assert_eq!(verdict(&grammar, text), expected, "{text}");
-    }
+    assert_verdicts(
+        &grammar,
+        &[("[[a]]", "whole"), ("[[a]b]]", "whole"), ("[[a]]]", "no")],
+    );
     insta::assert_snapshot!(grammar.to_gbnf().text, @r#"
     root ::= "[[" until "]]"
     until ::= [^\x5D]* ([\x5D] until-2)?
@@ -730,14 +741,15 @@ fn nothing_begins_in_a_text_and_ends_behind_it() {
 #[test]
 fn what_a_text_does_not_begin_with_is_held_in_gbnf() {
     let grammar = Grammar::build(|p| p.negate(p.space() + "no") + p.until("!") + "!");
-    for (text, expected) in [
-        ("yes!", "whole"),
-        ("say no!", "whole"),
-        (" no!", "no"),
-        ("n!", "whole"),
-    ] {
-        assert_eq!(verdict(&grammar, text), expected, "{text}");
-    }
+    assert_verdicts(
+        &grammar,
+        &[
+            ("yes!", "whole"),
+            ("say no!", "whole"),
+            (" no!", "no"),
+            ("n!", "whole"),
+        ],
+    );
     let gbnf = grammar.to_gbnf();
     insta::assert_snapshot!(gbnf.text, @r#"
     root ::= until "!"
@@ -764,14 +776,15 @@ fn a_text_that_does_not_begin_with_its_end_has_one_character_or_more() {
         let sign = p.chars("[a-z\\]]", 1, 1).expect("a class");
         "'" + p.negate("'") + sign.without(["]]"]) + "'"
     });
-    for (text, expected) in [
-        ("'a'", "whole"),
-        ("'a]'", "whole"),
-        ("''", "no"),
-        ("'a]]'", "no"),
-    ] {
-        assert_eq!(verdict(&grammar, text), expected, "{text}");
-    }
+    assert_verdicts(
+        &grammar,
+        &[
+            ("'a'", "whole"),
+            ("'a]'", "whole"),
+            ("''", "no"),
+            ("'a]]'", "no"),
+        ],
+    );
     let gbnf = grammar.to_gbnf();
     insta::assert_snapshot!(gbnf.text, @r#"
     root ::= "'" text "'"
@@ -861,16 +874,17 @@ fn what_a_sign_and_a_name_open_stands_in_no_text() {
          {% if add_generation_prompt %}<assistant>{% endif %}",
         &tide_tools(),
     );
-    for (turn, expected) in [
-        ("<say>mail me @home, or {not}</say></assistant>", "whole"),
-        ("<say>mail me @home {}</say></assistant>", "no"),
-        (
-            "<say>I look.</say>@read_tide{\"harbour\": \"Oslo\"}</assistant>",
-            "whole",
-        ),
-    ] {
-        assert_eq!(verdict(&grammar, turn), expected, "{turn}");
-    }
+    assert_verdicts(
+        &grammar,
+        &[
+            ("<say>mail me @home, or {not}</say></assistant>", "whole"),
+            ("<say>mail me @home {}</say></assistant>", "no"),
+            (
+                "<say>I look.</say>@read_tide{\"harbour\": \"Oslo\"}</assistant>",
+                "whole",
+            ),
+        ],
+    );
 }
 
 /// Where each argument is a line, and a word closes the call, both line breaks are written.
@@ -882,22 +896,23 @@ fn a_word_behind_arguments_stands_on_its_line() {
          {% endfor %}{{ '\nEND_CALL' }}{% if not loop.last %}<|next|>{% endif %}{% endfor %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}",
         &tide_tools(),
     );
-    for (text, expected) in [
-        (
-            "CALL: read_tide[[harbour]]Oslo[[/ARG]]\n\nEND_CALL<|end|>",
-            "whole",
-        ),
-        (
-            "CALL: read_tide[[harbour]]Oslo[[/ARG]]\n[[days]]2[[/ARG]]\n\nEND_CALL<|end|>",
-            "whole",
-        ),
-        (
-            "CALL: read_tide[[harbour]]Oslo[[/ARG]]END_CALL<|end|>",
-            "no",
-        ),
-    ] {
-        assert_eq!(verdict(&grammar, text), expected, "{text}");
-    }
+    assert_verdicts(
+        &grammar,
+        &[
+            (
+                "CALL: read_tide[[harbour]]Oslo[[/ARG]]\n\nEND_CALL<|end|>",
+                "whole",
+            ),
+            (
+                "CALL: read_tide[[harbour]]Oslo[[/ARG]]\n[[days]]2[[/ARG]]\n\nEND_CALL<|end|>",
+                "whole",
+            ),
+            (
+                "CALL: read_tide[[harbour]]Oslo[[/ARG]]END_CALL<|end|>",
+                "no",
+            ),
+        ],
+    );
 }
 
 /// The end of what stands before a text and the beginning of the text are no marker together.
@@ -909,13 +924,14 @@ fn a_text_does_not_end_a_marker_that_was_begun() {
          {% endfor %}@@END@@{% endfor %}{% if add_generation_prompt %}@@assistant@@{% endif %}",
         &tide_tools(),
     );
-    for (text, expected) in [
-        ("@@THINK@@why@@THOUGHT@@@home@@END@@", "whole"),
-        ("@@THINK@@why@@THOUGHT@@@CALL@@{}@@END@@", "no"),
-        ("@@THINK@@@CALL@@ why@@THOUGHT@@so@@END@@", "no"),
-    ] {
-        assert_eq!(verdict(&grammar, text), expected, "{text}");
-    }
+    assert_verdicts(
+        &grammar,
+        &[
+            ("@@THINK@@why@@THOUGHT@@@home@@END@@", "whole"),
+            ("@@THINK@@why@@THOUGHT@@@CALL@@{}@@END@@", "no"),
+            ("@@THINK@@@CALL@@ why@@THOUGHT@@so@@END@@", "no"),
+        ],
+    );
 }
 
 /// Where there is no text, what follows may begin as none does: behind a fence, another one.
@@ -928,14 +944,15 @@ fn a_fence_may_follow_a_fence() {
         &tide_tools(),
     );
     let call = "```call read_tide\n{\"harbour\": \"Oslo\"}\n```\n\n---";
-    for (text, expected) in [
-        (format!("```why\nWho knows?\n```\n\n{call}"), "whole"),
-        (format!("```why\nWho knows?\n```\n\nSo.{call}"), "whole"),
-        (format!("```why\nWho knows?\n``` `so`\n\n{call}"), "whole"),
-        (format!("```why\nWho knows?\n``` ``so``\n\n{call}"), "whole"),
-    ] {
-        assert_eq!(verdict(&grammar, &text), expected, "{text}");
-    }
+    assert_verdicts(
+        &grammar,
+        &[
+            (format!("```why\nWho knows?\n```\n\n{call}"), "whole"),
+            (format!("```why\nWho knows?\n```\n\nSo.{call}"), "whole"),
+            (format!("```why\nWho knows?\n``` `so`\n\n{call}"), "whole"),
+            (format!("```why\nWho knows?\n``` ``so``\n\n{call}"), "whole"),
+        ],
+    );
 }
 
 /// A sign that opens calls ends no marker before a text, unless a whole call begins with it.
@@ -947,13 +964,36 @@ fn a_marker_that_ends_as_calls_begin_takes_no_text() {
          {% if add_generation_prompt %}<|assistant|>{% endif %}",
         &tide_tools(),
     );
-    for (text, expected) in [
-        ("@@THINK@@home@@THOUGHT@@so<|end|>", "whole"),
-        ("@@THINK@@home, or {}@@THOUGHT@@so<|end|>", "whole"),
-        ("@@THINK@@home{}@@THOUGHT@@so<|end|>", "no"),
-    ] {
-        assert_eq!(verdict(&grammar, text), expected, "{text}");
-    }
+    assert_verdicts(
+        &grammar,
+        &[
+            ("@@THINK@@home@@THOUGHT@@so<|end|>", "whole"),
+            ("@@THINK@@home, or {}@@THOUGHT@@so<|end|>", "whole"),
+            ("@@THINK@@home{}@@THOUGHT@@so<|end|>", "no"),
+        ],
+    );
+}
+
+/// Between two calls that are objects there may be white space or none, so that an answer behind them begins no object
+/// that could be one.
+#[test]
+fn no_call_begins_in_an_answer_behind_calls() {
+    let grammar = grammar_of(
+        "{% for m in messages %}<|{{ m.role }}|>{% for t in m.tool_calls or [] %}{{ '\n' if not loop.first }}\
+         {{ {'do': t.function.name, 'with': t.function.arguments} | tojson }}{% endfor %}{{ '\n\n' if m.tool_calls and m.content }}\
+         {{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}",
+        &tide_tools(),
+    );
+    let call = r#"{"do": "read_tide", "with": {"harbour": "Oslo"}}"#;
+    assert_verdicts(
+        &grammar,
+        &[
+            (format!("{call}\n\nSo {{\"it\": 1}}.<|end|>"), "whole"),
+            (format!("{call}\n{call}<|end|>"), "whole"),
+            (format!("{call}\n\nSo {{\"do\": \"read_tide\"<|end|>"), "no"),
+            (format!("{call}\n\nSo{{\"do\": \"read_tide\"<|end|>"), "no"),
+        ],
+    );
 }
 
 /// An id, and a text between delimiters, do not run into what stands around them.

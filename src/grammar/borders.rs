@@ -174,7 +174,7 @@ pub(super) fn unclear_calls(format: &Format, calls: &Node) -> Vec<Expr> {
     let Some(call) = first_call(calls) else {
         return all;
     };
-    all.extend(behind_white_space(calls, call));
+    all.extend(object_head(calls, call));
     for way in &format.ways {
         let nodes = way.node.parts();
         let at = nodes.iter().position(|node| *node == Node::Calls);
@@ -196,16 +196,16 @@ pub(super) fn unclear_calls(format: &Format, calls: &Node) -> Vec<Expr> {
     all
 }
 
-/// What begins a call that is an object where white space is all that stands between two of them.
-fn behind_white_space(calls: &Node, call: &Node) -> Option<Expr> {
+/// What begins a call that is an object where white space is all that stands between two of them: what reads the calls
+/// may do without it.
+fn object_head(calls: &Node, call: &Node) -> Option<Expr> {
     let Node::Repetition(repetition) = calls else {
         return None;
     };
     let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
     let is_white = !separator.is_empty() && separator.trim().is_empty();
     let key = first_key(call.parts().first()?).filter(|_| is_white)?;
-    let white = class(CharClass::of(" \t\r\n".chars()));
-    Some(Expr::sequence([white, "{".into(), Expr::Space, key]))
+    Some(Expr::sequence(["{".into(), Expr::Space, key]))
 }
 
 fn first_call(node: &Node) -> Option<&Node> {
