@@ -475,37 +475,84 @@ proptest! {
     }
 }
 
+/// All texts of up to so many pieces.
+fn texts_of(pieces: &[&str], most: usize) -> Vec<String> {
+    let mut texts = vec![String::new()];
+    let mut from = 0;
+    for _ in 0..most {
+        let shorter = from..texts.len();
+        from = texts.len();
+        for at in shorter {
+            let longer = pieces.iter().map(|piece| texts[at].clone() + piece);
+            texts.extend(longer.collect::<Vec<_>>());
+        }
+    }
+    texts
+}
+
+/// Whether some text of these pieces means something else in two chunks than as a whole, or character by character.
+fn depends_on_cuts(template: &ResponseTemplate, pieces: &[&str]) -> bool {
+    let reading = |chunks: &[&str]| read(template, "A:", chunks, options(&Tools::none())).joined();
+    texts_of(pieces, 5).iter().any(|text| {
+        let whole = reading(&[text]);
+        let halves = text
+            .char_indices()
+            .map(|(at, _)| vec![&text[..at], &text[at..]]);
+        halves
+            .chain([by_character(text)])
+            .any(|chunks| reading(&chunks) != whole)
+    })
+}
+
 #[test]
-fn delimiters_that_go_by_a_chunks_end_are_told_apart() {
-    for (pattern, dependent) in [
-        (r"</think>\s*", Some(false)),
-        (r"call:\w+\{?", Some(false)),
-        (r"<a+>|<b>", Some(false)),
-        (r"\bGO\b", Some(false)),
-        (r"\Z", Some(false)),
+fn delimiters_that_go_by_a_chunks_end_are_distinguished() {
+    for (pattern, pieces, dependent) in [
+        (r"</think>\s*", "</think>| |\n", Some(false)),
+        (r"call:\w+\{?", "call:|f|{", Some(false)),
+        (r"<a+>|<b>", "<|a|b|>", Some(false)),
+        (r"\bGO\b", "GO|a|.", Some(false)),
+        (r"\Z", "a|b|\n", Some(false)),
+        (r"end\Z", "end|a|\n", Some(false)),
         // Takes `)` out of `)]`, though more might follow.
-        (r"\)(?:\]<end>)?", Some(true)),
+        (r"\)(?:\]<end>)?", ")|]|<end>", Some(true)),
         // Every chunk's end is an end, and hides that `<en` may grow.
-        (r"<end>|$", Some(true)),
-        (r"<end>|\Z", Some(true)),
+        (r"<end>|$", "<end>|a", Some(true)),
+        (r"<end>|\Z", "<end>|a", Some(true)),
         // `c` hides that `abc` may grow.
-        (r"abcd|c", Some(true)),
-        (r"end$", Some(true)),
+        (r"abcd|c", "a|b|c|d", Some(true)),
+        (r"end$", "end|a|\n", Some(true)),
         // A shorter literal is taken although a longer one may still grow.
-        (r"<aa>|<a>|<a", Some(true)),
-        (r"a(?=b)", Some(false)),
-        (r"(?:<a>|<b>)\s*|(?<! |<c>)(?=<c>)", Some(false)),
+        (r"<aa>|<a>|<a", "<|a|>", Some(true)),
+        (r"a(?=b)", "a|b|c", Some(false)),
+        (
+            r"(?:<a>|<b>)\s*|(?<! |<c>)(?=<c>)",
+            "<a>|<b>|<c>| ",
+            Some(false),
+        ),
         // In `abb` the match of `ab` is taken, though another `b` would make it `abb`.
-        (r"ab*(?=b)", Some(true)),
-        (r"a(?=b\s*)", Some(false)),
-        (r"a(?=(?P<x>b+))", Some(true)),
-        (r"a(?=(?P<x>b))", Some(false)),
-        (r"(?<=\s)a(?:bc)?", Some(true)),
+        (r"ab*(?=b)", "a|b|c", Some(true)),
+        (r"a(?=b\s*)", "a|b|\n", Some(false)),
+        (r"a(?=(?P<x>b+))", "a|b|c", Some(true)),
+        (r"a(?=(?P<x>b))", "a|b|c", Some(false)),
+        (r"(?<=\s)a(?:bc)?", "a|b|c|\n", Some(true)),
         // Where the text behind does not allow it, a thread ends whatever follows.
-        (r"(?:<do>|,)\w\((?<=<do>.*?)", Some(false)),
-        (r"(?:<do>\s*|\s+)(?=\{\s*)(?<=<do>.*?)", Some(false)),
-        (r"a(?!b)", None),
-        (r"a++b", None),
+        (r"(?:<do>|,)\w\((?<=<do>.*?)", "<do>|f(|,", Some(false)),
+        (
+            r"(?:<do>\s*|\s+)(?=\{\s*)(?<=<do>.*?)",
+            "<do>|{|\n",
+            Some(false),
+        ),
+        // A match that ends with the chunk waits for more.
+        (r"a(?!b)", "a|b|c", Some(false)),
+        (r"a(?=b|\Z)", "a|b|c", Some(false)),
+        // At the end of a chunk, nothing that must not come has come, and a word ends.
+        (r"a(?!bc)", "a|b|c", Some(true)),
+        (r"a(?!.*?c)", "a|b|c|\n", Some(true)),
+        (r"(?=<a>(?!.*?<b>))", "<a>|<b>|c|\n", Some(true)),
+        (r"a(?=bc|b\Z)", "a|b|c", Some(true)),
+        (r"a(?=b\b)", "a|b|.", Some(true)),
+        (r"a(?!b|cd)", "a|b|c|d", None),
+        (r"a++b", "a|b", None),
     ] {
         // Whatever is captured has to be used.
         let transform = match pattern.contains("?P<x>") {
@@ -523,5 +570,47 @@ fn delimiters_that_go_by_a_chunks_end_are_told_apart() {
             dependent,
             "{pattern}"
         );
+        let pieces: Vec<&str> = pieces.split('|').collect();
+        if let Some(dependent) = dependent {
+            assert_eq!(depends_on_cuts(&template, &pieces), dependent, "{pattern}");
+        }
+    }
+}
+
+/// A pattern of few letters, with looks where a match ends.
+fn pattern() -> impl Strategy<Value = String> {
+    let atom = prop_oneof![
+        4 => prop::sample::select(vec!["a", "b", "c", "ab", "[ab]", "[^a]", ".", r"\s"]).prop_map(str::to_owned),
+        1 => prop::sample::select(vec![r"\b", r"\Z", "$", "(?<=a)"]).prop_map(str::to_owned),
+    ];
+    let body = atom.prop_recursive(3, 8, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 2..4).prop_map(|parts| parts.concat()),
+            prop::collection::vec(inner.clone(), 2..3)
+                .prop_map(|parts| format!("(?:{})", parts.join("|"))),
+            (inner, prop::sample::select(vec!["?", "*", "+", "*?"]))
+                .prop_map(|(part, times)| format!("(?:{part}){times}")),
+        ]
+    });
+    let look = prop::sample::select(vec!["(?=", "(?!", "(?!.*?", r"(?![\s\S]*?", "(?!b"]);
+    (body.clone(), prop::option::of((look, body))).prop_map(|(body, look)| match look {
+        Some((look, ahead)) => format!("{body}{look}{ahead})"),
+        None => body,
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_said_not_to_depend_on_cuts_does_not(pattern in pattern()) {
+        let template = format!(
+            r#"{{"start_anchor": "A:", "fields": {{"x": {{"close_pattern": {}}}}}}}"#,
+            json::write(&pattern.into())
+        );
+        let Ok(template) = ResponseTemplate::from_json(&template) else {
+            return Ok(());
+        };
+        if is_chunk_independent(&template) {
+            prop_assert!(!depends_on_cuts(&template, &["a", "b", "c", "\n"]));
+        }
     }
 }

@@ -169,7 +169,7 @@ fn places_where_lookaround_waits_for_more_text_leave_nothing_behind() {
 #[test]
 fn text_without_a_place_to_try_takes_no_notes() {
     let template = ResponseTemplate::from_json(
-        r#"{"start_anchor": "A:", "fields": {"content": {"close_pattern": "<end>(?!x)"}}}"#,
+        r#"{"start_anchor": "A:", "fields": {"content": {"close_pattern": "<end>(?!x|yz)"}}}"#,
     )
     .expect("the template loads");
     let text = "a line of thought that goes on and on\n".repeat(30_000) + "<end>";

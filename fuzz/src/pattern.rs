@@ -25,6 +25,7 @@ const KNOWN: &[(&str, bool)] = &[
     (r"(?<!x)<a>", false),
     (r"(?<=(?P<name>a))b", false),
     (r"<a>(?!b)", false),
+    (r"(?=<a>(?!.*?</a>))", true),
     (r"a(?:bc)?", false),
     (r"abc|b", false),
     (r"a+?b", false),
@@ -56,7 +57,7 @@ pub const CHARACTERS: &[&str] = &["a", "b", "x", "<", ">", "/", " ", "\n", "é",
 
 const CLASSES: &[&str] = &[r"\w", r"\s", r"\d", r"\W", ".", "[ab]", "[^a]", "[a-x]"];
 const LOOKS: &[&str] = &[r"\b", r"\B", "^", "$", r"\Z", r"\A", "(?m:^)", "(?m:$)"];
-const AROUNDS: &[&str] = &["(?=", "(?!", "(?<=", "(?<!"];
+const AROUNDS: &[&str] = &["(?=", "(?!", "(?!.*?", "(?<=", "(?<!"];
 /// Each with whether it allows for no repetition at all.
 const COUNTS: &[(&str, bool)] = &[
     ("*", true),

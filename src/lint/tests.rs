@@ -109,6 +109,11 @@ fn delimiters_that_take_the_beginning_of_others_are_distinguished_from_those_tha
         (
             r#""thinking": {"open": "<think>", "close_pattern": "<end>(?!<call>)"},
                "tool_calls": {"open": "<end><call>", "close": "</call>"}"#,
+            &["U011 thinking/close_pattern"],
+        ),
+        (
+            r#""thinking": {"open": "<think>", "close_pattern": "<end>(?!<call>|<do>)"},
+               "tool_calls": {"open": "<end><call>", "close": "</call>"}"#,
             &["U016 thinking/close_pattern"],
         ),
         (

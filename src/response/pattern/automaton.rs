@@ -95,6 +95,7 @@ pub(super) use cache::Cache;
 pub(super) use registers::UNSET;
 pub(crate) use scanner::Scanner;
 pub(super) use state::{AtEnd, FRESH, Key, MatchEnd, Source, StateId};
+pub(super) use transition::Transition;
 
 /// A program ready to be scanned with.
 #[derive(Debug)]

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use super::alphabet::Class;
-use super::automaton::{AtEnd, Cache, FRESH, Key, MatchEnd, Source, StateId};
+use super::automaton::{AtEnd, Cache, FRESH, Key, MatchEnd, Source, StateId, Transition};
 use super::program::{Before, Program};
 #[cfg(feature = "chat-template")]
 use super::syntax::{Node, Syntax};
@@ -68,6 +68,9 @@ pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
                 return None;
             }
             let transition = cache.known_or_step(program, state, class as Class);
+            if takes_back(&mut cache, program, state, transition, &places) {
+                return Some(true);
+            }
             let next = cache.target(transition);
             let rows = cache.key(next).rows();
             let origins = cache.origins(transition, rows);
@@ -135,6 +138,27 @@ fn renumbered(program: &Program, origins: &[Source], places: &[Places]) -> Vec<P
             },
         })
         .collect()
+}
+
+/// Whether a match that ends before the end of a chunk, and is reported there, is none if the text goes on like this: that of
+/// `a(?!bc)` in `ab`, behind which a `c` comes.
+fn takes_back(
+    cache: &mut Cache,
+    program: &Program,
+    state: StateId,
+    transition: Transition,
+    places: &[Places],
+) -> bool {
+    if !program.looks.at_end {
+        return false;
+    }
+    let Some((source, MatchEnd::Noted)) = cache.at_end(program, state).found else {
+        return false;
+    };
+    let at_end = places_of(program, source, places);
+    let goes_on = cache.found(transition);
+    let goes_on = goes_on.map(|source| places_of(program, source, places));
+    at_end.end != HERE && goes_on != Some(at_end)
 }
 
 /// Whether what is reported at the end of a chunk in this state passes over a better thread.

@@ -4,6 +4,7 @@
 //! reads every character once and keeps its state between chunks, [`backtrack`] is for the rest: atomic
 //! groups, possessive quantifiers, and looks around that no automaton can take.
 
+mod absence;
 mod alphabet;
 #[cfg(feature = "chat-template")]
 mod ambiguity;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
+use super::absence;
 use super::alphabet::{Alphabet, Class};
 use super::syntax::{self, Greed, Look, MAX_STEPS, Node, PatternError, Syntax};
 
@@ -297,6 +298,12 @@ enum Inside {
     Behind,
 }
 
+/// What a look ahead of the automaton asks for.
+enum Ahead<'n> {
+    Comes(&'n Node),
+    StaysAway(Vec<absence::State>),
+}
+
 /// Emits instructions from the last to the first: each piece is given the place where it goes on.
 struct Compiler {
     target: Target,
@@ -530,8 +537,7 @@ impl Compiler {
         if self.target == Target::Automaton {
             let emitted = match (behind, negate) {
                 (true, _) => self.emit_behind(negate, node, next)?,
-                (false, false) => self.emit_ahead(node, next)?,
-                (false, true) => None,
+                (false, _) => self.emit_ahead(negate, node, next)?,
             };
             if let Some(entry) = emitted {
                 return Ok(entry);
@@ -585,21 +591,34 @@ impl Compiler {
     }
 
     /// Emits a look ahead for the automaton, if nothing of the match comes after it: it then goes
-    /// on as if what it looks for were part of the match, whose end it has noted.
+    /// on as if what it looks for were part of the match, whose end it has noted. So it does where that must not come, if a
+    /// few states see that it does not.
     ///
     /// What is asked of the text behind, once that has been seen, is asked before: where it does not hold,
     /// text is waited for all the same, since the reference would do so.
-    fn emit_ahead(&mut self, node: &Node, next: Pc) -> Result<Option<Pc>, PatternError> {
+    fn emit_ahead(
+        &mut self,
+        negate: bool,
+        node: &Node,
+        next: Pc,
+    ) -> Result<Option<Pc>, PatternError> {
         let Some(rest) = self.rest_without_text(next) else {
             return Ok(None);
         };
+        let ahead = match negate {
+            false => Ahead::Comes(node),
+            true => match absence::states(node) {
+                Some(states) => Ahead::StaysAway(states),
+                None => return Ok(None),
+            },
+        };
         if self.inside == Inside::Ahead && rest.is_empty() {
-            return self.emit(node, next, Direction::Forward).map(Some);
+            return self.emit_looked_for(&ahead, next).map(Some);
         }
         let asks = |inst: &Inst| matches!(inst, Inst::Behind { .. });
         let notes = |inst: &Inst| matches!(inst, Inst::Save { .. });
         // A group may have the name of one that ends where the look is.
-        let is_plain = (!rest.iter().any(asks) || node.is_greedy())
+        let is_plain = (!rest.iter().any(asks) || (node.is_greedy() && !negate))
             && (!rest.iter().any(notes) || !node.any(&|node| matches!(node, Node::Group { .. })));
         if self.inside != Inside::Match || !is_plain {
             return Ok(None);
@@ -607,10 +626,10 @@ impl Compiler {
         self.looks_ahead = true;
         self.inside = Inside::Ahead;
         let seen = self.push(Inst::Match)?;
-        let ahead = self.emit(node, seen, Direction::Forward)?;
+        let start = self.emit_looked_for(&ahead, seen)?;
         let mut entry = self.push(Inst::Save {
             slot: self.end_slot,
-            next: ahead,
+            next: start,
         })?;
         let mut in_vain = None;
         for inst in rest.into_iter().rev() {
@@ -642,6 +661,43 @@ impl Compiler {
         }
         self.inside = Inside::Match;
         Ok(Some(entry))
+    }
+
+    fn emit_looked_for(&mut self, ahead: &Ahead<'_>, seen: Pc) -> Result<Pc, PatternError> {
+        match ahead {
+            Ahead::Comes(node) => self.emit(node, seen, Direction::Forward),
+            Ahead::StaysAway(states) => self.emit_states(states, seen),
+        }
+    }
+
+    /// Emits the states of what sees that something does not come.
+    fn emit_states(&mut self, states: &[absence::State], seen: Pc) -> Result<Pc, PatternError> {
+        self.note_look(Look::TextEnd);
+        // `Match` stands in until all of them are there.
+        let entries = states.iter().map(|_| self.push(Inst::Match));
+        let entries = entries.collect::<Result<Vec<Pc>, _>>()?;
+        for (state, &at) in states.iter().zip(&entries) {
+            let mut entry = self.push(match state.holds {
+                true => Inst::Look {
+                    look: Look::TextEnd,
+                    next: seen,
+                },
+                false => Inst::Fail,
+            })?;
+            let sure = state.is_sure.iter().map(|class| (class, seen));
+            let goes_on = state.goes_on.iter();
+            let goes_on = goes_on.map(|(class, state)| (class, entries[*state]));
+            for (class, next) in goes_on.chain(sure).collect::<Vec<_>>() {
+                let set = self.set(class);
+                let first = self.push(Inst::Set { set, next })?;
+                entry = self.push(Inst::Split {
+                    first,
+                    second: entry,
+                })?;
+            }
+            self.insts[at as usize] = self.insts[entry as usize].clone();
+        }
+        Ok(entries[0])
     }
 
     /// The instructions from one to the end of the match, in their order, if there is but one way and

@@ -376,6 +376,14 @@ impl Cache {
         }
     }
 
+    /// The registers of a match that ends before the character of a transition.
+    pub(in crate::response::pattern) fn found(&self, transition: Transition) -> Option<Source> {
+        match transition.step() {
+            Step::To(_) => None,
+            Step::Move(number) => self.moves[number].found,
+        }
+    }
+
     /// The state that a transition leads to.
     pub(in crate::response::pattern) fn target(&self, transition: Transition) -> StateId {
         match transition.step() {

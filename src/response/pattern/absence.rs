@@ -1,0 +1,159 @@
+//! What a negative look ahead asks for, as an automaton of its own: that a row of characters does not come.
+//!
+//! Of `(?!.*?ab)` it has two states: nothing of `ab` has come, or the `a`. Where the `b` comes then, the look does not hold.
+//! It holds where the text ends in any state, and where what has been read shows that the row can't come any more: behind
+//! a line feed, where `.` takes none.
+//!
+//! A matcher that tries the longest first, as `(?!.*ab)` asks for, goes on to where `.*` ends before it looks for `ab` there. While
+//! it does, it waits for text, though the look can't hold any more. There is a state for that, too.
+
+use std::collections::BTreeSet;
+
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+
+use super::syntax::{Greed, Node};
+
+/// Longer rows, and those with more states, are left to the backtracker.
+const MAX_CHARACTERS: usize = 64;
+const MAX_STATES: usize = 128;
+
+/// Where characters lead from a state.
+#[derive(Debug)]
+pub(super) struct State {
+    /// Whether the look holds where the text ends.
+    pub(super) holds: bool,
+    /// The characters that lead to each of these states.
+    pub(super) goes_on: Vec<(ClassUnicode, usize)>,
+    /// The characters behind which the row can't come any more.
+    pub(super) is_sure: Option<ClassUnicode>,
+}
+
+/// The states of the automaton that sees that what a node matches does not come; the first is where it begins. `None` if it is
+/// more than a row of characters, with any number of certain others before it.
+pub(super) fn states(node: &Node) -> Option<Vec<State>> {
+    let row = Row::of(node)?;
+    let alphabet = row.alphabet();
+    let end = row.characters.len();
+    let mut known = vec![BTreeSet::from([0])];
+    let mut states = Vec::new();
+    while let Some(places) = known.get(states.len()).cloned() {
+        let has_come = places.contains(&end);
+        let mut state = State {
+            holds: !has_come,
+            goes_on: Vec::new(),
+            is_sure: None,
+        };
+        for letters in &alphabet {
+            let mut next = row.step(&places, letters);
+            if has_come || next.contains(&end) {
+                // All that is left to do is to wait.
+                next.retain(|at| *at == 0 && row.is_greedy);
+                if next.is_empty() {
+                    continue;
+                }
+                next.insert(end);
+            }
+            if next.is_empty() {
+                let class = state.is_sure.get_or_insert_with(ClassUnicode::empty);
+                class.union(letters);
+                continue;
+            }
+            let at = known.iter().position(|places| *places == next);
+            let at = at.unwrap_or_else(|| {
+                known.push(next);
+                known.len() - 1
+            });
+            match state.goes_on.iter_mut().find(|(_, state)| *state == at) {
+                Some((class, _)) => class.union(letters),
+                None => state.goes_on.push((letters.clone(), at)),
+            }
+        }
+        states.push(state);
+        if known.len() > MAX_STATES {
+            return None;
+        }
+    }
+    Some(states)
+}
+
+/// A row of characters, with any number of certain others before it.
+struct Row {
+    before: Option<ClassUnicode>,
+    /// Whether as many of those as there are come first.
+    is_greedy: bool,
+    characters: Vec<ClassUnicode>,
+}
+
+impl Row {
+    fn of(node: &Node) -> Option<Row> {
+        let nodes = match node {
+            Node::Concat(nodes) => nodes.as_slice(),
+            node => std::slice::from_ref(node),
+        };
+        let (before, is_greedy, nodes) = match nodes {
+            [
+                Node::Repeat {
+                    node,
+                    min: 0,
+                    max: None,
+                    greed: greed @ (Greed::Greedy | Greed::Lazy),
+                },
+                nodes @ ..,
+            ] => match &**node {
+                Node::Class(class) => (Some(class.clone()), *greed == Greed::Greedy, nodes),
+                _ => return None,
+            },
+            nodes => (None, false, nodes),
+        };
+        let characters = nodes.iter().map(|node| match node {
+            Node::Class(class) => Some(class.clone()),
+            _ => None,
+        });
+        let characters = characters.collect::<Option<Vec<_>>>()?;
+        let is_row = (1..=MAX_CHARACTERS).contains(&characters.len());
+        is_row.then_some(Row {
+            before,
+            is_greedy,
+            characters,
+        })
+    }
+
+    /// Sets of characters that it does not distinguish, which make up all there are.
+    fn alphabet(&self) -> Vec<ClassUnicode> {
+        let all = ClassUnicode::new([ClassUnicodeRange::new('\0', char::MAX)]);
+        let mut parts = vec![all];
+        for class in self.before.iter().chain(&self.characters) {
+            parts = parts
+                .into_iter()
+                .flat_map(|part| {
+                    let (mut within, mut without) = (part.clone(), part);
+                    within.intersect(class);
+                    without.difference(class);
+                    [within, without]
+                })
+                .filter(|part| !part.ranges().is_empty())
+                .collect();
+        }
+        parts
+    }
+
+    /// How much of the row may have come behind one of these characters.
+    fn step(&self, places: &BTreeSet<usize>, letters: &ClassUnicode) -> BTreeSet<usize> {
+        // All of them are in a class, or none is.
+        let is_in = |class: &ClassUnicode| {
+            let one = letters.ranges()[0].start();
+            let mut ranges = class.iter();
+            ranges.any(|range| (range.start()..=range.end()).contains(&one))
+        };
+        let mut next = BTreeSet::new();
+        for &at in places {
+            if at == 0 && self.before.as_ref().is_some_and(is_in) {
+                next.insert(0);
+            }
+            if self.characters.get(at).is_some_and(is_in) {
+                next.insert(at + 1);
+            }
+        }
+        next
+    }
+}
