@@ -1,5 +1,8 @@
 //! White space as Python's strings see it.
 
+/// The white space of everyday texts.
+pub(crate) const BLANKS: [char; 4] = ['\t', '\n', '\r', ' '];
+
 /// Whether `str.isspace()` holds for a character: it does for all that Unicode calls white space, and
 /// for the four separators U+001C to U+001F.
 pub(crate) fn is_space(c: char) -> bool {

@@ -4,6 +4,7 @@ use crate::response::ParseError;
 use crate::response::allowance::Growth;
 use crate::response::event::Event;
 use crate::response::template::Inner;
+use crate::response::watch::MAX_BLANKS;
 use crate::value::Object;
 
 use super::held::Held;
@@ -86,8 +87,10 @@ impl Run {
         result
     }
 
-    /// Gives a chunk to the region that is open, if all before it has been dealt with and no delimiter
-    /// begins in it; says whether it has.
+    /// Gives a chunk to the region that is open, if no delimiter begins in it, and none is under way; says whether it has.
+    ///
+    /// Blanks at the end, with which a delimiter may begin, are held back, and looked at with what comes next: of
+    /// `the `, `tide` the second chunk brings ` tide`. No search has to begin for them.
     #[inline]
     fn take_plain(
         &mut self,
@@ -98,18 +101,59 @@ impl Run {
         let Place::Region(region) = &mut self.place else {
             return false;
         };
-        let watched = inner.watched(Some(region.field));
-        let is_plain = self.searches.have_nothing_under_way()
-            && self.position > 0
-            && self.position == self.held.end()
-            && watched.filter(self.searches.have_no_part()).passes(chunk);
-        if !is_plain {
+        if !self.searches.have_nothing_under_way() || self.position == 0 {
             return false;
         }
-        self.position += chunk.len();
-        self.held.append(chunk, self.position, inner.reach);
-        region.take(&inner.fields[region.field], chunk, &self.options, on_event);
+        let watched = inner.watched(Some(region.field));
+        let has_no_part = self.searches.have_no_part();
+        let field = &inner.fields[region.field];
+        let held = &mut self.held;
+        if self.position == held.end() {
+            let Some(to) = watched.plain_until(chunk, 0, has_no_part) else {
+                return false;
+            };
+            if to > 0 {
+                region.take(field, &chunk[..to], &self.options, on_event);
+            }
+            self.position += to;
+            held.append(chunk, self.position, inner.reach);
+            return true;
+        }
+        let (from, before) = (self.position - held.from, held.text.len());
+        if before - from > MAX_BLANKS {
+            return false;
+        }
+        held.text.push_str(chunk);
+        let Some(to) = watched.plain_until(&held.text, from, has_no_part) else {
+            held.text.truncate(before);
+            return false;
+        };
+        if to > from {
+            region.take(field, &held.text[from..to], &self.options, on_event);
+        }
+        self.position = held.from + to;
+        held.release(self.position, inner.reach);
         true
+    }
+
+    /// Lets the searches read what is held back, if they have not been asked to.
+    pub(super) fn read_held(&mut self, inner: &Inner) -> Result<(), ParseError> {
+        let is_unread = self.searches.have_nothing_under_way() && self.position < self.held.end();
+        if !is_unread {
+            return Ok(());
+        }
+        let text = std::mem::take(&mut self.held.text);
+        let window = self.held.window_on(&text);
+        let pass = Pass {
+            run: self,
+            inner,
+            window,
+            is_last: false,
+            on_event: &mut |_| {},
+        };
+        let result = pass.process();
+        self.held.text = text;
+        result
     }
 
     /// The message, when all of the text has been read.

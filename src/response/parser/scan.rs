@@ -82,6 +82,8 @@ pub(super) struct Scan<'s> {
 
 impl Scan<'_> {
     pub(super) fn run(mut self) -> Result<Scanned, ParseError> {
+        // So it stays if this becomes too costly.
+        self.searches.are_asleep = false;
         self.start();
         self.read()?;
         let scanned = self.decide()?;

@@ -59,6 +59,8 @@ pub(crate) struct Pattern {
     groups: Vec<String>,
     /// How much work it was to compile it.
     steps: usize,
+    /// Whether a match may be under way wherever the text ends in blanks, and there is none as long as only blanks come.
+    waits_behind_blanks: bool,
     /// Searches that have ended, whose automata the next ones go on building.
     pool: Mutex<Pool>,
     /// Whether what it finds depends on chunks, which takes a while to find out.
@@ -99,14 +101,23 @@ impl Pattern {
 
     fn compile(syntax: Syntax) -> Result<Pattern, PatternError> {
         let program = Program::new(&syntax)?;
+        let steps = program.insts.len().max(syntax.items);
+        let engine = if program.needs_backtracking {
+            let prefilter = Prefilter::new(&program);
+            Engine::Backtracking(program, prefilter)
+        } else {
+            Engine::Automaton(Automaton::new(program))
+        };
+        let waits_behind_blanks = match &engine {
+            Engine::Automaton(automaton) => {
+                automaton.prefilter().skips_blanks() && syntax.node.may_begin_with_blanks()
+            }
+            Engine::Backtracking(..) => false,
+        };
         Ok(Pattern {
-            steps: program.insts.len().max(syntax.items),
-            engine: if program.needs_backtracking {
-                let prefilter = Prefilter::new(&program);
-                Engine::Backtracking(program, prefilter)
-            } else {
-                Engine::Automaton(Automaton::new(program))
-            },
+            steps,
+            engine,
+            waits_behind_blanks,
             groups: syntax.groups,
             pool: Mutex::default(),
             is_chunk_dependent: OnceLock::new(),
@@ -138,6 +149,11 @@ impl Pattern {
             Engine::Automaton(automaton) => automaton.program.looks.text_start,
             Engine::Backtracking(program, _) => program.looks.text_start,
         }
+    }
+
+    /// Whether text that ends in blanks is held back from the first of them on, as by `\s*</x>`.
+    pub(crate) fn waits_behind_blanks(&self) -> bool {
+        self.waits_behind_blanks
     }
 
     /// Where a match may begin, unless it begins with the text.

@@ -125,10 +125,9 @@ impl Prefilter {
         first.is_none_or(|&byte| self.at_start[byte as usize])
     }
 
-    /// Whether no match begins in a text, however it goes on.
-    #[inline]
-    pub(crate) fn passes(&self, text: &str) -> bool {
-        self.find(text, 0, text.len()) == text.len()
+    /// Whether no match ends amid the blanks that it may begin with.
+    pub(crate) fn skips_blanks(&self) -> bool {
+        self.after_blanks
     }
 
     /// The first position from `from` on where a match may begin, or `end`.

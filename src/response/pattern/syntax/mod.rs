@@ -15,6 +15,7 @@ mod single;
 #[cfg(test)]
 mod tests;
 
+use crate::white_space::BLANKS;
 use quantifier::Last;
 use reader::Reader;
 use regex_syntax::hir::ClassUnicode;
@@ -107,6 +108,25 @@ impl Node {
             Node::Alternation(nodes) => nodes.iter().any(Node::can_be_empty),
             Node::Repeat { node, min, .. } => *min == 0 || node.can_be_empty(),
             Node::Group { node, .. } | Node::Atomic(node) => node.can_be_empty(),
+        }
+    }
+
+    /// Whether one way to match begins with any number of [blanks](BLANKS), as `\s*</x>` does.
+    pub(crate) fn may_begin_with_blanks(&self) -> bool {
+        match self {
+            Node::Repeat {
+                node, max: None, ..
+            } => match &**node {
+                Node::Class(class) => BLANKS.iter().all(|&blank| {
+                    let mut ranges = class.iter();
+                    ranges.any(|range| (range.start()..=range.end()).contains(&blank))
+                }),
+                _ => false,
+            },
+            Node::Concat(nodes) => nodes.first().is_some_and(Node::may_begin_with_blanks),
+            Node::Alternation(nodes) => nodes.iter().any(Node::may_begin_with_blanks),
+            Node::Group { node, .. } => node.may_begin_with_blanks(),
+            _ => false,
         }
     }
 
