@@ -5,10 +5,6 @@ use super::delimiter::Delimiter;
 use super::pattern::{Meter, TooCostly};
 use super::pattern::{Pattern, Prefilter};
 use super::template::{Field, Inner};
-use crate::white_space::BLANKS;
-
-/// More blanks than these are left to the searches, which need not read them again with each chunk.
-pub(crate) const MAX_BLANKS: usize = 32;
 
 /// A delimiter that matters while the parser is in a certain region.
 #[derive(Debug, Clone, Copy)]
@@ -56,8 +52,8 @@ pub(crate) struct Watched {
     prefilter: Prefilter,
     /// The same as long as nothing has begun of what they look for behind, if that is known any better.
     before_parts: Option<Prefilter>,
-    /// Whether one of them may begin with any blanks.
-    waits_behind_blanks: bool,
+    /// Whether text that ends in blanks is held back from the first of them on, given that none begins before.
+    pub(crate) waits_behind_blanks: bool,
     /// Whether one of them may begin elsewhere if it begins with the text.
     pub(crate) looks_at_start: bool,
 }
@@ -87,21 +83,6 @@ impl Watched {
     #[inline]
     pub(crate) fn asks_for_parts(&self) -> bool {
         self.before_parts.is_some()
-    }
-
-    /// Up to where none of them begins in a text, from a position on, if that is its end or a few blanks before it.
-    #[inline]
-    pub(crate) fn plain_until(&self, text: &str, from: usize, has_no_part: bool) -> Option<usize> {
-        let to = self.filter(has_no_part).find(text, from, text.len());
-        (to == text.len() || self.holds_blanks(&text[to..])).then_some(to)
-    }
-
-    /// Whether a text of nothing but blanks is held back as a whole.
-    #[inline]
-    fn holds_blanks(&self, text: &str) -> bool {
-        self.waits_behind_blanks
-            && text.len() <= MAX_BLANKS
-            && text.chars().all(|c| BLANKS.contains(&c))
     }
 
     /// Where any of them may begin, given whether nothing has begun of what they look for behind.

@@ -35,14 +35,12 @@ impl Held {
         self.from + self.text.len()
     }
 
-    /// Takes a chunk of which all before a position has been dealt with.
+    /// Takes a chunk that has been dealt with, up to a position.
     #[inline]
     pub(super) fn append(&mut self, chunk: &str, position: usize, reach: Reach) {
         if reach == Reach::Nothing && self.text.is_empty() {
-            let (done, left) = chunk.split_at(position - self.from);
-            self.before = done.chars().next_back().or(self.before);
+            self.before = chunk.chars().next_back().or(self.before);
             self.from = position;
-            self.text.push_str(left);
         } else {
             self.text.push_str(chunk);
             self.release(position, reach);

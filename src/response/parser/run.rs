@@ -4,14 +4,17 @@ use crate::response::ParseError;
 use crate::response::allowance::Growth;
 use crate::response::event::Event;
 use crate::response::template::Inner;
-use crate::response::watch::MAX_BLANKS;
 use crate::value::Object;
+use crate::white_space::BLANKS;
 
 use super::held::Held;
 use super::options::ParserOptions;
 use super::pass::Pass;
 use super::place::Place;
 use super::scan::Searches;
+
+/// More blanks than these are left to the searches, which need not read them again with each chunk.
+const MAX_BLANKS: usize = 32;
 
 /// All that changes while a parser reads.
 #[derive(Debug, Clone)]
@@ -88,9 +91,6 @@ impl Run {
     }
 
     /// Gives a chunk to the region that is open, if no delimiter begins in it, and none is under way; says whether it has.
-    ///
-    /// Blanks at the end, with which a delimiter may begin, are held back, and looked at with what comes next: of
-    /// `the `, `tide` the second chunk brings ` tide`. No search has to begin for them.
     #[inline]
     fn take_plain(
         &mut self,
@@ -105,31 +105,47 @@ impl Run {
             return false;
         }
         let watched = inner.watched(Some(region.field));
-        let has_no_part = self.searches.have_no_part();
-        let field = &inner.fields[region.field];
-        let held = &mut self.held;
-        if self.position == held.end() {
-            let Some(to) = watched.plain_until(chunk, 0, has_no_part) else {
-                return false;
-            };
-            if to > 0 {
-                region.take(field, &chunk[..to], &self.options, on_event);
-            }
-            self.position += to;
-            held.append(chunk, self.position, inner.reach);
-            return true;
+        let filter = watched.filter(self.searches.have_no_part());
+        if self.position != self.held.end() || !filter.passes(chunk) {
+            return watched.waits_behind_blanks && self.take_before_blanks(inner, chunk, on_event);
         }
+        self.position += chunk.len();
+        self.held.append(chunk, self.position, inner.reach);
+        region.take(&inner.fields[region.field], chunk, &self.options, on_event);
+        true
+    }
+
+    /// The same where a delimiter may begin with the blanks at the end: a few of them are held back, and looked at with
+    /// what comes next. Of `the `, `tide` the second chunk brings ` tide`, and no search has begun for it.
+    #[inline(never)]
+    fn take_before_blanks(
+        &mut self,
+        inner: &Inner,
+        chunk: &str,
+        on_event: &mut dyn FnMut(Event<'_>),
+    ) -> bool {
+        let Place::Region(region) = &mut self.place else {
+            return false;
+        };
+        let held = &mut self.held;
         let (from, before) = (self.position - held.from, held.text.len());
-        if before - from > MAX_BLANKS {
+        let may_wait = from < before || chunk.ends_with(BLANKS);
+        if !may_wait || before - from > MAX_BLANKS {
             return false;
         }
         held.text.push_str(chunk);
-        let Some(to) = watched.plain_until(&held.text, from, has_no_part) else {
+        let filter = inner
+            .watched(Some(region.field))
+            .filter(self.searches.have_no_part());
+        let to = filter.find(&held.text, from, held.text.len());
+        let blanks = &held.text[to..];
+        if blanks.len() > MAX_BLANKS || !blanks.chars().all(|c| BLANKS.contains(&c)) {
             held.text.truncate(before);
             return false;
-        };
+        }
         if to > from {
-            region.take(field, &held.text[from..to], &self.options, on_event);
+            let text = &held.text[from..to];
+            region.take(&inner.fields[region.field], text, &self.options, on_event);
         }
         self.position = held.from + to;
         held.release(self.position, inner.reach);

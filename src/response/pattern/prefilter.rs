@@ -130,6 +130,12 @@ impl Prefilter {
         self.after_blanks
     }
 
+    /// Whether no match begins in a text, however it goes on.
+    #[inline]
+    pub(crate) fn passes(&self, text: &str) -> bool {
+        self.find(text, 0, text.len()) == text.len()
+    }
+
     /// The first position from `from` on where a match may begin, or `end`.
     #[inline]
     pub(crate) fn find(&self, text: &str, from: usize, end: usize) -> usize {
