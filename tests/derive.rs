@@ -677,3 +677,79 @@ fn an_argument_ends_where_the_whole_of_its_end_stands() {
         assert_eq!(message.get("tool_calls"), Some(&expected), "{output}");
     }
 }
+
+/// What is derived reads the texts of all these outputs.
+fn assert_read(assistant: &str, outputs: &[(&str, &str)]) {
+    for (output, expected) in outputs {
+        let message = message(assistant, &format!("{output}<turn:end>"));
+        assert_eq!(message, json::read(expected).unwrap(), "{output}");
+    }
+}
+
+#[test]
+fn several_texts_may_open_an_answer() {
+    let assistant = "{%- if m.reasoning_content -%}{{- 'Thought: ' + m.reasoning_content + '\\n' }}{%- endif -%}
+{%- if m.tool_calls -%}
+{%- if m.content -%}{{- 'Remark: ' + m.content + '\\n' }}{%- endif -%}
+{%- for c in m.tool_calls -%}
+{{- 'Action: ' + c.function.name + '\\nInput: ' + c.function.arguments | tojson + '\\n' }}
+{%- endfor -%}
+{%- else -%}{{- 'Answer: ' + m.content }}{%- endif -%}";
+    assert_read(
+        assistant,
+        &[
+            (
+                "Thought: Hm. Remark: no word\nAnswer: Remark: here.",
+                r#"{"role": "assistant", "thinking": "Hm. Remark: no word", "content": "Remark: here."}"#,
+            ),
+            (
+                "Thought: Hm.\nRemark: One moment.\nAction: see\nInput: {\"at\": \"a\"}\n",
+                r#"{"role": "assistant", "thinking": "Hm.", "content": "One moment.", "tool_calls": [
+                    {"type": "function", "function": {"name": "see", "arguments": {"at": "a"}}}]}"#,
+            ),
+        ],
+    );
+}
+
+#[test]
+fn texts_may_be_strings_of_json() {
+    let assistant = "{{- '{\"plan\": ' + (m.reasoning_content or '') | tojson + ', \"say\": ' + (m.content or '') | tojson
+    + ', \"do\": [' -}}
+{%- for c in m.tool_calls or [] -%}
+{{- {'tool': c.function.name, 'with': c.function.arguments} | tojson + (', ' if not loop.last else '') }}
+{%- endfor -%}{{- ']}' }}";
+    assert_read(
+        assistant,
+        &[
+            (
+                r#"{"plan": "A \"quote\",\nand: \", \"say\": \"", "say": "Yes: \", \"do\": [", "do": []}"#,
+                r#"{"role": "assistant", "thinking": "A \"quote\",\nand: \", \"say\": \"",
+                    "content": "Yes: \", \"do\": ["}"#,
+            ),
+            (
+                r#"{"plan": "", "say": "", "do": [{"tool": "see", "with": {"at": "]}"}}]}"#,
+                r#"{"role": "assistant", "tool_calls": [
+                    {"type": "function", "function": {"name": "see", "arguments": {"at": "]}"}}}]}"#,
+            ),
+        ],
+    );
+}
+
+#[test]
+fn nothing_but_the_next_part_may_close_a_text() {
+    let assistant =
+        "{%- if m.reasoning_content -%}{{- '<part>plan\\n' + m.reasoning_content }}{%- endif -%}
+{%- if m.content -%}{{- '<part>text\\n' + m.content }}{%- endif -%}
+{%- for c in m.tool_calls or [] -%}
+{{- '<part>call ' + c.function.name + '\\n' + c.function.arguments | tojson }}
+{%- endfor -%}";
+    assert_read(
+        assistant,
+        &[(
+            "<part>plan\nHm.<part>text\nSo:<part>call see\n{}<part>call see\n{\"at\": 1}",
+            r#"{"role": "assistant", "thinking": "Hm.", "content": "So:", "tool_calls": [
+                {"type": "function", "function": {"name": "see", "arguments": {}}},
+                {"type": "function", "function": {"name": "see", "arguments": {"at": 1}}}]}"#,
+        )],
+    );
+}

@@ -367,7 +367,8 @@ impl Rows<'_, '_> {
     }
 }
 
-/// Where calls begin in a text of which a word stands at a place, where they end, and what stands in their slots.
+/// Where calls begin in a text of which a word stands at a place, where they end, and what stands in their slots. They never
+/// end amid a word, though nothing may close their last value.
 pub(super) fn calls_at<'t>(
     calls: &Node,
     prober: &TurnProber<'_>,
@@ -379,6 +380,11 @@ pub(super) fn calls_at<'t>(
     let starts = starts.skip_while(|at| at + MAX_OPENER < word);
     let mut starts = starts.take_while(|at| *at <= word);
     let calls = NodeReader::new(calls);
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let is_end = |end: usize| {
+        let cuts_word = text[end..].starts_with(is_word) && text[..end].ends_with(is_word);
+        !cuts_word && is_end(end)
+    };
     starts.find_map(|start| {
         let (end, slots) = calls.read_at(text, start, |rest| is_end(text.len() - rest.len()))?;
         // What stands before a name must not be taken for a part of it.

@@ -182,7 +182,9 @@ pub(crate) fn is_marker(piece: &str) -> bool {
 
 /// Whether a text has something in it that can be distinguished from a model's prose and from JSON.
 pub(crate) fn is_distinctive(text: &str) -> bool {
-    if pieces(text).into_iter().any(is_marker) {
+    // Nobody types a control character.
+    let is_control = |c: char| c.is_ascii_control() && !c.is_ascii_whitespace();
+    if text.contains(is_control) || pieces(text).into_iter().any(is_marker) {
         return true;
     }
     // Where JSON begins there is nothing distinctive any more, and some fences are everywhere.

@@ -357,14 +357,11 @@ impl Rows<'_, '_> {
     /// Where so many calls stand in a text.
     fn calls_in(&self, text: &str, script: &Script, count: usize) -> Option<(usize, usize)> {
         let calls = self.found.calls.as_ref()?;
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let names = self.words.names.iter().chain(&self.words.keys);
         let first = names.filter_map(|word| text.find(word.as_str())).min()?;
         let (start, end, slots) = calls_at(calls, self.prober, text, first, |end| {
-            let (before, rest) = text.split_at(end);
-            let cuts = rest.starts_with(is_word) && before.ends_with(is_word);
-            let values = script.values().filter(|value| before.contains(value));
-            !cuts && values.count() >= count
+            let values = script.values().filter(|value| text[..end].contains(value));
+            values.count() >= count
         })?;
         let found = slots
             .iter()

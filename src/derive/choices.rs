@@ -24,6 +24,9 @@ pub(super) struct Choices {
     pub(super) text_follows: bool,
     /// What stands around texts in some renderings, and is no part of them.
     pub(super) dropped: Vec<String>,
+    /// Whether texts begin and end with what stands around them in any way of the format, and not
+    /// only with their markers.
+    pub(super) as_seen: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -67,7 +70,7 @@ pub(super) struct OpenChoice {
 }
 
 /// All that is to be chosen.
-pub(super) const OPEN_CHOICES: [OpenChoice; 11] = [
+pub(super) const OPEN_CHOICES: [OpenChoice; 12] = [
     OpenChoice {
         describe: |choices| match choices.thinking_if_closed {
             true => "a marker opens reasoning only if it is closed later",
@@ -146,6 +149,13 @@ pub(super) const OPEN_CHOICES: [OpenChoice; 11] = [
         },
         adopt: |choices, other| choices.dropped.clone_from(&other.dropped),
     },
+    OpenChoice {
+        describe: |choices| match choices.as_seen {
+            true => "texts stand between whatever was rendered around them",
+            false => "texts stand between the markers that open and close them",
+        },
+        adopt: |choices, other| choices.as_seen = other.as_seen,
+    },
 ];
 
 #[cfg(test)]
@@ -166,6 +176,7 @@ mod tests {
             optional_lead: true,
             text_follows: true,
             dropped: vec!["<say>".to_owned()],
+            as_seen: true,
         }
     }
 

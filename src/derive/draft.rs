@@ -9,23 +9,31 @@ mod closing;
 mod opening;
 
 mod arguments;
+mod as_seen;
 mod calls;
 mod content;
 mod reasoning;
 
 use crate::analysis::lexicon::unmarked;
 use crate::analysis::markers::is_distinctive;
-use crate::analysis::{CallParts, CallShape, Findings, row, text_with_slots};
+use crate::analysis::{CallParts, CallShape, row, text_with_slots};
 use crate::format::Node;
 use crate::value::{Object, Value};
 
 use super::choices::Choices;
+use super::material::Material;
 use super::options::DeriveOptions;
+use super::surroundings::Surroundings;
 use drafter::{Drafter, texts};
 
-/// A response template for findings, with some choices made.
-pub(super) fn draft(findings: &Findings, choices: &Choices, options: &DeriveOptions) -> Value {
+/// A response template for what is known of a format, with some choices made.
+pub(super) fn draft(material: &Material, choices: &Choices, options: &DeriveOptions) -> Value {
+    let findings = &material.marked;
+    let around = material.surroundings.as_ref().filter(|_| choices.as_seen);
     let mut calls = findings.calls.as_ref().and_then(CallShape::parts);
+    if let (Some(calls), Some(around)) = (&mut calls, around) {
+        stand_as_seen(calls, around);
+    }
     if let Some(calls) = &mut calls {
         // No transform takes a part of a string.
         if choices.split_objects || has_text_around_name(calls) {
@@ -35,6 +43,7 @@ pub(super) fn draft(findings: &Findings, choices: &Choices, options: &DeriveOpti
     }
     let drafter = Drafter {
         findings,
+        around,
         calls: calls.as_ref(),
         choices,
         options,
@@ -72,6 +81,19 @@ fn without_brackets(value: Value) -> Value {
             pairs.collect::<Object>().into()
         }
         other => other,
+    }
+}
+
+/// Takes what was seen around calls for what stands there.
+fn stand_as_seen(calls: &mut CallParts<'_>, around: &Surroundings) {
+    if around.quote_opens_calls
+        && let Some(Node::Literal(text)) = calls.open.first_mut()
+        && let Some(own) = text.strip_prefix('"')
+    {
+        *text = own.to_owned();
+    }
+    if calls.section_close.trim().is_empty() {
+        calls.section_close = around.behind_calls.clone();
     }
 }
 

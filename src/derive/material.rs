@@ -1,12 +1,13 @@
 //! What drafts are written from, and what they are tried on.
 
-use crate::analysis::{Analysis, Findings, analyze};
+use crate::analysis::{Findings, analyze};
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError};
 
 use super::damage::{self, Damaged};
 use super::options::DeriveOptions;
 use super::output::{self, OutputCase};
 use super::sample::{Samples, Sampling};
+use super::surroundings::Surroundings;
 use super::synthetic;
 
 /// What drafts are written from, and what they are tried on.
@@ -18,6 +19,8 @@ pub(super) struct Material {
     pub(super) damaged: Vec<Damaged>,
     /// Outputs of the model.
     pub(super) outputs: Vec<OutputCase>,
+    /// What stands around the texts of a turn, if drafts may be written from it.
+    pub(super) surroundings: Option<Surroundings>,
 }
 
 impl Material {
@@ -27,14 +30,9 @@ impl Material {
         prepared: &'t PreparedTemplate,
         options: &DeriveOptions,
     ) -> Result<(Material, Sampling<'t>), RenderError> {
-        let Analysis {
-            prober,
-            headers,
-            findings,
-            marked,
-            ..
-        } = analyze(template, prepared, &options.base, &options.outputs)?;
-        let mut sampling = Sampling::new(prober, headers);
+        let analysis = analyze(template, prepared, &options.base, &options.outputs)?;
+        let (findings, marked) = (analysis.findings.clone(), analysis.marked.clone());
+        let mut sampling = Sampling::new(analysis);
         let mut samples = sampling.render(&findings);
         let synthetic = synthetic::samples(&findings, &samples.all);
         samples.all.extend(synthetic);
@@ -46,6 +44,7 @@ impl Material {
             marked,
             samples,
             damaged,
+            surroundings: None,
         };
         Ok((material, sampling))
     }

@@ -33,6 +33,7 @@ mod choices;
 mod conversations;
 mod options;
 mod regex;
+mod surroundings;
 
 mod sample;
 mod synthetic;
@@ -141,10 +142,9 @@ impl Derivation {
         options: &DeriveOptions,
     ) -> Result<(Derivation, Vec<Candidate>), DeriveError> {
         let prepared = template.prepare();
-        let (material, sampling) = gather(template, &prepared, options)?;
-        let search = Search::new(&material, options);
-        let chosen = search.best().map_err(DeriveError::NoDraft)?;
-        let candidates = candidate::candidates(&search, &chosen);
+        let (mut material, mut sampling) = gather(template, &prepared, options)?;
+        let chosen = choose(&mut material, &mut sampling, options)?;
+        let candidates = candidate::candidates(&Search::new(&material, options), &chosen);
         let derivation = Derivation::of(material, sampling, chosen, options);
         Ok((derivation, candidates))
     }
@@ -328,10 +328,31 @@ impl Derivation {
 /// the assistant says; and if nothing that could be drafted is a valid response template.
 pub fn derive(template: &ChatTemplate, options: &DeriveOptions) -> Result<Derivation, DeriveError> {
     let prepared = template.prepare();
-    let (material, sampling) = gather(template, &prepared, options)?;
-    let chosen = Search::new(&material, options).best();
-    let chosen = chosen.map_err(DeriveError::NoDraft)?;
+    let (mut material, mut sampling) = gather(template, &prepared, options)?;
+    let chosen = choose(&mut material, &mut sampling, options)?;
     Ok(Derivation::of(material, sampling, chosen, options))
+}
+
+/// Chooses among drafts. What stands around texts in all ways of a format is only looked at where drafts from
+/// markers don't recover all that was rendered.
+fn choose(
+    material: &mut Material,
+    sampling: &mut Sampling<'_>,
+    options: &DeriveOptions,
+) -> Result<Chosen, DeriveError> {
+    let first = Search::new(material, options).best();
+    if first.as_ref().is_ok_and(|first| first.is_whole) {
+        return first.map_err(DeriveError::NoDraft);
+    }
+    material.surroundings = sampling.surroundings(&material.findings);
+    if material.surroundings.is_none() {
+        return first.map_err(DeriveError::NoDraft);
+    }
+    let mut chosen = Search::new(material, options)
+        .best()
+        .map_err(DeriveError::NoDraft)?;
+    chosen.trials += first.map_or(0, |first| first.trials);
+    Ok(chosen)
 }
 
 /// Renders what drafts are written from and tried on.

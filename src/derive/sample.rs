@@ -3,13 +3,17 @@
 
 use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
 use crate::analysis::turn_prober::{Situation, ThinkingMode, TurnProber};
-use crate::analysis::{Findings, TurnHeaders, TurnShape, advice, markers};
+use crate::analysis::{
+    Analysis, CallShape, Findings, TurnHeaders, TurnShape, advice, line_up, markers,
+};
 use crate::chat_template::RenderError;
+use crate::json;
 use crate::remedy::Remedy;
 use crate::response::Tools;
 use crate::value::{Object, Value};
 
 use super::conversations::{Conversation, THOUGHT, conversations, tools};
+use super::surroundings::Surroundings;
 
 /// A text as a model would write it, and the message that it means.
 #[derive(Debug, Clone)]
@@ -111,28 +115,33 @@ impl Samples {
 
 /// Renders samples with one chat template.
 pub(super) struct Sampling<'t> {
-    prober: TurnProber<'t>,
-    headers: TurnHeaders,
+    analysis: Analysis<'t>,
     tools: Tools,
     takes_tools: bool,
 }
 
 impl<'t> Sampling<'t> {
-    pub(super) fn new(mut prober: TurnProber<'t>, headers: TurnHeaders) -> Sampling<'t> {
+    pub(super) fn new(mut analysis: Analysis<'t>) -> Sampling<'t> {
         let tools = tools();
+        let prober = &mut analysis.prober;
         prober.offer(tools.as_list().to_vec());
         let question = prober.prompt(Situation::Question, ThinkingMode::Unset);
         Sampling {
             takes_tools: question.is_ok(),
-            prober,
-            headers,
+            analysis,
             tools,
         }
     }
 
     /// How many different conversations have been rendered, with those of the analysis.
     pub(super) fn renderings(&self) -> usize {
-        self.prober.renderings()
+        self.analysis.prober.renderings()
+    }
+
+    /// What stands around the texts of a turn, in all ways in which it is rendered.
+    pub(super) fn surroundings(&mut self, findings: &Findings) -> Option<Surroundings> {
+        let calls = findings.calls.as_ref().and_then(CallShape::parts);
+        Surroundings::of(&line_up(&mut self.analysis), calls.as_ref())
     }
 
     /// Renders all samples.
@@ -177,13 +186,13 @@ impl<'t> Sampling<'t> {
         findings: &'a Findings,
     ) -> Sampler<'a, 't> {
         let offers = conversation.has_tools && self.takes_tools;
-        self.prober.offer(match offers {
+        self.analysis.prober.offer(match offers {
             true => self.tools.as_list().to_vec(),
             false => Vec::new(),
         });
         Sampler {
-            prober: &self.prober,
-            headers: &self.headers,
+            prober: &self.analysis.prober,
+            headers: &self.analysis.headers,
             findings,
             conversation,
         }
@@ -343,7 +352,11 @@ fn shared_characters(a: &str, b: &str) -> usize {
 
 /// What of a message comes out in a text.
 fn written(intended: &AssistantTurn, output: &str) -> AssistantTurn {
-    let holds = |text: &&String| output.contains(text.trim());
+    let holds = |text: &&String| {
+        let json = json::write(&text.trim().into());
+        let escaped = &json[1..json.len() - 1];
+        output.contains(text.trim()) || output.contains(escaped)
+    };
     AssistantTurn {
         reasoning: intended.reasoning.as_ref().filter(holds).cloned(),
         content: intended.content.as_ref().filter(holds).cloned(),

@@ -69,6 +69,11 @@ impl Failures {
         }
     }
 
+    /// How many parts of renderings are misread.
+    pub(super) fn in_rendered(&self) -> usize {
+        self.0.iter().map(|kinds| kinds[0]).sum()
+    }
+
     /// How many texts of each kind there are in which this part is misread.
     pub(super) fn of(&self, part: Part) -> [usize; KINDS] {
         self.0[part as usize]

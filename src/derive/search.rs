@@ -19,6 +19,7 @@ use super::draft::draft;
 use super::material::Material;
 use super::options::DeriveOptions;
 use super::score::{Outcome, Score, Trials};
+use super::surroundings::Surroundings;
 use super::trial::Part;
 
 /// How long drafts are tried. Ordinary formats take some milliseconds; what an unusual template
@@ -35,6 +36,8 @@ pub(super) struct Chosen {
     pub(super) drafts: usize,
     /// How many texts they have read.
     pub(super) trials: usize,
+    /// Whether it recovers all that was rendered.
+    pub(super) is_whole: bool,
 }
 
 /// A draft that was tried to the end.
@@ -93,6 +96,7 @@ impl<'a> Search<'a> {
             best = better;
         }
         Ok(Chosen {
+            is_whole: best.outcome.failures.in_rendered() == 0,
             template: best.template,
             choices: best.choices,
             tried: drafts.tried,
@@ -118,19 +122,26 @@ impl<'a> Search<'a> {
     }
 
     /// Where to begin: text is what is left over; or, where no such template is valid, what stands between
-    /// its markers.
+    /// its markers, or whatever was seen around it.
     fn first(&self, drafts: &mut Drafts) -> Result<Tried, TemplateError> {
-        match self.better(Choices::default(), None, drafts) {
-            Ok(first) => Ok(first.expect("nothing is to beat")),
-            Err(error) => {
-                let marked = Choices {
-                    content: ContentPlace::Marked,
-                    ..Choices::default()
-                };
-                let first = self.better(marked, None, drafts);
-                first.ok().flatten().ok_or(error)
+        let plain = Choices::default();
+        let marked = Choices {
+            content: ContentPlace::Marked,
+            ..Choices::default()
+        };
+        let mut starts = vec![plain, marked];
+        let around = self.material.surroundings.as_ref();
+        starts.extend(around.map(|around| as_seen(&Choices::default(), around)));
+        let mut refusal = None;
+        for start in starts {
+            match self.better(start, None, drafts) {
+                Ok(Some(first)) => return Ok(first),
+                // The same draft as before, which is not valid.
+                Ok(None) => {}
+                Err(error) => drop(refusal.get_or_insert(error)),
             }
         }
+        Err(refusal.expect("the first start is no draft of before"))
     }
 
     /// The choices that differ in one thing, with the part of messages that it concerns.
@@ -158,6 +169,14 @@ impl<'a> Search<'a> {
             for end in ends {
                 add(Part::Reasoning, &|choices| choices.thinking_end = end);
             }
+        }
+        if let Some(around) = &self.material.surroundings {
+            let part = match best.outcome.failures.of(Part::Reasoning)[0] {
+                0 => Part::Content,
+                _ => Part::Reasoning,
+            };
+            add(part, &|choices| *choices = as_seen(choices, around));
+            add(part, &|choices| choices.as_seen = false);
         }
         if self.material.findings.content.open.is_some() {
             for content in [ContentPlace::Leftover, ContentPlace::Marked] {
@@ -202,7 +221,7 @@ impl<'a> Search<'a> {
     }
 
     pub(super) fn draft(&self, choices: &Choices) -> Value {
-        draft(&self.material.marked, choices, self.options)
+        draft(self.material, choices, self.options)
     }
 
     /// A draft, if it is new and beats the score that there is. What can't beat it any more is not
@@ -249,5 +268,17 @@ impl<'a> Search<'a> {
             !content.is_empty()
                 && name.is_some_and(|name| place(content).is_some_and(|at| name < at))
         })
+    }
+}
+
+/// These choices, with texts between what was seen around them.
+fn as_seen(choices: &Choices, around: &Surroundings) -> Choices {
+    Choices {
+        as_seen: true,
+        content: match around.content {
+            Some(_) => ContentPlace::Marked,
+            None => ContentPlace::Leftover,
+        },
+        ..choices.clone()
     }
 }

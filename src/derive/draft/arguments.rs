@@ -279,7 +279,8 @@ fn variants(texts: &[String]) -> String {
         .map(|rest| &rest[..rest.len() - end.len()])
         .collect();
     let is_word = |text: &&str| !text.is_empty() && text.chars().all(char::is_alphanumeric);
-    let middle = match middles.iter().all(is_word) {
+    let is_closed = end.starts_with(|c: char| !c.is_alphanumeric());
+    let middle = match is_closed && middles.iter().all(is_word) {
         // A word that names the value's type: there are more types than those that were seen.
         true => "\\w+".to_owned(),
         false => any_of(

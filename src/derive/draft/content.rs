@@ -13,6 +13,9 @@ use super::drafter::{Drafter, literals, push_markers};
 impl Drafter<'_> {
     /// The field for content.
     pub(super) fn content(&self) -> Object {
+        if let Some(around) = self.around.and_then(|around| around.content.as_ref()) {
+            return self.as_seen(around);
+        }
         let mut field = Object::new();
         let shape = &self.findings.content;
         if let (ContentPlace::Marked, Some(open)) = (self.choices.content, &shape.open) {

@@ -5,6 +5,7 @@ use crate::analysis::{CallParts, Findings};
 use crate::derive::choices::{Choices, ContentPlace};
 use crate::derive::options::DeriveOptions;
 use crate::derive::regex::{any_of, loose};
+use crate::derive::surroundings::Surroundings;
 use crate::value::{Object, Value};
 
 use super::call_texts::call_openers;
@@ -12,6 +13,8 @@ use super::call_texts::call_openers;
 /// Writes the fields of a draft.
 pub(super) struct Drafter<'a> {
     pub(super) findings: &'a Findings,
+    /// What stands around texts, if they are read by that.
+    pub(super) around: Option<&'a Surroundings>,
     pub(super) calls: Option<&'a CallParts<'a>>,
     pub(super) choices: &'a Choices,
     pub(super) options: &'a DeriveOptions,
@@ -53,13 +56,13 @@ impl Drafter<'_> {
     }
 
     pub(super) fn turn_ends(&self) -> Vec<String> {
-        let ends = self
-            .findings
-            .turn
-            .ends
-            .iter()
-            .map(|end| end.trim().to_owned());
-        ends.filter(|end| end.chars().count() > 1).collect()
+        let ends = match self.around {
+            Some(around) => &around.ends,
+            None => &self.findings.turn.ends,
+        };
+        let ends = ends.iter().map(|end| end.trim().to_owned());
+        ends.filter(|end| end.chars().count() > 1 || is_distinctive(end))
+            .collect()
     }
 
     /// The markers with which a call begins, if there are calls.

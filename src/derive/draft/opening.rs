@@ -126,7 +126,13 @@ impl Drafter<'_> {
             // The body follows at once; where there are no arguments, what closes the call.
             (true, Some(calls), Some(arguments)) => {
                 let close = calls.close_text();
-                char_between(before, &[&arguments.open, markers::split_close(&close).0])
+                let ends = self.turn_ends();
+                let mut after = vec![arguments.open.as_str(), markers::split_close(&close).0];
+                if close.trim().is_empty() {
+                    after.extend([calls.first_text(), calls.section_close.as_str()]);
+                    after.extend(ends.iter().map(String::as_str));
+                }
+                char_between(before, &after)
             }
             (true, ..) => char_between(before, &["{", "<"]),
             // Only its name tells a call: it is no part of what stands before it, in quotes or in brackets.

@@ -11,6 +11,9 @@ use super::drafter::Drafter;
 impl Drafter<'_> {
     /// The field for reasoning, if the model reasons.
     pub(super) fn thinking(&self) -> Option<Object> {
+        if let Some(around) = self.around.and_then(|around| around.reasoning.as_ref()) {
+            return Some(self.as_seen(around));
+        }
         let shape = self.findings.reasoning.as_ref()?;
         let close = shape.close.as_deref().map(str::trim);
         let mut field = Object::new();

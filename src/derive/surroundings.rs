@@ -1,0 +1,321 @@
+//! What stands around the texts of a turn, in all ways in which the format writes it.
+//!
+//! Findings name one marker that opens a text, and what closes it. This is for formats that have more of
+//! them, or none: where `Remark: ` opens a text beside calls, and `Final Answer: ` any other; or where a thought is
+//! a string of the JSON object that is the turn.
+
+use crate::analysis::CallParts;
+use crate::analysis::markers::{dedup, is_marker, pieces, shared_end};
+use crate::format::{Format, Node, Slot};
+
+/// What stands around the texts of a turn.
+pub(super) struct Surroundings {
+    pub(super) reasoning: Option<Around>,
+    /// `None` if nothing opens the text in some of the ways: it is what is left over.
+    pub(super) content: Option<Around>,
+    /// What ends a turn.
+    pub(super) ends: Vec<String>,
+    /// What stands between the calls and the end of the turn.
+    pub(super) behind_calls: String,
+    /// Whether what opens calls begins with the quote that closes a text before them.
+    pub(super) quote_opens_calls: bool,
+}
+
+/// What stands around one of these texts.
+#[derive(Debug, Default)]
+pub(super) struct Around {
+    /// What opens it. An empty one is the beginning of the turn.
+    pub(super) opens: Vec<String>,
+    /// What closes it.
+    pub(super) closes: Vec<String>,
+    /// What opens the parts that follow upon it where nothing closes it.
+    pub(super) ahead: Vec<String>,
+    /// Whether it is written as a string of JSON.
+    pub(super) is_json: bool,
+}
+
+/// A part of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Reasoning,
+    Content,
+    Calls,
+}
+
+/// One way in which a turn is written: parts, and the texts before each of them and behind the last.
+struct Row {
+    texts: Vec<String>,
+    parts: Vec<Part>,
+}
+
+impl Row {
+    fn new(node: &Node, end: &Node) -> Row {
+        let mut texts = vec![String::new()];
+        let mut parts = Vec::new();
+        for node in node.parts().iter().chain(end.parts()) {
+            parts.push(match node {
+                Node::Slot(Slot::Reasoning) => Part::Reasoning,
+                Node::Slot(Slot::Content) => Part::Content,
+                Node::Calls => Part::Calls,
+                node => {
+                    let last = texts.last_mut().expect("there is always a last text");
+                    if let Node::Literal(text) | Node::Space(text) = node {
+                        last.push_str(text);
+                    }
+                    continue;
+                }
+            });
+            texts.push(String::new());
+        }
+        Row { texts, parts }
+    }
+
+    /// All that stands behind the last part.
+    fn tail(&self) -> &str {
+        self.texts.last().map_or("", |text| text.trim_end())
+    }
+}
+
+impl Surroundings {
+    /// What stands around the texts of a format. `None` if there is nothing by which one of them, or a call,
+    /// begins or ends.
+    pub(super) fn of(format: &Format, calls: Option<&CallParts<'_>>) -> Option<Surroundings> {
+        let rows = format.ways.iter();
+        let rows = rows.map(|way| Row::new(&way.node, &way.end)).collect();
+        let head = calls.map_or("", CallParts::first_text);
+        let mut ways = Ways {
+            rows,
+            section: calls.map_or("", |calls| calls.section_open.trim()),
+            head: head.trim(),
+            quoted: Vec::new(),
+        };
+        let escaped = |slot| format.escaped.contains(&slot);
+        let texts = [
+            (Slot::Reasoning, Part::Reasoning),
+            (Slot::Content, Part::Content),
+        ];
+        for (_, part) in texts.into_iter().filter(|(slot, _)| escaped(*slot)) {
+            ways.take_quotes(part);
+        }
+        let quote_opens_calls = ways.move_quote_out_of_calls();
+        for text in ways.rows.iter_mut().flat_map(|row| &mut row.texts) {
+            *text = format.lexicon.mark(text);
+        }
+        let ends = ways.ends();
+        Some(Surroundings {
+            reasoning: ways.around(Part::Reasoning, &ends)?,
+            content: ways
+                .around(Part::Content, &ends)?
+                .filter(|around| !around.opens.contains(&String::new())),
+            behind_calls: ways.behind_calls(&ends),
+            quote_opens_calls,
+            ends,
+        })
+    }
+}
+
+/// The ways of a format, and how its calls begin.
+struct Ways<'c> {
+    rows: Vec<Row>,
+    /// What opens all calls of a turn.
+    section: &'c str,
+    /// What opens a call.
+    head: &'c str,
+    /// The parts that are strings of JSON.
+    quoted: Vec<Part>,
+}
+
+impl Ways<'_> {
+    /// Makes the quotes around a text a part of it, if it has them in all ways.
+    fn take_quotes(&mut self, part: Part) {
+        let head = self.head;
+        let is_quoted = |row: &Row, at: usize| {
+            let (before, behind) = (&row.texts[at], &row.texts[at + 1]);
+            let calls_follow = behind.is_empty() && row.parts.get(at + 1) == Some(&Part::Calls);
+            before.ends_with('"')
+                && (behind.starts_with('"') || calls_follow && head.starts_with('"'))
+        };
+        let places = |row: &Row| {
+            (0..row.parts.len())
+                .filter(|at| row.parts[*at] == part)
+                .collect::<Vec<_>>()
+        };
+        let all = self
+            .rows
+            .iter()
+            .all(|row| places(row).into_iter().all(|at| is_quoted(row, at)));
+        if !all {
+            return;
+        }
+        self.quoted.push(part);
+        for row in &mut self.rows {
+            for at in places(row) {
+                row.texts[at].pop();
+                // Before calls that begin with it, it is taken from them.
+                if !row.texts[at + 1].is_empty() {
+                    row.texts[at + 1].remove(0);
+                }
+            }
+        }
+    }
+
+    /// Where what opens calls begins with the quote that closes a string, takes it for a part of what stands before.
+    fn move_quote_out_of_calls(&mut self) -> bool {
+        let Some(head) = self
+            .head
+            .strip_prefix('"')
+            .filter(|_| !self.quoted.is_empty())
+        else {
+            return false;
+        };
+        self.head = head.trim();
+        for row in &mut self.rows {
+            let Some(at) = row.parts.iter().position(|part| *part == Part::Calls) else {
+                continue;
+            };
+            let before = at.checked_sub(1).map(|before| row.parts[before]);
+            if before.is_none_or(|part| !self.quoted.contains(&part)) || !row.texts[at].is_empty() {
+                row.texts[at].push('"');
+            }
+        }
+        true
+    }
+
+    /// What all ways end with, from the first marker of it on; or else all that any way ends with.
+    fn ends(&self) -> Vec<String> {
+        let tails: Vec<&str> = self.rows.iter().map(Row::tail).collect();
+        let shared = tails
+            .iter()
+            .copied()
+            .reduce(|shared, tail| shared_end(shared, tail));
+        let own = pieces(shared.unwrap_or_default());
+        let marker = own.iter().position(|piece| is_marker(piece)).unwrap_or(0);
+        let shared = own[marker..].concat().trim().to_owned();
+        let mut ends = match shared.is_empty() {
+            true => tails.iter().map(|tail| tail.trim().to_owned()).collect(),
+            false => vec![shared],
+        };
+        dedup(&mut ends);
+        ends
+    }
+
+    /// What stands behind the last part of a turn and before its end.
+    fn before_end(&self, row: &Row, ends: &[String]) -> String {
+        let tail = row.tail();
+        let mut ends = ends.iter();
+        let before = ends.find_map(|end| tail.strip_suffix(end.as_str()));
+        before.unwrap_or(tail).to_owned()
+    }
+
+    /// What stands between calls and the end of the turn in all ways that end with them.
+    fn behind_calls(&self, ends: &[String]) -> String {
+        let with_calls = self
+            .rows
+            .iter()
+            .filter(|row| row.parts.last() == Some(&Part::Calls));
+        let mut behind: Vec<String> = with_calls
+            .map(|row| self.before_end(row, ends).trim().to_owned())
+            .collect();
+        dedup(&mut behind);
+        match <[String; 1]>::try_from(behind) {
+            Ok([only]) => only,
+            Err(_) => String::new(),
+        }
+    }
+
+    /// What turns begin with before a part.
+    fn starts(&self, part: Part) -> Vec<&str> {
+        let rows = self
+            .rows
+            .iter()
+            .filter(|row| row.parts.first() == Some(&part));
+        rows.map(|row| row.texts[0].trim()).collect()
+    }
+
+    /// What stands around a text, if there is any; `None` if nothing separates it from what follows.
+    fn around(&self, part: Part, ends: &[String]) -> Option<Option<Around>> {
+        let mut around = Around {
+            is_json: self.quoted.contains(&part),
+            ..Around::default()
+        };
+        let mut opens: Vec<&str> = self.starts(part);
+        let mut is_there = false;
+        for row in &self.rows {
+            for (at, _) in row
+                .parts
+                .iter()
+                .enumerate()
+                .filter(|(_, one)| **one == part)
+            {
+                is_there = true;
+                if at > 0 && self.opener_in(&row.texts[at], part).is_none() {
+                    opens.push(row.texts[at].trim());
+                }
+                let (close, next) = self.behind(row, at, ends);
+                match close.trim().is_empty() {
+                    // Only the end of the output shows the end of the turn.
+                    true if at + 1 == row.parts.len() => {}
+                    true => around
+                        .ahead
+                        .push(next.filter(|next| !next.trim().is_empty())?),
+                    false => around.closes.push(close),
+                }
+            }
+        }
+        // What may open the next part is left to it.
+        let opens_next = |close: &str| {
+            let mut ahead = around.ahead.iter();
+            ahead.any(|next| close.trim().starts_with(next.trim()))
+        };
+        around.closes.retain(|close| !opens_next(close));
+        around.opens = opens.iter().map(|open| (*open).to_owned()).collect();
+        let begins_turn = around.opens.iter().any(String::is_empty);
+        for texts in [&mut around.opens, &mut around.closes, &mut around.ahead] {
+            dedup(texts);
+        }
+        around.opens.extend(begins_turn.then(String::new));
+        Some(is_there.then_some(around))
+    }
+
+    /// What closes a part of a way, and what opens the next one.
+    fn behind(&self, row: &Row, at: usize, ends: &[String]) -> (String, Option<String>) {
+        let text = row.texts[at + 1].as_str();
+        match row.parts.get(at + 1) {
+            None => {
+                let own = self.before_end(row, ends);
+                match own.trim().is_empty() {
+                    true => (row.tail().to_owned(), None),
+                    false => (own, None),
+                }
+            }
+            Some(Part::Calls) => {
+                let own = text.trim_end().strip_suffix(self.section).unwrap_or(text);
+                let next = match self.section {
+                    "" => self.head,
+                    section => section,
+                };
+                let space = &own[own.trim_end().len()..];
+                (own.trim_end().to_owned(), Some(format!("{space}{next}")))
+            }
+            Some(next) => match self.opener_in(text, *next) {
+                Some(opener) => {
+                    let own = &text[..text.trim_end().len() - opener.len()];
+                    let space = &own[own.trim_end().len()..];
+                    (own.trim_end().to_owned(), Some(format!("{space}{opener}")))
+                }
+                // The next one begins turns with nothing at all: all that stands between closes this one.
+                None if self.starts(*next).contains(&"") => (text.to_owned(), None),
+                None => (String::new(), Some(text.to_owned())),
+            },
+        }
+    }
+
+    /// What opens a part at the beginning of turns, if a text before it ends with that.
+    fn opener_in<'t>(&self, text: &'t str, part: Part) -> Option<&'t str> {
+        let text = text.trim_end();
+        let starts = self.starts(part).into_iter();
+        let ends = starts.filter(|start| !start.is_empty() && text.ends_with(start));
+        let length = ends.map(str::len).max()?;
+        Some(&text[text.len() - length..])
+    }
+}
