@@ -753,3 +753,40 @@ fn nothing_but_the_next_part_may_close_a_text() {
         )],
     );
 }
+
+#[test]
+fn calls_and_arguments_may_be_numbered_within_markers() {
+    assert_called_twice(&[
+        (
+            "{{- m.content }}{%- for c in m.tool_calls or [] -%}
+{{- '<call_' ~ loop.index0 ~ '>' ~ c.function.name ~ ' ' ~ c.function.arguments | tojson ~ '</call_' ~ loop.index0 ~ '>' }}
+{%- endfor -%}",
+            "So:<call_0>see {\"at\": \"a, b\", \"n\": 7}</call_0>\
+             <call_1>see {\"at\": \"a, b\", \"n\": 7}</call_1>",
+        ),
+        (
+            "{{- m.content }}{%- for c in m.tool_calls or [] -%}{{- '<do name=\"' ~ c.function.name ~ '\">' }}
+{%- for k, v in c.function.arguments | items -%}
+{{- '<arg' ~ loop.index ~ ' key=\"' ~ k ~ '\">' ~ v | tojson ~ '</arg' ~ loop.index ~ '>' }}
+{%- endfor -%}{{- '</do>' }}{%- endfor -%}",
+            "So:<do name=\"see\"><arg1 key=\"at\">\"a, b\"</arg1><arg2 key=\"n\">7</arg2></do>\
+             <do name=\"see\"><arg1 key=\"at\">\"a, b\"</arg1><arg2 key=\"n\">7</arg2></do>",
+        ),
+    ]);
+}
+
+#[test]
+fn what_a_bracket_with_bars_holds_is_a_marker() {
+    let assistant = "{%- if m.reasoning_content -%}{{- '[|生각|]' + m.reasoning_content + '[|/生각|]' }}{%- endif -%}
+{{- m.content }}{%- for c in m.tool_calls or [] -%}
+{{- '[|호출|]' + {'name': c.function.name, 'arguments': c.function.arguments} | tojson + '[|/호출|]' }}
+{%- endfor -%}{{- '[|대기|]' if m.tool_calls else '[|끝|]' }}";
+    assert_read(
+        assistant,
+        &[(
+            "[|生각|]Hm.[|/生각|]So:[|호출|]{\"name\": \"see\", \"arguments\": {}}[|/호출|][|대기|]",
+            r#"{"role": "assistant", "thinking": "Hm.", "content": "So:", "tool_calls": [
+                {"type": "function", "function": {"name": "see", "arguments": {}}}]}"#,
+        )],
+    );
+}

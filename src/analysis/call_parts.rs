@@ -156,6 +156,10 @@ pub(super) fn keys_of(call: &Node) -> Option<CallKeys<'_>> {
         arguments_as_text: matches!(body, Node::JsonString(..)),
         id: path(call, &holds(Slot::Id)).map(|(id, _)| id),
         all: entries.iter().map(|entry| entry.key.as_str()).collect(),
+        first_text: entries.first().and_then(|entry| match &entry.value {
+            Node::Constant(value) => value.as_str(),
+            _ => None,
+        }),
     })
 }
 
@@ -198,6 +202,8 @@ pub(crate) struct CallKeys<'a> {
     pub(crate) id: Option<Vec<&'a str>>,
     /// All keys of the object, in their order.
     pub(crate) all: Vec<&'a str>,
+    /// What always stands under the first of them, if it is a text.
+    pub(crate) first_text: Option<&'a str>,
 }
 
 /// Arguments that stand one by one.

@@ -8,7 +8,7 @@ use super::assistant_turn::AssistantTurn;
 use super::call_probe::{CallProbe, CallWords};
 use super::certainty::Certainty;
 use super::input_form::IdShape;
-use super::markers::{ID_SLOT, KEY_SLOT, NAME_SLOT};
+use super::markers::{ID_SLOT, INDEX_SLOT, KEY_SLOT, NAME_SLOT, dedup};
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
 
@@ -36,6 +36,8 @@ pub(super) struct CallRenderings<'a, 't> {
     with_text: Option<String>,
     /// The word that is all of that text.
     text: String,
+    /// The words that have the number of a call at their ends.
+    numbered: Vec<String>,
 }
 
 /// Where an argument stands.
@@ -73,7 +75,7 @@ impl<'a, 't> CallRenderings<'a, 't> {
             render(&AssistantTurn::calls([words.call(0, arguments)]))
         };
         let holds_both = |text: &String| words.values.iter().all(|value| text.contains(value));
-        Some(CallRenderings {
+        let mut renderings = CallRenderings {
             certainty: Certainty::Seen,
             prober: Some((prober, headers)),
             one_call: render(&one)?,
@@ -85,7 +87,33 @@ impl<'a, 't> CallRenderings<'a, 't> {
             with_text: render(&one.clone().with_content(&text)).filter(|turn| turn.contains(&text)),
             text,
             words,
-        })
+            numbered: Vec::new(),
+        };
+        renderings.number();
+        Some(renderings)
+    }
+
+    /// Puts slots in place of the numbers of calls at the ends of words, as in `<call_0>`.
+    fn number(&mut self) {
+        for two in [&self.two_calls, &self.two_arguments] {
+            let two = two.as_deref().unwrap_or_default();
+            self.numbered.extend(numbered_words(&self.one_call, two));
+        }
+        if self.numbered.is_empty() {
+            return;
+        }
+        let others = [
+            &mut self.number,
+            &mut self.boolean,
+            &mut self.no_arguments,
+            &mut self.two_arguments,
+            &mut self.two_calls,
+            &mut self.with_text,
+        ];
+        let others = others.into_iter().flatten();
+        for text in others.chain([&mut self.one_call]) {
+            *text = without_numbers(text, &self.numbered);
+        }
     }
 
     /// Turns with one call of one string, and with two, that the template has not rendered.
@@ -117,6 +145,7 @@ impl<'a, 't> CallRenderings<'a, 't> {
             with_text: None,
             text: prober.word("text"),
             words,
+            numbered: Vec::new(),
         }
     }
 
@@ -124,7 +153,8 @@ impl<'a, 't> CallRenderings<'a, 't> {
     pub(super) fn with_argument(&self, value: Value) -> Option<String> {
         let (prober, headers) = self.prober?;
         let call = self.words.call(0, &[(0, value)]);
-        body(prober, headers, &AssistantTurn::calls([call]))
+        let body = body(prober, headers, &AssistantTurn::calls([call]))?;
+        Some(without_numbers(&body, &self.numbered))
     }
 
     /// Whether a turn may hold several calls. Few outputs say that it may not.
@@ -212,4 +242,55 @@ fn with_slots(text: &str, words: &CallWords, id_shape: IdShape) -> String {
         }
     }
     text
+}
+
+/// The words, and where each begins, that end with a digit by which calls may be counted, without the digit.
+fn words_with_digits(text: &str) -> impl Iterator<Item = (usize, &str, char)> {
+    let mut end = 0;
+    let words = text.split_inclusive(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.filter_map(move |word| {
+        let at = end;
+        end += word.len();
+        let word = word.trim_end_matches(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let digit = word.chars().next_back()?;
+        let base = word.strip_suffix(['0', '1', '2'])?;
+        let is_counted = base.ends_with(|c: char| c.is_alphabetic() || c == '_');
+        is_counted.then_some((at, base, digit))
+    })
+}
+
+/// The words that have one number in a turn with one call, and the next one, too, in a turn with two.
+fn numbered_words(one_call: &str, two_calls: &str) -> Vec<String> {
+    let digits = |text: &str, base: &str| {
+        let all = words_with_digits(text).filter(|(_, word, _)| *word == base);
+        let mut digits: Vec<char> = all.map(|(.., digit)| digit).collect();
+        digits.sort_unstable();
+        digits.dedup();
+        digits
+    };
+    let mut bases: Vec<String> = words_with_digits(one_call)
+        .map(|(_, base, _)| base.to_owned())
+        .collect();
+    dedup(&mut bases);
+    bases.retain(|base| {
+        matches!(
+            (digits(one_call, base).as_slice(), digits(two_calls, base).as_slice()),
+            ([only], [first, second]) if only == first && *second as u32 == *first as u32 + 1
+        )
+    });
+    bases
+}
+
+fn without_numbers(text: &str, numbered: &[String]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for (at, base, digit) in words_with_digits(text) {
+        if numbered.iter().any(|word| word == base) {
+            let end = at + base.len();
+            out.push_str(&text[from..end]);
+            out.push(INDEX_SLOT);
+            from = end + digit.len_utf8();
+        }
+    }
+    out + &text[from..]
 }

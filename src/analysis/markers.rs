@@ -112,7 +112,11 @@ fn bracketed(rest: &str, first: char) -> Option<usize> {
         }
         let belongs = match open {
             // Brackets of this kind are also lists.
-            '[' => is_word(c) || c == ' ' || (c == '/' && at == 1) || is_slot(c),
+            '[' => {
+                let is_bar = c == '|' && (at == 1 || rest[at + 1..].starts_with(']'));
+                let is_slash = c == '/' && matches!(&rest[1..at], "" | "|");
+                is_word(c) || c == ' ' || is_bar || is_slash || is_slot(c)
+            }
             _ => c != open && c != '\n' && c != '{' && c != '}',
         };
         if !belongs || at > LONGEST {

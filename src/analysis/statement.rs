@@ -6,6 +6,7 @@ use crate::format::{Dialect, Node, Slot, shown};
 use crate::value::{Object, Value};
 
 use super::call_parts::{CallKeys, CallParts};
+use super::call_shape::row;
 use super::certainty::Certainty;
 use super::content::ContentShape;
 use super::findings::Findings;
@@ -234,7 +235,7 @@ fn of_body(calls: &CallParts<'_>) -> String {
         }
         (None, Some(arguments)) if arguments.in_python => "written as calls in Python".to_owned(),
         (None, Some(arguments)) => {
-            let (open, close) = (&arguments.open, in_words(&arguments.close));
+            let (open, close) = (in_words(&row(&arguments.open)), in_words(&arguments.close));
             let between = arguments.between.join("|");
             let values = match arguments.has_json_texts() {
                 true => ", the value as JSON",

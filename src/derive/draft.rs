@@ -92,7 +92,7 @@ fn stand_as_seen(calls: &mut CallParts<'_>, around: &Surroundings) {
     {
         *text = own.to_owned();
     }
-    if calls.section_close.trim().is_empty() {
+    if !around.behind_calls.is_empty() {
         calls.section_close = around.behind_calls.clone();
     }
 }

@@ -5,7 +5,7 @@
 //! a string of the JSON object that is the turn.
 
 use crate::analysis::CallParts;
-use crate::analysis::markers::{dedup, is_marker, pieces, shared_end};
+use crate::analysis::markers::{dedup, is_marker, pieces, shared_end, shared_start};
 use crate::format::{Format, Node, Slot};
 
 /// What stands around the texts of a turn.
@@ -101,6 +101,7 @@ impl Surroundings {
         for text in ways.rows.iter_mut().flat_map(|row| &mut row.texts) {
             *text = format.lexicon.mark(text);
         }
+        ways.add_empty_reasoning();
         let ends = ways.ends();
         Some(Surroundings {
             reasoning: ways.around(Part::Reasoning, &ends)?,
@@ -181,7 +182,8 @@ impl Ways<'_> {
         true
     }
 
-    /// What all ways end with, from the first marker of it on; or else all that any way ends with.
+    /// What all ways end with, from the first marker of it on; or else all that any way ends with. Where all end with
+    /// the same part, what closes that may stand before the last marker.
     fn ends(&self) -> Vec<String> {
         let tails: Vec<&str> = self.rows.iter().map(Row::tail).collect();
         let shared = tails
@@ -189,8 +191,14 @@ impl Ways<'_> {
             .copied()
             .reduce(|shared, tail| shared_end(shared, tail));
         let own = pieces(shared.unwrap_or_default());
-        let marker = own.iter().position(|piece| is_marker(piece)).unwrap_or(0);
-        let shared = own[marker..].concat().trim().to_owned();
+        let last = self.rows.first().map(|row| row.parts.last());
+        let is_same = self.rows.iter().all(|row| Some(row.parts.last()) == last);
+        let mut markers = (0..own.len()).filter(|at| is_marker(own[*at]));
+        let marker = match is_same {
+            true => markers.next_back(),
+            false => markers.next(),
+        };
+        let shared = own[marker.unwrap_or(0)..].concat().trim().to_owned();
         let mut ends = match shared.is_empty() {
             true => tails.iter().map(|tail| tail.trim().to_owned()).collect(),
             false => vec![shared],
@@ -223,6 +231,33 @@ impl Ways<'_> {
         }
     }
 
+    /// Where turns have no reasoning and begin as if they had, puts in an empty one.
+    fn add_empty_reasoning(&mut self) {
+        let owned = |texts: Vec<&str>| texts.into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let opens = owned(self.starts(Part::Reasoning));
+        let closes = owned(self.closers(Part::Reasoning));
+        let nothing = match self.quoted.contains(&Part::Reasoning) {
+            true => "\"\"",
+            false => "",
+        };
+        let without = |row: &&mut Row| !row.parts.contains(&Part::Reasoning);
+        for row in self.rows.iter_mut().filter(without) {
+            let first = row.texts[0].trim_start();
+            let behind = opens.iter().filter_map(|open| {
+                let rest = first.strip_prefix(open.as_str())?.trim_start();
+                let rest = rest.strip_prefix(nothing)?;
+                // Where nothing opens it, only its end shows it.
+                let is_closed = closes.iter().any(|close| rest.starts_with(close.as_str()));
+                (!open.is_empty() || is_closed).then(|| (open.clone(), rest.to_owned()))
+            });
+            if let Some((open, rest)) = behind.min_by_key(|(_, rest)| rest.len()) {
+                row.texts[0] = open;
+                row.texts.insert(1, rest);
+                row.parts.insert(0, Part::Reasoning);
+            }
+        }
+    }
+
     /// What turns begin with before a part.
     fn starts(&self, part: Part) -> Vec<&str> {
         let rows = self
@@ -234,33 +269,40 @@ impl Ways<'_> {
 
     /// What stands around a text, if there is any; `None` if nothing separates it from what follows.
     fn around(&self, part: Part, ends: &[String]) -> Option<Option<Around>> {
+        let places = self.rows.iter().flat_map(|row| {
+            let places = row.parts.iter().enumerate();
+            let places = places.filter(|(_, one)| **one == part);
+            places.map(move |(at, _)| (row, at))
+        });
         let mut around = Around {
             is_json: self.quoted.contains(&part),
             ..Around::default()
         };
-        let mut opens: Vec<&str> = self.starts(part);
         let mut is_there = false;
-        for row in &self.rows {
-            for (at, _) in row
-                .parts
-                .iter()
-                .enumerate()
-                .filter(|(_, one)| **one == part)
-            {
-                is_there = true;
-                if at > 0 && self.opener_in(&row.texts[at], part).is_none() {
-                    opens.push(row.texts[at].trim());
-                }
-                let (close, next) = self.behind(row, at, ends);
-                match close.trim().is_empty() {
-                    // Only the end of the output shows the end of the turn.
-                    true if at + 1 == row.parts.len() => {}
-                    true => around
-                        .ahead
-                        .push(next.filter(|next| !next.trim().is_empty())?),
-                    false => around.closes.push(close),
-                }
+        for (row, at) in places {
+            is_there = true;
+            let open = match at.checked_sub(1) {
+                None => row.texts[0].as_str(),
+                Some(before) => self.between(row, before).1,
+            };
+            around.opens.push(open.trim().to_owned());
+            if at + 1 == row.parts.len() {
+                around.closes.push(self.before_end_or_end(row, ends));
+                continue;
             }
+            let (close, mut next) = self.between(row, at);
+            if row.parts[at + 1] == Part::Calls && next.is_empty() {
+                next = self.head;
+            }
+            match (close.trim().is_empty(), next.trim().is_empty()) {
+                (false, _) => around.closes.push(close.trim_end().to_owned()),
+                (true, false) => around.ahead.push(format!("{close}{next}")),
+                (true, true) => return None,
+            }
+        }
+        let begins_turn = around.opens.iter().any(String::is_empty);
+        for texts in [&mut around.opens, &mut around.closes, &mut around.ahead] {
+            dedup(texts);
         }
         // What may open the next part is left to it.
         let opens_next = |close: &str| {
@@ -268,54 +310,74 @@ impl Ways<'_> {
             ahead.any(|next| close.trim().starts_with(next.trim()))
         };
         around.closes.retain(|close| !opens_next(close));
-        around.opens = opens.iter().map(|open| (*open).to_owned()).collect();
-        let begins_turn = around.opens.iter().any(String::is_empty);
-        for texts in [&mut around.opens, &mut around.closes, &mut around.ahead] {
-            dedup(texts);
-        }
         around.opens.extend(begins_turn.then(String::new));
         Some(is_there.then_some(around))
     }
 
-    /// What closes a part of a way, and what opens the next one.
-    fn behind(&self, row: &Row, at: usize, ends: &[String]) -> (String, Option<String>) {
-        let text = row.texts[at + 1].as_str();
-        match row.parts.get(at + 1) {
-            None => {
-                let own = self.before_end(row, ends);
-                match own.trim().is_empty() {
-                    true => (row.tail().to_owned(), None),
-                    false => (own, None),
-                }
-            }
-            Some(Part::Calls) => {
-                let own = text.trim_end().strip_suffix(self.section).unwrap_or(text);
-                let next = match self.section {
-                    "" => self.head,
-                    section => section,
-                };
-                let space = &own[own.trim_end().len()..];
-                (own.trim_end().to_owned(), Some(format!("{space}{next}")))
-            }
-            Some(next) => match self.opener_in(text, *next) {
-                Some(opener) => {
-                    let own = &text[..text.trim_end().len() - opener.len()];
-                    let space = &own[own.trim_end().len()..];
-                    (own.trim_end().to_owned(), Some(format!("{space}{opener}")))
-                }
-                // The next one begins turns with nothing at all: all that stands between closes this one.
-                None if self.starts(*next).contains(&"") => (text.to_owned(), None),
-                None => (String::new(), Some(text.to_owned())),
-            },
+    /// What stands between a part of a way and the next, cut into what closes the first and what opens the
+    /// second, with the white space between them in the first.
+    fn between<'r>(&self, row: &'r Row, at: usize) -> (&'r str, &'r str) {
+        let (part, next) = (row.parts[at], row.parts[at + 1]);
+        let whole = row.texts[at + 1].as_str();
+        let text = whole.trim_end();
+        let starts = match next {
+            Part::Calls => vec![self.section],
+            next => self.starts(next),
+        };
+        let ends_with = starts
+            .iter()
+            .filter(|start| !start.is_empty() && text.ends_with(**start));
+        if let Some(length) = ends_with.map(|start| start.len()).max() {
+            return text.split_at(text.len() - length);
+        }
+        // It begins turns with nothing at all.
+        if next == Part::Calls || starts.contains(&"") {
+            return (whole, "");
+        }
+        let lead = text.len() - text.trim_start().len();
+        let closes = self.closers(part).into_iter();
+        let closes = closes.filter(|close| text[lead..].starts_with(close));
+        let close = closes.max_by_key(|close| close.len());
+        let close = close.unwrap_or_else(|| self.shared_behind(part));
+        match text[lead..].len() > close.len() {
+            true => text.split_at(lead + close.len()),
+            false => text.split_at(lead),
         }
     }
 
-    /// What opens a part at the beginning of turns, if a text before it ends with that.
-    fn opener_in<'t>(&self, text: &'t str, part: Part) -> Option<&'t str> {
-        let text = text.trim_end();
-        let starts = self.starts(part).into_iter();
-        let ends = starts.filter(|start| !start.is_empty() && text.ends_with(start));
-        let length = ends.map(str::len).max()?;
-        Some(&text[text.len() - length..])
+    /// What closes a part before calls and at the end of turns.
+    fn closers(&self, part: Part) -> Vec<&str> {
+        let rows = self.rows.iter().flat_map(|row| {
+            let places = row.parts.iter().enumerate();
+            let places = places.filter(|(_, one)| **one == part);
+            places.map(move |(at, _)| (row.parts.get(at + 1), row.texts[at + 1].trim()))
+        });
+        let closers = rows.filter_map(|(next, text)| match next {
+            Some(Part::Calls) => Some(text.strip_suffix(self.section).unwrap_or(text).trim()),
+            Some(_) => None,
+            None => Some(text),
+        });
+        closers.filter(|close| !close.is_empty()).collect()
+    }
+
+    /// What all that stands behind a part begins with.
+    fn shared_behind(&self, part: Part) -> &str {
+        let behind = self.rows.iter().flat_map(|row| {
+            let places = row.parts.iter().zip(&row.texts[1..]);
+            places
+                .filter(|(one, _)| **one == part)
+                .map(|(_, text)| text.trim())
+        });
+        let shared = behind.reduce(|shared, text| shared_start(shared, text));
+        shared.unwrap_or_default().trim_end()
+    }
+
+    /// What stands behind the last part of a turn and before its end, or the end if nothing does.
+    fn before_end_or_end(&self, row: &Row, ends: &[String]) -> String {
+        let own = self.before_end(row, ends);
+        match own.trim().is_empty() {
+            true => row.tail().to_owned(),
+            false => own,
+        }
     }
 }

@@ -76,6 +76,10 @@ pub enum Content {
     Wrapped(Pair),
     BesideReasoning(Pair),
     BesideCalls(Pair),
+    /// The first beside calls, the second elsewhere.
+    Either(Pair, Pair),
+    /// As a string of JSON.
+    Json(Pair),
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -334,6 +334,19 @@ fn content_of_turn(format: &Format, page: &mut Page) {
         }
         Content::BesideReasoning(pair) => in_company("thought", pair, page),
         Content::BesideCalls(pair) => in_company("message.tool_calls", pair, page),
+        Content::Either(beside, alone) => {
+            page.tag("if content and message.tool_calls");
+            page.print(wrapped(beside));
+            page.tag("elif content");
+            page.print(wrapped(alone));
+            page.end("if");
+        }
+        Content::Json(pair) => {
+            page.tag("if content");
+            let text = Text::of(&pair.open).and("content | tojson");
+            page.print(text.with(&pair.close));
+            page.end("if");
+        }
     }
 }
 

@@ -110,6 +110,13 @@ impl Maker {
                     pair => Content::BesideCalls(pair),
                 }
             }
+            (25..30, _) if calls.is_some() => {
+                let bracket = self.bracket();
+                let beside = self.with.pair(bracket, &["say", "note", "remark"]);
+                let alone = self.with.pair(bracket, &["response", "answer", "final"]);
+                Content::Either(beside, alone)
+            }
+            (30..33, _) => Content::Json(self.pair(&["response", "answer", "final"])),
             _ => Content::Plain,
         };
         let opened = reasoning.as_ref().is_some_and(|r| r.opened_by_prompt);

@@ -283,12 +283,17 @@ fn variants(texts: &[String]) -> String {
     let middle = match is_closed && middles.iter().all(is_word) {
         // A word that names the value's type: there are more types than those that were seen.
         true => "\\w+".to_owned(),
-        false => any_of(
-            &middles
-                .iter()
-                .map(|middle| exact(middle))
-                .collect::<Vec<_>>(),
-        ),
+        false => {
+            // The first that matches counts.
+            let mut middles = middles;
+            middles.sort_by_key(|middle| std::cmp::Reverse(middle.len()));
+            any_of(
+                &middles
+                    .iter()
+                    .map(|middle| exact(middle))
+                    .collect::<Vec<_>>(),
+            )
+        }
     };
     format!("{}{middle}{}", loose(start), before_value(end))
 }

@@ -1,7 +1,7 @@
 //! The field for a text that is read by whatever stands around it.
 
 use crate::analysis::markers;
-use crate::derive::regex::{any_of, loose};
+use crate::derive::regex::{any_of, exact, loose};
 use crate::derive::surroundings::Around;
 use crate::value::Object;
 
@@ -40,15 +40,60 @@ impl Drafter<'_> {
     }
 
     fn openers(&self, around: &Around) -> String {
+        if let Some((before, behind)) = self.varied(&around.opens) {
+            return format!(
+                "{}[^{}\\s]*{}",
+                loose(before),
+                exact(&behind[..1]),
+                loose(behind)
+            );
+        }
         let opens = around.opens.iter().map(|open| match open.as_str() {
-            "" => self.start(),
+            "" => self.start(around),
             open => loose(open),
         });
         any_of(&opens.collect::<Vec<_>>())
     }
 
-    /// The beginning of a turn that does not begin with what opens any other part than reasoning.
-    fn start(&self) -> String {
+    /// What stands before and behind the value of an attribute that is all in which openers differ, as in
+    /// `<think budget="512">`, if no other part begins so.
+    fn varied<'o>(&self, opens: &'o [String]) -> Option<(&'o str, &'o str)> {
+        let (first, others) = opens
+            .split_first()
+            .filter(|(_, others)| !others.is_empty())?;
+        let same = |a: &mut dyn Iterator<Item = char>, b: &mut dyn Iterator<Item = char>| {
+            a.zip(b)
+                .take_while(|(a, b)| a == b)
+                .map(|(a, _)| a.len_utf8())
+                .sum::<usize>()
+        };
+        let starts = others
+            .iter()
+            .map(|open| same(&mut first.chars(), &mut open.chars()));
+        let ends = others
+            .iter()
+            .map(|open| same(&mut first.chars().rev(), &mut open.chars().rev()));
+        let before = &first[..starts.min()?];
+        // A value may end as another does.
+        let before = &before[..before.rfind(['=', '"', '\''])? + 1];
+        let behind = &first[first.len() - ends.min()?..];
+        let behind = &behind[behind.find(['"', '\'', '>', '|', ']'])?..];
+        let is_value = |open: &String| {
+            let value = open[before.len()..].strip_suffix(behind);
+            value.is_some_and(|value| !value.contains(|c: char| c.is_whitespace() || c == '='))
+        };
+        let around = self.around?;
+        let parts = around.reasoning.iter().chain(&around.content);
+        let parts = parts.filter(|part| !std::ptr::eq(part.opens.as_slice(), opens));
+        let mut all = parts
+            .flat_map(|part| part.opens.iter().cloned())
+            .chain(self.call_openers());
+        let is_own = opens.iter().all(is_value) && !all.any(|other| other.starts_with(before));
+        is_own.then_some((before, behind))
+    }
+
+    /// The beginning of a turn, if it does not begin with what opens another part, and what closes this one comes.
+    fn start(&self, around: &Around) -> String {
         let content = self.around.and_then(|around| around.content.as_ref());
         let mut others = self.call_openers();
         others.extend(
@@ -56,11 +101,17 @@ impl Drafter<'_> {
                 .iter()
                 .flat_map(|content| content.opens.iter().cloned()),
         );
+        let closers = around.closes.iter().chain(&around.ahead);
+        let closers: Vec<String> = closers.map(|close| loose(close.trim())).collect();
         let others: Vec<String> = others.iter().map(|open| loose(open)).collect();
-        match others.is_empty() {
-            true => "\\A".to_owned(),
-            false => format!("\\A(?!\\s*{})", any_of(&others)),
+        let mut start = "\\A".to_owned();
+        if !others.is_empty() {
+            start.push_str(&format!("(?!\\s*{})", any_of(&others)));
         }
+        if !closers.is_empty() {
+            start.push_str(&format!("(?=.*?{})", any_of(&closers)));
+        }
+        start
     }
 }
 

@@ -91,7 +91,12 @@ pub(super) fn json_call_start(calls: &CallParts<'_>, keys: &CallKeys<'_>) -> Str
                 key(second)
             ));
         }
-        [first, ..] => head.push_str(&key(first)),
+        [first, ..] => {
+            head.push_str(&key(first));
+            if let Some(text) = keys.first_text.filter(|_| !quote.is_empty()) {
+                head.push_str(&format!("{quote}{}{quote}", exact(text)));
+            }
+        }
         [] => {}
     }
     head
