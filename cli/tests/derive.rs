@@ -234,7 +234,7 @@ fn what_can_not_be_recovered_is_reported() {
       calls      each a JSON object: name under `name`, arguments under `arguments`
                  a call is `<call>{…}</call>`
                  several calls a turn
-      proof      15 of 18 renderings recovered, 12 drafts tried
+      proof      15 of 18 renderings recovered, 10 drafts tried
                  not expressible: a text and a call: thinking is "One moment, I look it up.", not ""
                    the prompt ends  "<user>zq012question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\"harbour\": \"Brest\", \"scale\": \"metres\"}}</call><end>"

@@ -7,7 +7,7 @@ use crate::analysis::ConversationShape;
 use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
 use crate::analysis::input_form::{IdShape, InputForm};
 use crate::analysis::probe::{in_parts, message, result, with};
-use crate::format::{ConversationFormat, ConversationSlot, unescaped};
+use crate::format::{ConversationFormat, ConversationSlot, Slot, unescaped};
 use crate::value::{Object, Value};
 
 use super::arguments::{ReadCall, Writings};
@@ -125,10 +125,7 @@ pub(super) fn make(
             ConversationSlot::Result => Says::Result {
                 id: stop.id.or(stop.id_behind).map(str::to_owned),
                 name: stop.name.map(str::to_owned),
-                text: match shape.format.escapes_results {
-                    true => unescaped(said).unwrap_or_else(|| said.to_owned()),
-                    false => said.to_owned(),
-                },
+                text: plain(said, shape.format.escapes_results),
             },
             slot => {
                 let calls = match slot {
@@ -154,6 +151,13 @@ pub(super) fn make(
                 if let Some(draft) = drafts.last_mut() {
                     draft.stops.end = number + 1;
                     if let Says::Assistant(turn, shown) = &mut draft.says {
+                        let escaped = &shape.format.turn.escaped;
+                        let of_turn = match slot {
+                            ConversationSlot::Reasoning => Some(Slot::Reasoning),
+                            ConversationSlot::Content => Some(Slot::Content),
+                            _ => None,
+                        };
+                        let said = plain(said, of_turn.is_some_and(|slot| escaped.contains(&slot)));
                         add(turn, shown, slot, said, calls);
                     }
                 }
@@ -181,16 +185,22 @@ pub(super) fn make(
     })
 }
 
+/// A text as it was before the template escaped signs in it, if it does.
+fn plain(written: &str, is_escaped: bool) -> String {
+    let text = is_escaped.then(|| unescaped(written)).flatten();
+    text.unwrap_or_else(|| written.to_owned())
+}
+
 fn add(
     turn: &mut AssistantTurn,
     shown: &mut Vec<Shown>,
     slot: ConversationSlot,
-    said: &str,
+    said: String,
     calls: Vec<ReadCall>,
 ) {
     match slot {
-        ConversationSlot::Reasoning => turn.reasoning = Some(said.to_owned()),
-        ConversationSlot::Content => turn.content = Some(said.to_owned()),
+        ConversationSlot::Reasoning => turn.reasoning = Some(said),
+        ConversationSlot::Content => turn.content = Some(said),
         _ => {
             for call in calls {
                 shown.push(Shown {
