@@ -182,8 +182,8 @@ impl Ways<'_> {
         true
     }
 
-    /// What all ways end with, from the first marker of it on; or else all that any way ends with. Where all end with
-    /// the same part, what closes that may stand before the last marker.
+    /// What all ways end with, from the first marker or word of it on; or else all that any way ends with. Where all
+    /// end with the same part, what closes that may stand before the last marker.
     fn ends(&self) -> Vec<String> {
         let tails: Vec<&str> = self.rows.iter().map(Row::tail).collect();
         let shared = tails
@@ -193,12 +193,13 @@ impl Ways<'_> {
         let own = pieces(shared.unwrap_or_default());
         let last = self.rows.first().map(|row| row.parts.last());
         let is_same = self.rows.iter().all(|row| Some(row.parts.last()) == last);
-        let mut markers = (0..own.len()).filter(|at| is_marker(own[*at]));
-        let marker = match is_same {
-            true => markers.next_back(),
-            false => markers.next(),
+        let start = match is_same {
+            true => own.iter().rposition(|piece| is_marker(piece)),
+            false => own
+                .iter()
+                .position(|piece| is_marker(piece) || piece.contains(char::is_alphanumeric)),
         };
-        let shared = own[marker.unwrap_or(0)..].concat().trim().to_owned();
+        let shared = own[start.unwrap_or(0)..].concat().trim().to_owned();
         let mut ends = match shared.is_empty() {
             true => tails.iter().map(|tail| tail.trim().to_owned()).collect(),
             false => vec![shared],
