@@ -727,6 +727,10 @@ fn texts_may_be_strings_of_json() {
                     "content": "Yes: \", \"do\": ["}"#,
             ),
             (
+                r#"{"plan": "In C:\\", "say": "Or D:\\\\", "do": []}"#,
+                r#"{"role": "assistant", "thinking": "In C:\\", "content": "Or D:\\\\"}"#,
+            ),
+            (
                 r#"{"plan": "", "say": "", "do": [{"tool": "see", "with": {"at": "]}"}}]}"#,
                 r#"{"role": "assistant", "tool_calls": [
                     {"type": "function", "function": {"name": "see", "arguments": {"at": "]}"}}}]}"#,

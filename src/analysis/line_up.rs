@@ -68,6 +68,7 @@ pub(crate) fn line_up(analysis: &mut Analysis<'_>) -> Format {
         thought,
         ways: Vec::new(),
         escaped: Vec::new(),
+        json_strings: Vec::new(),
         gaps: Vec::new(),
     };
     if let Some(shape) = &analysis.findings.calls {
@@ -86,6 +87,7 @@ pub(crate) fn line_up(analysis: &mut Analysis<'_>) -> Format {
         }),
         ways: rows.ways,
         escaped: rows.escaped,
+        json_strings: rows.json_strings,
         gaps: rows.gaps,
         lexicon: analysis.lexicon.clone(),
     }
@@ -131,6 +133,8 @@ struct Rows<'a, 't> {
     ways: Vec<Way>,
     /// The texts in which the template escapes signs.
     escaped: Vec<Slot>,
+    /// Those that it writes as strings of JSON.
+    json_strings: Vec<Slot>,
     gaps: Vec<String>,
 }
 
@@ -194,6 +198,9 @@ impl Rows<'_, '_> {
             if body.contains(&word) {
                 if !body.contains(&quoted) {
                     self.escaped.push(slot);
+                }
+                if body.contains(&format!("{word}\\\"{word}")) {
+                    self.json_strings.push(slot);
                 }
                 return;
             }

@@ -187,7 +187,7 @@ pub(crate) fn is_marker(piece: &str) -> bool {
 /// Whether a text has something in it that can be distinguished from a model's prose and from JSON.
 pub(crate) fn is_distinctive(text: &str) -> bool {
     // Nobody types a control character.
-    let is_control = |c: char| c.is_ascii_control() && !c.is_ascii_whitespace();
+    let is_control = |c: char| c.is_ascii_control() && !c.is_whitespace();
     if text.contains(is_control) || pieces(text).into_iter().any(is_marker) {
         return true;
     }

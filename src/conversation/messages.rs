@@ -151,13 +151,13 @@ pub(super) fn make(
                 if let Some(draft) = drafts.last_mut() {
                     draft.stops.end = number + 1;
                     if let Says::Assistant(turn, shown) = &mut draft.says {
-                        let escaped = &shape.format.turn.escaped;
+                        let strings = &shape.format.turn.json_strings;
                         let of_turn = match slot {
                             ConversationSlot::Reasoning => Some(Slot::Reasoning),
                             ConversationSlot::Content => Some(Slot::Content),
                             _ => None,
                         };
-                        let said = plain(said, of_turn.is_some_and(|slot| escaped.contains(&slot)));
+                        let said = plain(said, of_turn.is_some_and(|slot| strings.contains(&slot)));
                         add(turn, shown, slot, said, calls);
                     }
                 }
@@ -185,9 +185,9 @@ pub(super) fn make(
     })
 }
 
-/// A text as it was before the template escaped signs in it, if it does.
-fn plain(written: &str, is_escaped: bool) -> String {
-    let text = is_escaped.then(|| unescaped(written)).flatten();
+/// A text as it was before the template wrote it as a string of JSON, if it does.
+fn plain(written: &str, is_json: bool) -> String {
+    let text = is_json.then(|| unescaped(written)).flatten();
     text.unwrap_or_else(|| written.to_owned())
 }
 

@@ -57,6 +57,7 @@ use crate::analysis::{Findings, MissingToken, advice};
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError};
 use crate::remedy::Remedy;
 use crate::response::{ResponseTemplate, TemplateError, Tools};
+use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value};
 
 use material::Material;
@@ -340,18 +341,22 @@ fn choose(
     sampling: &mut Sampling<'_>,
     options: &DeriveOptions,
 ) -> Result<Chosen, DeriveError> {
-    let first = Search::new(material, options).best();
+    let start = Stopwatch::start();
+    let first = Search::new(material, options).best(start);
     if first.as_ref().is_ok_and(|first| first.is_whole) {
         return first.map_err(DeriveError::NoDraft);
     }
-    material.surroundings = sampling.surroundings(&material.findings);
+    material.surroundings = sampling.surroundings(&material.marked);
     if material.surroundings.is_none() {
         return first.map_err(DeriveError::NoDraft);
     }
-    let mut chosen = Search::new(material, options)
-        .best()
-        .map_err(DeriveError::NoDraft)?;
-    chosen.trials += first.map_or(0, |first| first.trials);
+    let second = Search::new(material, options).best(start);
+    let (mut chosen, trials) = match (first, second) {
+        (Ok(first), Ok(second)) if second.score > first.score => (second, first.trials),
+        (Ok(first), second) => (first, second.map_or(0, |second| second.trials)),
+        (Err(_), second) => (second.map_err(DeriveError::NoDraft)?, 0),
+    };
+    chosen.trials += trials;
     Ok(chosen)
 }
 

@@ -38,6 +38,7 @@ pub(super) struct Chosen {
     pub(super) trials: usize,
     /// Whether it recovers all that was rendered.
     pub(super) is_whole: bool,
+    pub(super) score: Score,
 }
 
 /// A draft that was tried to the end.
@@ -84,9 +85,9 @@ impl<'a> Search<'a> {
     /// # Errors
     ///
     /// If not even the simplest drafts are response templates.
-    pub(super) fn best(&self) -> Result<Chosen, TemplateError> {
+    pub(super) fn best(&self, start: Stopwatch) -> Result<Chosen, TemplateError> {
         let mut drafts = Drafts {
-            start: Stopwatch::start(),
+            start,
             tried: IndexSet::new(),
             written: HashSet::new(),
             patterns: Patterns::default(),
@@ -97,6 +98,7 @@ impl<'a> Search<'a> {
         }
         Ok(Chosen {
             is_whole: best.outcome.failures.in_rendered() == 0,
+            score: best.outcome.score,
             template: best.template,
             choices: best.choices,
             tried: drafts.tried,
@@ -131,7 +133,7 @@ impl<'a> Search<'a> {
         };
         let mut starts = vec![plain, marked];
         let around = self.material.surroundings.as_ref();
-        starts.extend(around.map(|around| as_seen(&Choices::default(), around)));
+        starts.extend(around.map(|around| with_texts_as_seen(&Choices::default(), around)));
         let mut refusal = None;
         for start in starts {
             match self.better(start, None, drafts) {
@@ -175,7 +177,7 @@ impl<'a> Search<'a> {
                 0 => Part::Content,
                 _ => Part::Reasoning,
             };
-            add(part, &|choices| *choices = as_seen(choices, around));
+            add(part, &|choices| *choices = with_texts_as_seen(choices, around));
             add(part, &|choices| choices.as_seen = false);
         }
         if self.material.findings.content.open.is_some() {
@@ -272,7 +274,7 @@ impl<'a> Search<'a> {
 }
 
 /// These choices, with texts between what was seen around them.
-fn as_seen(choices: &Choices, around: &Surroundings) -> Choices {
+fn with_texts_as_seen(choices: &Choices, around: &Surroundings) -> Choices {
     Choices {
         as_seen: true,
         content: match around.content {

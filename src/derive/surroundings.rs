@@ -5,7 +5,9 @@
 //! a string of the JSON object that is the turn.
 
 use crate::analysis::CallParts;
-use crate::analysis::markers::{dedup, is_marker, pieces, shared_end, shared_start};
+use crate::analysis::markers::{
+    dedup, is_distinctive, is_marker, pieces, shared_end, shared_start,
+};
 use crate::format::{Format, Node, Slot};
 
 /// What stands around the texts of a turn.
@@ -21,17 +23,33 @@ pub(super) struct Surroundings {
     pub(super) quote_opens_calls: bool,
 }
 
+/// A way with more parts is none that models write.
+const MAX_PARTS: usize = 32;
+
 /// What stands around one of these texts.
 #[derive(Debug, Default)]
 pub(super) struct Around {
     /// What opens it. An empty one is the beginning of the turn.
     pub(super) opens: Vec<String>,
+    /// Whether turns begin with it.
+    pub(super) is_first: bool,
+    /// What stands before that where another part does: what closes that one, and white space.
+    pub(super) behind: Vec<String>,
     /// What closes it.
     pub(super) closes: Vec<String>,
-    /// What opens the parts that follow upon it where nothing closes it.
-    pub(super) ahead: Vec<String>,
+    /// What closes it before another part, where nothing does, or nothing by itself.
+    pub(super) ahead: Vec<Ahead>,
     /// Whether it is written as a string of JSON.
     pub(super) is_json: bool,
+}
+
+/// The end of a text that another part shows.
+#[derive(Debug, PartialEq)]
+pub(super) struct Ahead {
+    /// What stands behind the text: white space, or a sign that may stand in it as well.
+    pub(super) close: String,
+    /// What opens the next part.
+    pub(super) next: String,
 }
 
 /// A part of a turn.
@@ -81,7 +99,10 @@ impl Surroundings {
     /// begins or ends.
     pub(super) fn of(format: &Format, calls: Option<&CallParts<'_>>) -> Option<Surroundings> {
         let rows = format.ways.iter();
-        let rows = rows.map(|way| Row::new(&way.node, &way.end)).collect();
+        let rows: Vec<Row> = rows.map(|way| Row::new(&way.node, &way.end)).collect();
+        if rows.iter().any(|row| row.parts.len() > MAX_PARTS) {
+            return None;
+        }
         let head = calls.map_or("", CallParts::first_text);
         let mut ways = Ways {
             rows,
@@ -89,13 +110,11 @@ impl Surroundings {
             head: head.trim(),
             quoted: Vec::new(),
         };
-        let escaped = |slot| format.escaped.contains(&slot);
-        let texts = [
-            (Slot::Reasoning, Part::Reasoning),
-            (Slot::Content, Part::Content),
-        ];
-        for (_, part) in texts.into_iter().filter(|(slot, _)| escaped(*slot)) {
-            ways.take_quotes(part);
+        for slot in &format.json_strings {
+            ways.take_quotes(match slot {
+                Slot::Reasoning => Part::Reasoning,
+                _ => Part::Content,
+            });
         }
         let quote_opens_calls = ways.move_quote_out_of_calls();
         for text in ways.rows.iter_mut().flat_map(|row| &mut row.texts) {
@@ -241,17 +260,23 @@ impl Ways<'_> {
             true => "\"\"",
             false => "",
         };
+        let mut behind = closes;
+        behind.extend(owned(vec![
+            self.shared_behind(Part::Reasoning),
+            self.section,
+            self.head,
+        ]));
+        dedup(&mut behind);
         let without = |row: &&mut Row| !row.parts.contains(&Part::Reasoning);
         for row in self.rows.iter_mut().filter(without) {
             let first = row.texts[0].trim_start();
-            let behind = opens.iter().filter_map(|open| {
+            let empty = opens.iter().filter_map(|open| {
                 let rest = first.strip_prefix(open.as_str())?.trim_start();
                 let rest = rest.strip_prefix(nothing)?;
-                // Where nothing opens it, only its end shows it.
-                let is_closed = closes.iter().any(|close| rest.starts_with(close.as_str()));
-                (!open.is_empty() || is_closed).then(|| (open.clone(), rest.to_owned()))
+                let goes_on = behind.iter().any(|text| rest.starts_with(text.trim()));
+                goes_on.then(|| (open.clone(), rest.to_owned()))
             });
-            if let Some((open, rest)) = behind.min_by_key(|(_, rest)| rest.len()) {
+            if let Some((open, rest)) = empty.min_by_key(|(_, rest)| rest.len()) {
                 row.texts[0] = open;
                 row.texts.insert(1, rest);
                 row.parts.insert(0, Part::Reasoning);
@@ -283,32 +308,48 @@ impl Ways<'_> {
         for (row, at) in places {
             is_there = true;
             let open = match at.checked_sub(1) {
-                None => row.texts[0].as_str(),
-                Some(before) => self.between(row, before).1,
+                None => {
+                    around.is_first = true;
+                    row.texts[0].as_str()
+                }
+                Some(before) => {
+                    let (behind, open) = self.between(row, before);
+                    around.behind.push(behind.to_owned());
+                    open
+                }
             };
             around.opens.push(open.trim().to_owned());
             if at + 1 == row.parts.len() {
-                around.closes.push(self.before_end_or_end(row, ends));
+                around.closes.push(self.last_close(row, part, ends));
                 continue;
             }
-            let (close, mut next) = self.between(row, at);
-            if row.parts[at + 1] == Part::Calls && next.is_empty() {
-                next = self.head;
+            let (close, next) = self.between(row, at);
+            let mut next = next.to_owned();
+            // A sign that is common opens calls only where one of them begins.
+            if row.parts[at + 1] == Part::Calls && !is_distinctive(&next) {
+                next = format!("{} {}", next.trim_end(), self.head);
             }
-            match (close.trim().is_empty(), next.trim().is_empty()) {
-                (false, _) => around.closes.push(close.trim_end().to_owned()),
-                (true, false) => around.ahead.push(format!("{close}{next}")),
-                (true, true) => return None,
+            let is_clear = is_distinctive(close) || around.is_json && !close.trim().is_empty();
+            match (is_clear, close.trim().is_empty(), next.trim().is_empty()) {
+                (true, ..) | (_, false, true) => around.closes.push(close.trim_end().to_owned()),
+                (false, true, true) => return None,
+                (false, _, false) => {
+                    let close = close.to_owned();
+                    let ahead = Ahead { close, next };
+                    if !around.ahead.contains(&ahead) {
+                        around.ahead.push(ahead);
+                    }
+                }
             }
         }
         let begins_turn = around.opens.iter().any(String::is_empty);
-        for texts in [&mut around.opens, &mut around.closes, &mut around.ahead] {
+        for texts in [&mut around.opens, &mut around.closes] {
             dedup(texts);
         }
         // What may open the next part is left to it.
         let opens_next = |close: &str| {
             let mut ahead = around.ahead.iter();
-            ahead.any(|next| close.trim().starts_with(next.trim()))
+            ahead.any(|ahead| close.trim().starts_with(ahead.next.trim()))
         };
         around.closes.retain(|close| !opens_next(close));
         around.opens.extend(begins_turn.then(String::new));
@@ -373,12 +414,14 @@ impl Ways<'_> {
         shared.unwrap_or_default().trim_end()
     }
 
-    /// What stands behind the last part of a turn and before its end, or the end if nothing does.
-    fn before_end_or_end(&self, row: &Row, ends: &[String]) -> String {
+    /// What closes the last part of a turn: what stands before the turn's end; or all up to there, if that is
+    /// nothing, or a sign that may stand in a text.
+    fn last_close(&self, row: &Row, part: Part, ends: &[String]) -> String {
         let own = self.before_end(row, ends);
-        match own.trim().is_empty() {
-            true => row.tail().to_owned(),
-            false => own,
+        let is_clear = is_distinctive(&own) || self.quoted.contains(&part);
+        match is_clear && !own.trim().is_empty() {
+            true => own,
+            false => row.tail().to_owned(),
         }
     }
 }

@@ -64,6 +64,8 @@ pub struct Format {
     pub calls: Option<Node>,
     /// The texts of a turn that are not written as they are: the template escapes signs in them, as JSON does.
     pub escaped: Vec<Slot>,
+    /// Those of them that are written as they would be within a string of JSON.
+    pub json_strings: Vec<Slot>,
     /// What is known to be written in a way that the tree does not hold, in words.
     pub gaps: Vec<String>,
     /// What markers begin with that consist of several parts.

@@ -2,7 +2,7 @@
 
 use crate::value::{Object, Value};
 
-use super::{Dialect, Format, Node, Repetition, ValueForm, ValueWriting};
+use super::{Dialect, Format, Node, Repetition, Slot, ValueForm, ValueWriting};
 
 impl Format {
     /// All of it for programs, as [`JSON_SCHEMA`](Self::JSON_SCHEMA) describes it.
@@ -24,13 +24,8 @@ impl Format {
                 "calls",
                 self.calls.as_ref().map(Node::to_value).unwrap_or_default(),
             ),
-            (
-                "escaped",
-                self.escaped
-                    .iter()
-                    .map(|slot| Value::from(slot.key()))
-                    .collect(),
-            ),
+            ("escaped", keys(&self.escaped)),
+            ("json_strings", keys(&self.json_strings)),
             ("gaps", texts(&self.gaps)),
         ])
         .into()
@@ -146,6 +141,10 @@ fn node<const N: usize>(is: &str, entries: [(&str, Value); N]) -> Value {
 
 fn all(nodes: &[Node]) -> Value {
     nodes.iter().map(Node::to_value).collect::<Vec<_>>().into()
+}
+
+fn keys(slots: &[Slot]) -> Value {
+    slots.iter().map(|slot| Value::from(slot.key())).collect()
 }
 
 fn texts(texts: &[String]) -> Value {

@@ -2,36 +2,39 @@
 
 use crate::analysis::markers;
 use crate::derive::regex::{any_of, exact, loose};
-use crate::derive::surroundings::Around;
+use crate::derive::surroundings::{Ahead, Around};
 use crate::value::Object;
 
 use super::drafter::{Drafter, literals};
 
-/// Behind the quote that ends a string of JSON.
-const BEHIND_STRING: &str = r#"(?<=[^\\]")\s*"#;
+/// Behind a quote in a string of JSON that no backslash escapes. In `"C:\\"`, the second backslash is escaped
+/// itself.
+const BEHIND_QUOTE: &str = r#"(?<=[^\\](?:\\\\)*")"#;
 
 impl Drafter<'_> {
     /// The field for a text that stands between these others.
-    pub(super) fn as_seen(&self, around: &Around) -> Object {
+    pub(super) fn field_as_seen(&self, around: &Around) -> Object {
         let mut field = Object::new();
         let mut closes = around.closes.clone();
         closes.extend(self.turn_ends());
         markers::dedup(&mut closes);
         if around.is_json {
-            field.insert(
-                "open_pattern",
-                format!("{}\\s*(?=\")", self.openers(around)),
-            );
+            let openers = self.openers(around);
+            field.insert("open_pattern", format!("{openers}\\s*(?=\")"));
             let closers = any_of(&closers(around, &closes));
-            field.insert("close_pattern", format!("{BEHIND_STRING}{closers}"));
+            let not_first = not_behind_first_quote(around);
+            field.insert(
+                "close_pattern",
+                format!("{BEHIND_QUOTE}{not_first}\\s*{closers}"),
+            );
             field.insert("content", "json");
             return field;
         }
-        match around.opens.iter().all(|open| is_marker(open)) {
+        match around.opens.iter().all(|open| can_be_literal(open)) {
             true => field.insert("open", literals(&around.opens)),
             false => field.insert("open_pattern", self.openers(around)),
         };
-        if !around.ahead.is_empty() || !closes.iter().all(|close| is_marker(close)) {
+        if !around.ahead.is_empty() || !closes.iter().all(|close| can_be_literal(close)) {
             field.insert("close_pattern", closers(around, &closes).join("|"));
         } else if !closes.is_empty() {
             field.insert("close", literals(&closes));
@@ -50,9 +53,35 @@ impl Drafter<'_> {
         }
         let opens = around.opens.iter().map(|open| match open.as_str() {
             "" => self.start(around),
+            // An answer may have the same words in it.
+            words if !around.is_json && !has_marker(words) => {
+                format!("{}{}", self.before_words(around), loose(words))
+            }
             open => loose(open),
         });
         any_of(&opens.collect::<Vec<_>>())
+    }
+
+    /// The expression for the places where words may open a text: the beginning of a turn, and behind what was seen
+    /// before them. Empty if that is nothing.
+    fn before_words(&self, around: &Around) -> String {
+        let mut behind = Vec::new();
+        for text in &around.behind {
+            match text.trim() {
+                "" if !text.contains('\n') => return String::new(),
+                "" => behind.push("\\n".to_owned()),
+                close => behind.push(exact(close)),
+            }
+        }
+        markers::dedup(&mut behind);
+        let mut places = match around.is_first {
+            true => self.turn_starts(),
+            false => Vec::new(),
+        };
+        if !behind.is_empty() {
+            places.push(format!("(?<={}\\s*)", any_of(&behind)));
+        }
+        format!("{}\\s*", any_of(&places))
     }
 
     /// What stands before and behind the value of an attribute that is all in which openers differ, as in
@@ -101,7 +130,9 @@ impl Drafter<'_> {
                 .iter()
                 .flat_map(|content| content.opens.iter().cloned()),
         );
-        let closers = around.closes.iter().chain(&around.ahead);
+        let ahead = around.ahead.iter();
+        let ahead = ahead.map(|ahead| format!("{}{}", ahead.close, ahead.next));
+        let closers = around.closes.iter().cloned().chain(ahead);
         let closers: Vec<String> = closers.map(|close| loose(close.trim())).collect();
         let others: Vec<String> = others.iter().map(|open| loose(open)).collect();
         let mut start = "\\A".to_owned();
@@ -115,26 +146,39 @@ impl Drafter<'_> {
     }
 }
 
-/// Whether a text is one that only stands where it has its meaning, and has no white space in it.
-fn is_marker(text: &str) -> bool {
-    markers::markers(text).next().is_some() && !text.contains(char::is_whitespace)
+fn has_marker(text: &str) -> bool {
+    markers::markers(text).next().is_some()
 }
 
-/// The expressions for what closes a text: these texts, and the places before what opens the next part. Words have to stand
-/// at the beginning of a line, if that is where they were seen.
+/// Whether a text is one that only stands where it has its meaning, and has no white space in it.
+fn can_be_literal(text: &str) -> bool {
+    has_marker(text) && !text.contains(char::is_whitespace)
+}
+
+/// The expression for all places but that behind the quote with which a string of JSON begins.
+fn not_behind_first_quote(around: &Around) -> String {
+    let before = around.opens.iter().map(|open| match open.as_str() {
+        "" => "\\A".to_owned(),
+        open => loose(open),
+    });
+    format!("(?<!{}\\s*\")", any_of(&before.collect::<Vec<_>>()))
+}
+
+/// The expressions for what closes a text: these texts, and the places before what opens the next part. What is no
+/// marker has to stand at the beginning of a line, if that is where it was seen.
 fn closers(around: &Around, closes: &[String]) -> Vec<String> {
     let own = closes.iter().map(|close| {
-        let is_line = close.starts_with('\n') && markers::is_wordy(close);
+        let is_line = close.starts_with('\n') && !has_marker(close);
         let line = if is_line { "\\n\\s*" } else { "" };
         format!("{line}{}", loose(close.trim()))
     });
-    let ahead = around.ahead.iter().map(|next| {
-        let line = if next.starts_with('\n') {
-            "\\n\\s*"
-        } else {
-            ""
+    let ahead = around.ahead.iter().map(|Ahead { close, next }| {
+        let line = if close.starts_with('\n') { "\\n" } else { "" };
+        let close = match (close.trim(), line) {
+            ("", "") => String::new(),
+            (close, _) => format!("{}\\s*", loose(close)),
         };
-        format!("{line}(?={})", loose(next.trim()))
+        format!("{line}{close}(?={})", loose(next.trim()))
     });
     let mut closers = own.chain(ahead).collect();
     markers::dedup(&mut closers);

@@ -93,7 +93,13 @@ pub(super) fn json_call_start(calls: &CallParts<'_>, keys: &CallKeys<'_>) -> Str
         }
         [first, ..] => {
             head.push_str(&key(first));
-            if let Some(text) = keys.first_text.filter(|_| !quote.is_empty()) {
+            // What would be escaped may be so in several ways.
+            let is_plain = |text: &&str| {
+                let mut chars = text.chars();
+                chars.all(|c| matches!(c, ' '..='~') && !"\"'\\".contains(c))
+            };
+            let first_text = keys.first_text.filter(is_plain);
+            if let Some(text) = first_text.filter(|_| !quote.is_empty()) {
                 head.push_str(&format!("{quote}{}{quote}", exact(text)));
             }
         }

@@ -14,7 +14,7 @@ impl Drafter<'_> {
     /// The field for content.
     pub(super) fn content(&self) -> Object {
         if let Some(around) = self.around.and_then(|around| around.content.as_ref()) {
-            return self.as_seen(around);
+            return self.field_as_seen(around);
         }
         let mut field = Object::new();
         let shape = &self.findings.content;

@@ -20,15 +20,19 @@ impl Drafter<'_> {
         let lead_is_skipped = !lead.is_empty();
         let own = self.slots_pattern(&slots, true);
         let section = calls.section_open.trim();
-        let own = match opens_clearly(calls) && !section.is_empty() && !is_distinctive(section) {
-            // Where it does not stand before a call, it is text.
-            true => format!("(?:{}\\s*)?{own}", loose(section)),
-            false => own,
-        };
         if lead_is_skipped || opens_clearly(calls) {
-            return match self.choices.optional_lead {
+            let own = match self.choices.optional_lead {
                 true => with_optional_lead(rest, own),
                 false => own,
+            };
+            let before = match lead.trim() {
+                "" => String::new(),
+                lead => format!("(?:{}\\s*)?", loose(lead)),
+            };
+            return match section.is_empty() || is_distinctive(section) {
+                true => own,
+                // Where it does not stand before a call, it is text.
+                false => format!("(?:{}\\s*{before})?{own}", loose(section)),
             };
         }
         self.chained(calls, &slots)

@@ -12,7 +12,7 @@ impl Drafter<'_> {
     /// The field for reasoning, if the model reasons.
     pub(super) fn thinking(&self) -> Option<Object> {
         if let Some(around) = self.around.and_then(|around| around.reasoning.as_ref()) {
-            return Some(self.as_seen(around));
+            return Some(self.field_as_seen(around));
         }
         let shape = self.findings.reasoning.as_ref()?;
         let close = shape.close.as_deref().map(str::trim);
@@ -68,6 +68,11 @@ impl Drafter<'_> {
 
     /// The expression for words that open the turn, behind its header if the prompt has not ended in that.
     pub(super) fn words_at_start(&self, words: &str) -> String {
+        format!("{}\\s*{}", any_of(&self.turn_starts()), exact(words))
+    }
+
+    /// The expressions for where a turn begins.
+    pub(super) fn turn_starts(&self) -> Vec<String> {
         let headers = self
             .findings
             .turn
@@ -75,10 +80,9 @@ impl Drafter<'_> {
             .iter()
             .map(|header| header.trim());
         let headers = headers.filter(|header| markers(header).next().is_some());
-        let starts: Vec<String> = std::iter::once("\\A".to_owned())
+        std::iter::once("\\A".to_owned())
             .chain(headers.map(loose))
-            .collect();
-        format!("{}\\s*{}", any_of(&starts), exact(words))
+            .collect()
     }
 
     /// What opens the parts of a turn that may follow upon reasoning.
