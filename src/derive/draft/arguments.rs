@@ -39,6 +39,14 @@ impl Drafter<'_> {
                 None if tagged.open.contains('\n') || tagged.open.trim().is_empty() => {
                     "(?P<value>[^\\n]*)".to_owned()
                 }
+                // Nothing but the next key's marker ends a value: it may be of several lines.
+                None if is_distinctive(&tagged.open) => {
+                    let close = self.calls.map(CallParts::close_text).unwrap_or_default();
+                    let space = &close[..close.len() - close.trim_start().len()];
+                    let separator = optional(&tagged.separator);
+                    let next = format!("{separator}{}{key}+{between}", exact(&tagged.open));
+                    format!("(?P<value>.*?)(?={next}|{}\\Z)", optional(space))
+                }
                 None => {
                     let next = format!("{}{key}+{between}", exact(&tagged.open));
                     format!("(?P<value>[^\\n]*?)(?={next}|\\s*(?:\\n|\\Z))")
