@@ -177,7 +177,9 @@ impl<'a> Search<'a> {
                 0 => Part::Content,
                 _ => Part::Reasoning,
             };
-            add(part, &|choices| *choices = with_texts_as_seen(choices, around));
+            add(part, &|choices| {
+                *choices = with_texts_as_seen(choices, around)
+            });
             add(part, &|choices| choices.as_seen = false);
         }
         if self.material.findings.content.open.is_some() {

@@ -1,7 +1,7 @@
 //! What closes a call.
 
-use crate::analysis::CallParts;
 use crate::analysis::markers::{self, is_distinctive};
+use crate::analysis::{CallParts, text_with_slots};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
@@ -17,7 +17,10 @@ impl Drafter<'_> {
         let section = calls.section_close.trim();
         let mut closers = Vec::new();
         let mut ahead = Vec::new();
-        if is_distinctive(close) {
+        if let Some(element) = self.close_of_element(calls) {
+            ahead.push(element);
+            push_markers(&mut closers, section);
+        } else if is_distinctive(close) {
             closers.push(close.to_owned());
             if is_distinctive(section) {
                 push_markers(&mut closers, section);
@@ -35,6 +38,37 @@ impl Drafter<'_> {
         }
         let ahead = (!ahead.is_empty()).then(|| ahead.join("|"));
         self.close(field, &closers, ahead);
+    }
+
+    /// What closes a call whose arguments are closed alike, as in `<NAME><KEY>VALUE</KEY></NAME>`: what stands
+    /// behind an argument that has ended, or behind what opens the call. How far it is indented tells it from what
+    /// closes an argument with elements in it.
+    fn close_of_element(&self, calls: &CallParts<'_>) -> Option<String> {
+        let arguments = calls.single_arguments()?;
+        let text = calls.close_text();
+        let (close, argument) = (text.trim(), text_with_slots(&arguments.close));
+        let any = |text: &str| text.replace(markers::is_slot, "");
+        if !close.contains(markers::is_slot) || any(close) != any(argument.trim()) {
+            return None;
+        }
+        let space = &text[..text.len() - text.trim_start().len()];
+        let open = loose(text_with_slots(&calls.open).trim());
+        let (close, argument) = (loose(close), loose(argument.trim()));
+        let is_indented = space.contains('\n') && !space.ends_with('\n');
+        Some(match (is_indented, space) {
+            (true, _) => format!("(?<={argument}|{open}){}{close}\\s*", exact(space)),
+            // An argument may be empty, too.
+            (false, "") => {
+                let section = Some(calls.section_close.trim().to_owned());
+                let section = section.filter(|section| !section.is_empty());
+                let ends = section.into_iter().chain(self.turn_ends());
+                let mut ends: Vec<String> = ends.map(|end| loose(&end)).collect();
+                ends.push("\\Z".to_owned());
+                let alone = format!("(?<={open}){close}(?=\\s*{})", any_of(&ends));
+                format!("(?<={argument}\\s*){close}\\s*|{alone}")
+            }
+            (false, space) => format!("(?<={argument}\\s*|{open}{}){close}\\s*", exact(space)),
+        })
     }
 
     /// What closes a call and could as well stand in its arguments: what follows decides.

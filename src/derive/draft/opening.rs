@@ -1,8 +1,8 @@
 //! The expression that opens a call.
 
-use crate::analysis::CallParts;
 use crate::analysis::lexicon::unmarked;
-use crate::analysis::markers::{self, is_distinctive};
+use crate::analysis::markers::{self, dedup, is_distinctive};
+use crate::analysis::{CallParts, text_with_slots};
 use crate::derive::regex::{any_of, char_between, char_until, exact, loose};
 use crate::format::{Node, Slot};
 
@@ -225,7 +225,8 @@ impl Drafter<'_> {
             None if self.begins_anywhere(calls) => arguments_ahead(calls).unwrap_or_default(),
             None => String::new(),
         };
-        let own = format!("{}{ahead}", self.slots_pattern(slots, true));
+        let own = self.slots_pattern(slots, true);
+        let own = format!("{own}{}{ahead}", self.not_another_marker(calls, slots));
         let start = match section {
             _ if self.begins_anywhere(calls) => return own,
             "" => self.turn_start(),
@@ -246,7 +247,11 @@ impl Drafter<'_> {
                     .is_some_and(|arguments| arguments.in_python);
                 let bracket = if is_python { "(?<=\\))" } else { "" };
                 let behind = format!("(?<={}.*?)", loose(section));
-                (format!("{bracket}{separator}"), behind)
+                let close = calls.close_text();
+                match is_distinctive(&close) {
+                    true => (format!("(?<={}\\s*){separator}", loose(close.trim())), behind),
+                    false => (format!("{bracket}{separator}"), behind),
+                }
             }
         };
         // A call that is opened by nothing at all must not begin where another just has.
@@ -256,6 +261,37 @@ impl Drafter<'_> {
             false => next,
         };
         format!("(?:{start}|{next}){own}{behind}")
+    }
+
+    /// The expression for the place behind what opens a call by a sign that others begin with, too: where `<NAME>` does,
+    /// `<end>` and `</NAME>` do not.
+    fn not_another_marker(&self, calls: &CallParts<'_>, slots: &[Node]) -> String {
+        let open = text_with_slots(slots);
+        let (first, last) = (open.trim().chars().next(), open.trim().chars().next_back());
+        let (Some(first), Some(last)) = (first, last) else {
+            return String::new();
+        };
+        let content = &self.findings.content;
+        let texts = content.open.iter().chain(&content.close).cloned();
+        let reasoning = self.findings.reasoning.iter();
+        let reasoning = reasoning.flat_map(|shape| shape.open.iter().chain(&shape.close));
+        let mut others: Vec<String> = texts
+            .chain(reasoning.cloned())
+            .chain(self.turn_ends())
+            .collect();
+        others.extend([&calls.section_open, &calls.section_close].map(String::clone));
+        others.push(calls.close_text());
+        let others = others.iter().map(|text| text.trim());
+        let mut others: Vec<String> = others
+            .filter(|text| text.starts_with(first) && text.ends_with(last) && *text != open.trim())
+            .map(loose)
+            .collect();
+        dedup(&mut others);
+        let is_sign = !first.is_alphanumeric() && !markers::is_slot(first);
+        match is_sign && first != last && !others.is_empty() {
+            true => format!("(?<!{}\\s*)", any_of(&others)),
+            false => String::new(),
+        }
     }
 }
 
