@@ -794,3 +794,20 @@ fn what_a_bracket_with_bars_holds_is_a_marker() {
         )],
     );
 }
+
+#[test]
+fn calls_and_their_arguments_may_be_elements_with_names_of_their_own() {
+    let elements = |line: &str, indent: &str| {
+        format!(
+            "{{{{- m.content }}}}{{%- for c in m.tool_calls or [] -%}}{{{{- '<' + c.function.name + '>{line}' }}}}
+{{%- for k, v in c.function.arguments | items -%}}
+{{{{- '{indent}<' + k + '>' + v | tojson + '</' + k + '>{line}' }}}}
+{{%- endfor -%}}{{{{- '</' + c.function.name + '>{line}' }}}}{{%- endfor -%}}"
+        )
+    };
+    let call = "<see><at>\"a, b\"</at><n>7</n></see>";
+    let lines = "<see>\n  <at>\"a, b\"</at>\n  <n>7</n>\n</see>\n";
+    for (assistant, call) in [(elements("", ""), call), (elements("\\n", "  "), lines)] {
+        assert_called_twice(&[(assistant.as_str(), &format!("So:{call}{call}"))]);
+    }
+}

@@ -54,21 +54,22 @@ impl Drafter<'_> {
         let space = &text[..text.len() - text.trim_start().len()];
         let open = loose(text_with_slots(&calls.open).trim());
         let (close, argument) = (loose(close), loose(argument.trim()));
-        let is_indented = space.contains('\n') && !space.ends_with('\n');
-        Some(match (is_indented, space) {
-            (true, _) => format!("(?<={argument}|{open}){}{close}\\s*", exact(space)),
+        if space.is_empty() {
             // An argument may be empty, too.
-            (false, "") => {
-                let section = Some(calls.section_close.trim().to_owned());
-                let section = section.filter(|section| !section.is_empty());
-                let ends = section.into_iter().chain(self.turn_ends());
-                let mut ends: Vec<String> = ends.map(|end| loose(&end)).collect();
-                ends.push("\\Z".to_owned());
-                let alone = format!("(?<={open}){close}(?=\\s*{})", any_of(&ends));
-                format!("(?<={argument}\\s*){close}\\s*|{alone}")
-            }
-            (false, space) => format!("(?<={argument}\\s*|{open}{}){close}\\s*", exact(space)),
-        })
+            let section = Some(calls.section_close.trim().to_owned());
+            let section = section.filter(|section| !section.is_empty());
+            let ends = section.into_iter().chain(self.turn_ends());
+            let mut ends: Vec<String> = ends.map(|end| loose(&end)).collect();
+            ends.push("\\Z".to_owned());
+            let alone = format!("(?<={open}){close}(?=\\s*{})", any_of(&ends));
+            return Some(format!("(?<={argument}\\s*){close}\\s*|{alone}"));
+        }
+        let space = exact(space);
+        let between = match text.trim_start_matches('\n').starts_with(' ') {
+            true => space.as_str(),
+            false => "\\s*",
+        };
+        Some(format!("(?<={argument}{between}|{open}{space}){close}\\s*"))
     }
 
     /// What closes a call and could as well stand in its arguments: what follows decides.

@@ -249,7 +249,10 @@ impl Drafter<'_> {
                 let behind = format!("(?<={}.*?)", loose(section));
                 let close = calls.close_text();
                 match is_distinctive(&close) {
-                    true => (format!("(?<={}\\s*){separator}", loose(close.trim())), behind),
+                    true => (
+                        format!("(?<={}\\s*){separator}", loose(close.trim())),
+                        behind,
+                    ),
                     false => (format!("{bracket}{separator}"), behind),
                 }
             }
