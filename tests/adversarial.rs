@@ -54,6 +54,8 @@ const ODD: &[&str] = &[
     "{{ '<ab>' * 30000 }}{% for m in messages %}{{ m.role }}{{ m.content }}{% endfor %}",
     "{% for m in messages %}{{ m.role }}{{ m.content }}{% endfor %}{{ '<ab>' * 4000 }}",
     "{% for m in messages %}{{ '@@' * 4000 }}{{ m.content }}{{ '<<' * 4000 }}{% endfor %}",
+    "{% for m in messages %}<{{ m.role }}>{% for i in range(1000) %}{{ m.content }}. {% endfor %}\
+     {% for c in m.tool_calls or [] %}({{ c.function | tojson }}){% endfor %}{% endfor %}",
     "{% for i in range(3000000) %}{% endfor %}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}",
     "{% for m in messages %}{{ m.role }}\u{e000}\u{e001}{{ m.content }}\u{e003}{% for c in m.tool_calls or [] %}\
      \u{e002}{{ c.function.name }}\u{e000}{{ c.function.arguments | tojson }}{% endfor %}{% endfor %}",

@@ -731,11 +731,65 @@ fn texts_may_be_strings_of_json() {
                 r#"{"role": "assistant", "thinking": "In C:\\", "content": "Or D:\\\\"}"#,
             ),
             (
+                r#"{"plan": ", \"say\": \"", "say": ", \"do\": [", "do": []}"#,
+                r#"{"role": "assistant", "thinking": ", \"say\": \"", "content": ", \"do\": ["}"#,
+            ),
+            (
                 r#"{"plan": "", "say": "", "do": [{"tool": "see", "with": {"at": "]}"}}]}"#,
                 r#"{"role": "assistant", "tool_calls": [
                     {"type": "function", "function": {"name": "see", "arguments": {"at": "]}"}}}]}"#,
             ),
         ],
+    );
+}
+
+#[test]
+fn words_and_common_signs_around_texts_may_stand_within_them() {
+    let calls = "{%- for c in m.tool_calls or [] -%}{{- '<f>' ~ c.function.name ~ ' ' ~ c.function.arguments | tojson ~ '</f>' -}}
+{%- endfor -%}";
+    // A bracket opens all calls.
+    let bracket = format!(
+        "{{%- if m.reasoning_content -%}}{{{{- 'T: ' + m.reasoning_content + '\\n' }}}}{{%- endif -%}}
+{{%- if m.content -%}}{{{{- '<say>' + m.content + '\\n' }}}}{{%- endif -%}}
+{{{{- '(' if m.tool_calls }}}}{calls}{{{{- ')' if m.tool_calls }}}}"
+    );
+    assert_read(
+        &bracket,
+        &[(
+            "T: (a) or T: b?\n(c)\n<say>Either:\n(a) one\n(b) two\n(<f>see {}</f>)",
+            r#"{"role": "assistant", "thinking": "(a) or T: b?\n(c)", "content": "Either:\n(a) one\n(b) two",
+                "tool_calls": [{"type": "function", "function": {"name": "see", "arguments": {}}}]}"#,
+        )],
+    );
+    // Lines close a thought, other ones beside calls.
+    let lines = format!(
+        "{{%- if m.reasoning_content -%}}{{{{- 'Thought: ' + m.reasoning_content + ('\\n~~\\n' if m.tool_calls else '\\n==\\n') }}}}
+{{%- endif -%}}{{{{- m.content }}}}{calls}"
+    );
+    assert_read(
+        &lines,
+        &[
+            (
+                "Thought: if a == b.\n==\nYes.",
+                r#"{"role": "assistant", "thinking": "if a == b.", "content": "Yes."}"#,
+            ),
+            (
+                "A Thought: one.\n==\nTwo.",
+                r#"{"role": "assistant", "content": "A Thought: one.\n==\nTwo."}"#,
+            ),
+        ],
+    );
+    // What opens a thought begins as what opens an answer does.
+    let alike = format!(
+        "{{%- if m.reasoning_content -%}}{{{{- '<a: ' + m.reasoning_content + '\\n' }}}}{{%- endif -%}}
+{{%- if m.content -%}}{{{{- ('<a:say: ' if m.tool_calls else '<a:answer: ') + m.content + '\\n' }}}}{{%- endif -%}}{calls}"
+    );
+    assert_read(
+        &alike,
+        &[(
+            "<a: Is the answer: 5?\n<a:answer: 5\n",
+            r#"{"role": "assistant", "thinking": "Is the answer: 5?", "content": "5"}"#,
+        )],
     );
 }
 

@@ -671,6 +671,32 @@ fn what_the_assistant_says_may_follow_its_calls_at_once() {
     assert_eq!(read.proof, Proof::Same);
 }
 
+#[test]
+fn only_what_is_a_string_of_json_is_read_as_one() {
+    let said_in = |text: &str| {
+        format!(
+            "{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.role == 'assistant' %}}{text}{{% else %}}\
+             {{{{ m.content }}}}{{% endif %}}<end>{{% endfor %}}{{% if add_generation_prompt %}}<assistant>{{% endif %}}"
+        )
+    };
+    let messages = r#"[{"role": "user", "content": "Where?"}, {"role": "assistant", "content": "see C:\\new"}]"#;
+    for text in [
+        "{{ m.content | tojson }}",
+        "{{ m.content | replace('\"', \"'\") }}",
+        "{{ m.content | e }}",
+    ] {
+        let jinja = said_in(text);
+        let text = rendered(&template(&jinja), messages, None, false).expect("it renders");
+        let read = reader(&jinja).read(&text).expect("it is a conversation");
+        assert_eq!(
+            said(&read.messages, &text),
+            said(&value(messages), &text),
+            "{text}"
+        );
+        assert_eq!(read.proof, Proof::Same, "{text}");
+    }
+}
+
 /// A template that writes definitions of tools in a way that can't be undone.
 const OWN_WORDS: &str = "{% if tools %}<tools>{% for t in tools %}- {{ t.function.name }}: {{ t.function.description | upper }}\n\
     {% endfor %}</tools>{% endif %}{% for m in messages %}<{{ m.role }}>{{ m.content }}\
