@@ -1,5 +1,6 @@
 //! What a template writes for the probes for calls, with slots in place of names and ids.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::value::Value;
@@ -8,7 +9,7 @@ use super::assistant_turn::AssistantTurn;
 use super::call_probe::{CallProbe, CallWords};
 use super::certainty::Certainty;
 use super::input_form::IdShape;
-use super::markers::{ID_SLOT, INDEX_SLOT, KEY_SLOT, NAME_SLOT, dedup};
+use super::markers::{ID_SLOT, INDEX_SLOT, KEY_SLOT, NAME_SLOT, dedup, is_word};
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
 
@@ -89,12 +90,12 @@ impl<'a, 't> CallRenderings<'a, 't> {
             words,
             numbered: Vec::new(),
         };
-        renderings.number();
+        renderings.take_numbers_out();
         Some(renderings)
     }
 
     /// Puts slots in place of the numbers of calls at the ends of words, as in `<call_0>`.
-    fn number(&mut self) {
+    fn take_numbers_out(&mut self) {
         for two in [&self.two_calls, &self.two_arguments] {
             let two = two.as_deref().unwrap_or_default();
             self.numbered.extend(numbered_words(&self.one_call, two));
@@ -244,38 +245,42 @@ fn with_slots(text: &str, words: &CallWords, id_shape: IdShape) -> String {
     text
 }
 
-/// The words, and where each begins, that end with a digit by which calls may be counted, without the digit.
-fn words_with_digits(text: &str) -> impl Iterator<Item = (usize, &str, char)> {
+/// A number with more digits counts no calls of a turn.
+const MAX_DIGITS: usize = 2;
+
+/// The words, and where each begins, that end with a number by which calls may be counted, cut before it.
+fn words_with_numbers(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
     let mut end = 0;
-    let words = text.split_inclusive(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let words = text.split_inclusive(|c| !is_word(c));
     words.filter_map(move |word| {
         let at = end;
         end += word.len();
-        let word = word.trim_end_matches(|c: char| !(c.is_alphanumeric() || c == '_'));
-        let digit = word.chars().next_back()?;
-        let base = word.strip_suffix(['0', '1', '2'])?;
-        let is_counted = base.ends_with(|c: char| c.is_alphabetic() || c == '_');
-        is_counted.then_some((at, base, digit))
+        let word = word.trim_end_matches(|c| !is_word(c));
+        let (base, number) =
+            word.split_at(word.trim_end_matches(|c: char| c.is_ascii_digit()).len());
+        let is_counted = base.ends_with(is_word) && (1..=MAX_DIGITS).contains(&number.len());
+        is_counted.then_some((at, base, number))
     })
 }
 
 /// The words that have one number in a turn with one call, and the next one, too, in a turn with two.
 fn numbered_words(one_call: &str, two_calls: &str) -> Vec<String> {
-    let digits = |text: &str, base: &str| {
-        let all = words_with_digits(text).filter(|(_, word, _)| *word == base);
-        let mut digits: Vec<char> = all.map(|(.., digit)| digit).collect();
-        digits.sort_unstable();
-        digits.dedup();
-        digits
+    let numbers = |text: &str, base: &str| {
+        let all = words_with_numbers(text).filter(|(_, word, _)| *word == base);
+        let numbers = all.filter_map(|(.., number)| number.parse::<u8>().ok());
+        numbers
+            .collect::<BTreeSet<u8>>()
+            .into_iter()
+            .collect::<Vec<u8>>()
     };
-    let mut bases: Vec<String> = words_with_digits(one_call)
+    let mut bases: Vec<String> = words_with_numbers(one_call)
         .map(|(_, base, _)| base.to_owned())
         .collect();
     dedup(&mut bases);
     bases.retain(|base| {
         matches!(
-            (digits(one_call, base).as_slice(), digits(two_calls, base).as_slice()),
-            ([only], [first, second]) if only == first && *second as u32 == *first as u32 + 1
+            (numbers(one_call, base).as_slice(), numbers(two_calls, base).as_slice()),
+            ([only], [first, second]) if only == first && *second == first + 1
         )
     });
     bases
@@ -284,12 +289,12 @@ fn numbered_words(one_call: &str, two_calls: &str) -> Vec<String> {
 fn without_numbers(text: &str, numbered: &[String]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
-    for (at, base, digit) in words_with_digits(text) {
+    for (at, base, number) in words_with_numbers(text) {
         if numbered.iter().any(|word| word == base) {
             let end = at + base.len();
             out.push_str(&text[from..end]);
             out.push(INDEX_SLOT);
-            from = end + digit.len_utf8();
+            from = end + number.len();
         }
     }
     out + &text[from..]

@@ -92,7 +92,7 @@ fn between_runs(rest: &str, sign: char) -> Option<usize> {
     (end > 0 && closes).then_some(run + end + run)
 }
 
-fn is_word(c: char) -> bool {
+pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '▁'
 }
 

@@ -307,7 +307,7 @@ fn variants(texts: &[String]) -> String {
 }
 
 /// How many bytes two texts have in common.
-fn same(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize {
+pub(super) fn same(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize {
     let same = a.zip(b).take_while(|(a, b)| a == b);
     same.map(|(a, _)| a.len_utf8()).sum()
 }

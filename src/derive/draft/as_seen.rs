@@ -5,6 +5,7 @@ use crate::derive::regex::{any_of, exact, loose};
 use crate::derive::surroundings::{Ahead, Around};
 use crate::value::Object;
 
+use super::arguments::same;
 use super::drafter::{Drafter, literals};
 
 /// Behind a quote in a string of JSON that no backslash escapes. In `"C:\\"`, the second backslash is escaped
@@ -43,7 +44,10 @@ impl Drafter<'_> {
     }
 
     fn openers(&self, around: &Around) -> String {
-        if let Some((before, behind)) = self.varied(&around.opens) {
+        let attribute = around_attribute(&around.opens);
+        if let Some((before, behind)) =
+            attribute.filter(|(before, _)| !self.begins_other(before, &around.opens))
+        {
             return format!(
                 "{}[^{}\\s]*{}",
                 loose(before),
@@ -84,41 +88,14 @@ impl Drafter<'_> {
         format!("{}\\s*", any_of(&places))
     }
 
-    /// What stands before and behind the value of an attribute that is all in which openers differ, as in
-    /// `<think budget="512">`, if no other part begins so.
-    fn varied<'o>(&self, opens: &'o [String]) -> Option<(&'o str, &'o str)> {
-        let (first, others) = opens
-            .split_first()
-            .filter(|(_, others)| !others.is_empty())?;
-        let same = |a: &mut dyn Iterator<Item = char>, b: &mut dyn Iterator<Item = char>| {
-            a.zip(b)
-                .take_while(|(a, b)| a == b)
-                .map(|(a, _)| a.len_utf8())
-                .sum::<usize>()
-        };
-        let starts = others
-            .iter()
-            .map(|open| same(&mut first.chars(), &mut open.chars()));
-        let ends = others
-            .iter()
-            .map(|open| same(&mut first.chars().rev(), &mut open.chars().rev()));
-        let before = &first[..starts.min()?];
-        // A value may end as another does.
-        let before = &before[..before.rfind(['=', '"', '\''])? + 1];
-        let behind = &first[first.len() - ends.min()?..];
-        let behind = &behind[behind.find(['"', '\'', '>', '|', ']'])?..];
-        let is_value = |open: &String| {
-            let value = open[before.len()..].strip_suffix(behind);
-            value.is_some_and(|value| !value.contains(|c: char| c.is_whitespace() || c == '='))
-        };
-        let around = self.around?;
-        let parts = around.reasoning.iter().chain(&around.content);
-        let parts = parts.filter(|part| !std::ptr::eq(part.opens.as_slice(), opens));
-        let mut all = parts
-            .flat_map(|part| part.opens.iter().cloned())
-            .chain(self.call_openers());
-        let is_own = opens.iter().all(is_value) && !all.any(|other| other.starts_with(before));
-        is_own.then_some((before, behind))
+    /// Whether what opens another part begins with a text.
+    fn begins_other(&self, text: &str, opens: &[String]) -> bool {
+        let around = self.around.iter();
+        let parts = around.flat_map(|around| around.reasoning.iter().chain(&around.content));
+        let parts = parts.filter(|part| part.opens != opens);
+        let others = parts.flat_map(|part| part.opens.iter().cloned());
+        let mut others = others.chain(self.call_openers());
+        others.any(|other| other.starts_with(text))
     }
 
     /// The beginning of a turn, if it does not begin with what opens another part, and what closes this one comes.
@@ -144,6 +121,28 @@ impl Drafter<'_> {
         }
         start
     }
+}
+
+/// What stands before and behind the value of an attribute that is all in which texts differ, as in
+/// `<think budget="512">`.
+fn around_attribute(texts: &[String]) -> Option<(&str, &str)> {
+    let (first, others) = texts
+        .split_first()
+        .filter(|(_, others)| !others.is_empty())?;
+    let starts = others.iter().map(|text| same(first.chars(), text.chars()));
+    let before = &first[..starts.min()?];
+    // A value may end as another does.
+    let before = &before[..before.rfind(['=', '"', '\''])? + 1];
+    let ends = others
+        .iter()
+        .map(|text| same(first.chars().rev(), text.chars().rev()));
+    let behind = &first[first.len() - ends.min()?..];
+    let behind = &behind[behind.find(['"', '\'', '>', '|', ']'])?..];
+    let is_value = |text: &String| {
+        let value = text[before.len()..].strip_suffix(behind);
+        value.is_some_and(|value| !value.contains(|c: char| c.is_whitespace() || c == '='))
+    };
+    texts.iter().all(is_value).then_some((before, behind))
 }
 
 fn has_marker(text: &str) -> bool {
