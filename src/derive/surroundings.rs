@@ -121,15 +121,14 @@ impl Surroundings {
             *text = format.lexicon.mark(text);
         }
         ways.add_empty_reasoning();
-        let ends = ways.ends();
+        let seams = Seams::of(&ways);
+        let content = seams.around(Part::Content).ok()?;
         Some(Surroundings {
-            reasoning: ways.around(Part::Reasoning, &ends)?,
-            content: ways
-                .around(Part::Content, &ends)?
-                .filter(|around| !around.opens.contains(&String::new())),
-            behind_calls: ways.behind_calls(&ends),
+            reasoning: seams.around(Part::Reasoning).ok()?,
+            content: content.filter(|around| !around.opens.contains(&String::new())),
+            behind_calls: ways.behind_calls(&seams.ends),
             quote_opens_calls,
-            ends,
+            ends: seams.ends,
         })
     }
 }
@@ -284,65 +283,106 @@ impl Ways<'_> {
         }
     }
 
-    /// What turns begin with before a part.
-    fn starts(&self, part: Part) -> Vec<&str> {
-        let rows = self
-            .rows
-            .iter()
-            .filter(|row| row.parts.first() == Some(&part));
-        rows.map(|row| row.texts[0].trim()).collect()
+    /// The parts of this kind, with the ways in which they stand and their numbers there.
+    fn places(&self, part: Part) -> impl Iterator<Item = (&Row, usize)> {
+        self.rows.iter().flat_map(move |row| {
+            let places = row.parts.iter().enumerate();
+            let places = places.filter(move |(_, one)| **one == part);
+            places.map(move |(at, _)| (row, at))
+        })
     }
 
-    /// What stands around a text, if there is any; `None` if nothing separates it from what follows.
-    fn around(&self, part: Part, ends: &[String]) -> Option<Option<Around>> {
-        let places = self.rows.iter().flat_map(|row| {
-            let places = row.parts.iter().enumerate();
-            let places = places.filter(|(_, one)| **one == part);
-            places.map(move |(at, _)| (row, at))
+    /// What turns begin with before a part.
+    fn starts(&self, part: Part) -> Vec<&str> {
+        let first = self.places(part).filter(|(_, at)| *at == 0);
+        first.map(|(row, _)| row.texts[0].trim()).collect()
+    }
+
+    /// What closes a part before calls and at the end of turns.
+    fn closers(&self, part: Part) -> Vec<&str> {
+        let closers = self.places(part).filter_map(|(row, at)| {
+            let text = row.texts[at + 1].trim();
+            match row.parts.get(at + 1) {
+                Some(Part::Calls) => Some(text.strip_suffix(self.section).unwrap_or(text).trim()),
+                Some(_) => None,
+                None => Some(text),
+            }
         });
+        closers.filter(|close| !close.is_empty()).collect()
+    }
+
+    /// What all that stands behind a part begins with.
+    fn shared_behind(&self, part: Part) -> &str {
+        let behind = self.places(part).map(|(row, at)| row.texts[at + 1].trim());
+        let shared = behind.reduce(|shared, text| shared_start(shared, text));
+        shared.unwrap_or_default().trim_end()
+    }
+}
+
+/// Nothing separates a text from what follows.
+struct Inseparable;
+
+/// What all ways say of the beginnings and ends of a part.
+struct Bounds<'w> {
+    starts: Vec<&'w str>,
+    closers: Vec<&'w str>,
+    shared_behind: &'w str,
+}
+
+impl<'w> Bounds<'w> {
+    fn of(ways: &'w Ways<'_>, part: Part) -> Bounds<'w> {
+        Bounds {
+            starts: ways.starts(part),
+            closers: ways.closers(part),
+            shared_behind: ways.shared_behind(part),
+        }
+    }
+}
+
+/// Where the parts of turns meet.
+struct Seams<'w> {
+    ways: &'w Ways<'w>,
+    /// What ends a turn.
+    ends: Vec<String>,
+    reasoning: Bounds<'w>,
+    content: Bounds<'w>,
+    calls: Bounds<'w>,
+}
+
+impl<'w> Seams<'w> {
+    fn of(ways: &'w Ways<'w>) -> Seams<'w> {
+        Seams {
+            ways,
+            ends: ways.ends(),
+            reasoning: Bounds::of(ways, Part::Reasoning),
+            content: Bounds::of(ways, Part::Content),
+            calls: Bounds {
+                starts: vec![ways.section],
+                ..Bounds::of(ways, Part::Calls)
+            },
+        }
+    }
+
+    fn bounds(&self, part: Part) -> &Bounds<'w> {
+        match part {
+            Part::Reasoning => &self.reasoning,
+            Part::Content => &self.content,
+            Part::Calls => &self.calls,
+        }
+    }
+
+    /// What stands around a text, if there is any.
+    fn around(&self, part: Part) -> Result<Option<Around>, Inseparable> {
         let mut around = Around {
-            is_json: self.quoted.contains(&part),
+            is_json: self.ways.quoted.contains(&part),
             ..Around::default()
         };
-        let mut is_there = false;
-        for (row, at) in places {
-            is_there = true;
-            let open = match at.checked_sub(1) {
-                None => {
-                    around.is_first = true;
-                    row.texts[0].as_str()
-                }
-                Some(before) => {
-                    let (behind, open) = self.between(row, before);
-                    around.behind.push(behind.to_owned());
-                    open
-                }
-            };
-            around.opens.push(open.trim().to_owned());
-            if at + 1 == row.parts.len() {
-                around.closes.push(self.last_close(row, part, ends));
-                continue;
-            }
-            let (close, next) = self.between(row, at);
-            let mut next = next.to_owned();
-            // A sign that is common opens calls only where one of them begins.
-            if row.parts[at + 1] == Part::Calls && !is_distinctive(&next) {
-                next = format!("{} {}", next.trim_end(), self.head);
-            }
-            let is_clear = is_distinctive(close) || around.is_json && !close.trim().is_empty();
-            match (is_clear, close.trim().is_empty(), next.trim().is_empty()) {
-                (true, ..) | (_, false, true) => around.closes.push(close.trim_end().to_owned()),
-                (false, true, true) => return None,
-                (false, _, false) => {
-                    let close = close.to_owned();
-                    let ahead = Ahead { close, next };
-                    if !around.ahead.contains(&ahead) {
-                        around.ahead.push(ahead);
-                    }
-                }
-            }
+        for (row, at) in self.ways.places(part) {
+            self.add_open(row, at, &mut around);
+            self.add_close(row, at, &mut around)?;
         }
         let begins_turn = around.opens.iter().any(String::is_empty);
+        let is_there = !around.opens.is_empty();
         for texts in [&mut around.opens, &mut around.closes] {
             dedup(texts);
         }
@@ -353,19 +393,62 @@ impl Ways<'_> {
         };
         around.closes.retain(|close| !opens_next(close));
         around.opens.extend(begins_turn.then(String::new));
-        Some(is_there.then_some(around))
+        Ok(is_there.then_some(around))
+    }
+
+    /// Adds what opens a text in one place.
+    fn add_open(&self, row: &Row, at: usize, around: &mut Around) {
+        let open = match at.checked_sub(1) {
+            None => {
+                around.is_first = true;
+                row.texts[0].as_str()
+            }
+            Some(before) => {
+                let (behind, open) = self.between(row, before);
+                around.behind.push(behind.to_owned());
+                open
+            }
+        };
+        around.opens.push(open.trim().to_owned());
+    }
+
+    /// Adds what closes a text in one place.
+    fn add_close(&self, row: &Row, at: usize, around: &mut Around) -> Result<(), Inseparable> {
+        if at + 1 == row.parts.len() {
+            around.closes.push(self.last_close(row));
+            return Ok(());
+        }
+        let (close, next) = self.between(row, at);
+        let mut next = next.to_owned();
+        // A sign that is common opens calls only where one of them begins.
+        if row.parts[at + 1] == Part::Calls && !is_distinctive(&next) {
+            next = format!("{} {}", next.trim_end(), self.ways.head);
+        }
+        let is_blank = close.trim().is_empty();
+        let is_clear = is_distinctive(close) || around.is_json && !is_blank;
+        match (is_clear, is_blank, next.trim().is_empty()) {
+            (true, ..) | (_, false, true) => around.closes.push(close.trim_end().to_owned()),
+            (false, true, true) => return Err(Inseparable),
+            (false, _, false) => {
+                let close = close.to_owned();
+                let ahead = Ahead { close, next };
+                if !around.ahead.contains(&ahead) {
+                    around.ahead.push(ahead);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What stands between a part of a way and the next, cut into what closes the first and what opens the
-    /// second, with the white space between them in the first.
+    /// second, with the white space between them in the first. It is cut before what opens the second at the
+    /// beginning of turns; or else behind what is known to close the first; or else behind what everything behind
+    /// that begins with.
     fn between<'r>(&self, row: &'r Row, at: usize) -> (&'r str, &'r str) {
         let (part, next) = (row.parts[at], row.parts[at + 1]);
         let whole = row.texts[at + 1].as_str();
         let text = whole.trim_end();
-        let starts = match next {
-            Part::Calls => vec![self.section],
-            next => self.starts(next),
-        };
+        let starts = &self.bounds(next).starts;
         let ends_with = starts
             .iter()
             .filter(|start| !start.is_empty() && text.ends_with(**start));
@@ -377,49 +460,26 @@ impl Ways<'_> {
             return (whole, "");
         }
         let lead = text.len() - text.trim_start().len();
-        let closes = self.closers(part).into_iter();
-        let closes = closes.filter(|close| text[lead..].starts_with(close));
-        let close = closes.max_by_key(|close| close.len());
-        let close = close.unwrap_or_else(|| self.shared_behind(part));
+        let bounds = self.bounds(part);
+        let closers = bounds.closers.iter().copied();
+        let closers = closers.filter(|close| text[lead..].starts_with(close));
+        let close = closers.max_by_key(|close| close.len());
+        let close = close.unwrap_or(bounds.shared_behind);
         match text[lead..].len() > close.len() {
             true => text.split_at(lead + close.len()),
             false => text.split_at(lead),
         }
     }
 
-    /// What closes a part before calls and at the end of turns.
-    fn closers(&self, part: Part) -> Vec<&str> {
-        let rows = self.rows.iter().flat_map(|row| {
-            let places = row.parts.iter().enumerate();
-            let places = places.filter(|(_, one)| **one == part);
-            places.map(move |(at, _)| (row.parts.get(at + 1), row.texts[at + 1].trim()))
-        });
-        let closers = rows.filter_map(|(next, text)| match next {
-            Some(Part::Calls) => Some(text.strip_suffix(self.section).unwrap_or(text).trim()),
-            Some(_) => None,
-            None => Some(text),
-        });
-        closers.filter(|close| !close.is_empty()).collect()
-    }
-
-    /// What all that stands behind a part begins with.
-    fn shared_behind(&self, part: Part) -> &str {
-        let behind = self.rows.iter().flat_map(|row| {
-            let places = row.parts.iter().zip(&row.texts[1..]);
-            places
-                .filter(|(one, _)| **one == part)
-                .map(|(_, text)| text.trim())
-        });
-        let shared = behind.reduce(|shared, text| shared_start(shared, text));
-        shared.unwrap_or_default().trim_end()
-    }
-
     /// What closes the last part of a turn: what stands before the turn's end; or all up to there, if that is
     /// nothing, or a sign that may stand in a text.
-    fn last_close(&self, row: &Row, part: Part, ends: &[String]) -> String {
-        let own = self.before_end(row, ends);
-        let is_clear = is_distinctive(&own) || self.quoted.contains(&part);
-        match is_clear && !own.trim().is_empty() {
+    fn last_close(&self, row: &Row) -> String {
+        let own = self.ways.before_end(row, &self.ends);
+        let is_json = row
+            .parts
+            .last()
+            .is_some_and(|part| self.ways.quoted.contains(part));
+        match !own.trim().is_empty() && (is_json || is_distinctive(&own)) {
             true => own,
             false => row.tail().to_owned(),
         }
