@@ -52,6 +52,30 @@ fn feed_all(
     parser.finalize_with(|event| events.push(event.into_owned()))
 }
 
+/// The same by a parser that is asked after each chunk what it looks for.
+fn read_while_looking(
+    template: &ResponseTemplate,
+    prefix: &str,
+    chunks: &[&str],
+    options: ParserOptions,
+) -> Reading {
+    let mut events = Vec::new();
+    let feed_all = |events: &mut Vec<OwnedEvent>| {
+        let mut parser = ResponseParser::new(template, prefix, options)?;
+        events.extend_from_slice(parser.initial_events());
+        for chunk in chunks {
+            parser.feed_with(chunk, |event| events.push(event.into_owned()))?;
+            parser.outlook();
+        }
+        parser.finalize_with(|event| events.push(event.into_owned()))
+    };
+    let message = feed_all(&mut events);
+    Reading {
+        events,
+        message: message.ok(),
+    }
+}
+
 impl Reading {
     /// The reading with neighbouring chunks joined: what is left when only the cutting differs.
     fn joined(&self) -> Reading {
@@ -169,6 +193,14 @@ fn check_cuts(
     for chunks in cuts {
         let reading = read(template, prefix, &chunks, options.clone());
         check_chunks(&reading.events, &since_anchor).or_else(|why| unfinished(&reading, why))?;
+        let looking = read_while_looking(template, prefix, &chunks, options.clone());
+        if looking.joined() != reading.joined() {
+            return Err(format!(
+                "{chunks:?}\n  looking: {:?}\n  not: {:?}",
+                looking.joined(),
+                reading.joined()
+            ));
+        }
         if is_chunk_independent(template) && reading.joined() != whole.joined() {
             return Err(format!(
                 "{chunks:?}\n  in pieces: {:?}\n  whole: {:?}",
@@ -349,6 +381,11 @@ const CLOSERS: &[(&str, &str, &[&str])] = &[
         &["</Σ>", "</ς>", "</٣>"],
     ),
     ("close_pattern", r#""b\\b;""#, &["b;"]),
+    (
+        "close_pattern",
+        r#""\\s*(?<=a[^\\n]*)</y>""#,
+        &["a </y>", "a\n</y>"],
+    ),
 ];
 
 const CONTENTS: &[&str] = &[
@@ -613,4 +650,47 @@ proptest! {
             prop_assert!(!depends_on_cuts(&template, &["a", "b", "c", "\n"]));
         }
     }
+}
+
+#[test]
+fn asking_what_is_looked_for_loses_nothing() {
+    let template = |pattern: &str| {
+        let template = format!(
+            r#"{{"start_anchor": "A:", "fields": {{"y": {{"close_pattern": {}, "repeats": true,
+                "content_args": {{"strip": false}}}}}}}}"#,
+            json::write(&pattern.into())
+        );
+        ResponseTemplate::from_json(&template).expect("the template loads")
+    };
+    for pattern in [
+        r"\s*(?<=a[^\n]*)</y>",
+        r"\s*</y>",
+        r"\n*(?=</y>)",
+        r"\s*(?:</y>|(?<!b\s*)<x>)",
+    ] {
+        let template = template(pattern);
+        for chunks in rows_of(&["a", "b\nc", "d ", " ", "\n", "</y>"], 4) {
+            let options = options(&Tools::none());
+            let not_looking = read(&template, "A:", &chunks, options.clone());
+            let looking = read_while_looking(&template, "A:", &chunks, options);
+            assert_eq!(
+                looking.joined(),
+                not_looking.joined(),
+                "{pattern}: {chunks:?}"
+            );
+        }
+    }
+}
+
+/// All rows of so many pieces.
+fn rows_of<'p>(pieces: &[&'p str], length: usize) -> Vec<Vec<&'p str>> {
+    let mut rows = vec![Vec::new()];
+    for _ in 0..length {
+        let longer = rows.iter().flat_map(|row| {
+            let more = pieces.iter();
+            more.map(move |piece| [row.as_slice(), &[*piece]].concat())
+        });
+        rows = longer.collect();
+    }
+    rows
 }

@@ -36,6 +36,11 @@ fuzz_target!(|data: &[u8]| -> Corpus {
 fn check(case: &Case, template: &ResponseTemplate) {
     check_completion(case, template);
     let chunked = read(case, template, &case.prefix, &case.chunks);
+    let looked_at = read_while_looking(case, template);
+    if let Some(looked_at) = looked_at.filter(|reading| !reading.too_costly()) {
+        let what = "a parser that is looked at and one that is not";
+        assert_same(case, what, &looked_at.joined(), &chunked.joined());
+    }
     let whole_text = [case.chunks.concat()];
     let whole = read(case, template, &case.prefix, &whole_text);
     let fresh = ResponseTemplate::from_value(&case.template).expect("it loaded before");
@@ -219,6 +224,26 @@ fn read(case: &Case, template: &ResponseTemplate, prefix: &str, chunks: &[String
         Err(error) => walk.check_error(error, false),
     }
     Reading { events, outcome }
+}
+
+/// The same by a parser that is asked after each chunk what it looks for; `None` if it does not start.
+fn read_while_looking(case: &Case, template: &ResponseTemplate) -> Option<Reading> {
+    let mut parser = ResponseParser::new(template, &case.prefix, case.options.clone()).ok()?;
+    let mut events = vec![parser.initial_events().to_vec()];
+    for chunk in &case.chunks {
+        let mut of_chunk = Vec::new();
+        let result = parser.feed_with(chunk, |event| of_chunk.push(event.into_owned()));
+        events.push(of_chunk);
+        if let Err(error) = result {
+            let outcome = Err(error);
+            return Some(Reading { events, outcome });
+        }
+        parser.outlook();
+    }
+    let mut last = Vec::new();
+    let outcome = parser.finalize_with(|event| last.push(event.into_owned()));
+    events.push(last);
+    Some(Reading { events, outcome })
 }
 
 fn is_chunk_independent(template: &ResponseTemplate) -> bool {

@@ -117,8 +117,8 @@ fn depends_on_chunks(subject: &Subject<'_>, watch: &Watch, complaints: &mut Comp
             "what the pattern finds depends on where chunks end: it takes a short match, or the end \
              of a chunk, although more text could make it a longer match or none",
             "write what may come in two lengths as alternatives, `<end>|</s>` and not \
-             `<end>(?:</s>)?`; repeats of single characters are fine, as in `<end>\\s*`; and leave \
-             out `$`",
+             `<end>(?:</s>)?`; repeats of single characters are fine, as in `<end>\\s*`; leave \
+             out `$`; and look ahead for what comes, not for what does not",
         );
     }
 }

@@ -62,8 +62,7 @@ impl ResponseParser {
     pub fn outlook(&mut self) -> Outlook<'_> {
         let inner = &*self.template.inner;
         let run = &mut self.run;
-        // If this is too costly, the parser says so at the next chunk.
-        let _ = run.read_held(inner);
+        run.search_held(inner);
         let window = run.held.window();
         // Looking costs the parser nothing of what it may spend.
         let mut meter = Meter::new(window.text.len());

@@ -11,7 +11,7 @@ use super::held::Held;
 use super::options::ParserOptions;
 use super::pass::Pass;
 use super::place::Place;
-use super::scan::Searches;
+use super::scan::{Scan, Searches};
 
 /// More blanks than these are left to the searches, which need not read them again with each chunk.
 const MAX_BLANKS: usize = 32;
@@ -152,24 +152,27 @@ impl Run {
         true
     }
 
-    /// Lets the searches read what is held back, if they have not been asked to.
-    pub(super) fn read_held(&mut self, inner: &Inner) -> Result<(), ParseError> {
+    /// Lets the searches read the blanks that are held back, if they have not been asked to. Nothing is taken of them, and
+    /// nothing is spent.
+    pub(super) fn search_held(&mut self, inner: &Inner) {
         let is_unread = self.searches.have_nothing_under_way() && self.position < self.held.end();
-        if !is_unread {
-            return Ok(());
+        if self.failed || !is_unread {
+            return;
         }
-        let text = std::mem::take(&mut self.held.text);
-        let window = self.held.window_on(&text);
-        let pass = Pass {
-            run: self,
+        let meter = self.searches.meter.clone();
+        let scan = Scan {
             inner,
-            window,
+            window: &self.held.window(),
             is_last: false,
-            on_event: &mut |_| {},
+            watched: inner.watched(self.place.field()),
+            position: self.position,
+            searches: &mut self.searches,
         };
-        let result = pass.process();
-        self.held.text = text;
-        result
+        if scan.run().is_err() {
+            // They have stopped anywhere. The parser says so at the next chunk.
+            self.searches.restart();
+        }
+        self.searches.meter = meter;
     }
 
     /// The message, when all of the text has been read.

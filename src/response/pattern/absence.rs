@@ -13,9 +13,11 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::syntax::{Greed, Node};
 
-/// Longer rows, and those with more states, are left to the backtracker.
+/// Longer rows, and those with more states, or that distinguish more sets of characters, are left to the
+/// backtracker.
 const MAX_CHARACTERS: usize = 64;
 const MAX_STATES: usize = 128;
+const MAX_SETS: usize = 256;
 
 /// Where characters lead from a state.
 #[derive(Debug)]
@@ -25,14 +27,14 @@ pub(super) struct State {
     /// The characters that lead to each of these states.
     pub(super) goes_on: Vec<(ClassUnicode, usize)>,
     /// The characters behind which the row can't come any more.
-    pub(super) is_sure: Option<ClassUnicode>,
+    pub(super) settled_by: Option<ClassUnicode>,
 }
 
 /// The states of the automaton that sees that what a node matches does not come; the first is where it begins. `None` if it is
 /// more than a row of characters, with any number of certain others before it.
 pub(super) fn states(node: &Node) -> Option<Vec<State>> {
     let row = Row::of(node)?;
-    let alphabet = row.alphabet();
+    let alphabet = row.alphabet()?;
     let end = row.characters.len();
     let mut known = vec![BTreeSet::from([0])];
     let mut states = Vec::new();
@@ -41,7 +43,7 @@ pub(super) fn states(node: &Node) -> Option<Vec<State>> {
         let mut state = State {
             holds: !has_come,
             goes_on: Vec::new(),
-            is_sure: None,
+            settled_by: None,
         };
         for letters in &alphabet {
             let mut next = row.step(&places, letters);
@@ -54,8 +56,8 @@ pub(super) fn states(node: &Node) -> Option<Vec<State>> {
                 next.insert(end);
             }
             if next.is_empty() {
-                let class = state.is_sure.get_or_insert_with(ClassUnicode::empty);
-                class.union(letters);
+                let class = state.settled_by.get_or_insert_with(ClassUnicode::empty);
+                class.union(&letters.set);
                 continue;
             }
             let at = known.iter().position(|places| *places == next);
@@ -64,8 +66,8 @@ pub(super) fn states(node: &Node) -> Option<Vec<State>> {
                 known.len() - 1
             });
             match state.goes_on.iter_mut().find(|(_, state)| *state == at) {
-                Some((class, _)) => class.union(letters),
-                None => state.goes_on.push((letters.clone(), at)),
+                Some((class, _)) => class.union(&letters.set),
+                None => state.goes_on.push((letters.set.clone(), at)),
             }
         }
         states.push(state);
@@ -82,6 +84,28 @@ struct Row {
     /// Whether as many of those as there are come first.
     is_greedy: bool,
     characters: Vec<ClassUnicode>,
+}
+
+/// Characters that a row does not distinguish.
+#[derive(Clone)]
+struct Letters {
+    set: ClassUnicode,
+    /// Whether they may stand before the row.
+    come_before: bool,
+    /// Whether they are those of each place of the row.
+    are_at: Vec<bool>,
+}
+
+impl Letters {
+    fn within(mut self, class: &ClassUnicode) -> Letters {
+        self.set.intersect(class);
+        self
+    }
+
+    fn without(mut self, class: &ClassUnicode) -> Letters {
+        self.set.difference(class);
+        self
+    }
 }
 
 impl Row {
@@ -118,42 +142,63 @@ impl Row {
         })
     }
 
-    /// Sets of characters that it does not distinguish, which make up all there are.
-    fn alphabet(&self) -> Vec<ClassUnicode> {
-        let all = ClassUnicode::new([ClassUnicodeRange::new('\0', char::MAX)]);
-        let mut parts = vec![all];
-        for class in self.before.iter().chain(&self.characters) {
-            parts = parts
-                .into_iter()
-                .flat_map(|part| {
-                    let (mut within, mut without) = (part.clone(), part);
-                    within.intersect(class);
-                    without.difference(class);
-                    [within, without]
-                })
-                .filter(|part| !part.ranges().is_empty())
-                .collect();
+    /// All characters, in sets that it does not distinguish; `None` if these are too many.
+    fn alphabet(&self) -> Option<Vec<Letters>> {
+        let all = Letters {
+            set: ClassUnicode::new([ClassUnicodeRange::new('\0', char::MAX)]),
+            come_before: false,
+            are_at: Vec::new(),
+        };
+        let mut alphabet = vec![all];
+        if let Some(before) = &self.before {
+            alphabet = divided(&alphabet, before, |letters, come_before| {
+                letters.come_before = come_before;
+            });
         }
-        parts
+        for class in &self.characters {
+            alphabet = divided(&alphabet, class, |letters, are_here| {
+                letters.are_at.push(are_here);
+            });
+            if alphabet.len() > MAX_SETS {
+                return None;
+            }
+        }
+        Some(alphabet)
     }
 
     /// How much of the row may have come behind one of these characters.
-    fn step(&self, places: &BTreeSet<usize>, letters: &ClassUnicode) -> BTreeSet<usize> {
-        // All of them are in a class, or none is.
-        let is_in = |class: &ClassUnicode| {
-            let one = letters.ranges()[0].start();
-            let mut ranges = class.iter();
-            ranges.any(|range| (range.start()..=range.end()).contains(&one))
-        };
+    fn step(&self, places: &BTreeSet<usize>, letters: &Letters) -> BTreeSet<usize> {
         let mut next = BTreeSet::new();
         for &at in places {
-            if at == 0 && self.before.as_ref().is_some_and(is_in) {
+            if at == 0 && letters.come_before {
                 next.insert(0);
             }
-            if self.characters.get(at).is_some_and(is_in) {
+            if letters.are_at.get(at) == Some(&true) {
                 next.insert(at + 1);
             }
         }
         next
     }
+}
+
+/// Sets of characters, divided into those within a class and those without, of which it is noted which they are.
+fn divided(
+    alphabet: &[Letters],
+    class: &ClassUnicode,
+    note: impl Fn(&mut Letters, bool),
+) -> Vec<Letters> {
+    let halves = alphabet.iter().flat_map(|letters| {
+        let (within, without) = (
+            letters.clone().within(class),
+            letters.clone().without(class),
+        );
+        [(within, true), (without, false)]
+    });
+    let noted = halves.map(|(mut letters, is_within)| {
+        note(&mut letters, is_within);
+        letters
+    });
+    noted
+        .filter(|letters| !letters.set.ranges().is_empty())
+        .collect()
 }

@@ -684,7 +684,7 @@ impl Compiler {
                 },
                 false => Inst::Fail,
             })?;
-            let sure = state.is_sure.iter().map(|class| (class, seen));
+            let sure = state.settled_by.iter().map(|class| (class, seen));
             let goes_on = state.goes_on.iter();
             let goes_on = goes_on.map(|(class, state)| (class, entries[*state]));
             for (class, next) in goes_on.chain(sure).collect::<Vec<_>>() {
