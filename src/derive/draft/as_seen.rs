@@ -1,6 +1,6 @@
 //! The field for a text that is read by whatever stands around it.
 
-use crate::analysis::markers;
+use crate::analysis::markers::{self, is_distinctive};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::derive::surroundings::{Ahead, Around};
 use crate::value::Object;
@@ -163,11 +163,12 @@ fn not_behind_first_quote(around: &Around) -> String {
     format!("(?<!{}\\s*\")", any_of(&before.collect::<Vec<_>>()))
 }
 
-/// The expressions for what closes a text: these texts, and the places before what opens the next part. What is no
-/// marker has to stand at the beginning of a line, if that is where it was seen.
+/// The expressions for what closes a text: these texts, and the places before what opens the next part. Words
+/// and common signs have to stand at the beginning of a line, if that is where they were seen.
 fn closers(around: &Around, closes: &[String]) -> Vec<String> {
     let own = closes.iter().map(|close| {
-        let is_line = close.starts_with('\n') && !has_marker(close);
+        let is_said = markers::is_wordy(close) || !is_distinctive(close);
+        let is_line = close.starts_with('\n') && is_said;
         let line = if is_line { "\\n\\s*" } else { "" };
         format!("{line}{}", loose(close.trim()))
     });
