@@ -262,7 +262,24 @@ impl Sampler<'_, '_> {
         // The turn goes another way than its prompt, but never from amid a marker.
         let start = turn.start.min(shared);
         let seam = start + markers::boundary(&full[start..], shared - start);
+        let seam = start + self.not_amid_reasoning_marker(&prompt[start..], seam - start);
         Ok(self.sample_at_seam(prompt, full, seam))
+    }
+
+    /// A place in the part of a prompt that belongs to the turn; or the beginning of what opens or closes reasoning
+    /// there, if it lies within that: a turn may begin in the same way, as `[call NAME]` does where `[think]` opens
+    /// reasoning.
+    fn not_amid_reasoning_marker(&self, prompt: &str, place: usize) -> usize {
+        let reasoning = self.findings.reasoning.iter();
+        let markers = reasoning.flat_map(|shape| shape.open.iter().chain(&shape.close));
+        let markers = markers.map(|marker| marker.trim());
+        let around = markers
+            .filter(|marker| !marker.is_empty())
+            .filter_map(|marker| {
+                let mut places = prompt.match_indices(marker).map(|(at, _)| at);
+                places.find(|at| (at + 1..at + marker.len()).contains(&place))
+            });
+        around.min().unwrap_or(place)
     }
 
     /// The sample of a turn that goes another way than its prompt from a place on. The prompt may open
