@@ -140,6 +140,15 @@ fn text_form(
             _ => None,
         };
     }
+    // A text of several lines may be written otherwise than one of one line.
+    if let Some(between) = before.strip_suffix('"') {
+        let [first, second] = &words.values;
+        let after_quoted = with(format!("{first}\"{second}").into()).unwrap_or_default();
+        if after_quoted.contains(&format!("{first}\\\"{second}")) {
+            let writing = ValueWriting::Json(Dialect::default());
+            return Some((between.to_owned(), writing));
+        }
+    }
     if let ValueWriting::Wrapped { open, .. } = plain {
         let between = before.strip_suffix(open.as_str())?;
         return Some((between.to_owned(), plain.clone()));
