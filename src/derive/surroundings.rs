@@ -485,3 +485,86 @@ impl<'w> Seams<'w> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::chat_template::{ChatTemplate, RenderInput};
+
+    use super::*;
+
+    /// What stands around the texts of a format without calls.
+    fn of(assistant: &str) -> Option<Surroundings> {
+        let jinja = format!(
+            "{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.role == 'assistant' %}}{assistant}\
+             {{% else %}}{{{{ m.content }}}}{{% endif %}}<end>{{% endfor %}}\
+             {{% if add_generation_prompt %}}<assistant>{{% endif %}}"
+        );
+        let format = Format::of(&ChatTemplate::from_jinja(&jinja), &RenderInput::default());
+        Surroundings::of(&format.expect("it renders a question"), None)
+    }
+
+    fn shown(around: Option<&Around>) -> String {
+        let Some(around) = around else {
+            return "nothing".to_owned();
+        };
+        let ahead = around.ahead.iter();
+        let ahead: Vec<String> = ahead
+            .map(|ahead| format!("{}{}", ahead.close, ahead.next))
+            .collect();
+        let [opens, closes, ahead] =
+            [&around.opens, &around.closes, &ahead].map(|texts| texts.join("|"));
+        let quoted = if around.is_json { ", as JSON" } else { "" };
+        format!("{opens} to [{closes}] before [{ahead}]{quoted}")
+    }
+
+    #[test]
+    fn what_stands_between_texts_is_cut_in_two() {
+        for (thought, text, expected) in [
+            ("<t>R</t>", "C", ["<t> to [</t>] before []", "nothing"]),
+            (
+                "T: R\n",
+                "A: C",
+                ["T: to [] before [\nA:]", "A: to [<end>] before []"],
+            ),
+            (
+                "T: R\n~~\n",
+                "A: C",
+                ["T: to [] before [\n~~\nA:]", "A: to [<end>] before []"],
+            ),
+            (
+                "<a: R\n",
+                "<a:b: C",
+                ["<a: to [] before [\n<a:b:]", "<a:b: to [<end>] before []"],
+            ),
+            ("R<mid>", "C", [" to [<mid>] before []", "nothing"]),
+        ] {
+            let thought = thought.replace('R', "{{ m.reasoning_content }}");
+            let text = text.replace('C', "{{ m.content }}");
+            let assistant = format!("{{% if m.reasoning_content %}}{thought}{{% endif %}}{text}");
+            let found = of(&assistant).expect("texts are separate");
+            let found = [found.reasoning.as_ref(), found.content.as_ref()].map(shown);
+            assert_eq!(found, expected, "{assistant}");
+        }
+    }
+
+    #[test]
+    fn quotes_of_json_belong_to_their_texts() {
+        let assistant = "{{ '{\"t\": ' + (m.reasoning_content or '') | tojson + ', \"a\": ' + m.content | tojson + '}' }}";
+        let found = of(assistant).expect("texts are separate");
+        let found = [found.reasoning.as_ref(), found.content.as_ref()].map(shown);
+        let expected = [
+            r#"{"t": to [] before [, "a":], as JSON"#,
+            r#", "a": to [}] before [], as JSON"#,
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn nothing_is_said_of_texts_that_touch_or_are_too_many() {
+        let touching = "{{ m.reasoning_content }}{{ m.content }}";
+        let many = "{% for i in range(100) %}<{{ i }}>{{ m.content }}{% endfor %}";
+        for assistant in [touching, many] {
+            assert!(of(assistant).is_none(), "{assistant}");
+        }
+    }
+}
