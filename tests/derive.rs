@@ -865,3 +865,15 @@ fn calls_and_their_arguments_may_be_elements_with_names_of_their_own() {
         assert_called_twice(&[(assistant.as_str(), &format!("So:{call}{call}"))]);
     }
 }
+
+#[test]
+fn what_opens_reasoning_may_be_a_part_of_the_marker_before_a_turn() {
+    let jinja = "{% for m in messages %}{% if m.role == 'assistant' %}## Keeper\n\
+                 {% if m.reasoning_content %}> {{ m.reasoning_content }}\n~~~\n{% endif %}{{ m.content }}<over>\n\
+                 {% else %}## Ship\n{{ m.content }}<over>\n{% endif %}{% endfor %}\
+                 {% if add_generation_prompt %}## Keeper\n{% endif %}";
+    let derived = derive(&ChatTemplate::from_jinja(jinja), &DeriveOptions::default());
+    let derived = derived.expect("it can be derived");
+    assert_eq!(derived.findings.turn.headers, ["## Keeper\n"]);
+    assert_eq!(derived.recovered(), derived.proof.len());
+}

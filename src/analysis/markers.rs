@@ -232,6 +232,15 @@ pub(crate) fn shared_start<'a>(a: &'a str, b: &str) -> &'a str {
     &a[..common_prefix(a, b)]
 }
 
+/// Where the pieces of a text begin, and where it ends.
+pub(crate) fn boundaries(text: &str) -> Vec<usize> {
+    let ends = pieces(text).into_iter().scan(0, |at, piece| {
+        *at += piece.len();
+        Some(*at)
+    });
+    std::iter::once(0).chain(ends).collect()
+}
+
 /// Where the piece begins in which a position lies, or the position if it lies between two.
 pub(crate) fn boundary(text: &str, position: usize) -> usize {
     let mut at = 0;

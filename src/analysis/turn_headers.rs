@@ -76,11 +76,18 @@ impl TurnHeaders {
         in_situation.any(|header| header.mode == mode && header.in_conversation != header.in_prompt)
     }
 
-    /// Takes what opens reasoning out of what stands before turns.
+    /// Takes what opens reasoning out of what stands before turns, unless it is no more than a part of a marker
+    /// there, as `>` is of `<bot>`.
     pub(crate) fn shorten(&mut self, open: &str) {
         for header in &mut self.0 {
             for header in [&mut header.in_conversation, &mut header.in_prompt] {
-                if let Some(at) = header.rfind(open) {
+                let bounds = markers::boundaries(header);
+                let is_whole = |at: &usize| {
+                    let mut ends = [*at, at + open.len()].into_iter();
+                    ends.all(|end| bounds.binary_search(&end).is_ok())
+                };
+                let mut places = header.rmatch_indices(open).map(|(at, _)| at);
+                if let Some(at) = places.find(is_whole) {
                     header.truncate(at);
                 }
             }
