@@ -877,3 +877,13 @@ fn what_opens_reasoning_may_be_a_part_of_the_marker_before_a_turn() {
     assert_eq!(derived.findings.turn.headers, ["## Keeper\n"]);
     assert_eq!(derived.recovered(), derived.proof.len());
 }
+
+#[test]
+fn names_have_the_letter_that_what_opens_calls_begins_with() {
+    assert_called_twice(&[(
+        "{{- m.content }}{%- if m.tool_calls -%}{{- '=begin\n' }}{%- for c in m.tool_calls -%}{{- 'see :' + c.function.name }}
+{%- for k, v in c.function.arguments | items -%}{{- ', ' + k + ': ' + v | tojson }}{%- endfor -%}{{- '\n' }}
+{%- endfor -%}{{- '=end\n' }}{%- endif -%}",
+        "So:=begin\nsee :see, at: \"a, b\", n: 7\nsee :see, at: \"a, b\", n: 7\n=end\n",
+    )]);
+}

@@ -139,8 +139,12 @@ impl Drafter<'_> {
                 let ends = self.turn_ends();
                 let mut after = vec![arguments.open.as_str(), markers::split_close(&close).0];
                 if close.trim().is_empty() {
-                    after.extend([calls.first_text(), calls.section_close.as_str()]);
-                    after.extend(ends.iter().map(String::as_str));
+                    let next = [calls.first_text(), calls.section_close.as_str()];
+                    let next = next.into_iter().chain(ends.iter().map(String::as_str));
+                    // Names have letters, whatever words may follow.
+                    after.extend(
+                        next.filter(|text| !text.trim_start().starts_with(char::is_alphanumeric)),
+                    );
                 }
                 char_between(before, &after)
             }
