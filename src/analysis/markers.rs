@@ -2,18 +2,8 @@
 
 use std::collections::HashSet;
 
-/// What may stand around the name of a marker.
-const BRACKETS: [(char, char); 9] = [
-    ('<', '>'),
-    ('[', ']'),
-    ('◁', '▷'),
-    ('〈', '〉'),
-    ('⟨', '⟩'),
-    ('«', '»'),
-    ('【', '】'),
-    ('⟦', '⟧'),
-    (UNIT_OPEN, UNIT_CLOSE),
-];
+/// Brackets beyond ASCII, each before the one that closes it.
+const BRACKETS: &str = "«»‹›◁▷◀▶〈〉〈〉《》「」『』【】〔〕〖〗〘〙〚〛⟦⟧⟨⟩⟪⟫⟬⟭⟮⟯❨❩❪❫❬❭❮❯❰❱❲❳❴❵⦃⦄⦅⦆⦇⦈⦉⦊⦋⦌⦑⦒⧼⧽⌈⌉⌊⌋⁅⁆＜＞［］（）｛｝\u{E010}\u{E011}";
 
 /// A marker is not longer than this many bytes.
 const LONGEST: usize = 96;
@@ -28,6 +18,31 @@ pub(crate) const KEY_SLOT: char = '\u{E003}';
 /// Stand around a marker that consists of several parts, as [`lexicon`](super::lexicon) finds them.
 pub(crate) const UNIT_OPEN: char = '\u{E010}';
 pub(crate) const UNIT_CLOSE: char = '\u{E011}';
+
+/// The bracket that closes what this one opens.
+pub(crate) fn closing_bracket(open: char) -> Option<char> {
+    match open {
+        '<' => return Some('>'),
+        '[' => return Some(']'),
+        '(' => return Some(')'),
+        '{' => return Some('}'),
+        _ if open.is_ascii() => return None,
+        _ => {}
+    }
+    let mut brackets = BRACKETS.chars();
+    while let (Some(own), close) = (brackets.next(), brackets.next()) {
+        if own == open {
+            return close;
+        }
+    }
+    None
+}
+
+/// The bracket that closes what this one opens, if names of markers stand between such: round ones and curly
+/// ones stand in code and in JSON.
+fn marker_bracket(open: char) -> Option<char> {
+    closing_bracket(open).filter(|_| !"({".contains(open))
+}
 
 pub(crate) fn is_slot(c: char) -> bool {
     matches!(c, NAME_SLOT | ID_SLOT | INDEX_SLOT | KEY_SLOT)
@@ -98,17 +113,16 @@ pub(crate) fn is_word(c: char) -> bool {
 
 /// The length of a marker in brackets that begins here, also if a slot or the end cuts it short.
 fn bracketed(rest: &str, first: char) -> Option<usize> {
-    let &(open, close) = BRACKETS.iter().find(|(open, _)| *open == first)?;
+    let (open, close) = (first, marker_bracket(first)?);
     if let Some(length) = doubled(rest, open, close) {
         return Some(length);
     }
     let mut letters = false;
     for (at, c) in rest.char_indices().skip(1) {
         if c == close {
-            return letters.then_some(at + c.len_utf8()).or({
-                // `<|"|>` has no letters, but is a marker all the same.
-                (open == '<' && at > 2).then_some(at + c.len_utf8())
-            });
+            // `<|"|>` and `</>` have no letters, but are markers all the same.
+            let has_signs = (open == '<' && at > 2) || &rest[first.len_utf8()..at] == "/";
+            return (letters || has_signs).then_some(at + c.len_utf8());
         }
         let belongs = match open {
             // Brackets of this kind are also lists.
@@ -177,7 +191,7 @@ pub(crate) fn is_marker(piece: &str) -> bool {
         return false;
     };
     let count = piece.chars().count();
-    let bracketed = BRACKETS.iter().any(|(open, _)| *open == first);
+    let bracketed = marker_bracket(first).is_some();
     let is_sign = !is_word(first) && !first.is_whitespace();
     let is_run = || is_sign && piece.chars().all(|c| c == first) && !MARKDOWN.contains(first);
     let has_name = || is_sign && piece.ends_with(first) && piece.contains(is_word);
@@ -363,7 +377,7 @@ pub(crate) fn mirrored(open: &str) -> Option<String> {
             open.trim_start_matches("<|").trim_end_matches('>')
         ));
     }
-    BRACKETS.iter().find(|(bracket, _)| *bracket == first)?;
+    marker_bracket(first)?;
     let name = &open[first.len_utf8()..];
     Some(format!("{first}/{name}"))
 }

@@ -1,7 +1,7 @@
 //! Writing regular expressions that every engine reads alike.
 
 use crate::analysis::lexicon::unmarked;
-use crate::analysis::markers::is_slot;
+use crate::analysis::markers::{closing_bracket, is_slot};
 
 /// The expression for a slot whose value does not matter.
 const SLOT: &str = r"[^\s<>]*?";
@@ -86,12 +86,6 @@ pub(super) fn char_between(before: &[&str], after: &[&str]) -> String {
     }
     class.push(']');
     class
-}
-
-/// The bracket that closes what this one opens.
-pub(super) fn closing_bracket(c: char) -> Option<char> {
-    let at = "<([{".find(c)?;
-    ">)]}"[at..].chars().next()
 }
 
 /// Whether names of tools have this character.

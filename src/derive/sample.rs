@@ -340,9 +340,9 @@ fn one_turn<'a>(output: &'a str, intended: &AssistantTurn, turn: &TurnShape) -> 
         .iter()
         .chain(&intended.content)
         .map(|text| text.trim());
-    let names = intended.calls.iter().map(|call| call.name.as_str());
+    let words: Vec<String> = intended.calls.iter().flat_map(call_words).collect();
     let last = texts
-        .chain(names)
+        .chain(words.iter().map(String::as_str))
         .filter_map(|text| Some(output.rfind(text)? + text.len()))
         .max();
     let Some(last) = last else {
@@ -388,6 +388,13 @@ fn written(intended: &AssistantTurn, output: &str) -> AssistantTurn {
 
 /// Whether a call's name and all words of its arguments are in a text.
 fn is_written(call: &ToolCall, output: &str) -> bool {
+    call_words(call)
+        .iter()
+        .all(|word| output.contains(word.as_str()))
+}
+
+/// A call's name, its keys, and the longer words of its texts.
+fn call_words(call: &ToolCall) -> Vec<String> {
     let mut words = vec![call.name.clone()];
     for (key, value) in call.arguments.iter() {
         words.push(key.to_string_lossy().into_owned());
@@ -396,5 +403,5 @@ fn is_written(call: &ToolCall, output: &str) -> bool {
             words.extend(pieces.filter(|word| word.len() > 3).map(str::to_owned));
         }
     }
-    words.iter().all(|word| output.contains(word.as_str()))
+    words
 }

@@ -1,8 +1,8 @@
 //! Arguments that are not an object of JSON: those between markers, and those of a Python call.
 
-use crate::analysis::markers::{self, is_distinctive};
+use crate::analysis::markers::{self, closing_bracket, is_distinctive};
 use crate::analysis::{CallParts, SingleArguments, text_with_slots};
-use crate::derive::regex::{any_of, char_between, closing_bracket, exact, loose};
+use crate::derive::regex::{any_of, char_between, exact, loose};
 use crate::format::{Node, Slot, ValueType, ValueWriting};
 use crate::value::{Object, Value};
 

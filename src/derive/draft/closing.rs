@@ -29,7 +29,12 @@ impl Drafter<'_> {
             ahead.extend(self.unclear_close(calls, close, section));
             ahead.extend(self.next_after(calls, close));
         }
-        closers.extend(self.turn_ends());
+        // What closes an argument as well closes no call by itself.
+        let arguments = calls.single_arguments();
+        let argument = arguments.map(|arguments| text_with_slots(&arguments.close));
+        let argument = argument.as_deref().unwrap_or_default().trim();
+        let ends = self.turn_ends().into_iter();
+        closers.extend(ends.filter(|end| argument.is_empty() || !end.starts_with(argument)));
         if opens_clearly(calls) {
             closers.extend(markers::markers(&calls.separator).map(str::to_owned));
         }
@@ -40,28 +45,31 @@ impl Drafter<'_> {
         self.close(field, &closers, ahead);
     }
 
-    /// What closes a call whose arguments are closed alike, as in `<NAME><KEY>VALUE</KEY></NAME>`: what stands
-    /// behind an argument that has ended, or behind what opens the call. How far it is indented tells it from what
-    /// closes an argument with elements in it.
+    /// What closes a call whose arguments are closed alike, as in `<NAME><KEY>VALUE</KEY></NAME>`, or in
+    /// `<call NAME><KEY>VALUE</></>`: what stands behind an argument that has ended, or behind what opens the call.
+    /// How far it is indented tells it from what closes an argument with elements in it.
     fn close_of_element(&self, calls: &CallParts<'_>) -> Option<String> {
         let arguments = calls.single_arguments()?;
-        let text = calls.close_text();
-        let (close, argument) = (text.trim(), text_with_slots(&arguments.close));
-        let any = |text: &str| text.replace(markers::is_slot, "");
-        if !close.contains(markers::is_slot) || any(close) != any(argument.trim()) {
+        let any = |text: &str| text.replace(markers::is_slot, "*");
+        let is_alike = |call: &str, argument: &str| any(call.trim()) == any(argument.trim());
+        let (text, argument) = (calls.close_text(), text_with_slots(&arguments.close));
+        let close = text.trim();
+        if !is_distinctive(close) || !is_alike(close, &argument) {
             return None;
         }
         let space = &text[..text.len() - text.trim_start().len()];
-        let open = loose(text_with_slots(&calls.open).trim());
+        let call = text_with_slots(&calls.open);
+        let open = loose(call.trim());
         let (close, argument) = (loose(close), loose(argument.trim()));
         if space.is_empty() {
-            // An argument may be empty, too.
-            let section = Some(calls.section_close.trim().to_owned());
-            let section = section.filter(|section| !section.is_empty());
-            let ends = section.into_iter().chain(self.turn_ends());
-            let mut ends: Vec<String> = ends.map(|end| loose(&end)).collect();
-            ends.push("\\Z".to_owned());
-            let alone = format!("(?<={open}){close}(?=\\s*{})", any_of(&ends));
+            let key = |between: &String| format!("{}{}{between}", arguments.open, markers::KEY_SLOT);
+            let mut keys = arguments.between.iter().map(key);
+            let ahead = match keys.any(|key| is_alike(&call, &key)) {
+                // An argument may be empty, too.
+                true => format!("(?=\\s*{})", self.behind_calls(calls)),
+                false => "\\s*".to_owned(),
+            };
+            let alone = format!("(?<={open}){close}{ahead}");
             return Some(format!("(?<={argument}\\s*){close}\\s*|{alone}"));
         }
         let space = exact(space);
@@ -70,6 +78,16 @@ impl Drafter<'_> {
             false => "\\s*",
         };
         Some(format!("(?<={argument}{between}|{open}{space}){close}\\s*"))
+    }
+
+    /// The expression for what stands behind a turn's last call.
+    fn behind_calls(&self, calls: &CallParts<'_>) -> String {
+        let section = Some(calls.section_close.trim().to_owned());
+        let section = section.filter(|section| !section.is_empty());
+        let ends = section.into_iter().chain(self.turn_ends());
+        let mut ends: Vec<String> = ends.map(|end| loose(&end)).collect();
+        ends.push("\\Z".to_owned());
+        any_of(&ends)
     }
 
     /// What closes a call and could as well stand in its arguments: what follows decides.
