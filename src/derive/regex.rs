@@ -6,10 +6,14 @@ use crate::analysis::markers::{closing_bracket, is_slot};
 /// The expression for a slot whose value does not matter.
 const SLOT: &str = r"[^\s<>]*?";
 
+/// The same at the end of an expression, where nothing else says how long it is.
+const LAST_SLOT: &str = r"[^\s<>]*";
+
 /// The expression that matches a text and nothing else.
 pub(super) fn exact(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
         match c {
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
@@ -18,9 +22,10 @@ pub(super) fn exact(text: &str) -> String {
                 if "\\.^$*+?{}[]|()".contains(c) {
                     out.push('\\');
                 }
-                match is_slot(c) {
-                    true => out.push_str(SLOT),
-                    false => out.push(c),
+                match (is_slot(c), chars.peek()) {
+                    (true, Some(_)) => out.push_str(SLOT),
+                    (true, None) => out.push_str(LAST_SLOT),
+                    (false, _) => out.push(c),
                 }
             }
         }
