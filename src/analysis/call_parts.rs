@@ -244,6 +244,18 @@ impl SingleArguments<'_> {
         }
     }
 
+    /// What is written around all texts, and around no other value.
+    pub(crate) fn quotes(&self) -> Option<(&str, &str)> {
+        match self.written(ValueType::String)? {
+            ValueWriting::Wrapped {
+                open,
+                close,
+                always: true,
+            } if !open.is_empty() && !close.is_empty() => Some((open, close)),
+            _ => None,
+        }
+    }
+
     /// Whether each is a key, `=` and a value, of which texts have quotes, and nothing stands around it.
     fn are_assigned(&self) -> bool {
         let is_assigned = self

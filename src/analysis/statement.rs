@@ -244,7 +244,11 @@ fn of_body(calls: &CallParts<'_>) -> String {
             let argument = shown(&format!("{open}KEY{between}VALUE{close}"));
             let wrapping = arguments.wrapping().map(|(open, close)| {
                 let value = shown(&format!("{open}VALUE{close}"));
-                format!(", a value with signs of markers in it as {value}")
+                let which = match arguments.quotes() {
+                    Some(_) => "a text",
+                    None => "a value with signs of markers in it",
+                };
+                format!(", {which} as {value}")
             });
             format!(
                 "each argument as {argument}{values}{}",

@@ -170,8 +170,15 @@ impl TurnHeader {
         let rendered: Vec<_> = rendered
             .map(|assistant| prober.turn(situation, assistant, mode).ok())
             .collect();
-        for turn in rendered.iter().flatten() {
-            header.truncate(common_prefix(&header, turn.tail()));
+        let before = prober.no_prompt(situation, mode);
+        let before = before.map_or(0, |turn| turn.tail().trim_end().len());
+        let says_more = |text: &str| text.get(before..).is_some_and(|own| !own.trim().is_empty());
+        for (at, turn) in rendered.iter().flatten().enumerate() {
+            let shared = common_prefix(&header, turn.tail());
+            // Some templates write nothing before turns of calls alone: these do not show what a prompt begins.
+            if at == 0 || says_more(&header[..shared]) || !says_more(&header) {
+                header.truncate(shared);
+            }
         }
         let same = |header: String| TurnHeader {
             situation,

@@ -309,7 +309,11 @@ impl Sampler<'_, '_> {
         } else if is_closed && !thinks {
             self.sample(prompt, &full[seam..], None)
         } else {
-            self.sample(&full[..seam], &full[seam..], None)
+            // A turn that a conversation begins in no way at all follows what begins one in the prompt.
+            let headers = &mut self.findings.turn.headers.iter();
+            let begins = headers.any(|header| rest.contains(header.trim()));
+            let prefix = if begins { prompt } else { &full[..seam] };
+            self.sample(prefix, &full[seam..], None)
         }
     }
 

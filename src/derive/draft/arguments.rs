@@ -17,11 +17,14 @@ impl Drafter<'_> {
         if let Some(arguments) = self.tagged_with_lists(tagged) {
             return arguments;
         }
+        if let Some(quotes) = tagged.quotes().filter(|_| tagged.close.is_empty()) {
+            return quoted(tagged, quotes);
+        }
         let mut between = variants(&tagged.between);
         let mut wrapping_end = String::new();
         if let Some((open, close)) = tagged.wrapping() {
-            between.push_str(&format!("(?:{})?", exact(open)));
-            wrapping_end = format!("(?:{})?", exact(close));
+            between.push_str(&optional(open));
+            wrapping_end = optional(close);
         }
         let key = key_class(tagged);
         let value = match tagged.close.is_empty() {
@@ -36,16 +39,16 @@ impl Drafter<'_> {
             // Only what follows shows where a value ends.
             true => match tagged.separator.trim().chars().next() {
                 Some(stop) => format!("(?P<value>[^{}\\n]*)", exact(&stop.to_string())),
-                None if tagged.open.contains('\n') || tagged.open.trim().is_empty() => {
-                    "(?P<value>[^\\n]*)".to_owned()
-                }
                 // Nothing but the next key's marker ends a value: it may be of several lines.
-                None if is_distinctive(&tagged.open) => {
-                    let close = self.calls.map(CallParts::close_text).unwrap_or_default();
-                    let space = &close[..close.len() - close.trim_start().len()];
+                None if is_distinctive(&tagged.open) || begins_line(&tagged.open) => {
+                    let behind = self.calls.map(behind_arguments).unwrap_or_default();
+                    let space = &behind[..behind.len() - behind.trim_start().len()];
                     let separator = optional(&tagged.separator);
                     let next = format!("{separator}{}{key}+{between}", exact(&tagged.open));
                     format!("(?P<value>.*?)(?={next}|{}\\Z)", optional(space))
+                }
+                None if tagged.open.contains('\n') || tagged.open.trim().is_empty() => {
+                    "(?P<value>[^\\n]*)".to_owned()
                 }
                 None => {
                     let next = format!("{}{key}+{between}", exact(&tagged.open));
@@ -204,6 +207,42 @@ fn has_python_lists(tagged: &SingleArguments<'_>) -> bool {
     kinds.any(is_python) && !tagged.has_json_texts()
 }
 
+/// Arguments between markers that nothing closes but the quotes around texts, as in `--city 'Paris' --days 3`. A text is
+/// captured with its quotes, which is what the value parser knows texts by, unless it has such a quote in it.
+fn quoted(tagged: &SingleArguments<'_>, (open, close): (&str, &str)) -> Object {
+    let (key, between) = (key_class(tagged), variants(&tagged.between));
+    let (separator, next) = (loose(&tagged.separator), loose(&tagged.open));
+    let end = format!("(?={separator}{next}{key}+{between}|\\s*\\Z)");
+    let quotes = [open, close].map(str::to_owned);
+    let opener = optional(open);
+    let [open, close] = quotes.each_ref().map(|quote| exact(quote));
+    let whole = format!("{open}(?:(?!{close}).)*{close}{end}");
+    let value = format!("{whole}|(?<={open}).*?(?={close}{end})|.*?{end}");
+    let start = format!("{}(?P<key>{key}+){between}", before_key(tagged));
+    let pattern = format!("{start}(?:(?={whole})|{opener})(?P<value>{value})");
+    arguments(pattern, json_or_text(&[quotes]))
+}
+
+/// What stands behind the last argument of a call.
+fn behind_arguments(calls: &CallParts<'_>) -> String {
+    let texts = [
+        calls.close_text(),
+        calls.section_close.clone(),
+        calls.separator.clone(),
+    ];
+    texts
+        .into_iter()
+        .find(|text| !text.is_empty())
+        .unwrap_or_default()
+}
+
+/// Whether a text is the beginning of a line such as people don't write, as `¶arg `.
+fn begins_line(text: &str) -> bool {
+    let line = text.strip_prefix('\n').unwrap_or_default();
+    let common = |c: char| c.is_alphanumeric() || "{}[]()<>\"',:;`-=*_~.#".contains(c);
+    line.starts_with(|c: char| !c.is_whitespace() && !common(c))
+}
+
 /// What a key consists of.
 fn key_class(tagged: &SingleArguments<'_>) -> String {
     let between = tagged.between.first().map_or("", String::as_str);
@@ -326,10 +365,11 @@ fn after_value(text: &str) -> String {
     format!("{}{}", optional(space), loose(marker))
 }
 
-fn optional(space: &str) -> String {
-    match space.chars().count() {
+/// A text that may be left out.
+fn optional(text: &str) -> String {
+    match text.chars().count() {
         0 => String::new(),
-        1 => format!("{}?", exact(space)),
-        _ => format!("(?:{})?", exact(space)),
+        1 => format!("{}?", exact(text)),
+        _ => format!("(?:{})?", exact(text)),
     }
 }

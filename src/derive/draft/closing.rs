@@ -62,7 +62,8 @@ impl Drafter<'_> {
         let open = loose(call.trim());
         let (close, argument) = (loose(close), loose(argument.trim()));
         if space.is_empty() {
-            let key = |between: &String| format!("{}{}{between}", arguments.open, markers::KEY_SLOT);
+            let key =
+                |between: &String| format!("{}{}{between}", arguments.open, markers::KEY_SLOT);
             let mut keys = arguments.between.iter().map(key);
             let ahead = match keys.any(|key| is_alike(&call, &key)) {
                 // An argument may be empty, too.
