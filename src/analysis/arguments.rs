@@ -9,7 +9,7 @@ use super::call_renderings::{ArgumentSpan, CallRenderings};
 use super::call_shape::nodes;
 use super::delimiters::Delimiters;
 use super::markers::{NAME_SLOT, common_prefix, common_suffix, is_marker, pieces};
-use super::written_values;
+use super::written_values::{self, Around};
 
 /// How many brackets before the arguments are looked at.
 const MAX_DEPTH: usize = 24;
@@ -171,13 +171,21 @@ pub(super) fn one_by_one(
     between: &str,
     writing: ValueWriting,
 ) -> Node {
-    let ways = written_values::find(renderings, between, writing)
+    let text = Around {
+        open: around.open.clone(),
+        between: between.to_owned(),
+        close: around.close.clone(),
+    };
+    let ways = written_values::find(renderings, text, writing)
         .into_iter()
         .map(|values| {
-            let key = vec![Node::Slot(Slot::Key)];
-            let value = vec![Node::Value(values.forms)];
-            let (open, close) = (nodes(&around.open), nodes(&around.close));
-            Node::Sequence([open, key, nodes(&values.between), value, close].concat())
+            let Around {
+                open,
+                between,
+                close,
+            } = &values.around;
+            let (key, value) = (vec![Node::Slot(Slot::Key)], vec![Node::Value(values.forms)]);
+            Node::Sequence([nodes(open), key, nodes(between), value, nodes(close)].concat())
         });
     Node::Repetition(Box::new(Repetition {
         item: Node::Argument(Box::new(Node::choice(ways.collect()))),

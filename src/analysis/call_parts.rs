@@ -120,9 +120,9 @@ impl<'a> CallParts<'a> {
                 .position(|node| matches!(node, Node::Value(_)))?;
             let before = text_with_slots(&nodes[..at]);
             let (open, between) = before.split_once(KEY_SLOT)?;
-            found.open = open.to_owned();
-            found.between.push(between.to_owned());
-            found.close = row(&text_with_slots(&nodes[at + 1..]));
+            push_new(&mut found.opens, open.to_owned());
+            push_new(&mut found.between, between.to_owned());
+            push_new(&mut found.closes, row(&text_with_slots(&nodes[at + 1..])));
             if let Node::Value(forms) = &nodes[at] {
                 found.forms.extend(forms);
             }
@@ -206,15 +206,22 @@ pub(crate) struct CallKeys<'a> {
     pub(crate) first_text: Option<&'a str>,
 }
 
+/// Adds an item, unless it is there.
+fn push_new<T: PartialEq>(all: &mut Vec<T>, item: T) {
+    if !all.contains(&item) {
+        all.push(item);
+    }
+}
+
 /// Arguments that stand one by one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SingleArguments<'a> {
-    /// What stands before a key.
-    pub(crate) open: String,
+    /// The texts before a key: where they show the value's type, there are several, that before texts first.
+    opens: Vec<String>,
     /// The texts between key and value: where they show the value's type, there are several.
     pub(crate) between: Vec<String>,
-    /// What stands after a value; some formats name the key there once more.
-    pub(crate) close: Vec<Node>,
+    /// What stands after a value, as before a key; some formats name the key there once more.
+    closes: Vec<Vec<Node>>,
     /// What stands between two arguments.
     pub(crate) separator: String,
     /// How values are written, those of some types one way and those of others another.
@@ -224,6 +231,26 @@ pub(crate) struct SingleArguments<'a> {
 }
 
 impl SingleArguments<'_> {
+    /// What stands before the key of a text.
+    pub(crate) fn open(&self) -> &str {
+        self.opens.first().map_or("", String::as_str)
+    }
+
+    /// What stands before a key.
+    pub(crate) fn opens(&self) -> &[String] {
+        &self.opens
+    }
+
+    /// What stands behind a text.
+    pub(crate) fn close(&self) -> &[Node] {
+        self.closes.first().map_or(&[], Vec::as_slice)
+    }
+
+    /// What stands behind a value.
+    pub(crate) fn closes(&self) -> &[Vec<Node>] {
+        &self.closes
+    }
+
     /// How values of a type are written, if it is known.
     pub(crate) fn written(&self, kind: ValueType) -> Option<&ValueWriting> {
         let form = self.forms.iter().find(|form| form.types.contains(&kind))?;
@@ -264,6 +291,6 @@ impl SingleArguments<'_> {
             .all(|text| text.trim_end().ends_with('='));
         let texts = self.written(ValueType::String);
         let has_quotes = texts.is_some_and(|texts| *texts != ValueWriting::Raw);
-        self.open.is_empty() && self.close.is_empty() && is_assigned && has_quotes
+        self.open().is_empty() && self.close().is_empty() && is_assigned && has_quotes
     }
 }

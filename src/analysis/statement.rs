@@ -235,7 +235,10 @@ fn of_body(calls: &CallParts<'_>) -> String {
         }
         (None, Some(arguments)) if arguments.in_python => "written as calls in Python".to_owned(),
         (None, Some(arguments)) => {
-            let (open, close) = (in_words(&row(&arguments.open)), in_words(&arguments.close));
+            let (open, close) = (
+                in_words(&row(arguments.open())),
+                in_words(arguments.close()),
+            );
             let between = arguments.between.join("|");
             let values = match arguments.has_json_texts() {
                 true => ", the value as JSON",
@@ -250,8 +253,14 @@ fn of_body(calls: &CallParts<'_>) -> String {
                 };
                 format!(", {which} as {value}")
             });
+            let opens = arguments.opens().iter().skip(1);
+            let opens: Vec<String> = opens.map(|open| shown(&in_words(&row(open)))).collect();
+            let by_type = match opens.is_empty() {
+                true => String::new(),
+                false => format!(", of other types behind {}", opens.join(", ")),
+            };
             format!(
-                "each argument as {argument}{values}{}",
+                "each argument as {argument}{values}{by_type}{}",
                 wrapping.unwrap_or_default()
             )
         }

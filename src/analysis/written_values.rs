@@ -1,5 +1,7 @@
 //! How values of each type are written in calls whose arguments stand between markers.
 
+use std::ops::Range;
+
 use crate::format::{Dialect, ValueForm, ValueType, ValueWriting};
 use crate::json::{self, Style};
 use crate::value::{Object, Value};
@@ -7,58 +9,117 @@ use crate::value::{Object, Value};
 use super::call_probe::CallWords;
 use super::call_renderings::CallRenderings;
 use super::certainty::Certainty;
+use super::markers::KEY_SLOT;
 
 /// What stands between key and value is not longer than this many bytes.
 const LONGEST: usize = 256;
 
-/// The values behind a text that stands between key and value.
+/// The values that stand between the same texts.
 pub(super) struct WrittenValues {
-    /// What stands between key and value.
-    pub(super) between: String,
+    /// What stands before the key, between key and value, and behind the value.
+    pub(super) around: Around,
     /// How the values are written, those of some types one way and those of others another.
     pub(super) forms: Vec<ValueForm>,
 }
 
-/// How values of all types are written, if a text of one word is written so behind this text. Of types that
+/// What stands around a key and its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Around {
+    pub(super) open: String,
+    pub(super) between: String,
+    pub(super) close: String,
+}
+
+/// How values of all types are written, if this stands around a text of one word, which is written so. Of types that
 /// don't come out in a way that is known, nothing is told.
 pub(super) fn find(
     renderings: &CallRenderings<'_, '_>,
-    between: &str,
+    around: Around,
     writing: ValueWriting,
 ) -> Vec<WrittenValues> {
     let words = &renderings.words;
     let with = |value: Value| {
         let text = renderings.with_argument(value)?;
         // Some formats name the key behind the value, too.
-        let (_, after_key) = text.split_once(words.keys[0].as_str())?;
-        Some(after_key.to_owned())
+        let (before_key, after_key) = text.split_once(words.keys[0].as_str())?;
+        Some((before_key.to_owned(), after_key.to_owned()))
     };
+    let after_key = |value: Value| Some(with(value)?.1);
+    let call = with(words.values[0].as_str().into())
+        .and_then(|(before, after)| CallAround::of(words, &around, &before, &after));
     let mut values = Vec::new();
-    match text_form(words, &writing, &with) {
-        Some((between, writing)) => add(&mut values, between, ValueType::String, writing),
+    match text_form(words, &writing, &after_key) {
+        Some((between, writing)) => {
+            let around = Around {
+                between,
+                ..around.clone()
+            };
+            add(&mut values, around, ValueType::String, writing);
+        }
         // Where texts stand is known all the same.
         None if renderings.certainty == Certainty::Seen && writing == ValueWriting::Raw => values
             .push(WrittenValues {
-                between: between.to_owned(),
+                around: around.clone(),
                 forms: Vec::new(),
             }),
-        None => add(&mut values, between.to_owned(), ValueType::String, writing),
+        None => add(&mut values, around.clone(), ValueType::String, writing),
     }
     for kind in ValueType::ALL {
-        let value = sample(kind);
-        let form = value.and_then(|value| plain_form(&value, &with(value.clone())?));
-        if let Some((between, writing)) = form {
-            add(&mut values, between, kind, writing);
-        }
+        let Some((value, (before, after))) =
+            sample(kind).and_then(|value| Some((value.clone(), with(value)?)))
+        else {
+            continue;
+        };
+        let Some((range, writing)) = plain_form(&value, &after) else {
+            continue;
+        };
+        let own = call.as_ref();
+        let own = own.and_then(|call| call.around(words, &before, &after[range.end..]));
+        let (open, close) = own.unwrap_or_else(|| (around.open.clone(), around.close.clone()));
+        let around = Around {
+            open,
+            between: after[..range.start].to_owned(),
+            close,
+        };
+        add(&mut values, around, kind, writing);
     }
     values
 }
 
-fn add(all: &mut Vec<WrittenValues>, between: String, kind: ValueType, writing: ValueWriting) {
-    let at = all.iter().position(|values| values.between == between);
+/// What stands around the one argument of a call.
+struct CallAround {
+    before: String,
+    after: String,
+}
+
+impl CallAround {
+    /// Takes what opens and closes an argument out of what stands before the key and behind it, where its value is
+    /// one word.
+    fn of(words: &CallWords, around: &Around, before: &str, after: &str) -> Option<CallAround> {
+        let (_, behind) = after.split_once(words.values[0].as_str())?;
+        let close = around.close.replace(KEY_SLOT, &words.keys[0]);
+        // Quotes stand around the value.
+        let end = behind.find(close.as_str())? + close.len();
+        Some(CallAround {
+            before: before.strip_suffix(around.open.as_str())?.to_owned(),
+            after: behind[end..].to_owned(),
+        })
+    }
+
+    /// What opens an argument and what closes it, where this stands before the key and behind the value.
+    fn around(&self, words: &CallWords, before: &str, behind: &str) -> Option<(String, String)> {
+        let open = before.strip_prefix(self.before.as_str())?;
+        let close = behind.strip_suffix(self.after.as_str())?;
+        let close = close.replace(words.keys[0].as_str(), &KEY_SLOT.to_string());
+        Some((open.to_owned(), close))
+    }
+}
+
+fn add(all: &mut Vec<WrittenValues>, around: Around, kind: ValueType, writing: ValueWriting) {
+    let at = all.iter().position(|values| values.around == around);
     let at = at.unwrap_or_else(|| {
         all.push(WrittenValues {
-            between,
+            around,
             forms: Vec::new(),
         });
         all.len() - 1
@@ -86,8 +147,8 @@ fn sample(kind: ValueType) -> Option<Value> {
     })
 }
 
-/// What stands before a value that is no text, and how the value is written.
-fn plain_form(value: &Value, after_key: &str) -> Option<(String, ValueWriting)> {
+/// Where a value stands that is no text, and how it is written.
+fn plain_form(value: &Value, after_key: &str) -> Option<(Range<usize>, ValueWriting)> {
     let as_json = [
         json::write(value),
         json::write_styled(value, &Style::PYTHON),
@@ -107,10 +168,9 @@ fn plain_form(value: &Value, after_key: &str) -> Option<(String, ValueWriting)> 
         .filter_map(|(text, writing)| {
             // What stands before a value may name its type, as `null` does.
             let at = after_key.rfind(&text).filter(|at| *at <= LONGEST)?;
-            Some((at, writing))
+            Some((at..at + text.len(), writing))
         });
-    let (at, writing) = found.min_by_key(|(at, _)| *at)?;
-    Some((after_key[..at].to_owned(), writing))
+    found.min_by_key(|(range, _)| range.start)
 }
 
 /// What stands before a text, and how the text is written. A text with signs in it that need escapes

@@ -373,6 +373,7 @@ fn no_key_waits_for_a_text_that_never_ends() {
     let script = r#"yes '<call>the tide</call>' | "$unjinja" tui -t template.json -"#;
     let mut session = Session::shell(folder.path(), script);
     session.wait_for(", live");
+    session.wait_for("the tide");
     session.press("?");
     session.wait_for("one chunk back");
     // The first closes the help, the second says that the text would be lost.

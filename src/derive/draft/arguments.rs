@@ -17,7 +17,7 @@ impl Drafter<'_> {
         if let Some(arguments) = self.tagged_with_lists(tagged) {
             return arguments;
         }
-        if let Some(quotes) = tagged.quotes().filter(|_| tagged.close.is_empty()) {
+        if let Some(quotes) = tagged.quotes().filter(|_| tagged.close().is_empty()) {
             return quoted(tagged, quotes);
         }
         let mut between = variants(&tagged.between);
@@ -27,11 +27,11 @@ impl Drafter<'_> {
             wrapping_end = optional(close);
         }
         let key = key_class(tagged);
-        let value = match tagged.close.is_empty() {
+        let value = match tagged.close().is_empty() {
             // A text says itself where it ends. Other values hold texts, too.
             true if tagged.has_json_texts() => {
                 let separator = loose(&tagged.separator);
-                let next = format!("{separator}{}{key}+{between}", loose(&tagged.open));
+                let next = format!("{separator}{}{key}+{between}", loose(tagged.open()));
                 let end = format!("(?={next}|\\s*\\Z)");
                 let others = r#"[\[{](?:"(?:[^"\\]|\\.)*"|[^"])*?[\]}]"#;
                 format!(r#"(?P<value>"(?:[^"\\]|\\.)*"|{others}{end}|.*?{end})"#)
@@ -40,29 +40,25 @@ impl Drafter<'_> {
             true => match tagged.separator.trim().chars().next() {
                 Some(stop) => format!("(?P<value>[^{}\\n]*)", exact(&stop.to_string())),
                 // Nothing but the next key's marker ends a value: it may be of several lines.
-                None if is_distinctive(&tagged.open) || begins_line(&tagged.open) => {
+                None if is_distinctive(tagged.open()) || begins_line(tagged.open()) => {
                     let behind = self.calls.map(behind_arguments).unwrap_or_default();
                     let space = &behind[..behind.len() - behind.trim_start().len()];
                     let separator = optional(&tagged.separator);
-                    let next = format!("{separator}{}{key}+{between}", exact(&tagged.open));
+                    let next = format!("{separator}{}{key}+{between}", exact(tagged.open()));
                     format!("(?P<value>.*?)(?={next}|{}\\Z)", optional(space))
                 }
-                None if tagged.open.contains('\n') || tagged.open.trim().is_empty() => {
+                None if tagged.open().contains('\n') || tagged.open().trim().is_empty() => {
                     "(?P<value>[^\\n]*)".to_owned()
                 }
                 None => {
-                    let next = format!("{}{key}+{between}", exact(&tagged.open));
+                    let next = format!("{}{key}+{between}", exact(tagged.open()));
                     format!("(?P<value>[^\\n]*?)(?={next}|\\s*(?:\\n|\\Z))")
                 }
             },
             false => {
-                let slots = tagged.close.iter().enumerate();
-                let close = slots.map(|(at, slot)| match slot {
-                    Node::Literal(text) if at == 0 => after_value(text.trim_end()),
-                    Node::Literal(text) => loose(text.trim_end()),
-                    _ => format!("{key}+"),
-                });
-                let close = close.collect::<String>();
+                let closes = tagged.closes().iter();
+                let closes: Vec<String> = closes.map(|close| after_value(close, &key)).collect();
+                let close = any_of(&closes);
                 let separator = match tagged.separator.trim() {
                     "" => String::new(),
                     separator => format!("(?:{})?\\s*", loose(separator)),
@@ -70,14 +66,14 @@ impl Drafter<'_> {
                 // A value may hold elements, too: the last closer before the next key is its own. So
                 // is that of signs which a value may have as well, if what stands around the next key
                 // follows.
-                let open = loose(tagged.open.trim_start());
-                let is_clear = is_distinctive(&text_with_slots(&tagged.close));
-                let ahead = match (tagged.close.contains(&Node::Slot(Slot::Key)), is_clear) {
+                let open = opening(tagged);
+                let is_clear = is_distinctive(&text_with_slots(tagged.close()));
+                let ahead = match (tagged.close().contains(&Node::Slot(Slot::Key)), is_clear) {
                     (true, _) => format!("(?=\\s*{separator}(?:{open}\\w|\\Z))"),
                     (false, true) => String::new(),
                     (false, false) => {
                         let separator = loose(&tagged.separator);
-                        let space = match tagged.open.starts_with(char::is_whitespace) {
+                        let space = match tagged.open().starts_with(char::is_whitespace) {
                             true => "\\s*",
                             false => "",
                         };
@@ -104,8 +100,7 @@ impl Drafter<'_> {
         if !has_python_lists(tagged) || self.options.guess_types {
             return None;
         }
-        let ([between], [Node::Literal(close)]) =
-            (tagged.between.as_slice(), tagged.close.as_slice())
+        let ([between], [Node::Literal(close)]) = (tagged.between.as_slice(), tagged.close())
         else {
             return None;
         };
@@ -137,7 +132,7 @@ impl Drafter<'_> {
         let (before, after) = (exact(before), exact(after));
         let value = format!("{before}.*?{after}|{LIST}.*?(?=\\s*{after})");
         // What closes a list must not be taken for what opens the next argument.
-        let closed = match close.trim().starts_with(tagged.open.trim()) {
+        let closed = match close.trim().starts_with(tagged.open().trim()) {
             true => format!("(?:\\s*{after})?"),
             false => String::new(),
         };
@@ -211,7 +206,7 @@ fn has_python_lists(tagged: &SingleArguments<'_>) -> bool {
 /// captured with its quotes, which is what the value parser knows texts by, unless it has such a quote in it.
 fn quoted(tagged: &SingleArguments<'_>, (open, close): (&str, &str)) -> Object {
     let (key, between) = (key_class(tagged), variants(&tagged.between));
-    let (separator, next) = (loose(&tagged.separator), loose(&tagged.open));
+    let (separator, next) = (loose(&tagged.separator), loose(tagged.open()));
     let end = format!("(?={separator}{next}{key}+{between}|\\s*\\Z)");
     let quotes = [open, close].map(str::to_owned);
     let opener = optional(open);
@@ -251,15 +246,15 @@ fn key_class(tagged: &SingleArguments<'_>) -> String {
         Some(quote @ ('"' | '\'')) => format!("[^{quote}]"),
         // Nor is a sign that closes a value: it is that of the argument before.
         _ => {
-            let close = match tagged.close.first() {
+            let close = match tagged.close().first() {
                 Some(Node::Literal(close)) if !is_distinctive(close) => close.trim_start(),
                 _ => "",
             };
             // Where the key stands in what closes its value, none begins with another marker: the
             // text `::</tr` before `::</city>` is no marker `::</tr::</city>`.
-            let open = match tagged.close.contains(&Node::Slot(Slot::Key)) {
+            let open = match tagged.close().contains(&Node::Slot(Slot::Key)) {
                 true => tagged
-                    .open
+                    .open()
                     .trim_end_matches(|c| closing_bracket(c).is_none()),
                 false => "",
             };
@@ -272,7 +267,7 @@ fn key_class(tagged: &SingleArguments<'_>) -> String {
 
 /// What stands before a key.
 fn before_key(tagged: &SingleArguments<'_>) -> String {
-    let open = tagged.open.trim();
+    let open = tagged.open().trim();
     let separator = match tagged.separator.trim() {
         // It must not be taken for what opens an argument.
         separator if !open.is_empty() && separator.starts_with(open) => {
@@ -280,7 +275,14 @@ fn before_key(tagged: &SingleArguments<'_>) -> String {
         }
         _ => String::new(),
     };
-    format!("{separator}{}", loose(tagged.open.trim_start()))
+    format!("{separator}{}", opening(tagged))
+}
+
+/// What opens an argument.
+fn opening(tagged: &SingleArguments<'_>) -> String {
+    let opens = tagged.opens().iter();
+    let opens: Vec<String> = opens.map(|open| loose(open.trim_start())).collect();
+    any_of(&opens)
 }
 
 fn arguments(pattern: String, value_parser: Object) -> Object {
@@ -358,11 +360,19 @@ fn before_value(text: &str) -> String {
     format!("{}{}", loose(marker), optional(space))
 }
 
-/// White space after a value and before a marker.
-fn after_value(text: &str) -> String {
-    let marker = text.trim_start();
-    let space = &text[..text.len() - marker.len()];
-    format!("{}{}", optional(space), loose(marker))
+/// What stands after a value. White space before a marker is not the value's.
+fn after_value(close: &[Node], key: &str) -> String {
+    let parts = close.iter().enumerate().map(|(at, part)| match part {
+        Node::Literal(text) if at == 0 => {
+            let text = text.trim_end();
+            let marker = text.trim_start();
+            let space = &text[..text.len() - marker.len()];
+            format!("{}{}", optional(space), loose(marker))
+        }
+        Node::Literal(text) => loose(text.trim_end()),
+        _ => format!("{key}+"),
+    });
+    parts.collect()
 }
 
 /// A text that may be left out.

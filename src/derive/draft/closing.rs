@@ -31,7 +31,7 @@ impl Drafter<'_> {
         }
         // What closes an argument as well closes no call by itself.
         let arguments = calls.single_arguments();
-        let argument = arguments.map(|arguments| text_with_slots(&arguments.close));
+        let argument = arguments.map(|arguments| text_with_slots(arguments.close()));
         let argument = argument.as_deref().unwrap_or_default().trim();
         let ends = self.turn_ends().into_iter();
         closers.extend(ends.filter(|end| argument.is_empty() || !end.starts_with(argument)));
@@ -52,7 +52,7 @@ impl Drafter<'_> {
         let arguments = calls.single_arguments()?;
         let any = |text: &str| text.replace(markers::is_slot, "*");
         let is_alike = |call: &str, argument: &str| any(call.trim()) == any(argument.trim());
-        let (text, argument) = (calls.close_text(), text_with_slots(&arguments.close));
+        let (text, argument) = (calls.close_text(), text_with_slots(arguments.close()));
         let close = text.trim();
         if !is_distinctive(close) || !is_alike(close, &argument) {
             return None;
@@ -63,7 +63,7 @@ impl Drafter<'_> {
         let (close, argument) = (loose(close), loose(argument.trim()));
         if space.is_empty() {
             let key =
-                |between: &String| format!("{}{}{between}", arguments.open, markers::KEY_SLOT);
+                |between: &String| format!("{}{}{between}", arguments.open(), markers::KEY_SLOT);
             let mut keys = arguments.between.iter().map(key);
             let ahead = match keys.any(|key| is_alike(&call, &key)) {
                 // An argument may be empty, too.

@@ -137,7 +137,7 @@ impl Drafter<'_> {
             (true, Some(calls), Some(arguments)) => {
                 let close = calls.close_text();
                 let ends = self.turn_ends();
-                let mut after = vec![arguments.open.as_str(), markers::split_close(&close).0];
+                let mut after = vec![arguments.open(), markers::split_close(&close).0];
                 if close.trim().is_empty() {
                     let next = [calls.first_text(), calls.section_close.as_str()];
                     let next = next.into_iter().chain(ends.iter().map(String::as_str));
@@ -316,7 +316,7 @@ fn arguments_ahead(calls: &CallParts<'_>) -> Option<String> {
     }
     let close = calls.close_text();
     let is_clear = |text: &&str| !text.trim().is_empty();
-    let mut places: Vec<String> = match arguments.open.trim() {
+    let mut places: Vec<String> = match arguments.open().trim() {
         // Where nothing opens an argument, what stands behind its key shows that it is one.
         "" => {
             let between = arguments
@@ -328,7 +328,7 @@ fn arguments_ahead(calls: &CallParts<'_>) -> Option<String> {
                 .map(|text| format!("\\s*{}+{}", char_until(text), exact(text)))
                 .collect()
         }
-        _ => vec![exact(&arguments.open)],
+        _ => vec![exact(arguments.open())],
     };
     places.extend(Some(close.as_str()).filter(is_clear).map(exact));
     (!places.is_empty()).then(|| format!("(?={})", any_of(&places)))
