@@ -1,5 +1,5 @@
-//! Formats as a maker of models might invent them, in templates by somebody who had not read the derivation: what is
-//! derived of them recovers, and what not.
+//! Formats as a maker of models might invent them, most of them in templates by somebody who had not read the derivation:
+//! what is derived of them recovers, and what not.
 
 use std::fmt::Write as _;
 use std::fs;
