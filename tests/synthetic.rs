@@ -15,6 +15,9 @@
 //! ```
 #![cfg(feature = "chat-template")]
 
+#[cfg(feature = "grammar")]
+#[path = "grammar/agreement.rs"]
+mod agreement;
 #[path = "synthetic/conversation.rs"]
 mod conversation;
 #[path = "synthetic/format.rs"]
@@ -28,9 +31,6 @@ mod random;
 #[cfg(feature = "grammar")]
 #[path = "grammar/sample.rs"]
 mod sample;
-#[cfg(feature = "grammar")]
-#[path = "synthetic/sampled.rs"]
-mod sampled;
 #[path = "synthetic/simplify.rs"]
 mod simplify;
 #[path = "synthetic/trial.rs"]
@@ -39,6 +39,9 @@ mod trial;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+
+#[cfg(feature = "grammar")]
+use unjinja::{Tools, chat_template::ChatTemplate};
 
 use trial::{Outcome, try_number};
 
@@ -76,9 +79,15 @@ fn on_two_threads<T: Send>(count: u64, work: impl Fn(u64) -> T + Sync) -> Vec<T>
 fn what_grammars_of_synthetic_formats_allow_is_read() {
     let first = asked("SYNTHETIC_SEED").unwrap_or(1);
     let count = asked("SYNTHETIC_FORMATS").unwrap_or(100).min(100);
+    let tools = [
+        Tools::from_value(&conversation::tools()),
+        sample::mixed_tools(),
+    ];
     let tried = on_two_threads(4 * count, |number| {
         let (seed, number) = (first + number / count, number % count);
-        let (samples, wrong) = sampled::try_number(seed, number);
+        let format = maker::make_up(seed, number);
+        let chat = ChatTemplate::from_jinja(jinja::chat_template(&format));
+        let (samples, wrong) = agreement::try_template(&chat, &tools, number);
         let wrong = wrong.into_iter();
         let wrong = wrong.map(|fault| format!("seed {seed}, format {number}: {fault}"));
         (samples, wrong.collect::<Vec<_>>())

@@ -217,6 +217,12 @@ pub(crate) fn is_distinctive(text: &str) -> bool {
     letters >= 4 || text.chars().filter(signs).count() >= 3
 }
 
+/// Whether a text begins with a sign with which no word, no number, no value of JSON and no line of Markdown begins.
+pub(crate) fn begins_with_rare_sign(text: &str) -> bool {
+    let common = |c: char| is_word(c) || "{}[]()<>\"',:;".contains(c) || MARKDOWN.contains(c);
+    text.starts_with(|c: char| !c.is_whitespace() && !common(c))
+}
+
 /// Whether a text is such as people write as well: words, and no sign of being a marker.
 pub(crate) fn is_wordy(text: &str) -> bool {
     let has_marker = pieces(text).into_iter().any(is_marker);

@@ -112,7 +112,8 @@ fn turn_ends(end: &[Node]) -> impl Iterator<Item = String> {
     let all = text.into_iter().chain(last).chain(before);
     let all = all.map(str::to_owned);
     let all = all.chain(first_marker(end));
-    all.filter(|text| text.chars().count() > 1)
+    // One sign may stand anywhere, but for those that nobody types.
+    all.filter(|text| text.chars().count() > 1 || markers::is_distinctive(text))
 }
 
 /// What shows within an argument that it or its call ends, or that another one begins, although none of it is clear by

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::analysis::markers;
+use crate::analysis::{markers, text_with_slots};
 use crate::format::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, ValueWriting};
 use crate::value::{Object, Value};
 
@@ -67,15 +67,21 @@ impl<'a> CallRules<'a> {
 
     /// All calls of a turn.
     pub(super) fn calls(&self, node: &Node) -> Expr {
+        self.calls_before(node, &[])
+    }
+
+    /// Calls, behind which these texts may stand.
+    fn calls_before(&self, node: &Node, follow: &[String]) -> Expr {
         match node {
             Node::Call(inner) => {
+                let inner = &with_telling_space(inner);
                 let calls = Expr::choice(self.tools.iter().map(|tool| {
                     let call = Call {
                         p: self.p,
                         tool,
                         outside: self.outside,
                     };
-                    let expr = call.part(inner, &[]);
+                    let expr = call.part(inner, follow);
                     self.p
                         .rule(format!("call-{}", tool.name), expr.tagged(Tag::Tool))
                 }));
@@ -93,25 +99,27 @@ impl<'a> CallRules<'a> {
                     }
                     separator => texts(separator),
                 };
-                self.several(repetition, separator)
+                let next = text_behind(std::slice::from_ref(&repetition.separator), None)
+                    + &opener(&repetition.item).unwrap_or_default();
+                self.several(repetition, separator, &[next])
             }
             Node::Array(repetition) => {
                 let comma = Expr::sequence([Expr::Space, ",".into(), Expr::Space]);
-                let items = self.several(repetition, comma);
+                let items = self.several(repetition, comma, &[]);
                 Expr::sequence(["[".into(), Expr::Space, items, Expr::Space, "]".into()])
             }
             Node::Sequence(nodes) => {
                 Expr::sequence(nodes.iter().enumerate().map(|(at, node)| match node {
                     Node::Space(text) if is_told_by(nodes, at) => text.as_str().into(),
-                    node => self.calls(node),
+                    node => self.calls_before(node, follow),
                 }))
             }
             other => texts(other),
         }
     }
 
-    fn several(&self, repetition: &Repetition, separator: Expr) -> Expr {
-        let each = self.calls(&repetition.item);
+    fn several(&self, repetition: &Repetition, separator: Expr, follow: &[String]) -> Expr {
+        let each = self.calls_before(&repetition.item, follow);
         match self.parallel && repetition.at_most != Some(1) {
             true => {
                 let more = Expr::sequence([separator, each.clone()]);
@@ -253,6 +261,8 @@ struct Argument<'a> {
     schema: &'a Value,
     /// Whether arguments with values of other types are written alike.
     is_only_way: bool,
+    /// What ends the values of any type, where each type has its own markers.
+    ends: &'a [String],
 }
 
 impl Call<'_> {
@@ -401,6 +411,7 @@ impl Call<'_> {
                 declared: &declared,
                 schema,
                 is_only_way: true,
+                ends: &[],
             };
             let expr = self.argument(&repetition.item, argument, &follow);
             let is_required = required.contains(&key);
@@ -426,6 +437,7 @@ impl Call<'_> {
                 declared: &declared,
                 schema,
                 is_only_way: true,
+                ends: &[],
             };
             if names_key_twice(&repetition.item) {
                 self.warn("arguments that are not declared are left out: their key comes twice");
@@ -455,8 +467,15 @@ impl Call<'_> {
         match node {
             Node::Argument(inner) => self.argument(inner, argument, follow),
             Node::Choice(all) => {
+                let ends: Vec<String> = match all.len() {
+                    1 => Vec::new(),
+                    // What reads a value can't go by the marker before its key.
+                    _ => all.iter().map(first_text_behind_value).collect(),
+                };
+                let ends: Vec<String> = ends.iter().flat_map(|end| delimiters(end, &[])).collect();
                 let argument = Argument {
                     is_only_way: argument.is_only_way && all.len() == 1,
+                    ends: &ends,
                     ..argument
                 };
                 let all = all.iter().map(|one| self.argument(one, argument, follow));
@@ -504,7 +523,9 @@ impl Call<'_> {
         follow: &[String],
     ) -> Vec<Expr> {
         let parts = range.map(|at| match &nodes[at] {
-            Node::Space(text) if is_told_by(nodes, at) => text.as_str().into(),
+            Node::Space(text) if is_told_by(nodes, at) || (at == 0 && ends_with_text(nodes)) => {
+                text.as_str().into()
+            }
             node => self.argument(node, argument, follow),
         });
         parts.collect()
@@ -537,8 +558,22 @@ impl Call<'_> {
         let ends_by_white = end.trim().is_empty();
         let ends_clearly = markers::is_distinctive(&end);
         let in_lines = is_line(&lead) || is_line(&trail);
+        let mut close = match nodes.first() {
+            // White space before the next argument is as it is written, and tells it from a part of the text.
+            Some(Node::Space(_)) if ends_with_text(nodes) => {
+                follow.iter().map(|text| with_first_word(text)).collect()
+            }
+            _ => delimiters(&behind, follow),
+        };
+        close.extend(
+            argument
+                .ends
+                .iter()
+                .filter(|end| markers::is_distinctive(end))
+                .cloned(),
+        );
         let place = Place {
-            close: delimiters(&behind, follow),
+            close,
             before_key: Some(before_key).filter(|text| markers::is_distinctive(text)),
             before: text_before(&nodes[..at]),
             // A line break that is written out is no part of the text.
@@ -741,6 +776,43 @@ fn is_told_by(nodes: &[Node], at: usize) -> bool {
     }
 }
 
+/// A call whose white space is as it is written, if it is closed like its arguments: then nothing else tells the two
+/// closers from each other.
+fn with_telling_space(call: &Node) -> Node {
+    let mut call = call.clone();
+    if is_closed_like_arguments(&call) {
+        call.visit_mut(&mut |node| {
+            if let Node::Space(text) = node {
+                *node = Node::Literal(std::mem::take(text));
+            }
+        });
+    }
+    call
+}
+
+fn is_closed_like_arguments(call: &Node) -> bool {
+    let nodes = call.parts();
+    let Some(at) = nodes.iter().position(is_arguments) else {
+        return false;
+    };
+    let Node::Repetition(arguments) = &nodes[at] else {
+        return false;
+    };
+    let close = |nodes: &[Node]| {
+        let text = text_with_slots(nodes);
+        text.trim().replace(markers::is_slot, "*")
+    };
+    let own = close(&nodes[at + 1..]);
+    let Node::Argument(ways) = &arguments.item else {
+        return false;
+    };
+    let mut ways = ways.alternatives().iter().map(Node::parts);
+    ways.any(|way| {
+        let value = way.iter().position(|node| matches!(node, Node::Value(_)));
+        value.is_some_and(|at| !own.is_empty() && close(&way[at + 1..]) == own)
+    })
+}
+
 /// Arguments whose white space at their ends is as it is written.
 fn with_exact_ends(arguments: &Repetition) -> Repetition {
     fn exact(node: &Node) -> Node {
@@ -869,6 +941,12 @@ fn first_text_behind_value(node: &Node) -> String {
     }
 }
 
+/// Whether an argument ends with a text that is written as it is, so that only what begins the next ends it.
+fn ends_with_text(nodes: &[Node]) -> bool {
+    let is_raw = |form: &ValueForm| form.writing == ValueWriting::Raw;
+    matches!(nodes.last(), Some(Node::Value(forms)) if forms.iter().any(is_raw))
+}
+
 fn names_key_twice(node: &Node) -> bool {
     match node {
         Node::Argument(inner) => names_key_twice(inner),
@@ -884,11 +962,7 @@ fn names_key_twice(node: &Node) -> bool {
 /// What ends a value that is written as it is: the text behind it up to white space. Where that is but a
 /// sign, which may stand in the value as well, what follows it tells more.
 fn delimiters(behind: &str, follow: &[String]) -> Vec<String> {
-    let first_word = |text: &str| {
-        let text = text.trim_start();
-        let end = text.find(char::is_whitespace).unwrap_or(text.len());
-        text[..end].to_owned()
-    };
+    let first_word = |text: &str| with_first_word(text.trim_start());
     let word = first_word(behind);
     let follow = || {
         let words = follow.iter().map(|text| match first_word(text) {
@@ -907,6 +981,13 @@ fn delimiters(behind: &str, follow: &[String]) -> Vec<String> {
             .collect(),
         _ => vec![word],
     }
+}
+
+/// A text up to the end of its first word.
+fn with_first_word(text: &str) -> String {
+    let lead = text.len() - text.trim_start().len();
+    let end = text[lead..].find(char::is_whitespace);
+    text[..end.map_or(text.len(), |end| lead + end)].to_owned()
 }
 
 /// An id of a call, with no sign in it with which what stands behind it begins.

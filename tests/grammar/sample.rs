@@ -165,12 +165,12 @@ impl Sampler<'_> {
     fn write_row(&mut self, row: &[Expr], depth: usize, out: &mut String) {
         for (at, part) in row.iter().enumerate() {
             match (part, row.get(at + 1)) {
-                (Expr::Without(_), Some(Expr::Literal(behind))) => {
-                    self.write_text(part, behind, out);
-                }
                 (Expr::Negate(_), Some(_)) => {
                     self.write_begun_otherwise(part, &row[at + 1..], depth, out);
                     return;
+                }
+                (_, Some(Expr::Literal(behind))) if is_text(part) => {
+                    self.write_text(part, behind, out);
                 }
                 _ => self.write(part, depth, out),
             }
@@ -294,6 +294,16 @@ fn collect_signs<'e>(expr: &'e Expr, signs: &mut Vec<&'e str>) {
         }
         Expr::Atomic(inner) | Expr::Tag(_, inner) => collect_signs(inner, signs),
         _ => {}
+    }
+}
+
+/// Whether a node is a text in which others may not stand.
+fn is_text(expr: &Expr) -> bool {
+    match expr {
+        Expr::Without(_) => true,
+        Expr::Schema(node) => is_text(&node.expr),
+        Expr::Atomic(inner) | Expr::Tag(_, inner) => is_text(inner),
+        _ => false,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Arguments that are not an object of JSON: those between markers, and those of a Python call.
 
-use crate::analysis::markers::{self, closing_bracket, is_distinctive};
+use crate::analysis::markers::{self, begins_with_rare_sign, closing_bracket, is_distinctive};
 use crate::analysis::{CallParts, SingleArguments, text_with_slots};
 use crate::derive::regex::{any_of, char_between, exact, loose};
 use crate::format::{Node, Slot, ValueType, ValueWriting};
@@ -233,9 +233,7 @@ fn behind_arguments(calls: &CallParts<'_>) -> String {
 
 /// Whether a text is the beginning of a line such as people don't write, as `¶arg `.
 fn begins_line(text: &str) -> bool {
-    let line = text.strip_prefix('\n').unwrap_or_default();
-    let common = |c: char| c.is_alphanumeric() || "{}[]()<>\"',:;`-=*_~.#".contains(c);
-    line.starts_with(|c: char| !c.is_whitespace() && !common(c))
+    text.strip_prefix('\n').is_some_and(begins_with_rare_sign)
 }
 
 /// What a key consists of.

@@ -1,6 +1,6 @@
 //! The field for a text that is read by whatever stands around it.
 
-use crate::analysis::markers::{self, is_distinctive};
+use crate::analysis::markers::{self, begins_with_rare_sign, is_distinctive};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::derive::surroundings::{Ahead, Around};
 use crate::value::Object;
@@ -58,7 +58,7 @@ impl Drafter<'_> {
         let opens = around.opens.iter().map(|open| match open.as_str() {
             "" => self.start(around),
             // An answer may have the same words in it.
-            words if !around.is_json && !has_marker(words) => {
+            words if !around.is_json && !has_marker(words) && !begins_with_rare_sign(words) => {
                 format!("{}{}", self.before_words(around), loose(words))
             }
             open => loose(open),
@@ -173,9 +173,14 @@ fn closers(around: &Around, closes: &[String]) -> Vec<String> {
         format!("{line}{}", loose(close.trim()))
     });
     let ahead = around.ahead.iter().map(|Ahead { close, next }| {
-        let line = if close.starts_with('\n') { "\\n" } else { "" };
+        let line = match close.starts_with('\n') {
+            // Nor does anybody write so by chance, where a line break may be missing.
+            true if close.trim().is_empty() && begins_with_rare_sign(next.trim()) => "\\s*",
+            true => "\\n",
+            false => "",
+        };
         let close = match (close.trim(), line) {
-            ("", "") => String::new(),
+            ("", "" | "\\s*") => String::new(),
             (close, _) => format!("{}\\s*", loose(close)),
         };
         format!("{line}{close}(?={})", loose(next.trim()))

@@ -59,7 +59,7 @@ impl Drafter<'_> {
         }
         let space = &text[..text.len() - text.trim_start().len()];
         let call = text_with_slots(&calls.open);
-        let open = loose(call.trim());
+        let open = self.slots_pattern(&calls.open, false);
         let (close, argument) = (loose(close), loose(argument.trim()));
         if space.is_empty() {
             let key =

@@ -1,24 +1,20 @@
-//! Sampling texts from the grammars of formats that are made by chance.
+//! Whether the response template that is derived of a chat template reads what the grammar of the same format allows.
 
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::derive::{DeriveOptions, derive};
+use unjinja::format::Format;
 use unjinja::grammar::{Grammar, Request, ToolChoice};
-use unjinja::{Object, ResponseTemplate, Tools, Value, format};
+use unjinja::{Object, ResponseTemplate, Tools, Value};
 
-use crate::conversation::tools;
-use crate::jinja::chat_template;
-use crate::maker::make_up;
-use crate::sample::{Chance, misread, mixed_tools};
+use crate::sample::{Chance, misread};
 
 /// So many texts are sampled from a grammar.
 const SAMPLES: usize = 10;
 
-/// How many texts were sampled, and what was wrong with some. Nothing is sampled of formats without calls, or
-/// of which no response template is derived.
-pub fn try_number(seed: u64, number: u64) -> (usize, Vec<String>) {
-    let made_up = make_up(seed, number);
-    let chat = ChatTemplate::from_jinja(chat_template(&made_up));
-    let derived = derive(&chat, &DeriveOptions::default());
+/// How many texts with calls of each list of tools were sampled, and what was wrong with some. Nothing is sampled of formats without calls, or
+/// of which no response template is derived that recovers all.
+pub fn try_template(chat: &ChatTemplate, all_tools: &[Tools], seed: u64) -> (usize, Vec<String>) {
+    let derived = derive(chat, &DeriveOptions::default());
     let template = derived.ok().filter(|derived| derived.is_whole());
     let template =
         template.and_then(|derived| ResponseTemplate::from_value(&derived.template).ok());
@@ -26,7 +22,7 @@ pub fn try_number(seed: u64, number: u64) -> (usize, Vec<String>) {
     let message = message.map(|(key, text)| (key, Value::from(text)));
     let input = RenderInput {
         messages: vec![Value::from(Object::from_iter(message))].into(),
-        tools: tools(),
+        tools: all_tools[0].as_value().clone(),
         add_generation_prompt: true,
         ..RenderInput::default()
     };
@@ -34,23 +30,23 @@ pub fn try_number(seed: u64, number: u64) -> (usize, Vec<String>) {
         .prepare()
         .renderer()
         .and_then(|renderer| renderer.render(&input));
-    let format = format::Format::of(&chat, &RenderInput::default());
+    let format = Format::of(chat, &RenderInput::default());
     let (Some(template), Ok(prompt), Ok(format)) = (template, prompt, format) else {
         return (0, Vec::new());
     };
-    let mut chance = Chance(number);
+    let mut chance = Chance(seed);
     let (mut tried, mut faults) = (0, Vec::new());
     for choice in [ToolChoice::Required, ToolChoice::Auto] {
         let request = Request::new()
             .prompt(prompt.text.as_str())
             .tool_choice(choice);
-        for tools in [Tools::from_value(&tools()), mixed_tools()] {
-            let Ok(grammar) = Grammar::of(&format, &tools, &request) else {
+        for tools in all_tools {
+            let Ok(grammar) = Grammar::of(&format, tools, &request) else {
                 continue;
             };
             tried += SAMPLES;
             let wrong = (0..SAMPLES)
-                .filter_map(|_| misread(&grammar, &template, &prompt.text, &tools, &mut chance));
+                .filter_map(|_| misread(&grammar, &template, &prompt.text, tools, &mut chance));
             faults.extend(wrong);
         }
     }
