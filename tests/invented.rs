@@ -59,14 +59,10 @@ fn invented_formats_are_recovered_as_far_as_is_known() {
 }
 
 /// What grammars of these formats allow, the derived templates read into the same calls.
-///
-/// One thing is known: where nothing clear follows a value that may be a number or a text, the strict parser goes on
-/// with the number that a text begins with.
 #[cfg(feature = "grammar")]
 #[test]
 fn what_grammars_of_invented_formats_allow_is_read() {
     let tools = [sample::mixed_tools()];
-    let is_known = |fault: &String| fault.starts_with("pilcrows") && fault.contains("\\n1 or 2");
     let (mut faults, mut all) = (Vec::new(), 0);
     for path in templates() {
         let name = path.file_stem().expect("a name").to_string_lossy();
@@ -75,6 +71,5 @@ fn what_grammars_of_invented_formats_allow_is_read() {
         faults.extend(wrong.into_iter().map(|fault| format!("{name}: {fault}")));
     }
     assert!(all > 1000, "there are {all} samples only");
-    faults.retain(|fault| !is_known(fault));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

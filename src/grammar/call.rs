@@ -249,6 +249,8 @@ struct Written {
     /// Whether white space around it has to be as the model writes it: what reads the value would take more of
     /// it for a part of the text.
     is_exact: bool,
+    /// Whether it is one of some texts of which none is JSON, nor the beginning of JSON.
+    is_no_json: bool,
 }
 
 /// An argument that is written.
@@ -523,9 +525,7 @@ impl Call<'_> {
         follow: &[String],
     ) -> Vec<Expr> {
         let parts = range.map(|at| match &nodes[at] {
-            Node::Space(text) if is_told_by(nodes, at) || (at == 0 && ends_with_text(nodes)) => {
-                text.as_str().into()
-            }
+            Node::Space(text) if is_told_by(nodes, at) => text.as_str().into(),
             node => self.argument(node, argument, follow),
         });
         parts.collect()
@@ -544,10 +544,15 @@ impl Call<'_> {
             return Expr::NEVER;
         };
         let white = |node: Option<&Node>| match node {
-            Some(Node::Space(text)) => Some(text.clone()),
+            Some(Node::Space(text) | Node::Literal(text)) if text.trim().is_empty() => {
+                Some(text.clone())
+            }
             _ => None,
         };
-        let (lead, trail) = (white(nodes[..at].last()), white(nodes.get(at + 1)));
+        let is_literal = |node: Option<&Node>| matches!(node, Some(Node::Literal(_)));
+        let (before_value, behind_value) = (nodes[..at].last(), nodes.get(at + 1));
+        let (lead, trail) = (white(before_value), white(behind_value));
+        let is_exact = [before_value, behind_value].map(is_literal);
         let behind = text_behind(&nodes[at + 1..], argument.key);
         let is_line =
             |white: &Option<String>| white.as_ref().is_some_and(|text| text.contains('\n'));
@@ -558,12 +563,10 @@ impl Call<'_> {
         let ends_by_white = end.trim().is_empty();
         let ends_clearly = markers::is_distinctive(&end);
         let in_lines = is_line(&lead) || is_line(&trail);
-        let mut close = match nodes.first() {
+        let mut close = match ends_with_text(nodes) {
             // White space before the next argument is as it is written, and tells it from a part of the text.
-            Some(Node::Space(_)) if ends_with_text(nodes) => {
-                follow.iter().map(|text| with_first_word(text)).collect()
-            }
-            _ => delimiters(&behind, follow),
+            true => follow.iter().map(|text| with_first_word(text)).collect(),
+            false => delimiters(&behind, follow),
         };
         close.extend(
             argument
@@ -599,8 +602,8 @@ impl Call<'_> {
                 _ if is_text => self.not_begun(place.before.trim_end()),
                 _ => Expr::Empty,
             };
-            let lead = white(&lead, way.is_exact || !ends_clearly);
-            let trail = white(&trail, way.is_exact || ends_by_white);
+            let lead = white(&lead, is_exact[0] || way.is_exact || !ends_clearly);
+            let trail = white(&trail, is_exact[1] || way.is_exact || ends_by_white);
             let row = [not_first, lead, way.expr, trail];
             Expr::sequence(row.into_iter().chain(after.clone()))
         });
@@ -636,6 +639,7 @@ impl Call<'_> {
                 Written {
                     expr: node.tagged(Tag::ToolArgString),
                     is_exact,
+                    is_no_json: is_no_json(&schema),
                 }
             };
             let as_json = |notation: Notation| {
@@ -654,6 +658,7 @@ impl Call<'_> {
                 Written {
                     expr: value.tagged(Tag::ToolArgJson),
                     is_exact: false,
+                    is_no_json: false,
                 }
             };
             match &form.writing {
@@ -682,6 +687,7 @@ impl Call<'_> {
                     all.push(Written {
                         expr: Expr::sequence(parts),
                         is_exact: true,
+                        is_no_json: false,
                     });
                     if !always {
                         let bare = close.iter().chain([open]).cloned();
@@ -709,14 +715,35 @@ impl Call<'_> {
             all.push(Written {
                 expr: self.text(close.to_vec()).tagged(Tag::ToolArgString),
                 is_exact: false,
+                is_no_json: false,
             });
         }
         if !named.is_empty() {
-            // What fits another type is of that, as response templates have it.
-            all.sort_by_key(|way| matches!(way.expr, Expr::Tag(Tag::ToolArgString, _)));
+            // What fits another type is of that, as response templates have it. But `1 or 2` does not go on with what
+            // follows the number that it begins with.
+            let is_text = |way: &Written| matches!(way.expr, Expr::Tag(Tag::ToolArgString, _));
+            all.sort_by_key(|way| is_text(way) && !way.is_no_json);
         }
         all.retain(|way| !way.expr.is_never());
         all
+    }
+}
+
+/// Whether a schema names texts of which none is JSON, nor the beginning of JSON.
+fn is_no_json(schema: &Value) -> bool {
+    let begins_json = |text: &str| {
+        let is_of_number = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
+        let mut literals = ["true", "false", "null"].into_iter();
+        text.starts_with(['"', '[', '{'])
+            || text.chars().all(is_of_number)
+            || literals.any(|literal| literal.starts_with(text))
+    };
+    let list = |key: &str| schema.get(key).and_then(Value::as_array);
+    let is_clear = |text: &Value| text.as_str().is_some_and(|text| !begins_json(&text));
+    match (list("enum"), list("anyOf").or_else(|| list("oneOf"))) {
+        (Some(texts), _) => texts.iter().all(is_clear),
+        (None, Some(schemas)) => schemas.iter().all(is_no_json),
+        (None, None) => false,
     }
 }
 
@@ -776,11 +803,17 @@ fn is_told_by(nodes: &[Node], at: usize) -> bool {
     }
 }
 
-/// A call whose white space is as it is written, if it is closed like its arguments: then nothing else tells the two
-/// closers from each other.
+/// A call whose white space is as it is written, if that tells its parts from each other: where it is closed like its
+/// arguments, and where these end with a text that only the white space behind it ends.
 fn with_telling_space(call: &Node) -> Node {
     let mut call = call.clone();
-    if is_closed_like_arguments(&call) {
+    let mut ends_with_text_in_line = false;
+    call.visit_mut(&mut |node| {
+        let nodes = node.parts();
+        let begins_with_space = matches!(nodes.first(), Some(Node::Space(_)));
+        ends_with_text_in_line |= begins_with_space && ends_with_text(nodes);
+    });
+    if ends_with_text_in_line || is_closed_like_arguments(&call) {
         call.visit_mut(&mut |node| {
             if let Node::Space(text) = node {
                 *node = Node::Literal(std::mem::take(text));
@@ -938,6 +971,22 @@ fn first_text_behind_value(node: &Node) -> String {
             at.map_or_else(String::new, |at| text_behind(&nodes[at + 1..], None))
         }
         _ => String::new(),
+    }
+}
+
+/// Whether calls end with an argument, and this with a text that is written as it is.
+pub(super) fn ends_with_argument(calls: &Node) -> bool {
+    match calls {
+        Node::Call(inner) => ends_with_argument(inner),
+        Node::Sequence(nodes) => nodes.last().is_some_and(ends_with_argument),
+        Node::Repetition(repetition) => match &repetition.item {
+            Node::Argument(ways) => {
+                let mut ways = ways.alternatives().iter();
+                ways.any(|way| ends_with_text(way.parts()))
+            }
+            call => ends_with_argument(call),
+        },
+        _ => false,
     }
 }
 

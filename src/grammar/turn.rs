@@ -12,7 +12,7 @@ use super::borders::{
     unclear_calls,
 };
 use super::builder::{Builder, class, text_without};
-use super::call::{CallRules, Declared, begins_with_marker, space};
+use super::call::{CallRules, Declared, begins_with_marker, ends_with_argument, space};
 use super::expr::{CharClass, Expr, Tag};
 use super::{Grammar, GrammarError, Reasoning, Request, ToolChoice};
 
@@ -272,9 +272,16 @@ impl Turn<'_> {
             {
                 text.as_str().into()
             }
+            // It stands with the text before it.
+            Node::Space(_) if self.words_on_next_line(nodes, at).is_some() => Expr::Empty,
+            Node::Space(text)
+                if nodes[..at].last() == Some(&Node::Calls) && self.calls_end_with_text() =>
+            {
+                Expr::from(text.as_str()).optional()
+            }
             Node::Space(text) => space(text, nodes[..at].last(), nodes.get(at + 1)),
-            Node::Slot(Slot::Reasoning) => self.thought(left, at),
-            Node::Slot(_) => self.answer(left, at),
+            Node::Slot(Slot::Reasoning) => self.with_line_break(left, at, self.thought(left, at)),
+            Node::Slot(_) => self.with_line_break(left, at, self.answer(left, at)),
             Node::Calls => self.calls.clone(),
             // The ways of a turn have no other parts.
             _ => Expr::Empty,
@@ -347,6 +354,8 @@ impl Turn<'_> {
             .calls
             .as_ref()
             .filter(|_| !self.calls.is_never());
+        let next = self.words_on_next_line(&left.nodes, at + 1);
+        let ends: Vec<Expr> = ends.into_iter().chain(next.map(Expr::from)).collect();
         let mut others = ends.clone();
         others.extend(calls.and_then(literal_head));
         let text = text_without(ends);
@@ -366,6 +375,40 @@ impl Turn<'_> {
             // What follows may begin so where there is no text.
             false => Expr::sequence([none_of(heads), text]).optional(),
         }
+    }
+
+    /// Whether calls end with texts that are written as they are, so that white space behind them is a part of the text.
+    fn calls_end_with_text(&self) -> bool {
+        self.format.calls.as_ref().is_some_and(ends_with_argument)
+    }
+
+    /// A text together with the line break behind it, if it needs one; where there is no text, it may be missing.
+    fn with_line_break(&self, left: &Left<'_>, at: usize, text: Expr) -> Expr {
+        match (
+            self.words_on_next_line(&left.nodes, at + 1),
+            left.nodes.get(at + 1),
+        ) {
+            (Some(_), Some(Node::Space(space))) => {
+                Expr::sequence([text, space.as_str().into()]).optional()
+            }
+            _ => text,
+        }
+    }
+
+    /// The line break at this node, and the words with which what follows a text begins behind it: what reads the turn
+    /// knows words by the beginning of a line.
+    fn words_on_next_line(&self, nodes: &[Node], at: usize) -> Option<String> {
+        let Some(Node::Space(space)) = nodes.get(at).filter(|_| at > 0) else {
+            return None;
+        };
+        let next = match nodes.get(at + 1)? {
+            Node::Literal(text) => text.clone(),
+            Node::Calls => super::borders::opener(self.format.calls.as_ref()?)?,
+            _ => return None,
+        };
+        let is_text = matches!(nodes[at - 1], Node::Slot(Slot::Reasoning | Slot::Content));
+        let is_clear = begins_with_marker(&next) || markers::begins_with_rare_sign(&next);
+        (is_text && space.contains('\n') && !is_clear).then(|| space.clone() + &next)
     }
 
     /// At which node the texts around the calls begin, if there are calls.

@@ -69,7 +69,9 @@ impl Drafter<'_> {
                 let open = opening(tagged);
                 let is_clear = is_distinctive(&text_with_slots(tagged.close()));
                 let ahead = match (tagged.close().contains(&Node::Slot(Slot::Key)), is_clear) {
-                    (true, _) => format!("(?=\\s*{separator}(?:{open}\\w|\\Z))"),
+                    (true, _) => {
+                        format!("(?=\\s*{separator}(?:{open}\\w{key}*{between}|\\Z))")
+                    }
                     (false, true) => String::new(),
                     (false, false) => {
                         let separator = loose(&tagged.separator);
