@@ -22,6 +22,8 @@ pub(super) struct Choices {
     pub(super) optional_lead: bool,
     /// Whether a text may follow what closes calls, however unclear that is.
     pub(super) text_follows: bool,
+    /// Whether a tag that closes itself is a call without arguments.
+    pub(super) tag_closes_itself: bool,
     /// What stands around texts in some renderings, and is no part of them.
     pub(super) dropped: Vec<String>,
     /// Whether texts begin and end with what stands around them in any way of the format, and not
@@ -70,7 +72,7 @@ pub(super) struct OpenChoice {
 }
 
 /// All that is to be chosen.
-pub(super) const OPEN_CHOICES: [OpenChoice; 12] = [
+pub(super) const OPEN_CHOICES: [OpenChoice; 13] = [
     OpenChoice {
         describe: |choices| match choices.thinking_if_closed {
             true => "a marker opens reasoning only if it is closed later",
@@ -143,6 +145,13 @@ pub(super) const OPEN_CHOICES: [OpenChoice; 12] = [
         adopt: |choices, other| choices.text_follows = other.text_follows,
     },
     OpenChoice {
+        describe: |choices| match choices.tag_closes_itself {
+            true => "a tag that closes itself is a call without arguments",
+            false => "the tag of a call does not close itself",
+        },
+        adopt: |choices, other| choices.tag_closes_itself = other.tag_closes_itself,
+    },
+    OpenChoice {
         describe: |choices| match choices.dropped.is_empty() {
             true => "all that is nothing else is text",
             false => "what stands around texts in some renderings is dropped",
@@ -175,6 +184,7 @@ mod tests {
             loose_header: true,
             optional_lead: true,
             text_follows: true,
+            tag_closes_itself: true,
             dropped: vec!["<say>".to_owned()],
             as_seen: true,
         }

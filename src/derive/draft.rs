@@ -24,6 +24,7 @@ use super::choices::Choices;
 use super::material::Material;
 use super::options::DeriveOptions;
 use super::surroundings::Surroundings;
+pub(super) use call_texts::unclosed_tag;
 use drafter::{Drafter, texts};
 
 /// A response template for what is known of a format, with some choices made.

@@ -15,7 +15,7 @@ use crate::stopwatch::Stopwatch;
 use crate::value::Value;
 
 use super::choices::{Choices, ContentPlace, ThinkingEnd};
-use super::draft::draft;
+use super::draft::{draft, unclosed_tag};
 use super::material::Material;
 use super::options::DeriveOptions;
 use super::score::{Outcome, Score, Trials};
@@ -214,6 +214,9 @@ impl<'a> Search<'a> {
             if self.has_text_behind_calls() {
                 flip(|choices| &mut choices.text_follows);
             }
+            if self.calls_are_tags() {
+                flip(|choices| &mut choices.tag_closes_itself);
+            }
             if self.has_bare_objects() {
                 // Neither helps alone where calls follow upon a text, and upon each other.
                 add(Part::Calls, &|choices| {
@@ -252,6 +255,13 @@ impl<'a> Search<'a> {
             choices,
             outcome,
         }))
+    }
+
+    /// Whether calls begin with a tag.
+    fn calls_are_tags(&self) -> bool {
+        let calls = self.material.marked.calls.as_ref();
+        let calls = calls.and_then(CallShape::parts);
+        calls.is_some_and(|calls| unclosed_tag(&calls).is_some())
     }
 
     /// Whether calls are JSON objects and nothing else.

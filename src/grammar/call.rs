@@ -739,7 +739,7 @@ fn is_no_json(schema: &Value) -> bool {
             || literals.any(|literal| literal.starts_with(text))
     };
     let list = |key: &str| schema.get(key).and_then(Value::as_array);
-    let is_clear = |text: &Value| text.as_str().is_some_and(|text| !begins_json(&text));
+    let is_clear = |text: &Value| text.as_str().is_some_and(|text| !begins_json(text));
     match (list("enum"), list("anyOf").or_else(|| list("oneOf"))) {
         (Some(texts), _) => texts.iter().all(is_clear),
         (None, Some(schemas)) => schemas.iter().all(is_no_json),

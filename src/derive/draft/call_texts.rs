@@ -38,6 +38,20 @@ pub(super) fn literal_open(calls: &CallParts<'_>) -> Option<String> {
     }
 }
 
+/// What opens a call up to the sign that ends its tag, as `<call name="NAME"`, if it is such a tag.
+pub(in crate::derive) fn unclosed_tag(calls: &CallParts<'_>) -> Option<Vec<Node>> {
+    let mut open = calls.open.clone();
+    let Some(Node::Literal(text)) = open.last_mut() else {
+        return None;
+    };
+    let rest = text.trim_end().strip_suffix('>')?.to_owned();
+    text.clone_from(&rest);
+    let is_end = !rest.is_empty() && !rest.contains(['<', '>']);
+    let first = calls.first_text();
+    let is_begun = first.rfind('<') > first.rfind('>');
+    (is_end && is_begun && open.contains(&Node::Slot(Slot::Name))).then_some(open)
+}
+
 /// Whether the name of a call stands behind its arguments.
 pub(super) fn is_named_behind(calls: &CallParts<'_>) -> bool {
     calls.keys().is_none() && !calls.open.contains(&Node::Slot(Slot::Name))

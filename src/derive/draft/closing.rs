@@ -5,7 +5,7 @@ use crate::analysis::{CallParts, text_with_slots};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
-use super::call_texts::{json_call_start, opens_clearly};
+use super::call_texts::{json_call_start, opens_clearly, unclosed_tag};
 use super::drafter::{Drafter, push_markers};
 
 impl Drafter<'_> {
@@ -37,6 +37,9 @@ impl Drafter<'_> {
         closers.extend(ends.filter(|end| argument.is_empty() || !end.starts_with(argument)));
         if opens_clearly(calls) {
             closers.extend(markers::markers(&calls.separator).map(str::to_owned));
+        }
+        if let Some(tag) = unclosed_tag(calls).filter(|_| self.choices.tag_closes_itself) {
+            ahead.push(format!("(?<={})/>\\s*", self.slots_pattern(&tag, false)));
         }
         if self.choices.next_call_closes {
             ahead.extend(self.next_openers(calls, close));

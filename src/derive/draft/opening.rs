@@ -6,7 +6,7 @@ use crate::analysis::{CallParts, text_with_slots};
 use crate::derive::regex::{any_of, char_between, char_until, exact, loose};
 use crate::format::{Node, Slot};
 
-use super::call_texts::{json_call_start, opens_clearly, split_at_id, split_lead};
+use super::call_texts::{json_call_start, opens_clearly, split_at_id, split_lead, unclosed_tag};
 use super::drafter::Drafter;
 
 impl Drafter<'_> {
@@ -18,7 +18,10 @@ impl Drafter<'_> {
             rest.clone_into(text);
         }
         let lead_is_skipped = !lead.is_empty();
-        let own = self.slots_pattern(&slots, true);
+        let own = match unclosed_tag(calls).filter(|_| self.choices.tag_closes_itself) {
+            Some(tag) => format!("{}(?:>|(?=/>))", self.slots_pattern(&tag, true)),
+            None => self.slots_pattern(&slots, true),
+        };
         let section = calls.section_open.trim();
         if lead_is_skipped || opens_clearly(calls) {
             let own = match self.choices.optional_lead {
