@@ -866,6 +866,41 @@ fn calls_and_their_arguments_may_be_elements_with_names_of_their_own() {
     }
 }
 
+/// Texts of element formats whose arguments are named by their tags.
+#[test]
+fn elements_may_hold_markup_or_nothing_and_answers_may_hold_closing_tags() {
+    let assistant = "{{- m.content }}{%- for c in m.tool_calls or [] -%}{{- '<tool_call>\\n<' + c.function.name + '>\\n' }}
+{%- for k, v in c.function.arguments | items -%}
+{{- '<' + k + '>' + (v if v is string else v | tojson) + '</' + k + '>\\n' }}
+{%- endfor -%}{{- '</' + c.function.name + '>\\n</tool_call>\\n' }}{%- endfor -%}";
+    let call = |argument: &str| {
+        format!("<tool_call>\n<see>\n<n>x</n>\n{argument}\n</see>\n</tool_call>\n")
+    };
+    let called = |at: &str| {
+        format!(
+            r#"{{"role": "assistant", "content": "So:", "tool_calls": [{{"type": "function",
+            "function": {{"name": "see", "arguments": {{"n": "x", "at": "{at}"}}}}}}]}}"#
+        )
+    };
+    let texts = ["", "<b>here</b>", "<ul><li>a</li></ul>", "a < b", "</at"];
+    let outputs = texts.map(|text| {
+        let output = call(&format!("<at>{text}</at>"));
+        (format!("So:{output}"), called(text))
+    });
+    let outputs = outputs.each_ref();
+    assert_read(
+        assistant,
+        &outputs.map(|(output, message)| (output.as_str(), message.as_str())),
+    );
+    assert_read(
+        assistant,
+        &[(
+            "A list ends with </li> and </ul>.",
+            r#"{"role": "assistant", "content": "A list ends with </li> and </ul>."}"#,
+        )],
+    );
+}
+
 #[test]
 fn what_opens_reasoning_may_be_a_part_of_the_marker_before_a_turn() {
     let jinja = "{% for m in messages %}{% if m.role == 'assistant' %}## Keeper\n\

@@ -246,7 +246,7 @@ fn with_slots(text: &str, words: &CallWords, id_shape: IdShape) -> String {
 }
 
 /// A number with more digits counts no calls of a turn.
-const MAX_DIGITS: usize = 2;
+const MAX_DIGITS: usize = 3;
 
 /// The words, and where each begins, that end with a number by which calls may be counted, cut before it.
 fn words_with_numbers(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
@@ -267,11 +267,11 @@ fn words_with_numbers(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
 fn numbered_words(one_call: &str, two_calls: &str) -> Vec<String> {
     let numbers = |text: &str, base: &str| {
         let all = words_with_numbers(text).filter(|(_, word, _)| *word == base);
-        let numbers = all.filter_map(|(.., number)| number.parse::<u8>().ok());
+        let numbers = all.filter_map(|(.., number)| number.parse::<u16>().ok());
         numbers
-            .collect::<BTreeSet<u8>>()
+            .collect::<BTreeSet<u16>>()
             .into_iter()
-            .collect::<Vec<u8>>()
+            .collect::<Vec<u16>>()
     };
     let mut bases: Vec<String> = words_with_numbers(one_call)
         .map(|(_, base, _)| base.to_owned())

@@ -223,6 +223,11 @@ pub(crate) fn begins_with_rare_sign(text: &str) -> bool {
     text.starts_with(|c: char| !c.is_whitespace() && !common(c))
 }
 
+/// Whether a marker has nothing but a slot between its brackets, as `</NAME>` has.
+pub(crate) fn is_any_tag(marker: &str) -> bool {
+    marker.contains(is_slot) && !marker.contains(|c: char| c.is_alphanumeric() && !is_slot(c))
+}
+
 /// Whether a text is such as people write as well: words, and no sign of being a marker.
 pub(crate) fn is_wordy(text: &str) -> bool {
     let has_marker = pieces(text).into_iter().any(is_marker);

@@ -70,7 +70,7 @@ pub(super) fn find(
         else {
             continue;
         };
-        let Some((range, writing)) = plain_form(&value, &after) else {
+        let Some((range, writing)) = plain_form(&value, &around.between, &after) else {
             continue;
         };
         let own = call.as_ref();
@@ -148,7 +148,15 @@ fn sample(kind: ValueType) -> Option<Value> {
 }
 
 /// Where a value stands that is no text, and how it is written.
-fn plain_form(value: &Value, after_key: &str) -> Option<(Range<usize>, ValueWriting)> {
+///
+/// What stands before a value may name its type, as `null` does, and so may what stands behind it: the value stands behind
+/// such a sign as texts do.
+fn plain_form(
+    value: &Value,
+    between: &str,
+    after_key: &str,
+) -> Option<(Range<usize>, ValueWriting)> {
+    let sign = between.trim_end_matches(['"', '\'']).chars().next_back();
     let as_json = [
         json::write(value),
         json::write_styled(value, &Style::PYTHON),
@@ -166,8 +174,10 @@ fn plain_form(value: &Value, after_key: &str) -> Option<(Range<usize>, ValueWrit
         .into_iter()
         .chain(in_python)
         .filter_map(|(text, writing)| {
-            // What stands before a value may name its type, as `null` does.
-            let at = after_key.rfind(&text).filter(|at| *at <= LONGEST)?;
+            let places = || after_key.match_indices(&text).map(|(at, _)| at);
+            let alike = places().find(|at| after_key[..*at].chars().next_back() == sign);
+            let at = alike.or_else(|| after_key.rfind(&text));
+            let at = at.filter(|at| *at <= LONGEST)?;
             Some((at..at + text.len(), writing))
         });
     found.min_by_key(|(range, _)| range.start)
@@ -219,6 +229,18 @@ fn text_form(
             .is_empty()
             .then(|| (before.to_owned(), ValueWriting::Raw));
     };
+    let is_quoted = before.ends_with('"') && behind.starts_with('"');
+    if let Some(between) = before.strip_suffix('"').filter(|_| is_quoted)
+        && number_is_bare(with)
+    {
+        // Quotes of texts alone, but no escapes.
+        let writing = ValueWriting::Wrapped {
+            open: "\"".to_owned(),
+            close: "\"".to_owned(),
+            always: true,
+        };
+        return Some((between.to_owned(), writing));
+    }
     let open = before_awkward.strip_prefix(before).unwrap_or_default();
     let close = behind_awkward.strip_suffix(behind).unwrap_or_default();
     let is_wrapped = !open.trim().is_empty() && !close.trim().is_empty();
@@ -231,6 +253,16 @@ fn text_form(
         false => ValueWriting::Raw,
     };
     Some((before.to_owned(), writing))
+}
+
+/// Whether no quotes stand around a number.
+fn number_is_bare(with: &impl Fn(Value) -> Option<String>) -> bool {
+    let Some(number) = sample(ValueType::Integer) else {
+        return false;
+    };
+    let after = with(number.clone()).unwrap_or_default();
+    let before = after.split_once(&json::write(&number));
+    before.is_some_and(|(before, _)| !before.ends_with('"'))
 }
 
 /// A value as Python writes it in its code, with these quotes around texts.

@@ -6,8 +6,8 @@ use crate::analysis::markers::{closing_bracket, is_slot};
 /// The expression for a slot whose value does not matter.
 const SLOT: &str = r"[^\s<>]*?";
 
-/// The same at the end of an expression, where nothing else says how long it is.
-const LAST_SLOT: &str = r"[^\s<>]*";
+/// The same at the end of a text, where what ids consist of says how long it is.
+const LAST_SLOT: &str = r"[\w.:/+\-]*";
 
 /// The expression that matches a text and nothing else.
 pub(super) fn exact(text: &str) -> String {

@@ -8,6 +8,9 @@ use crate::value::{Object, Value};
 
 use super::drafter::{Drafter, texts};
 
+/// A list or an object of JSON: what stands in its strings ends nothing.
+const JSON: &str = r#"[\[{](?:"(?:[^"\\]|\\.)*"|[^"])*?[\]}]"#;
+
 /// How a list or an object begins that Python prints, if a text comes first in it.
 const LIST: &str = r"[\[{]+'";
 
@@ -33,8 +36,7 @@ impl Drafter<'_> {
                 let separator = loose(&tagged.separator);
                 let next = format!("{separator}{}{key}+{between}", loose(tagged.open()));
                 let end = format!("(?={next}|\\s*\\Z)");
-                let others = r#"[\[{](?:"(?:[^"\\]|\\.)*"|[^"])*?[\]}]"#;
-                format!(r#"(?P<value>"(?:[^"\\]|\\.)*"|{others}{end}|.*?{end})"#)
+                format!(r#"(?P<value>"(?:[^"\\]|\\.)*"|{JSON}{end}|.*?{end})"#)
             }
             // Only what follows shows where a value ends.
             true => match tagged.separator.trim().chars().next() {
@@ -44,7 +46,9 @@ impl Drafter<'_> {
                     let behind = self.calls.map(behind_arguments).unwrap_or_default();
                     let space = &behind[..behind.len() - behind.trim_start().len()];
                     let separator = optional(&tagged.separator);
-                    let next = format!("{separator}{}{key}+{between}", exact(tagged.open()));
+                    let opens: Vec<String> =
+                        tagged.opens().iter().map(|open| exact(open)).collect();
+                    let next = format!("{separator}{}{key}+{between}", any_of(&opens));
                     format!("(?P<value>.*?)(?={next}|{}\\Z)", optional(space))
                 }
                 None if tagged.open().contains('\n') || tagged.open().trim().is_empty() => {
@@ -99,7 +103,8 @@ impl Drafter<'_> {
     /// One parser reads all values, and to it `7` is a number. So a text is captured with what stands around
     /// it, which is what the parser knows texts by. `None` if nothing clear stands there.
     fn tagged_with_lists(&self, tagged: &SingleArguments<'_>) -> Option<Object> {
-        if !has_python_lists(tagged) || self.options.guess_types {
+        let is_one_way = tagged.opens().len() == 1 && tagged.closes().len() == 1;
+        if !has_python_lists(tagged) || self.options.guess_types || !is_one_way {
             return None;
         }
         let ([between], [Node::Literal(close)]) = (tagged.between.as_slice(), tagged.close())
@@ -208,13 +213,15 @@ fn has_python_lists(tagged: &SingleArguments<'_>) -> bool {
 /// captured with its quotes, which is what the value parser knows texts by, unless it has such a quote in it.
 fn quoted(tagged: &SingleArguments<'_>, (open, close): (&str, &str)) -> Object {
     let (key, between) = (key_class(tagged), variants(&tagged.between));
+    // Nor does one begin as an object does.
+    let key = key.replacen("[^", "[^{", 1);
     let (separator, next) = (loose(&tagged.separator), loose(tagged.open()));
     let end = format!("(?={separator}{next}{key}+{between}|\\s*\\Z)");
     let quotes = [open, close].map(str::to_owned);
     let opener = optional(open);
     let [open, close] = quotes.each_ref().map(|quote| exact(quote));
     let whole = format!("{open}(?:(?!{close}).)*{close}{end}");
-    let value = format!("{whole}|(?<={open}).*?(?={close}{end})|.*?{end}");
+    let value = format!("{whole}|(?<={open}).*?(?={close}{end})|{JSON}{end}|.*?{end}");
     let start = format!("{}(?P<key>{key}+){between}", before_key(tagged));
     let pattern = format!("{start}(?:(?={whole})|{opener})(?P<value>{value})");
     arguments(pattern, json_or_text(&[quotes]))

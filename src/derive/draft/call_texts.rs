@@ -27,7 +27,11 @@ pub(super) fn split_lead<'a>(calls: &'a CallParts<'_>) -> (&'a str, &'a str) {
     if calls.open.len() == 1 {
         return ("", text);
     }
-    markers::split_lead(text)
+    match markers::split_lead(text) {
+        // What is left would open anything.
+        (_, rest) if rest.trim().chars().count() < 2 => ("", text),
+        split => split,
+    }
 }
 
 /// What opens a call, if it is the same text for all.

@@ -11,8 +11,18 @@ use super::drafter::{Drafter, push_markers};
 impl Drafter<'_> {
     /// Puts in what closes a call.
     pub(super) fn close_calls(&self, calls: &CallParts<'_>, field: &mut Object) {
-        let close = calls.close_text();
-        let (close, _) = markers::split_close(&close);
+        let whole = calls.close_text();
+        let close = match markers::split_close(&whole) {
+            // An argument may be closed so.
+            (first, rest)
+                if markers::is_any_tag(first.trim())
+                    && is_distinctive(rest)
+                    && calls.single_arguments().is_some() =>
+            {
+                &whole
+            }
+            (first, _) => first,
+        };
         let close = close.trim();
         let section = calls.section_close.trim();
         let mut closers = Vec::new();
@@ -63,6 +73,8 @@ impl Drafter<'_> {
         let space = &text[..text.len() - text.trim_start().len()];
         let call = text_with_slots(&calls.open);
         let open = self.slots_pattern(&calls.open, false);
+        // What white space stands behind it is told below.
+        let open = open.trim_end_matches("\\s*");
         let (close, argument) = (loose(close), loose(argument.trim()));
         if space.is_empty() {
             let key =
@@ -77,7 +89,7 @@ impl Drafter<'_> {
             return Some(format!("(?<={argument}\\s*){close}\\s*|{alone}"));
         }
         let space = exact(space);
-        let between = match text.trim_start_matches('\n').starts_with(' ') {
+        let between = match text.trim_start_matches('\n').starts_with([' ', '\t']) {
             true => space.as_str(),
             false => "\\s*",
         };

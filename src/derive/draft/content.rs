@@ -166,6 +166,8 @@ impl Drafter<'_> {
             let (first, rest) = markers::split_close(&close);
             push_markers(&mut skipped, first);
             push_markers(&mut skipped, rest);
+            // Without the name in it, a closing tag is any: an answer may have such.
+            skipped.retain(|marker| !markers::is_any_tag(marker));
         }
         let dropped = self.choices.dropped.iter();
         skipped.extend(dropped.filter(|text| is_clear(text)).cloned());
