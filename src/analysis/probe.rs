@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
+
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput, Renderer};
-use crate::json;
+use crate::json::{self, Style};
 use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value};
 
@@ -152,6 +154,9 @@ const MAX_PROBING: Duration = Duration::from_secs(5);
 /// How long a rendering may be to be worth looking at, in bytes.
 const MAX_RENDERING: usize = 1 << 18;
 
+/// So many bytes of JSON most probes' messages take.
+const ORDINARY_MESSAGES: usize = 1 << 10;
+
 /// Renders probes with a template.
 pub(super) struct Prober<'t> {
     renderer: Renderer<'t>,
@@ -171,7 +176,7 @@ pub(super) struct Prober<'t> {
     /// What came to the end of its budget: others would, too, and each takes most of a second.
     exhausted: RefCell<Option<RenderError>>,
     /// What has been rendered, by all that it was made of: the same is asked more than once.
-    rendered: RefCell<HashMap<String, Result<String, RenderError>>>,
+    rendered: RefCell<HashMap<String, Result<String, RenderError>, RandomState>>,
 }
 
 impl<'t> Prober<'t> {
@@ -372,17 +377,17 @@ impl<'t> Prober<'t> {
 
     /// All in which renderings differ.
     fn key(&self, probe: &Probe) -> String {
-        let mut key = self.given.clone();
+        let tools = probe.tools.0.as_ref().map_or("", |tools| &tools.text);
+        let mut key = String::with_capacity(self.given.len() + tools.len() + ORDINARY_MESSAGES);
+        key.push_str(&self.given);
         key.push(match probe.prompt {
             true => '>',
             false => '.',
         });
         for message in &probe.messages {
-            key.push_str(&json::write(message));
+            json::write_into(&mut key, message, &Style::COMPACT);
         }
-        if let Some(tools) = &probe.tools.0 {
-            key.push_str(&tools.text);
-        }
+        key.push_str(tools);
         if !probe.variables.is_empty() {
             key.push_str(&json::write(&probe.variables.clone().into()));
         }

@@ -43,9 +43,9 @@ pub use writer::{Style, write, write_into, write_json_string, write_str, write_s
 pub(crate) use tree::Places;
 #[cfg(feature = "check")]
 pub(crate) use tree::{TreeLimits, read_tree};
-pub(crate) use writer::write_number;
 #[cfg(feature = "chat-template")]
-pub(crate) use writer::write_within;
+pub(crate) use writer::Writer;
+pub(crate) use writer::write_number;
 
 /// Arrays and objects may be nested this deep. Python's limit is its
 /// recursion limit, which leaves 995 levels to a document by default.

@@ -131,28 +131,7 @@ pub fn write_styled(value: &Value, style: &Style) -> String {
 /// [`read`](super::read) should not be nested much deeper than
 /// [`MAX_DEPTH`](super::MAX_DEPTH) either.
 pub fn write_into(out: &mut String, value: &Value, style: &Style) {
-    let mut writer = Writer {
-        out,
-        style,
-        most: usize::MAX,
-        is_over: false,
-    };
-    writer.value(value, 0);
-}
-
-/// Writes a value in a style, unless it takes more bytes.
-#[cfg(feature = "chat-template")]
-pub(crate) fn write_within(value: &Value, style: &Style, most: usize) -> Option<String> {
-    let mut out = String::new();
-    let mut writer = Writer {
-        out: &mut out,
-        style,
-        most,
-        is_over: false,
-    };
-    writer.value(value, 0);
-    let is_over = writer.is_over || writer.out.len() > most;
-    (!is_over).then_some(out)
+    Writer::new(out, style, usize::MAX).value(value, 0);
 }
 
 /// Appends a string with its quotes and escapes.
@@ -204,7 +183,8 @@ pub(crate) fn write_number(out: &mut String, number: &Number) {
     }
 }
 
-struct Writer<'a> {
+/// Writes the parts of a value one after the other, each at its depth.
+pub(crate) struct Writer<'a> {
     out: &'a mut String,
     style: &'a Style,
     /// How long the text may become, and whether it was to become longer.
@@ -212,9 +192,19 @@ struct Writer<'a> {
     is_over: bool,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    /// Appends to a text what makes it no longer than `most` bytes, but for what a single string takes.
+    pub(crate) fn new(out: &'a mut String, style: &'a Style, most: usize) -> Writer<'a> {
+        Writer {
+            out,
+            style,
+            most,
+            is_over: false,
+        }
+    }
+
     /// Whether so many more bytes can be written.
-    fn has_room(&mut self, bytes: usize) -> bool {
+    pub(crate) fn has_room(&mut self, bytes: usize) -> bool {
         self.is_over |= self.out.len().saturating_add(bytes) > self.most;
         !self.is_over
     }
@@ -224,22 +214,37 @@ impl Writer<'_> {
             return;
         }
         match value {
-            Value::Null => self.out.push_str("null"),
-            Value::Bool(true) => self.out.push_str("true"),
-            Value::Bool(false) => self.out.push_str("false"),
-            Value::Number(number) => write_number(self.out, number),
-            Value::String(text) => self.text(text),
+            Value::Null => self.null(),
+            Value::Bool(flag) => self.bool(*flag),
+            Value::Number(number) => self.number(number),
+            Value::String(text) => self.json_string(text),
             Value::Array(items) => self.array(items, depth),
             Value::Object(object) => self.object(object, depth),
         }
     }
 
-    fn text(&mut self, text: &JsonString) {
+    pub(crate) fn null(&mut self) {
+        self.out.push_str("null");
+    }
+
+    pub(crate) fn bool(&mut self, flag: bool) {
+        self.out.push_str(if flag { "true" } else { "false" });
+    }
+
+    pub(crate) fn number(&mut self, number: &Number) {
+        write_number(self.out, number);
+    }
+
+    pub(crate) fn str(&mut self, text: &str) {
+        write_str(self.out, text, self.style.ensure_ascii);
+    }
+
+    fn json_string(&mut self, text: &JsonString) {
         write_json_string(self.out, text, self.style.ensure_ascii);
     }
 
     fn array(&mut self, items: &[Value], depth: usize) {
-        self.out.push('[');
+        self.open('[');
         for (index, item) in items.iter().enumerate() {
             self.separate(index, depth + 1);
             self.value(item, depth + 1);
@@ -248,7 +253,7 @@ impl Writer<'_> {
     }
 
     fn object(&mut self, object: &Object, depth: usize) {
-        self.out.push('{');
+        self.open('{');
         if self.style.sort_keys {
             let mut members: Vec<_> = object.iter().collect();
             members.sort_unstable_by_key(|&(key, _)| key);
@@ -266,23 +271,32 @@ impl Writer<'_> {
     ) {
         for (index, (key, value)) in members.enumerate() {
             self.separate(index, depth);
-            self.text(key);
-            if self.has_room(self.style.key_separator.len()) {
-                self.out.push_str(&self.style.key_separator);
-            }
+            self.json_string(key);
+            self.key_separator();
             self.value(value, depth);
         }
     }
 
+    pub(crate) fn open(&mut self, bracket: char) {
+        self.out.push(bracket);
+    }
+
+    /// What comes behind a key.
+    pub(crate) fn key_separator(&mut self) {
+        if self.has_room(self.style.key_separator.len()) {
+            self.out.push_str(&self.style.key_separator);
+        }
+    }
+
     /// What comes before an item.
-    fn separate(&mut self, index: usize, depth: usize) {
+    pub(crate) fn separate(&mut self, index: usize, depth: usize) {
         if index > 0 && self.has_room(self.style.item_separator.len()) {
             self.out.push_str(&self.style.item_separator);
         }
         self.new_line(depth);
     }
 
-    fn close(&mut self, bracket: char, empty: bool, depth: usize) {
+    pub(crate) fn close(&mut self, bracket: char, empty: bool, depth: usize) {
         if !empty {
             self.new_line(depth);
         }

@@ -191,6 +191,18 @@ impl Value {
         }
     }
 
+    /// Whether both are the same without a look into their objects: one is a clone of the other, and so are its items.
+    #[cfg(feature = "chat-template")]
+    pub(crate) fn shares_all_with(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Self::Object(a), Self::Object(b)) => a.shares_members_with(b),
+            (Self::Array(a), Self::Array(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.shares_all_with(b))
+            }
+            (a, b) => a.total_eq(b),
+        }
+    }
+
     /// The value of a key, if this is an object that has it.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_object()?.get(key)

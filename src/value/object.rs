@@ -3,9 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use super::{JsonString, Value};
+
+type Members = IndexMap<JsonString, Value, RandomState>;
 
 /// A JSON object: keys and values in the order in which the keys came first.
 ///
@@ -28,7 +31,7 @@ use super::{JsonString, Value};
 pub struct Object(
     /// Elsewhere, because a map is several times the size of all other values,
     /// and each item of an array would have to have room for it.
-    pub(super) Arc<IndexMap<JsonString, Value>>,
+    pub(super) Arc<Members>,
 );
 
 impl Object {
@@ -38,7 +41,7 @@ impl Object {
     }
 
     /// The map, to be changed: from here on it is this object's own.
-    fn map_mut(&mut self) -> &mut IndexMap<JsonString, Value> {
+    fn map_mut(&mut self) -> &mut Members {
         Arc::make_mut(&mut self.0)
     }
 
@@ -109,9 +112,14 @@ impl Object {
         self.0.is_empty()
     }
 
+    /// Whether one is a clone of the other, and neither has been changed since.
+    pub(super) fn shares_members_with(&self, other: &Object) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Whether both have the same content, as [`Value::total_eq`] has it.
     pub fn total_eq(&self, other: &Object) -> bool {
-        if Arc::ptr_eq(&self.0, &other.0) {
+        if self.shares_members_with(other) {
             return true;
         }
         if self.len() != other.len() {

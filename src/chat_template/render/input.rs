@@ -62,8 +62,8 @@ pub(super) fn size(input: &RenderInput) -> usize {
     size
 }
 
-/// All variables of a rendering.
-pub(super) fn context(input: &RenderInput) -> minijinja::Value {
+/// All variables of a rendering, the tools as templates have them among them.
+pub(super) fn context(input: &RenderInput, tools: minijinja::Value) -> minijinja::Value {
     let tokens = [
         ("bos_token", &input.bos_token),
         ("eos_token", &input.eos_token),
@@ -73,7 +73,7 @@ pub(super) fn context(input: &RenderInput) -> minijinja::Value {
         .filter_map(|(name, token)| Some((name, minijinja::Value::from(token.as_deref()?))));
     let own = [
         ("messages", messages(&input.messages)),
-        ("tools", to_template(&input.tools)),
+        ("tools", tools),
         ("documents", to_template(&Value::Null)),
         ("add_generation_prompt", input.add_generation_prompt.into()),
     ];

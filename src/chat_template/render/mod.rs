@@ -42,11 +42,13 @@ mod time;
 mod values;
 
 use std::ops::Range;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 use minijinja::machinery::{CompiledTemplate, TemplateConfig, make_string_output};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment};
+
+use crate::value::Value;
 
 pub use error::RenderError;
 pub(crate) use input::REASONING_KEYS;
@@ -158,6 +160,8 @@ pub struct Renderer<'t> {
     environment: Environment<'t>,
     compiled: CompiledTemplate<'t>,
     prepared: &'t PreparedTemplate,
+    /// The tools of the rendering before, as templates have them: mostly they are the same again.
+    tools: Mutex<(Value, minijinja::Value)>,
 }
 
 impl std::fmt::Debug for Renderer<'_> {
@@ -205,6 +209,7 @@ impl<'t> Renderer<'t> {
             environment: ENVIRONMENT.clone(),
             compiled,
             prepared,
+            tools: Mutex::new((Value::Null, values::to_template(&Value::Null))),
         })
     }
 
@@ -218,7 +223,7 @@ impl<'t> Renderer<'t> {
             .prepared
             .marks_generation()
             .then(|| generation::Marks::add_to(&mut environment));
-        let root = input::context(input);
+        let root = input::context(input, self.tools(&input.tools));
         let mut text = String::new();
         self.run(&environment, root, &mut text)
             .map_err(|error| self.prepared.error(&error))?;
@@ -232,6 +237,15 @@ impl<'t> Renderer<'t> {
                 generated: Vec::new(),
             },
         })
+    }
+
+    /// The tools as templates have them.
+    fn tools(&self, tools: &Value) -> minijinja::Value {
+        let mut known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.0.shares_all_with(tools) {
+            *known = (tools.clone(), values::to_template(tools));
+        }
+        known.1.clone()
     }
 
     fn run(

@@ -3,6 +3,7 @@
 use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind};
 
+use crate::json::{Style, Writer};
 use crate::value::{JsonString, Number, Object, Value};
 
 use super::budget;
@@ -10,13 +11,6 @@ use super::kinds::{is_a, type_name};
 
 /// How deeply values may nest that are turned into JSON: templates can build them without end.
 const MAX_DEPTH: usize = 500;
-
-/// What a list takes beside its items: room for the first ones is made at once.
-const LIST: usize = 128;
-/// What an object takes beside its members, which are found by their hashes.
-const OBJECT: usize = 256;
-/// What a member of an object takes beside its value and the text of its key.
-const MEMBER: usize = 64;
 
 /// Our value as minijinja's. Lone surrogates, which Rust's strings can't hold, are replaced.
 pub(super) fn to_template(value: &Value) -> minijinja::Value {
@@ -46,48 +40,111 @@ pub(super) fn pairs(
         .map(move |(key, value)| (text(key), to_template(value)))
 }
 
-/// minijinja's value as ours; what JSON has no form for is an error.
-pub(super) fn from_template(value: &minijinja::Value) -> Result<Value, Error> {
-    convert(value, 0)
+/// Writes minijinja's value as JSON; what JSON has no form for is an error.
+pub(super) fn write_json(value: &minijinja::Value, style: &Style) -> Result<String, Error> {
+    let mut text = String::new();
+    let mut writer = JsonWriter {
+        writer: Writer::new(&mut text, style, budget::MAX_PIECE),
+        sort_keys: style.sort_keys,
+    };
+    writer.value(value, 0)?;
+    budget::spend(text.len())?;
+    Ok(text)
 }
 
-fn convert(value: &minijinja::Value, depth: usize) -> Result<Value, Error> {
-    if depth > MAX_DEPTH {
-        return Err(Error::new(
-            ErrorKind::BadSerialization,
-            "the value nests too deeply",
-        ));
-    }
-    budget::spend(size_of::<Value>() + value.as_bytes().map_or(0, <[u8]>::len))?;
-    match value.kind() {
-        ValueKind::None => Ok(Value::Null),
-        ValueKind::Bool => Ok(value.is_true().into()),
-        ValueKind::Number => Ok(convert_number(value).into()),
-        ValueKind::String => Ok(value.as_str().unwrap_or_default().into()),
-        // What can only be gone through, as `d.items()`, is no list.
-        ValueKind::Seq => {
-            budget::spend(LIST)?;
-            let items = value.try_iter()?.map(|item| convert(&item, depth + 1));
-            Ok(items.collect::<Result<Vec<Value>, Error>>()?.into())
+struct JsonWriter<'a> {
+    writer: Writer<'a>,
+    sort_keys: bool,
+}
+
+impl JsonWriter<'_> {
+    fn value(&mut self, value: &minijinja::Value, depth: usize) -> Result<(), Error> {
+        if depth > MAX_DEPTH {
+            return Err(unwritable("the value nests too deeply".to_owned()));
         }
-        ValueKind::Map if !is_a(value, "Namespace") => {
-            budget::spend(OBJECT)?;
-            let mut object = Object::new();
-            let pairs = value.as_object().and_then(|map| map.try_iter_pairs());
-            for (key, item) in pairs.into_iter().flatten() {
-                budget::spend(MEMBER + key.as_str().map_or(0, str::len))?;
-                object.insert(key_text(&key)?, convert(&item, depth + 1)?);
+        budget::look(1)?;
+        if !self.writer.has_room(0) {
+            return Err(budget::too_large());
+        }
+        match value.kind() {
+            ValueKind::None => self.writer.null(),
+            ValueKind::Bool => self.writer.bool(value.is_true()),
+            ValueKind::Number => self.writer.number(&number(value)),
+            ValueKind::String => self.text(value)?,
+            // What can only be gone through, as `d.items()`, is no list.
+            ValueKind::Seq => self.array(value, depth)?,
+            ValueKind::Map if !is_a(value, "Namespace") => self.object(value, depth)?,
+            _ => {
+                let kind = type_name(value);
+                return Err(unwritable(format!("{kind} can't be written as JSON")));
             }
-            Ok(object.into())
         }
-        _ => Err(Error::new(
-            ErrorKind::BadSerialization,
-            format!("{} can't be written as JSON", type_name(value)),
-        )),
+        Ok(())
+    }
+
+    fn text(&mut self, text: &minijinja::Value) -> Result<(), Error> {
+        let text = text.as_str().unwrap_or_default();
+        budget::read(text.len())?;
+        self.writer.str(text);
+        Ok(())
+    }
+
+    fn array(&mut self, items: &minijinja::Value, depth: usize) -> Result<(), Error> {
+        self.writer.open('[');
+        let mut is_empty = true;
+        for (index, item) in items.try_iter()?.enumerate() {
+            self.writer.separate(index, depth + 1);
+            self.value(&item, depth + 1)?;
+            is_empty = false;
+        }
+        self.writer.close(']', is_empty, depth);
+        Ok(())
+    }
+
+    fn object(&mut self, object: &minijinja::Value, depth: usize) -> Result<(), Error> {
+        self.writer.open('{');
+        let pairs = object.as_object().and_then(|map| map.try_iter_pairs());
+        let pairs = pairs.into_iter().flatten();
+        let is_empty = match self.sort_keys {
+            true => {
+                let texts = pairs.map(|(key, item)| Ok((key_text(&key)?.into(), item)));
+                let mut pairs = texts.collect::<Result<Vec<_>, Error>>()?;
+                pairs.sort_by(|(a, _), (b, _)| minijinja::Value::as_str(a).cmp(&b.as_str()));
+                self.members(pairs.into_iter(), depth + 1)?
+            }
+            false => self.members(pairs, depth + 1)?,
+        };
+        self.writer.close('}', is_empty, depth);
+        Ok(())
+    }
+
+    /// Writes the members of an object, and says whether there were none.
+    fn members(
+        &mut self,
+        members: impl Iterator<Item = (minijinja::Value, minijinja::Value)>,
+        depth: usize,
+    ) -> Result<bool, Error> {
+        let mut is_empty = true;
+        for (index, (key, item)) in members.enumerate() {
+            self.writer.separate(index, depth);
+            match key.as_str() {
+                Some(_) => self.text(&key)?,
+                None => self.writer.str(&key_text(&key)?),
+            }
+            self.writer.key_separator();
+            self.value(&item, depth)?;
+            is_empty = false;
+        }
+        Ok(is_empty)
     }
 }
 
-fn convert_number(value: &minijinja::Value) -> Number {
+fn unwritable(why: String) -> Error {
+    Error::new(ErrorKind::BadSerialization, why)
+}
+
+/// minijinja's number as ours.
+fn number(value: &minijinja::Value) -> Number {
     if let Some(n) = value.as_i64().filter(|_| value.is_integer()) {
         return Number::Int(n);
     }
@@ -105,12 +162,11 @@ fn key_text(key: &minijinja::Value) -> Result<String, Error> {
         ValueKind::None => Ok("null".to_owned()),
         ValueKind::Number => {
             let mut text = String::new();
-            crate::json::write_number(&mut text, &convert_number(key));
+            crate::json::write_number(&mut text, &number(key));
             Ok(text)
         }
-        _ => Err(Error::new(
-            ErrorKind::BadSerialization,
-            "keys of JSON are strings, numbers, truth values or none",
+        _ => Err(unwritable(
+            "keys of JSON are strings, numbers, truth values or none".to_owned(),
         )),
     }
 }

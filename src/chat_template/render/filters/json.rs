@@ -5,7 +5,7 @@ use minijinja::{Environment, Error, Value};
 
 use crate::chat_template::render::arguments::Arguments;
 use crate::chat_template::render::error::invalid;
-use crate::chat_template::render::values::{from_template, to_template};
+use crate::chat_template::render::values::{to_template, write_json};
 use crate::chat_template::render::{budget, printing};
 use crate::json::{self, Style};
 
@@ -35,10 +35,7 @@ fn to_json(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Err
         style.key_separator = printing::str(key)?.into();
     }
     args.check(4)?;
-    let text = json::write_within(&from_template(value)?, &style, budget::MAX_PIECE);
-    let text = text.ok_or_else(budget::too_large)?;
-    budget::spend(text.len())?;
-    Ok(Value::from(text))
+    write_json(value, &style).map(Value::from)
 }
 
 /// Spaces of indentation; more are refused.

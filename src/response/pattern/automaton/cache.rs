@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use crate::response::pattern::Window;
 use crate::response::pattern::alphabet::Class;
 use crate::response::pattern::program::{After, Before, Program};
@@ -22,7 +24,7 @@ const LONG_STAY: usize = 64;
 #[derive(Debug, Default)]
 pub(in crate::response::pattern) struct Cache {
     states: Vec<State>,
-    index: HashMap<Key, StateId>,
+    index: HashMap<Key, StateId, RandomState>,
     /// The idle states and the quiet ones that no part has come into, by what stands before them.
     idle: [Option<StateId>; 8],
     quiet: [Option<StateId>; 8],
