@@ -85,7 +85,7 @@ fn with_surroundings(
 
 /// What stands before the body of a call with a text before it and without, behind reasoning, or within it
 /// where calls stand there. A text may stand amid what opens calls: `<say></say><do>` is what opens them
-/// after `<say>` and a text.
+/// after `<say>` and a text, and so is `Note: ⏎Do: ` after `Note: ` and a text.
 fn before_call(
     renderings: &CallRenderings<'_, '_>,
     located: &LocatedBody,
@@ -110,7 +110,13 @@ fn before_call(
     let reasoning_end = reasoning_end.filter(|end| !opens_calls(end));
     let alone = &before[reasoning_end.unwrap_or(0)..];
     let shared = beside.as_deref().map(|between| shared_end(alone, between));
-    let shared = shared.filter(|shared| markers(shared).next().is_some());
+    let ahead = renderings.around_text().map(|(ahead, _)| ahead.trim());
+    let ahead = ahead.filter(|ahead| !ahead.is_empty());
+    let stands_amid = |shared: &str| {
+        let rest = alone[..alone.len() - shared.len()].trim();
+        ahead.is_some_and(|ahead| ahead == rest) && !shared.trim().is_empty()
+    };
+    let shared = shared.filter(|shared| markers(shared).next().is_some() || stands_amid(shared));
     shared.unwrap_or(alone).to_owned()
 }
 

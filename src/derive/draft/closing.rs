@@ -1,6 +1,6 @@
 //! What closes a call.
 
-use crate::analysis::markers::{self, is_distinctive};
+use crate::analysis::markers::{self, is_distinctive, is_wordy};
 use crate::analysis::{CallParts, text_with_slots};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
@@ -141,7 +141,9 @@ impl Drafter<'_> {
         let openers = any_of(&openers);
         let own = (!is_distinctive(close)).then(|| unclear(calls, close));
         let separator = calls.separator.trim();
-        let separator = (!is_distinctive(separator)).then(|| loose(separator));
+        // Markers close calls by themselves.
+        let has_marker = markers::markers(separator).next().is_some();
+        let separator = (!has_marker).then(|| loose(separator));
         let mut places = Vec::new();
         for parts in [[&own, &separator], [&own, &None], [&None, &separator]] {
             let parts = parts.into_iter().flatten();
@@ -149,8 +151,9 @@ impl Drafter<'_> {
                 .map(String::as_str)
                 .filter(|part| !part.is_empty())
                 .collect();
-            if !between.is_empty() {
-                places.push(format!("{}\\s*(?={openers})", between.join("\\s*")));
+            let place = format!("{}\\s*(?={openers})", between.join("\\s*"));
+            if !between.is_empty() && !places.contains(&place) {
+                places.push(place);
             }
         }
         // Behind a blank, a marker is only spoken of, or stands in a text, unless calls are indented or a blank
@@ -166,7 +169,7 @@ impl Drafter<'_> {
 
     /// What closes a call when another follows and nothing clear stands between.
     fn next_after(&self, calls: &CallParts<'_>, close: &str) -> Option<String> {
-        let is_clear = close.is_empty() && opens_clearly(calls);
+        let is_clear = close.is_empty() && is_distinctive(calls.first_text());
         if !calls.several || is_clear || calls.is_array() {
             return None;
         }
@@ -195,6 +198,9 @@ impl Drafter<'_> {
                     if opens_clearly(calls) || (!is_bare && self.begins_anywhere(calls)) =>
                 {
                     format!("{behind}\\s*(?={head})")
+                }
+                (false, _) if opens_clearly(calls) && is_wordy(&calls.separator) => {
+                    format!("{behind}{separator}(?={head})")
                 }
                 _ => format!("{behind}(?={separator}{head})"),
             },
