@@ -79,8 +79,10 @@ pub(super) fn ends(
     });
     let shared = shared_start(&last, &past);
     if shared.trim().is_empty() {
-        // Each ends in its own way; the past one perhaps where the next message begins.
-        for tail in [&last, &past] {
+        // Each ends in its own way; the past one perhaps where the next message begins, and one with calls where the
+        // tool's answer does.
+        let answer = prober.header_of_answer().unwrap_or_default();
+        for tail in [&last, &past, &answer] {
             ends.extend(markers::markers(tail).next().map(str::to_owned));
         }
         if ends.is_empty() {

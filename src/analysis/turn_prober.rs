@@ -8,7 +8,7 @@ use crate::value::Value;
 
 use super::assistant_turn::{AssistantTurn, ToolCall};
 use super::assumed::{self, AssumedVariable};
-use super::input_form::{IdShape, InputForm, ReasoningForm};
+use super::input_form::{EmptyContent, IdShape, InputForm, ReasoningForm};
 use super::lexicon::Lexicon;
 use super::markers::common_prefix;
 use super::probe::{Probe, Prober, Tools, message, result, tool, with};
@@ -338,7 +338,10 @@ impl<'t> TurnProber<'t> {
         for form in self.input_form.alternatives(assistant) {
             let former = std::mem::replace(&mut self.input_form, form);
             match self.turn(situation, assistant, ThinkingMode::On) {
-                Ok(turn) if self.holds(&turn, words) => return Ok(true),
+                Ok(turn) if self.holds(&turn, words) => {
+                    self.prefer_no_content(situation, assistant, turn.tail(), words);
+                    return Ok(true);
+                }
                 Ok(_) => rendered = true,
                 Err(error) => {
                     refusal.get_or_insert(error);
@@ -349,6 +352,29 @@ impl<'t> TurnProber<'t> {
         match refusal {
             Some(error) if !rendered => Err(error),
             _ => Ok(false),
+        }
+    }
+
+    /// Gives a message no content rather than an empty one where the template writes markers around an empty text: a model
+    /// without anything to say leaves them out.
+    fn prefer_no_content(
+        &mut self,
+        situation: Situation,
+        assistant: &AssistantTurn,
+        with_empty: &str,
+        words: &[&str],
+    ) {
+        if assistant.content.is_some() || self.input_form.empty_content != EmptyContent::EmptyText {
+            return;
+        }
+        let size = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
+        self.input_form.empty_content = EmptyContent::Null;
+        let with_none = self.turn(situation, assistant, ThinkingMode::On).ok();
+        let is_shorter = with_none.is_some_and(|turn| {
+            self.holds(&turn, words) && size(turn.tail()) < size(with_empty)
+        });
+        if !is_shorter {
+            self.input_form.empty_content = EmptyContent::EmptyText;
         }
     }
 
@@ -412,6 +438,20 @@ impl<'t> TurnProber<'t> {
         messages.push(message("user", &self.words.done));
         let turn = self.rendered(&self.probe(messages, mode), situation)?;
         Ok(turn.cut_before(&self.words.done))
+    }
+
+    /// What stands before a tool's answer, behind all that stands behind a call that comes last.
+    pub(super) fn header_of_answer(&self) -> Option<String> {
+        let value = self.words.value.as_str();
+        let mut messages = self.before(Situation::AfterTool);
+        let answered = self.conversation(messages.clone(), ThinkingMode::Unset, false);
+        messages.pop();
+        let called = self.conversation(messages, ThinkingMode::Unset, false);
+        let (answered, called) = (self.marked(&answered.ok()?), self.marked(&called.ok()?));
+        let (_, after) = called.rsplit_once(value)?;
+        let (before_answer, _) = answered.split_once(self.words.result.as_str())?;
+        let (_, between) = before_answer.rsplit_once(value)?;
+        Some(between[common_prefix(between, after)..].to_owned())
     }
 
     /// Under which names the template reads reasoning, when it gets only one of them at a time.
