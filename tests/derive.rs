@@ -901,6 +901,82 @@ fn elements_may_hold_markup_or_nothing_and_answers_may_hold_closing_tags() {
     );
 }
 
+/// What the template that is derived of a chat template makes of an output behind a prompt.
+fn read_behind(jinja: &str, prompt: &str, output: &str) -> Value {
+    let derivation = derive(&ChatTemplate::from_jinja(jinja), &DeriveOptions::default());
+    let template = ResponseTemplate::from_value(&derivation.unwrap().template).unwrap();
+    let message = parse(&template, prompt, output, ParserOptions::default());
+    message.unwrap().into()
+}
+
+#[test]
+fn a_turn_that_nothing_ends_is_ended_by_what_the_next_message_begins_with() {
+    let jinja = "{% for m in messages %}{% if m.role == 'assistant' %}[[bot]]{{ m.content or '' }}\
+                 {% for c in m.tool_calls or [] %}[[do]]{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}\
+                 [[/do]]{% endfor %}{% elif m.role == 'tool' %}[[found]]{{ m.content }}\
+                 {% else %}[[{{ m.role }}]]{{ m.content }}{% endif %}{% endfor %}\
+                 {% if add_generation_prompt %}[[bot]]{% endif %}";
+    let call = r#"[[do]]{"name": "see", "arguments": {}}[[/do]]"#;
+    let expected = json::read(
+        r#"{"role": "assistant", "content": "So:", "tool_calls": [
+            {"type": "function", "function": {"name": "see", "arguments": {}}}]}"#,
+    );
+    for end in ["", "[[found]]", "[[user]]"] {
+        let message = read_behind(jinja, "[[bot]]", &format!("So:{call}{end}"));
+        assert_eq!(Ok(message), expected, "{end}");
+    }
+}
+
+/// The template writes a header around no text at all, and a model that has nothing to say does not.
+#[test]
+fn a_call_may_stand_at_once_where_an_empty_text_has_a_header() {
+    let jinja = "{% for m in messages %}{% if m.role == 'assistant' %}\
+                 {% if m.content is not none %}<:from:>bot<:to:>all<:say:>{{ m.content }}{% endif %}\
+                 {% for c in m.tool_calls or [] %}<:from:>bot<:to:>{{ c.function.name }}<:say:>{{ c.function.arguments | tojson }}\
+                 {% endfor %}<:end:>{% else %}<:from:>{{ m.role }}<:to:>all<:say:>{{ m.content }}{% endif %}{% endfor %}\
+                 {% if add_generation_prompt %}<:from:>bot<:to:>{% endif %}";
+    let call = r#"see<:say:>{"at": "here"}<:end:>"#;
+    let calls = r#""tool_calls": [{"type": "function",
+        "function": {"name": "see", "arguments": {"at": "here"}}}]"#;
+    for (said, content) in [
+        ("", ""),
+        ("all<:say:><:from:>bot<:to:>", ""),
+        ("all<:say:>So:<:from:>bot<:to:>", r#""content": "So:","#),
+    ] {
+        let message = read_behind(jinja, "<:from:>bot<:to:>", &format!("{said}{call}"));
+        let expected = json::read(&format!(r#"{{"role": "assistant", {content} {calls}}}"#));
+        assert_eq!(Ok(message), expected, "{said}");
+    }
+}
+
+#[test]
+fn a_word_opens_calls_before_json_alone_and_white_space_may_stand_before_markers() {
+    assert_read(
+        "{{- m.content }}{%- if m.tool_calls -%}{{- 'toolbox[' }}{%- for c in m.tool_calls -%}
+{{- {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}{{- ', ' if not loop.last }}{%- endfor -%}{{- ']' }}{%- endif -%}",
+        &[
+            (
+                "In toolbox.open(f, [1]) a list stands.",
+                r#"{"role": "assistant", "content": "In toolbox.open(f, [1]) a list stands."}"#,
+            ),
+            (
+                r#"So:toolbox[{"name": "see", "arguments": {}}]"#,
+                r#"{"role": "assistant", "content": "So:", "tool_calls": [
+                    {"type": "function", "function": {"name": "see", "arguments": {}}}]}"#,
+            ),
+        ],
+    );
+    assert_read(
+        "{{- m.content }}{%- for c in m.tool_calls or [] -%}{{- '<|do|>' + c.function.name + '<|with|>' + c.function.arguments | tojson + '<|done|>' }}
+{%- endfor -%}",
+        &[(
+            r#"So: <|do|> see <|with|> {"at": "here"} <|done|>"#,
+            r#"{"role": "assistant", "content": "So:", "tool_calls": [
+                {"type": "function", "function": {"name": "see", "arguments": {"at": "here"}}}]}"#,
+        )],
+    );
+}
+
 #[test]
 fn what_opens_reasoning_may_be_a_part_of_the_marker_before_a_turn() {
     let jinja = "{% for m in messages %}{% if m.role == 'assistant' %}## Keeper\n\

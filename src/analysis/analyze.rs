@@ -13,12 +13,11 @@ use super::findings::Findings;
 use super::findings_value::{calls_value, reasoning_value};
 use super::hints;
 use super::lexicon::Lexicon;
-use super::markers;
 use super::missing_tokens;
 use super::outputs::{self, ModelOutput};
 use super::reasoning::{self, ObservedReasoning};
 use super::sample_turns::SampleTurns;
-use super::turn::{self, TurnShape};
+use super::turn;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::TurnProber;
 
@@ -117,21 +116,15 @@ pub(crate) fn analyze<'t>(
     let call = turns.call.take();
     let (calls, not_understood) = call_shape(&mut prober, template, call, &surroundings, outputs);
     let own_headers = headers.headers(&prober);
-    let (mut ends, next_header) = turn::ends(
+    let turn = turn::find(
         &prober,
-        &own_headers,
+        own_headers,
         &turns.plain,
         &turns.word,
         &content.close,
     );
-    ends.extend(prober.eos_token().map(str::to_owned));
-    markers::dedup(&mut ends);
     let marked = Findings {
-        turn: TurnShape {
-            headers: own_headers,
-            ends,
-            next_header,
-        },
+        turn,
         prompt_remainders: headers.all_prompt_remainders(&prober),
         reasoning,
         content,

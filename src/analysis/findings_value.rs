@@ -26,6 +26,9 @@ impl Findings {
         if let Some(header) = &self.turn.next_header {
             turn = with(turn, "next_header", header.as_str());
         }
+        if let Some(marker) = &self.turn.answer_marker {
+            turn = with(turn, "answer_marker", marker.as_str());
+        }
         let content = object([
             ("open", optional(self.content.open.as_deref())),
             ("close", texts(&self.content.close)),

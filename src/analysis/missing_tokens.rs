@@ -89,8 +89,8 @@ fn written(
             texts.push(rendered.map(|turn| turn.tail().to_owned()));
         }
     }
-    let (ends, _) = turn::ends(prober, &[], &turns.plain, &turns.word, content_close);
-    texts.push(Some(ends.concat()));
+    let shape = turn::find(prober, Vec::new(), &turns.plain, &turns.word, content_close);
+    texts.push(Some(shape.ends.concat()));
     texts
 }
 

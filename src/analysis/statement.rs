@@ -149,7 +149,11 @@ fn of_turn(shape: &TurnShape) -> String {
         Some(_) => ", and the next turn's header always follows",
         None => "",
     };
-    format!("{begins}, {ends}{next}")
+    let answer = match &shape.answer_marker {
+        Some(marker) => format!(", or with the {} before a tool's answer", shown(marker)),
+        None => String::new(),
+    };
+    format!("{begins}, {ends}{answer}{next}")
 }
 
 fn of_content(shape: &ContentShape) -> String {

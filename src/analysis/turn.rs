@@ -18,9 +18,16 @@ pub struct TurnShape {
     /// The header of the next turn, with the white space before it, if it stands behind the last turn whether a
     /// prompt is asked for or not.
     pub next_header: Option<String>,
+    /// The marker that a tool's answer begins with, if nothing ends a turn that comes last: a model is stopped there.
+    pub answer_marker: Option<String>,
 }
 
 impl TurnShape {
+    /// All with which a model's turn may end.
+    pub(crate) fn all_ends(&self) -> impl Iterator<Item = &String> {
+        self.ends.iter().chain(&self.answer_marker)
+    }
+
     /// Whether what stands behind a marker that ends turns belongs to the end: other markers and white space
     /// do, and words don't, nor what begins a turn.
     pub(crate) fn ends_with(&self, rest: &str) -> bool {
@@ -35,15 +42,14 @@ impl TurnShape {
     }
 }
 
-/// The markers that end a turn, from the turn that comes last and from one in the past; and the header that stands
-/// behind the last turn, if one does.
-pub(super) fn ends(
+/// How turns begin and end. The markers that end one are found from the turn that comes last and from one in the past.
+pub(super) fn find(
     prober: &TurnProber<'_>,
-    headers: &[String],
+    headers: Vec<String>,
     assistant: &AssistantTurn,
     word: &str,
     content_close: &[String],
-) -> (Vec<String>, Option<String>) {
+) -> TurnShape {
     let mut ends = Vec::new();
     let after = |text: &str| {
         text.rfind(word)
@@ -79,10 +85,8 @@ pub(super) fn ends(
     });
     let shared = shared_start(&last, &past);
     if shared.trim().is_empty() {
-        // Each ends in its own way; the past one perhaps where the next message begins, and one with calls where the
-        // tool's answer does.
-        let answer = prober.header_of_answer().unwrap_or_default();
-        for tail in [&last, &past, &answer] {
+        // Each ends in its own way; the past one perhaps where the next message begins.
+        for tail in [&last, &past] {
             ends.extend(markers::markers(tail).next().map(str::to_owned));
         }
         if ends.is_empty() {
@@ -91,6 +95,15 @@ pub(super) fn ends(
     } else {
         ends.extend(markers::units(shared).into_iter().map(str::to_owned));
     }
+    ends.extend(prober.eos_token().map(str::to_owned));
     dedup(&mut ends);
-    (ends, next_header)
+    let answer = last.trim().is_empty().then(|| prober.header_of_answer());
+    let answer = answer.flatten().unwrap_or_default();
+    let answer_marker = markers::markers(&answer).next().map(str::to_owned);
+    TurnShape {
+        headers,
+        answer_marker: answer_marker.filter(|marker| !ends.contains(marker)),
+        ends,
+        next_header,
+    }
 }

@@ -370,9 +370,8 @@ impl<'t> TurnProber<'t> {
         let size = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
         self.input_form.empty_content = EmptyContent::Null;
         let with_none = self.turn(situation, assistant, ThinkingMode::On).ok();
-        let is_shorter = with_none.is_some_and(|turn| {
-            self.holds(&turn, words) && size(turn.tail()) < size(with_empty)
-        });
+        let is_shorter = with_none
+            .is_some_and(|turn| self.holds(&turn, words) && size(turn.tail()) < size(with_empty));
         if !is_shorter {
             self.input_form.empty_content = EmptyContent::EmptyText;
         }

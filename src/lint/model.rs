@@ -49,7 +49,7 @@ impl Model {
         let offered = probe_tools(&prober);
         prober.offer(offered);
         take_prompts(&prober, ", with tools", &mut prompts);
-        let ends = findings.turn.ends;
+        let ends: Vec<String> = findings.turn.all_ends().cloned().collect();
         let tokens = ends.iter().chain(&template.special_tokens).cloned();
         Ok(Model {
             tokens: tokens.collect(),

@@ -1,6 +1,6 @@
 //! The texts around a call, and what can be taken for one of them.
 
-use crate::analysis::markers::{self, dedup, is_distinctive};
+use crate::analysis::markers::{self, dedup, is_distinctive, is_wordy};
 use crate::analysis::{CallKeys, CallParts};
 use crate::derive::regex::exact;
 use crate::format::{Node, Slot};
@@ -34,10 +34,12 @@ pub(super) fn split_lead<'a>(calls: &'a CallParts<'_>) -> (&'a str, &'a str) {
     }
 }
 
-/// What opens a call, if it is the same text for all.
+/// What opens a call, if it is the same text for all, and not such as stands in prose as well.
 pub(super) fn literal_open(calls: &CallParts<'_>) -> Option<String> {
     match calls.open.as_slice() {
-        [Node::Literal(text)] if is_distinctive(text) => Some(text.trim().to_owned()),
+        [Node::Literal(text)] if is_distinctive(text) && !is_wordy(text) => {
+            Some(text.trim().to_owned())
+        }
         _ => None,
     }
 }
@@ -82,6 +84,16 @@ pub(super) fn opens_clearly(calls: &CallParts<'_>) -> bool {
         _ => None,
     });
     texts.any(|text| is_distinctive(text))
+}
+
+/// Words that open calls do so where JSON follows them: `functools[…]` is a call, and `functools.reduce` is none.
+pub(super) fn json_behind_words(calls: &CallParts<'_>) -> Option<&'static str> {
+    let is_word = matches!(calls.open.as_slice(), [Node::Literal(text)] if is_wordy(text));
+    match calls.is_array() {
+        _ if !is_word || calls.dialect().is_none() => None,
+        true => Some("\\s*(?=\\[)"),
+        false => Some("\\s*(?=\\{)"),
+    }
 }
 
 /// How a JSON object begins that is a call.

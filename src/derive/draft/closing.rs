@@ -202,6 +202,11 @@ impl Drafter<'_> {
                 (false, _) if opens_clearly(calls) && is_wordy(&calls.separator) => {
                     format!("{behind}{separator}(?={head})")
                 }
+                // Behind JSON, white space means nothing.
+                (false, _) if calls.dialect().is_some() => {
+                    let separator = separator.trim_start_matches("\\s*");
+                    format!("{behind}\\s*(?={separator}{head})")
+                }
                 _ => format!("{behind}(?={separator}{head})"),
             },
         )

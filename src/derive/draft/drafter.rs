@@ -56,11 +56,18 @@ impl Drafter<'_> {
     }
 
     pub(super) fn turn_ends(&self) -> Vec<String> {
-        let ends = match self.around {
-            Some(around) => &around.ends,
-            None => &self.findings.turn.ends,
+        let turn = &self.findings.turn;
+        let ends: Vec<&String> = match self.around {
+            // Where the last turn has no end of its own, the marker that follows upon others ends it.
+            Some(around) if around.ends.iter().all(|end| !turn.ends.contains(end)) => {
+                let others = turn.all_ends().filter(|end| markers::is_marker(end));
+                around.ends.iter().chain(others).collect()
+            }
+            Some(around) => around.ends.iter().collect(),
+            None => turn.all_ends().collect(),
         };
-        let ends = ends.iter().map(|end| end.trim().to_owned());
+        let ends = ends.into_iter();
+        let ends = ends.map(|end| end.trim().to_owned());
         ends.filter(|end| end.chars().count() > 1 || is_distinctive(end))
             .collect()
     }

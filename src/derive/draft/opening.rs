@@ -1,12 +1,14 @@
 //! The expression that opens a call.
 
 use crate::analysis::lexicon::unmarked;
-use crate::analysis::markers::{self, dedup, is_distinctive};
+use crate::analysis::markers::{self, closing_bracket, dedup, is_distinctive};
 use crate::analysis::{CallParts, text_with_slots};
 use crate::derive::regex::{any_of, char_between, char_until, exact, loose};
 use crate::format::{Node, Slot};
 
-use super::call_texts::{json_call_start, opens_clearly, split_at_id, split_lead, unclosed_tag};
+use super::call_texts::{
+    json_behind_words, json_call_start, opens_clearly, split_at_id, split_lead, unclosed_tag,
+};
 use super::drafter::Drafter;
 
 impl Drafter<'_> {
@@ -20,7 +22,13 @@ impl Drafter<'_> {
         let lead_is_skipped = !lead.is_empty();
         let own = match unclosed_tag(calls).filter(|_| self.choices.tag_closes_itself) {
             Some(tag) => format!("{}(?:>|(?=/>))", self.slots_pattern(&tag, true)),
-            None => self.slots_pattern(&slots, true),
+            None => {
+                let own = self.slots_pattern(&slots, true);
+                match json_behind_words(calls) {
+                    Some(ahead) => format!("{}{ahead}", own.trim_end_matches("\\s*")),
+                    None => own,
+                }
+            }
         };
         let section = calls.section_open.trim();
         if lead_is_skipped || opens_clearly(calls) {
@@ -84,7 +92,17 @@ impl Drafter<'_> {
                         let (marker, own) = split_at_id(text);
                         out.push_str(&format!("{}(?P<id>{}", loose(marker), loose(own)));
                     } else {
+                        // Models put white space between a name and a marker that names don't have.
+                        let pieces = markers::pieces(text);
+                        let is_marker =
+                            |piece: Option<&&str>| piece.is_some_and(|text| is_closed(text));
+                        if after_name && is_marker(pieces.first()) {
+                            out.push_str("\\s*");
+                        }
                         out.push_str(&self.between_name_and_body(text, after_name));
+                        if Some(at + 1) == last_name && is_marker(pieces.last()) {
+                            out.push_str("\\s*");
+                        }
                         if next.is_empty() && self.goes_on_around_calls(text) {
                             out = with_space(out);
                         }
@@ -303,6 +321,12 @@ impl Drafter<'_> {
             false => String::new(),
         }
     }
+}
+
+/// Whether a piece of a text is a marker between brackets.
+fn is_closed(piece: &str) -> bool {
+    let close = piece.chars().next().and_then(closing_bracket);
+    markers::is_marker(piece) && close.is_some() && piece.chars().next_back() == close
 }
 
 /// Whether a node is this slot.
