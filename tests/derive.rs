@@ -977,6 +977,28 @@ fn a_word_opens_calls_before_json_alone_and_white_space_may_stand_before_markers
     );
 }
 
+/// Nothing but its keys opens a call.
+#[test]
+fn an_example_of_a_bare_call_in_a_fence_is_none() {
+    let assistant = "{{- m.content }}{%- for c in m.tool_calls or [] -%}{{- '\\n' }}
+{{- {'name': c.function.name, 'parameters': c.function.arguments} | tojson }}{%- endfor -%}";
+    let call = r#"{"type": "function", "function": {"name": "see", "arguments": {"at": "here"}}}"#;
+    let called = format!(r#"{{"role": "assistant", "content": "So:", "tool_calls": [{call}]}}"#);
+    let example =
+        "Write this:\n```json\n{\"name\": \"see\", \"parameters\": {}}\n```\nThat is all.";
+    let said = Object::from_iter([("role", "assistant"), ("content", example)]);
+    assert_read(
+        assistant,
+        &[
+            (
+                "So:\n{\"name\": \"see\", \"parameters\": {\"at\": \"here\"}}",
+                called.as_str(),
+            ),
+            (example, json::write(&said.into()).as_str()),
+        ],
+    );
+}
+
 #[test]
 fn what_opens_reasoning_may_be_a_part_of_the_marker_before_a_turn() {
     let jinja = "{% for m in messages %}{% if m.role == 'assistant' %}## Keeper\n\

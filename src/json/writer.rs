@@ -235,6 +235,7 @@ impl<'a> Writer<'a> {
         write_number(self.out, number);
     }
 
+    #[cfg(feature = "chat-template")]
     pub(crate) fn str(&mut self, text: &str) {
         write_str(self.out, text, self.style.ensure_ascii);
     }
@@ -306,7 +307,7 @@ impl<'a> Writer<'a> {
     fn new_line(&mut self, depth: usize) {
         if let Some(indent) = self.style.indent {
             let spaces = indent.saturating_mul(depth);
-            if self.has_room(spaces) {
+            if self.has_room(spaces.saturating_add(1)) {
                 self.out.push('\n');
                 self.out.extend(std::iter::repeat_n(' ', spaces));
             }

@@ -48,6 +48,9 @@ pub(super) fn write_json(value: &minijinja::Value, style: &Style) -> Result<Stri
         sort_keys: style.sort_keys,
     };
     writer.value(value, 0)?;
+    if !writer.writer.has_room(0) {
+        return Err(budget::too_large());
+    }
     budget::spend(text.len())?;
     Ok(text)
 }

@@ -76,6 +76,10 @@ impl Drafter<'_> {
                     (true, _) => {
                         format!("(?=\\s*{separator}(?:{open}\\w{key}*{between}|\\Z))")
                     }
+                    // What closes a value of one type may stand in one of another.
+                    (false, true) if tagged.closes().len() > 1 => {
+                        format!("(?=\\s*{separator}(?:{open}|\\Z))")
+                    }
                     (false, true) => String::new(),
                     (false, false) => {
                         let separator = loose(&tagged.separator);
@@ -267,7 +271,9 @@ fn key_class(tagged: &SingleArguments<'_>) -> String {
             };
             // The keys within a value of JSON have quotes.
             let quote = if tagged.has_json_texts() { "\"" } else { "" };
-            char_between(&[open], &[between, close, quote])
+            // Nor does one begin as a closing tag does.
+            let slash = if open.ends_with(['<', '[']) { "/" } else { "" };
+            char_between(&[open], &[between, close, quote, slash])
         }
     }
 }

@@ -91,7 +91,7 @@ pub(super) fn json_behind_words(calls: &CallParts<'_>) -> Option<&'static str> {
     let is_word = matches!(calls.open.as_slice(), [Node::Literal(text)] if is_wordy(text));
     match calls.is_array() {
         _ if !is_word || calls.dialect().is_none() => None,
-        true => Some("\\s*(?=\\[)"),
+        true => Some("\\s*(?=\\[\\s*[\\{\\]])"),
         false => Some("\\s*(?=\\{)"),
     }
 }

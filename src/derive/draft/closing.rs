@@ -11,7 +11,7 @@ use super::drafter::{Drafter, push_markers};
 impl Drafter<'_> {
     /// Puts in what closes a call.
     pub(super) fn close_calls(&self, calls: &CallParts<'_>, field: &mut Object) {
-        let whole = calls.close_text();
+        let mut whole = calls.close_text();
         let close = match markers::split_close(&whole) {
             // An argument may be closed so.
             (first, rest)
@@ -19,7 +19,8 @@ impl Drafter<'_> {
                     && is_distinctive(rest)
                     && calls.single_arguments().is_some() =>
             {
-                &whole
+                whole = format!("{} {}", first.trim(), rest.trim());
+                whole.as_str()
             }
             (first, _) => first,
         };
@@ -49,7 +50,10 @@ impl Drafter<'_> {
             closers.extend(markers::markers(&calls.separator).map(str::to_owned));
         }
         if let Some(tag) = unclosed_tag(calls).filter(|_| self.choices.tag_closes_itself) {
-            ahead.push(format!("(?<={})/>\\s*", self.slots_pattern(&tag, false)));
+            ahead.push(format!(
+                "(?<={})\\s*/>\\s*",
+                self.slots_pattern(&tag, false)
+            ));
         }
         if self.choices.next_call_closes {
             ahead.extend(self.next_openers(calls, close));
@@ -158,7 +162,12 @@ impl Drafter<'_> {
         }
         // Behind a blank, a marker is only spoken of, or stands in a text, unless calls are indented or a blank
         // is all that stands between them.
-        places.push(format!("(?<! )(?={openers})"));
+        // Words may stand in a string of JSON as well.
+        let is_word = calls.dialect().is_some() && is_wordy(calls.first_text());
+        places.push(match is_word {
+            true => format!("(?<=[}}\\]])\\s*(?={openers})"),
+            false => format!("(?<! )(?={openers})"),
+        });
         let line = calls.separator.rfind('\n').unwrap_or(0);
         let indent = &calls.separator[line..];
         if indent.ends_with(' ') && indent.trim().is_empty() {

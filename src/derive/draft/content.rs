@@ -1,5 +1,6 @@
 //! The field for content.
 
+use crate::analysis::CallParts;
 use crate::analysis::lexicon::unmarked;
 use crate::analysis::markers::{self, dedup, is_distinctive};
 use crate::derive::choices::ContentPlace;
@@ -44,6 +45,7 @@ impl Drafter<'_> {
                 .map(|text| format!("{}\\s*", self.words_at_start(text)))
                 .collect();
             words.extend(self.next_header());
+            words.extend(self.lines_of_words());
             let ahead = (!words.is_empty()).then(|| words.join("|"));
             self.close(&mut field, &self.skipped(), ahead);
         }
@@ -62,6 +64,20 @@ impl Drafter<'_> {
         let ends: Vec<String> = ends.collect();
         let is_words = markers::is_wordy(header) && !ends.is_empty();
         is_words.then(|| format!("{}{}\\s*", any_of(&ends), loose(header)))
+    }
+
+    /// Words around calls that have a line of their own: within a line, they may as well be said.
+    fn lines_of_words(&self) -> Vec<String> {
+        let Some(calls) = self.calls else {
+            return Vec::new();
+        };
+        let close = calls.close_text();
+        let lines = texts_around_calls(calls, &close).into_iter();
+        let lines = lines.filter(|text| is_line_of_words(text) && is_distinctive(text));
+        let lines = lines.map(|text| format!("(?:\\A|\\n)\\s*{}\\s*", loose(text.trim())));
+        let mut lines: Vec<String> = lines.collect();
+        dedup(&mut lines);
+        lines
     }
 
     /// Where a part of the turn may begin that nothing clear opens: at its start, or after what
@@ -157,15 +173,12 @@ impl Drafter<'_> {
             skipped.push(open.to_owned());
         }
         if let Some(calls) = self.calls {
-            for text in [&calls.section_open, &calls.section_close, &calls.separator] {
-                push_markers(&mut skipped, text);
-            }
-            push_markers(&mut skipped, split_lead(calls).0);
             let close = calls.close_text();
-            // Also the first, which has closed a call when it comes: some models write it twice.
-            let (first, rest) = markers::split_close(&close);
-            push_markers(&mut skipped, first);
-            push_markers(&mut skipped, rest);
+            for text in texts_around_calls(calls, &close) {
+                if !is_line_of_words(text) {
+                    push_markers(&mut skipped, text);
+                }
+            }
             // Without the name in it, a closing tag is any: an answer may have such.
             skipped.retain(|marker| !markers::is_any_tag(marker));
         }
@@ -176,6 +189,26 @@ impl Drafter<'_> {
         skipped.retain(|marker| opens.as_deref() != Some(marker.as_str()));
         skipped
     }
+}
+
+/// What stands before, between and behind calls, with what closes one.
+fn texts_around_calls<'a>(calls: &'a CallParts<'_>, close: &'a str) -> [&'a str; 6] {
+    // Also the first, which has closed a call when it comes: some models write it twice.
+    let (first, rest) = markers::split_close(close);
+    let lead = split_lead(calls).0;
+    [
+        &calls.section_open,
+        &calls.section_close,
+        &calls.separator,
+        lead,
+        first,
+        rest,
+    ]
+}
+
+/// Whether a text consists of words that have a line of their own.
+fn is_line_of_words(text: &str) -> bool {
+    markers::is_wordy(text) && (text.starts_with('\n') || text.ends_with('\n'))
 }
 
 /// Whether a text is no part of what a model says, wherever it stands.

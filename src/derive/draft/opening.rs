@@ -21,7 +21,7 @@ impl Drafter<'_> {
         }
         let lead_is_skipped = !lead.is_empty();
         let own = match unclosed_tag(calls).filter(|_| self.choices.tag_closes_itself) {
-            Some(tag) => format!("{}(?:>|(?=/>))", self.slots_pattern(&tag, true)),
+            Some(tag) => format!("{}(?:>|(?=\\s*/>))", self.slots_pattern(&tag, true)),
             None => {
                 let own = self.slots_pattern(&slots, true);
                 match json_behind_words(calls) {
@@ -253,6 +253,10 @@ impl Drafter<'_> {
         let own = self.slots_pattern(slots, true);
         let own = format!("{own}{}{ahead}", self.not_another_marker(calls, slots));
         let start = match section {
+            // Code in an answer, at which a fence stands, is no call.
+            _ if self.begins_anywhere(calls) && begins_with_json(calls) => {
+                return format!("(?<!```\\w*\\s*){own}");
+            }
             _ if self.begins_anywhere(calls) => return own,
             "" => self.turn_start(),
             _ => format!("{}\\s*", loose(section)),
@@ -327,6 +331,11 @@ impl Drafter<'_> {
 fn is_closed(piece: &str) -> bool {
     let close = piece.chars().next().and_then(closing_bracket);
     markers::is_marker(piece) && close.is_some() && piece.chars().next_back() == close
+}
+
+/// Whether the markers of a call are taken from around the arguments in its JSON.
+fn begins_with_json(calls: &CallParts<'_>) -> bool {
+    calls.dialect().is_some() && calls.first_text().trim_start().starts_with('{')
 }
 
 /// Whether a node is this slot.
