@@ -1000,6 +1000,55 @@ fn an_example_of_a_bare_call_in_a_fence_is_none() {
 }
 
 #[test]
+fn words_of_the_format_may_stand_within_lines_and_in_strings_of_json() {
+    let see = |arguments: &str| {
+        format!(
+            r#"{{"role": "assistant", "content": "So:", "tool_calls": [{{"type": "function",
+            "function": {{"name": "see", "arguments": {arguments}}}}}]}}"#
+        )
+    };
+    // A section of words that has a line of its own.
+    let section = "{{- m.content }}{%- if m.tool_calls -%}{{- '\nNow the tools follow\n' }}{%- for c in m.tool_calls -%}
+{{- '<do>' + {'name': c.function.name, 'arguments': c.function.arguments} | tojson + '</do>' }}{%- endfor -%}{%- endif -%}";
+    assert_read(
+        section,
+        &[
+            (
+                "I said: Now the tools follow, and more.",
+                r#"{"role": "assistant", "content": "I said: Now the tools follow, and more."}"#,
+            ),
+            (
+                "So:\nNow the tools follow\n<do>{\"name\": \"see\", \"arguments\": {}}</do>",
+                &see("{}"),
+            ),
+        ],
+    );
+    // Calls that a word opens.
+    let words = "{{- m.content }}{%- for c in m.tool_calls or [] -%}
+{{- 'toolbox ' + {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}{%- endfor -%}";
+    let arguments = r#"{"toolbox": "a toolbox", "at": "toolbox"}"#;
+    let output = format!(r#"So:toolbox {{"name": "see", "arguments": {arguments}}}"#);
+    assert_read(words, &[(&output, &see(arguments))]);
+}
+
+#[test]
+fn what_closes_a_value_of_one_type_may_stand_in_one_of_another() {
+    let assistant = "{{- m.content }}{%- for c in m.tool_calls or [] -%}{{- '<|do|>' + c.function.name }}
+{%- for k, v in c.function.arguments | items -%}
+{%- set kind = 'str' if v is string else 'bool' if v is boolean else 'num' if v is number else 'list' if v is sequence and v is not mapping else 'obj' -%}
+{{- '<' + kind + ' ' + k + '>' + (v if v is string else v | tojson) + '</' + kind + '>' }}
+{%- endfor -%}{{- '<|/do|>' }}{%- endfor -%}";
+    assert_read(
+        assistant,
+        &[(
+            "So:<|do|>see<str html><ul><li></list></ul></str><num n>-7</num><|/do|>",
+            r#"{"role": "assistant", "content": "So:", "tool_calls": [{"type": "function",
+                "function": {"name": "see", "arguments": {"html": "<ul><li></list></ul>", "n": "-7"}}}]}"#,
+        )],
+    );
+}
+
+#[test]
 fn what_opens_reasoning_may_be_a_part_of_the_marker_before_a_turn() {
     let jinja = "{% for m in messages %}{% if m.role == 'assistant' %}## Keeper\n\
                  {% if m.reasoning_content %}> {{ m.reasoning_content }}\n~~~\n{% endif %}{{ m.content }}<over>\n\
