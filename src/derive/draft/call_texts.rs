@@ -86,7 +86,7 @@ pub(super) fn opens_clearly(calls: &CallParts<'_>) -> bool {
     texts.any(|text| is_distinctive(text))
 }
 
-/// Words that open calls do so where JSON follows them: `functools[…]` is a call, and `functools.reduce` is none.
+/// Words that open calls do so where JSON follows them: `toolbox[…]` is a call, and `toolbox.open()` is none.
 pub(super) fn json_behind_words(calls: &CallParts<'_>) -> Option<&'static str> {
     let is_word = matches!(calls.open.as_slice(), [Node::Literal(text)] if is_wordy(text));
     match calls.is_array() {
