@@ -72,18 +72,18 @@ fn piece_length(rest: &str) -> usize {
     if let Some(length) = bracketed(rest, first).or_else(|| between_runs(rest, first)) {
         return length;
     }
-    let run = |same: &dyn Fn(char) -> bool| rest.find(|c| !same(c)).unwrap_or(rest.len());
+    let run = || rest.find(|c| c != first).unwrap_or(rest.len());
     if is_word(first) {
-        run(&is_word)
+        rest.find(|c| !is_word(c)).unwrap_or(rest.len())
     } else if first.is_whitespace() || is_slot(first) || "{}[]()<>\"',:;".contains(first) {
         // Signs of JSON stand next to each other without belonging together.
         match first {
             // But several of these are a sign of their own.
-            '<' | '>' if run(&|c| c == first) > 1 => run(&|c| c == first),
+            '<' | '>' if run() > 1 => run(),
             _ => first.len_utf8(),
         }
     } else {
-        run(&|c| c == first)
+        run()
     }
 }
 
@@ -144,7 +144,7 @@ fn bracketed(rest: &str, first: char) -> Option<usize> {
 /// The length of a marker such as `<<NAME>>` or `[[NAME]]`.
 fn doubled(rest: &str, open: char, close: char) -> Option<usize> {
     let run = rest.len() - rest.trim_start_matches(open).len();
-    if run > LONGEST {
+    if run < 2 * open.len_utf8() || run > LONGEST {
         return None;
     }
     let name = &rest[run..];
@@ -159,7 +159,7 @@ fn doubled(rest: &str, open: char, close: char) -> Option<usize> {
         None => None,
     };
     let letters = name[..end.unwrap_or(name.len())].contains(char::is_alphabetic);
-    if run < 2 * open.len_utf8() || !letters || end.unwrap_or(name.len()) > LONGEST {
+    if !letters || end.unwrap_or(name.len()) > LONGEST {
         return None;
     }
     let Some(end) = end else {

@@ -410,7 +410,9 @@ impl<'t> Prober<'t> {
             },
             add_generation_prompt: probe.prompt,
             variables,
-            ..self.base.clone()
+            bos_token: self.base.bos_token.clone(),
+            eos_token: self.base.eos_token.clone(),
+            now: self.base.now,
         }
     }
 

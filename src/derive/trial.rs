@@ -187,7 +187,6 @@ impl<'a> TrialReader<'a> {
         read: &AssistantTurn,
         expected: &AssistantTurn,
     ) -> Option<Difference> {
-        let trimmed = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
         let field = self.reasoning_field;
         let texts = [
             (Part::Reasoning, field, &read.reasoning, &expected.reasoning),
@@ -199,6 +198,7 @@ impl<'a> TrialReader<'a> {
             let (read, expected) = (trimmed(read), trimmed(expected));
             if read != expected {
                 parts.push(part);
+                let [read, expected] = [read, expected].map(Option::unwrap_or_default);
                 words.push(format!("{field} is {read:?}, not {expected:?}"));
             }
         }
@@ -214,6 +214,13 @@ impl<'a> TrialReader<'a> {
         let words = words.into_iter().next()?;
         Some(Difference { parts, words })
     }
+}
+
+/// A text without the white space around it, if anything is left.
+fn trimmed(text: &Option<String>) -> Option<&str> {
+    text.as_deref()
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
 }
 
 /// All that opens or closes the fields of a template.

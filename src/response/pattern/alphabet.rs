@@ -109,6 +109,27 @@ impl Alphabet {
         self.members[class as usize][set / 64] >> (set % 64) & 1 == 1
     }
 
+    /// One class for each way in which some of the sets hold characters: what goes by these sets alone treats all
+    /// others like one of them.
+    pub(crate) fn distinguished_by(&self, sets: impl Iterator<Item = usize>) -> Vec<Class> {
+        let mut mask = vec![0; self.members.first().map_or(0, |words| words.len())];
+        for set in sets {
+            mask[set / 64] |= 1 << (set % 64);
+        }
+        let is_like = |one: &[u64], other: &[u64]| {
+            let mut words = one.iter().zip(other).zip(&mask);
+            words.all(|((one, other), mask)| (one ^ other) & mask == 0)
+        };
+        let mut distinct: Vec<Class> = Vec::new();
+        for (class, members) in self.members.iter().enumerate() {
+            let mut known = distinct.iter().map(|&known| &self.members[known as usize]);
+            if !known.any(|known| is_like(known, members)) {
+                distinct.push(class as Class);
+            }
+        }
+        distinct
+    }
+
     /// Whether the set holds any character that counts between two code points, both included.
     pub(crate) fn meets(
         &self,
@@ -163,6 +184,10 @@ mod tests {
         assert_eq!(alphabet.class_of('b'), alphabet.class_of('z'));
         assert_ne!(alphabet.class_of('b'), alphabet.class_of('m'));
         assert_eq!(alphabet.class_of('A'), alphabet.class_of('\u{10ffff}'));
+        for (sets, count) in [(&[][..], 1), (&[0], 2), (&[1], 2), (&[0, 1], 4)] {
+            let distinct = alphabet.distinguished_by(sets.iter().copied());
+            assert_eq!(distinct.len(), count, "{sets:?}");
+        }
         for (set, c, held) in [
             (0, 'm', true),
             (1, 'm', true),

@@ -7,7 +7,8 @@
 
 use std::collections::HashSet;
 
-use super::alphabet::Class;
+use foldhash::fast::RandomState;
+
 use super::automaton::{AtEnd, Cache, FRESH, Key, MatchEnd, Source, StateId, Transition};
 use super::program::{Before, Program};
 #[cfg(feature = "chat-template")]
@@ -35,7 +36,7 @@ type Visit = (StateId, Vec<Places>);
 /// Whether what the pattern finds depends on chunks; `None` if it has too many states to say.
 pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
     let mut cache = Cache::default();
-    let mut known: HashSet<Visit> = HashSet::new();
+    let mut known: HashSet<Visit, RandomState> = HashSet::default();
     let mut waiting: Vec<Visit> = Vec::new();
     for previous in [None, Some('a'), Some(' '), Some('\n')] {
         let before = match program.looks.at_characters() {
@@ -63,11 +64,11 @@ pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
             let woken = cache.intern(program, woken);
             waiting.push((woken, Vec::new()));
         }
-        for class in 0..program.alphabet.len() {
+        for class in cache.distinct_classes(program, state) {
             if known.len() >= MAX_VISITS || cache.is_full() {
                 return None;
             }
-            let transition = cache.known_or_step(program, state, class as Class);
+            let transition = cache.known_or_step(program, state, class);
             if takes_back(&mut cache, program, state, transition, &places) {
                 return Some(true);
             }

@@ -266,6 +266,24 @@ impl Cache {
         }
     }
 
+    /// Classes of characters of which every other one leads from a state to where one of these does.
+    pub(in crate::response::pattern) fn distinct_classes(
+        &mut self,
+        program: &Program,
+        state: StateId,
+    ) -> Vec<Class> {
+        let looks = program.looks;
+        if looks.word || looks.line || looks.final_newline {
+            return (0..program.alphabet.len() as Class).collect();
+        }
+        let key = self.key(state).clone();
+        self.threads
+            .follow(program, &key.threads, 0, &key, After::Class(0));
+        program
+            .alphabet
+            .distinguished_by(self.threads.sets(program))
+    }
+
     /// Works out a transition. Returns it with the state's number, which changes when a full cache
     /// had to be emptied.
     pub(in crate::response::pattern) fn step(

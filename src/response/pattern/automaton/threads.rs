@@ -169,6 +169,16 @@ impl Threads {
         }
     }
 
+    /// The sets of characters that the leaves take, and those of the parts.
+    pub(super) fn sets(&self, program: &Program) -> impl Iterator<Item = usize> {
+        let leaves = self.leaves.iter().map(|leaf| leaf.pc);
+        let takers = leaves.chain(self.part_leaves.iter().copied());
+        takers.filter_map(|pc| match program.insts.get(pc as usize) {
+            Some(&Inst::Set { set, .. }) => Some(set),
+            _ => None,
+        })
+    }
+
     /// Where the parts go on that can take a character of the class, in order.
     pub(super) fn take_parts(&self, program: &Program, class: Class) -> Box<[Pc]> {
         let leaves = self.part_leaves.iter();
