@@ -123,7 +123,7 @@ pub(crate) fn analyze<'t>(
         &turns.word,
         &content.close,
     );
-    let marked = Findings {
+    let mut marked = Findings {
         turn,
         prompt_remainders: headers.all_prompt_remainders(&prober),
         reasoning,
@@ -134,6 +134,9 @@ pub(crate) fn analyze<'t>(
         missing_tokens,
         is_silent,
     };
+    let answer_marker = turn::answer_marker(&prober, &turns.plain, &turns.word);
+    let known = marked.markers();
+    marked.turn.answer_marker = answer_marker.filter(|marker| !known.contains(marker));
     let lexicon = prober.forget_markers();
     Ok(Analysis {
         prober,

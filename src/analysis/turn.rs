@@ -18,7 +18,8 @@ pub struct TurnShape {
     /// The header of the next turn, with the white space before it, if it stands behind the last turn whether a
     /// prompt is asked for or not.
     pub next_header: Option<String>,
-    /// The marker that a tool's answer begins with, if nothing ends a turn that comes last: a model is stopped there.
+    /// The marker that a tool's answer begins with, if nothing is written behind a turn that comes last: a model is
+    /// stopped there. It is one that nothing else begins or ends with, and no plain tag.
     pub answer_marker: Option<String>,
 }
 
@@ -97,13 +98,28 @@ pub(super) fn find(
     }
     ends.extend(prober.eos_token().map(str::to_owned));
     dedup(&mut ends);
-    let answer = last.trim().is_empty().then(|| prober.header_of_answer());
-    let answer = answer.flatten().unwrap_or_default();
-    let answer_marker = markers::markers(&answer).next().map(str::to_owned);
     TurnShape {
         headers,
-        answer_marker: answer_marker.filter(|marker| !ends.contains(marker)),
         ends,
         next_header,
+        answer_marker: None,
     }
+}
+
+/// The marker that a tool's answer begins with, if nothing is written behind a turn that comes last, and the marker is
+/// none that stands in answers of people and models, too.
+pub(super) fn answer_marker(
+    prober: &TurnProber<'_>,
+    assistant: &AssistantTurn,
+    word: &str,
+) -> Option<String> {
+    let last = prober.turn(Situation::Question, assistant, ThinkingMode::Unset);
+    let (_, behind) = last.as_ref().ok()?.tail().rsplit_once(word)?;
+    if !behind.trim().is_empty() {
+        return None;
+    }
+    let answer = prober.header_of_answer()?;
+    let first = markers::first_piece(answer.trim_start())?;
+    let is_alone = markers::is_marker(first) && markers::is_control(first);
+    (is_alone && !prober.holds_words(first)).then(|| first.to_owned())
 }

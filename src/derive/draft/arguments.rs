@@ -95,7 +95,10 @@ impl Drafter<'_> {
             }
         };
         let open = before_key(tagged);
-        let pattern = format!("{open}(?P<key>{key}+){between}{value}");
+        // No key begins as a closing tag does.
+        let is_tag = tagged.close().contains(&Node::Slot(Slot::Key)) && open.ends_with(['<', '[']);
+        let no_slash = if is_tag { "(?!/)" } else { "" };
+        let pattern = format!("{open}(?P<key>{no_slash}{key}+){between}{value}");
         match self.options.guess_types || tagged.has_json_texts() {
             true => arguments(pattern, json_or_text(&[])),
             false => Object::from_iter([("tag_pattern", pattern)]),
@@ -271,9 +274,7 @@ fn key_class(tagged: &SingleArguments<'_>) -> String {
             };
             // The keys within a value of JSON have quotes.
             let quote = if tagged.has_json_texts() { "\"" } else { "" };
-            // Nor does one begin as a closing tag does.
-            let slash = if open.ends_with(['<', '[']) { "/" } else { "" };
-            char_between(&[open], &[between, close, quote, slash])
+            char_between(&[open], &[between, close, quote])
         }
     }
 }

@@ -5,6 +5,9 @@ use crate::analysis::{CallKeys, CallParts};
 use crate::derive::regex::exact;
 use crate::format::{Node, Slot};
 
+/// What stands before a marker that is only spoken of.
+pub(super) const SPOKEN: &str = "[ `\"'(]";
+
 /// The markers with which a call begins.
 pub(super) fn call_openers(calls: &CallParts<'_>) -> Vec<String> {
     let mut openers = Vec::new();
@@ -37,6 +40,7 @@ pub(super) fn split_lead<'a>(calls: &'a CallParts<'_>) -> (&'a str, &'a str) {
 /// What opens a call, if it is the same text for all, and not such as stands in prose as well.
 pub(super) fn literal_open(calls: &CallParts<'_>) -> Option<String> {
     match calls.open.as_slice() {
+        _ if json_behind_words(calls).is_some() => None,
         [Node::Literal(text)] if is_distinctive(text) && !is_wordy(text) => {
             Some(text.trim().to_owned())
         }
@@ -79,20 +83,29 @@ pub(super) fn split_at_id(text: &str) -> (&str, &str) {
 
 /// Whether what opens a call can't be taken for anything else.
 pub(super) fn opens_clearly(calls: &CallParts<'_>) -> bool {
-    let mut texts = calls.open.iter().filter_map(|node| match node {
-        Node::Literal(text) => Some(text),
+    literals(calls).any(is_distinctive)
+}
+
+/// The texts that open a call, around its slots.
+fn literals<'a>(calls: &'a CallParts<'_>) -> impl Iterator<Item = &'a str> {
+    calls.open.iter().filter_map(|node| match node {
+        Node::Literal(text) => Some(text.as_str()),
         _ => None,
-    });
-    texts.any(|text| is_distinctive(text))
+    })
 }
 
 /// Words that open calls do so where JSON follows them: `toolbox[…]` is a call, and `toolbox.open()` is none.
+/// The expression for how it begins, if nothing but words, and perhaps a name, opens a call.
 pub(super) fn json_behind_words(calls: &CallParts<'_>) -> Option<&'static str> {
-    let is_word = matches!(calls.open.as_slice(), [Node::Literal(text)] if is_wordy(text));
+    let texts = || literals(calls);
+    let is_control = |c: char| c.is_ascii_control() && !c.is_whitespace();
+    let is_words = |text: &str| markers::markers(text).next().is_none() && !text.contains(is_control);
+    let mut letters = texts().flat_map(str::chars).filter(|c| c.is_alphabetic());
+    let is_said = letters.next().is_some() && texts().all(is_words);
     match calls.is_array() {
-        _ if !is_word || calls.dialect().is_none() => None,
-        true => Some("\\s*(?=\\[\\s*[\\{\\]])"),
-        false => Some("\\s*(?=\\{)"),
+        _ if !is_said || calls.dialect().is_none() => None,
+        true => Some("\\[\\s*[\\{\\]]"),
+        false => Some("\\{"),
     }
 }
 

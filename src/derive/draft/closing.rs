@@ -5,7 +5,7 @@ use crate::analysis::{CallParts, text_with_slots};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
-use super::call_texts::{json_call_start, opens_clearly, unclosed_tag};
+use super::call_texts::{SPOKEN, json_behind_words, json_call_start, opens_clearly, unclosed_tag};
 use super::drafter::{Drafter, push_markers};
 
 impl Drafter<'_> {
@@ -142,7 +142,17 @@ impl Drafter<'_> {
         if openers.is_empty() {
             return Vec::new();
         }
-        let openers = any_of(&openers);
+        let json = json_behind_words(calls);
+        let openers = match json {
+            // Words may stand in a string of JSON as well, and the beginning of a call does not.
+            Some(json) => {
+                let head = self.slots_pattern(&calls.open, false);
+                let start = calls.keys().map(|keys| json_call_start(calls, &keys));
+                let start = start.unwrap_or_else(|| json.to_owned());
+                format!("{}\\s*{start}", head.trim_end_matches("\\s*"))
+            }
+            None => any_of(&openers),
+        };
         let own = (!is_distinctive(close)).then(|| unclear(calls, close));
         let separator = calls.separator.trim();
         // Markers close calls by themselves.
@@ -160,14 +170,14 @@ impl Drafter<'_> {
                 places.push(place);
             }
         }
-        // Behind a blank, a marker is only spoken of, or stands in a text, unless calls are indented or a blank
-        // is all that stands between them.
-        // Words may stand in a string of JSON as well.
-        let is_word = calls.dialect().is_some() && is_wordy(calls.first_text());
-        places.push(match is_word {
-            true => format!("(?<=[}}\\]])\\s*(?={openers})"),
-            false => format!("(?<! )(?={openers})"),
+        // Behind a blank, a marker is only spoken of, or stands in a text. So it is behind a quote, unless nothing
+        // but the next call shows that an argument has ended.
+        places.push(match (json, close) {
+            (Some(_), _) => format!("(?<=[}}\\]])\\s*(?={openers})"),
+            (None, "") => format!("(?<! )(?={openers})"),
+            (None, _) => format!("(?<!{SPOKEN})(?={openers})"),
         });
+        // But calls may be indented, or a blank may be all that stands between them.
         let line = calls.separator.rfind('\n').unwrap_or(0);
         let indent = &calls.separator[line..];
         if indent.ends_with(' ') && indent.trim().is_empty() {

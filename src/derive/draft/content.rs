@@ -46,6 +46,7 @@ impl Drafter<'_> {
                 .collect();
             words.extend(self.next_header());
             words.extend(self.lines_of_words());
+            words.extend(self.separator_behind_call());
             let ahead = (!words.is_empty()).then(|| words.join("|"));
             self.close(&mut field, &self.skipped(), ahead);
         }
@@ -74,10 +75,27 @@ impl Drafter<'_> {
         let close = calls.close_text();
         let lines = texts_around_calls(calls, &close).into_iter();
         let lines = lines.filter(|text| is_line_of_words(text) && is_distinctive(text));
-        let lines = lines.map(|text| format!("(?:\\A|\\n)\\s*{}\\s*", loose(text.trim())));
+        let lines = lines.map(|text| {
+            // A line that goes on is a sentence with these words in it.
+            let end = match text.ends_with('\n') {
+                true => "[ \\t]*(?![\\w \\t])\\s*",
+                false => "\\s*",
+            };
+            format!("(?:\\A|\\n|(?<=\\n))\\s*{}{end}", loose(text.trim()))
+        });
         let mut lines: Vec<String> = lines.collect();
         dedup(&mut lines);
         lines
+    }
+
+    /// What separates calls and may as well be said, where it stands behind what closes a call.
+    fn separator_behind_call(&self) -> Option<String> {
+        let calls = self.calls?;
+        let (separator, close) = (calls.separator.trim(), calls.close_text());
+        let close = markers::split_close(&close).0.trim();
+        let is_known = is_distinctive(separator) || separator.is_empty();
+        let is_behind = !is_known && is_distinctive(close);
+        is_behind.then(|| format!("(?<={}\\s*){}\\s*", loose(close), loose(separator)))
     }
 
     /// Where a part of the turn may begin that nothing clear opens: at its start, or after what

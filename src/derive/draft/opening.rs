@@ -25,7 +25,7 @@ impl Drafter<'_> {
             None => {
                 let own = self.slots_pattern(&slots, true);
                 match json_behind_words(calls) {
-                    Some(ahead) => format!("{}{ahead}", own.trim_end_matches("\\s*")),
+                    Some(json) => format!("{}\\s*(?={json})", own.trim_end_matches("\\s*")),
                     None => own,
                 }
             }
@@ -255,7 +255,7 @@ impl Drafter<'_> {
         let start = match section {
             // Code in an answer, at which a fence stands, is no call.
             _ if self.begins_anywhere(calls) && begins_with_json(calls) => {
-                return format!("(?<!```\\w*\\s*){own}");
+                return format!("(?<!```\\w+\\s*){own}");
             }
             _ if self.begins_anywhere(calls) => return own,
             "" => self.turn_start(),
@@ -269,7 +269,7 @@ impl Drafter<'_> {
         // where a call seems to begin.
         let (next, behind) = match (is_distinctive(&calls.separator), section.is_empty()) {
             (true, _) => (separator, String::new()),
-            (false, true) => (format!("(?<=[}})]){separator}"), String::new()),
+            (false, true) => (format!("(?<=[}})]\\s*){separator}"), String::new()),
             (false, false) => {
                 let is_python = calls
                     .single_arguments()

@@ -5,7 +5,7 @@ use crate::derive::choices::ThinkingEnd;
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
-use super::call_texts::split_lead;
+use super::call_texts::{SPOKEN, split_lead};
 use super::drafter::Drafter;
 
 impl Drafter<'_> {
@@ -96,11 +96,11 @@ impl Drafter<'_> {
         openers
     }
 
-    /// The places before markers that are not only spoken of. Behind a blank, amid a line, they are:
+    /// The places before markers that are not only spoken of. Behind a blank, amid a line, or behind a quote they are:
     /// `I could write <call> here`. So are those that belong to a marker before them, as the rest of
     /// what opens a call does.
     fn not_spoken_of(&self, openers: &[String]) -> String {
-        let mut before = vec![" ".to_owned()];
+        let mut before = vec![SPOKEN.to_owned()];
         if let Some(calls) = self.calls {
             let close = calls.close_text();
             let between = format!("{close}{}", calls.separator);
