@@ -79,11 +79,11 @@ fn the_template_is_printed_and_the_report_beside_it() {
       "fields": {
         "thinking": {
           "open": "<think>",
-          "close_pattern": "(?:</think>|<end>)\\s*|(?<! |</call>)(?=<call>)"
+          "close_pattern": "(?:</think>|<end>)\\s*|(?<![ `\"'(]|</call>)(?=<call>)"
         },
         "tool_calls": {
           "open": "<call>",
-          "close_pattern": "(?:</call>|<end>)\\s*|(?<! )(?=<call>)",
+          "close_pattern": "(?:</call>|<end>)\\s*|(?<![ `\"'(])(?=<call>)",
           "repeats": true,
           "content": "json",
           "transform": {
@@ -759,8 +759,8 @@ fn the_difference_to_the_one_that_is_there_can_be_shown() {
          },
          "tool_calls": {
            "open": "<call>",
-    -      "close_pattern": "</call>\\s*|(?<! )(?=<call>)",
-    +      "close_pattern": "(?:</call>|<end>|</s>)\\s*|(?<! )(?=<call>)",
+    -      "close_pattern": "</call>\\s*|(?<![ `\"'(])(?=<call>)",
+    +      "close_pattern": "(?:</call>|<end>|</s>)\\s*|(?<![ `\"'(])(?=<call>)",
            "repeats": true,
            "content": "json",
            "transform": {

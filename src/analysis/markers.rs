@@ -228,11 +228,20 @@ pub(crate) fn is_any_tag(marker: &str) -> bool {
     marker.contains(is_slot) && !marker.contains(|c: char| c.is_alphanumeric() && !is_slot(c))
 }
 
+/// Whether a text is one marker between brackets.
+pub(crate) fn is_closed(text: &str) -> bool {
+    let close = text.chars().next().and_then(closing_bracket);
+    let is_whole = first_piece(text) == Some(text) && is_marker(text);
+    is_whole && close.is_some() && text.chars().next_back() == close
+}
+
 /// Whether a marker is none that people write: `<result>` and `[Result]` are, `<|result|>` and `[RESULT]` aren't.
 pub(crate) fn is_control(marker: &str) -> bool {
     let mut signs = marker.chars().map(|c| !c.is_alphanumeric() && c != '/');
     let has_two_signs = signs.by_ref().take(2).all(|is_sign| is_sign);
-    has_two_signs || !marker.contains(char::is_lowercase) || !marker.starts_with(|c: char| c.is_ascii())
+    has_two_signs
+        || !marker.contains(char::is_lowercase)
+        || !marker.starts_with(|c: char| c.is_ascii())
 }
 
 /// Whether a text is such as people write as well: words, and no sign of being a marker.

@@ -36,6 +36,7 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
         damager.text_between_calls(&mut damaged);
         damager.cut_text(&mut damaged);
         damager.header(&mut damaged);
+        damager.text_alone(&mut damaged);
         damager.reasoning(&mut damaged);
     }
     damaged
@@ -233,6 +234,27 @@ impl Damager<'_> {
         output.insert_str(at, "Let us see.\n");
         let expected = written.clone().with_content("Let us see.");
         self.put_as(into, "a text before the calls", output, expected);
+    }
+
+    /// An answer stands without the markers around texts.
+    fn text_alone(&self, into: &mut Vec<Damaged>) {
+        let shape = &self.findings.content;
+        let written = &self.sample.written;
+        let (Some(open), Some(content)) = (&shape.open, &written.content) else {
+            return;
+        };
+        let is_marker = markers::is_closed(open.trim());
+        let around = self.sample.output.split_once(content.as_str());
+        let (Some((before, after)), true) = (around, is_marker && written.calls.is_empty()) else {
+            return;
+        };
+        let Some(before) = before.trim_end().strip_suffix(open.trim()) else {
+            return;
+        };
+        let closed = |close: &String| after.trim_start().strip_prefix(close.trim());
+        let after = shape.close.iter().find_map(closed).unwrap_or(after);
+        let output = format!("{before}{content}{after}");
+        self.put(into, "a text without its markers", output);
     }
 
     /// Where the calls begin in a text, if a marker shows it.

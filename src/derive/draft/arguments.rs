@@ -371,7 +371,15 @@ pub(super) fn same(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>)
 fn before_value(text: &str) -> String {
     let marker = text.trim_end();
     let space = &text[marker.len()..];
-    format!("{}{}", loose(marker), optional(space))
+    // White space may stand between two tags, as in `</key><value>`.
+    let marker = match markers::units(marker).as_slice() {
+        [] | [_] => loose(marker),
+        tags => {
+            let tags: Vec<String> = tags.iter().map(|tag| loose(tag)).collect();
+            tags.join("\\s*")
+        }
+    };
+    format!("{marker}{}", optional(space))
 }
 
 /// What stands after a value. White space before a marker is not the value's.

@@ -99,7 +99,8 @@ fn literals<'a>(calls: &'a CallParts<'_>) -> impl Iterator<Item = &'a str> {
 pub(super) fn json_behind_words(calls: &CallParts<'_>) -> Option<&'static str> {
     let texts = || literals(calls);
     let is_control = |c: char| c.is_ascii_control() && !c.is_whitespace();
-    let is_words = |text: &str| markers::markers(text).next().is_none() && !text.contains(is_control);
+    let is_words =
+        |text: &str| markers::markers(text).next().is_none() && !text.contains(is_control);
     let mut letters = texts().flat_map(str::chars).filter(|c| c.is_alphabetic());
     let is_said = letters.next().is_some() && texts().all(is_words);
     match calls.is_array() {

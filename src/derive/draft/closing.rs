@@ -113,16 +113,19 @@ impl Drafter<'_> {
     /// What closes a call and could as well stand in its arguments: what follows decides.
     fn unclear_close(&self, calls: &CallParts<'_>, close: &str, section: &str) -> Option<String> {
         let own = unclear(calls, close);
+        // A turn may end without the marker of its end.
+        let is_end = self.turn_ends().iter().any(|end| end == section);
         let both = match section {
             "" => own,
+            _ if is_end && closes_behind_bracket(calls, close) => own,
             section => format!("{own}\\s*{}", loose(section)),
         };
+        // Strings of JSON hold no such thing but by chance, and nothing has to be looked for ahead.
+        if closes_behind_bracket(calls, close) {
+            return Some(format!("(?<=[}}\\]])\\s*{both}\\s*"));
+        }
         if is_distinctive(section) {
             return Some(format!("{both}\\s*"));
-        }
-        if closes_behind_bracket(calls, close) {
-            // Strings of JSON hold no such thing but by chance, and nothing has to be looked for ahead.
-            return Some(format!("(?<=[}}\\]])\\s*{both}\\s*"));
         }
         if close.is_empty() && section.is_empty() {
             return None;

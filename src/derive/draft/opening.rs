@@ -1,7 +1,7 @@
 //! The expression that opens a call.
 
 use crate::analysis::lexicon::unmarked;
-use crate::analysis::markers::{self, closing_bracket, dedup, is_distinctive};
+use crate::analysis::markers::{self, dedup, is_distinctive};
 use crate::analysis::{CallParts, text_with_slots};
 use crate::derive::regex::{any_of, char_between, char_until, exact, loose};
 use crate::format::{Node, Slot};
@@ -77,6 +77,23 @@ impl Drafter<'_> {
             Some(Node::Literal(text)) if !is_distinctive(text) => vec![text.as_str()],
             Some(_) => Vec::new(),
         };
+        // Models leave out ids that have a marker of their own.
+        let is_before_id = |at: usize| match slots.get(at..).unwrap_or_default() {
+            [
+                Node::Literal(own),
+                Node::Slot(Slot::Id),
+                Node::Literal(next),
+                ..,
+            ] => {
+                let first = |text: &str| text.trim_start().chars().next();
+                at > 0
+                    && !self.options.ids
+                    && markers::markers(own).next().is_some()
+                    && first(own) == first(next)
+            }
+            _ => false,
+        };
+        let is_json = self.calls.is_some_and(|calls| calls.dialect().is_some());
         let mut out = String::new();
         for (at, slot) in slots.iter().enumerate() {
             let next = match slots.get(at + 1) {
@@ -87,21 +104,37 @@ impl Drafter<'_> {
             match slot {
                 Node::Literal(text) => {
                     let text = if at == 0 { text.trim_start() } else { text };
+                    let json = json_spaced(text);
+                    let text = if is_json { json.as_str() } else { text };
                     let after_name = at > 0 && last_name.is_some_and(|name| name < at);
+                    if is_before_id(at) {
+                        out.push_str("(?:");
+                    }
                     if number.is_some() && Some(at + 1) == last_name {
                         let (marker, own) = split_at_id(text);
                         out.push_str(&format!("{}(?P<id>{}", loose(marker), loose(own)));
                     } else {
                         // Models put white space between a name and a marker that names don't have.
                         let pieces = markers::pieces(text);
-                        let is_marker =
-                            |piece: Option<&&str>| piece.is_some_and(|text| is_closed(text));
+                        let is_marker = |piece: Option<&&str>| {
+                            piece.is_some_and(|text| markers::is_closed(text))
+                        };
                         if after_name && is_marker(pieces.first()) {
                             out.push_str("\\s*");
                         }
                         out.push_str(&self.between_name_and_body(text, after_name));
                         if Some(at + 1) == last_name && is_marker(pieces.last()) {
-                            out.push_str("\\s*");
+                            let behind = match slots.get(at + 2) {
+                                Some(Node::Literal(text)) => {
+                                    markers::first_piece(text.trim_start())
+                                }
+                                _ => None,
+                            };
+                            // A name behind a blank is a word: `The <call> tag opens calls.`
+                            out.push_str(match is_marker(behind.as_ref()) {
+                                true => "\\s*",
+                                false => "(?:\\s*\\n\\s*)?",
+                            });
                         }
                         if next.is_empty() && self.goes_on_around_calls(text) {
                             out = with_space(out);
@@ -124,6 +157,9 @@ impl Drafter<'_> {
                         true => format!("(?P<id>{id})"),
                         false => id,
                     });
+                    if at > 0 && is_before_id(at - 1) {
+                        out.push_str(")?");
+                    }
                 }
                 Node::Slot(Slot::Index) if Some(at) == number => out.push_str("\\d+)"),
                 Node::Slot(Slot::Index) => out.push_str("\\d+"),
@@ -327,10 +363,9 @@ impl Drafter<'_> {
     }
 }
 
-/// Whether a piece of a text is a marker between brackets.
-fn is_closed(piece: &str) -> bool {
-    let close = piece.chars().next().and_then(closing_bracket);
-    markers::is_marker(piece) && close.is_some() && piece.chars().next_back() == close
+/// A text with JSON in it, with a blank where JSON may have white space before a key.
+fn json_spaced(text: &str) -> String {
+    text.replace("{\"", "{ \"")
 }
 
 /// Whether the markers of a call are taken from around the arguments in its JSON.
