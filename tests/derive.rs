@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use unjinja::analysis::Certainty;
-use unjinja::chat_template::ChatTemplate;
+use unjinja::analysis::{Certainty, Findings};
+use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::derive::{Derivation, DeriveOptions, ModelOutput, Recovery, derive};
 use unjinja::{Object, ParserOptions, ResponseTemplate, Value, json, parse};
 
@@ -987,9 +987,13 @@ fn an_example_of_a_bare_call_in_a_fence_is_none() {
     let example =
         "Write this:\n```json\n{\"name\": \"see\", \"parameters\": {}}\n```\nThat is all.";
     let said = Object::from_iter([("role", "assistant"), ("content", example)]);
+    let code = "Run this:\n```sh\nls\n```";
+    let behind_code = called.replace("So:", &code.replace('\n', "\\n"));
+    let output = format!("{code}\n\n{{\"name\": \"see\", \"parameters\": {{\"at\": \"here\"}}}}");
     assert_read(
         assistant,
         &[
+            (output.as_str(), behind_code.as_str()),
             (
                 "So:\n{\"name\": \"see\", \"parameters\": {\"at\": \"here\"}}",
                 called.as_str(),
@@ -1018,7 +1022,15 @@ fn words_of_the_format_may_stand_within_lines_and_in_strings_of_json() {
                 r#"{"role": "assistant", "content": "I said: Now the tools follow, and more."}"#,
             ),
             (
+                "I said:\nNow the tools follow the user.",
+                r#"{"role": "assistant", "content": "I said:\nNow the tools follow the user."}"#,
+            ),
+            (
                 "So:\nNow the tools follow\n<do>{\"name\": \"see\", \"arguments\": {}}</do>",
+                &see("{}"),
+            ),
+            (
+                "So:<do>{\"name\": \"see\", \"arguments\": {}}</do>\nNow the tools follow\n",
                 &see("{}"),
             ),
         ],
@@ -1026,9 +1038,105 @@ fn words_of_the_format_may_stand_within_lines_and_in_strings_of_json() {
     // Calls that a word opens.
     let words = "{{- m.content }}{%- for c in m.tool_calls or [] -%}
 {{- 'toolbox ' + {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}{%- endfor -%}";
-    let arguments = r#"{"toolbox": "a toolbox", "at": "toolbox"}"#;
+    let arguments = r#"{"toolbox": "a toolbox", "at": "see [1] toolbox"}"#;
     let output = format!(r#"So:toolbox {{"name": "see", "arguments": {arguments}}}"#);
     assert_read(words, &[(&output, &see(arguments))]);
+    // The same with the name among the words.
+    let named = "{{- m.content }}{%- for c in m.tool_calls or [] -%}
+{{- '\nCalling tool ' + c.function.name + ' with ' + c.function.arguments | tojson }}{%- endfor -%}";
+    let arguments = r#"{"at": "[x] Calling tool y with care"}"#;
+    let output = format!("So:\nCalling tool see with {arguments}");
+    let said = "I am Calling tool see with care.";
+    let answer = format!(r#"{{"role": "assistant", "content": "{said}"}}"#);
+    assert_read(named, &[(&output, &see(arguments)), (said, &answer)]);
+}
+
+#[test]
+fn markers_that_an_answer_or_a_thought_speaks_of_open_nothing() {
+    let pairs = "{%- if m.reasoning_content -%}{{- '<muse>' + m.reasoning_content + '</muse>' }}{%- endif -%}{{- m.content }}
+{%- for c in m.tool_calls or [] -%}{{- '<do>' + c.function.name }}
+{%- for k, v in c.function.arguments | items -%}{{- '<key>' + k + '</key><val>' + (v if v is string else v | tojson) + '</val>' }}{%- endfor -%}
+{{- '</do>' }}{%- endfor -%}";
+    let call = r#""tool_calls": [{"type": "function", "function": {"name": "see", "arguments": {"at": "here"}}}]"#;
+    let thought = r#"I use the `<do>` format, \"<do>\" first."#;
+    let thinking = format!(r#"{{"role": "assistant", "thinking": "{thought}", {call}}}"#);
+    let thought = thought.replace('\\', "");
+    let output = format!("<muse>{thought}</muse><do>see<key>at</key><val>here</val></do>");
+    let bare = format!(r#"{{"role": "assistant", {call}}}"#);
+    assert_read(
+        pairs,
+        &[
+            (&output, &thinking),
+            // Line breaks stand where the template has none.
+            ("<do>\nsee\n<key>at</key>\n<val>here</val>\n</do>", &bare),
+            (
+                "The <do> tag opens calls.",
+                r#"{"role": "assistant", "content": "The <do> tag opens calls."}"#,
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_a_tools_answer_begins_with_is_a_marker_of_the_format_only_if_nobody_else_writes_it() {
+    let header = |header: &str| {
+        format!(
+            "{{% for m in messages %}}{{% if m.role == 'assistant' %}}[[bot]]{{{{ m.content or '' }}}}\
+             {{% for c in m.tool_calls or [] %}}[[do]]{{{{ {{'name': c.function.name, 'arguments': c.function.arguments}} | tojson }}}}\
+             [[/do]]{{% endfor %}}{{% elif m.role == 'tool' %}}{header}{{{{ m.content }}}}\
+             {{% else %}}[[{{{{ m.role }}}}]]{{{{ m.content }}}}{{% endif %}}{{% endfor %}}\
+             {{% if add_generation_prompt %}}[[bot]]{{% endif %}}"
+        )
+    };
+    for (answer, expected) in [
+        ("[[found]]", Some("[[found]]")),
+        ("<|found|> ", Some("<|found|>")),
+        ("<found>", None),
+        ("[Found] ", None),
+        ("The tool says <|found|>", None),
+        ("<|found {{ m.name }}|>", None),
+        ("[[do]]", None),
+    ] {
+        let template = ChatTemplate::from_jinja(header(answer));
+        let found = Findings::of(&template, &RenderInput::default());
+        let marker = found.unwrap().turn.answer_marker;
+        assert_eq!(marker.as_deref(), expected, "{answer}");
+    }
+}
+
+#[test]
+fn what_models_leave_out_is_not_missed() {
+    let see = r#"{"role": "assistant", "tool_calls": [{"type": "function", "function": {"name": "see", "arguments": {"at": "here"}}}]}"#;
+    // An id with a marker of its own.
+    assert_read(
+        "{{- m.content }}{%- for c in m.tool_calls or [] -%}
+{{- '[DO]' + c.function.name + '[ID]' + c.id + '[WITH]' + c.function.arguments | tojson }}{%- endfor -%}",
+        &[
+            (r#"[DO]see[ID]a1b2[WITH]{"at": "here"}"#, see),
+            (r#"[DO]see[WITH]{"at": "here"}"#, see),
+        ],
+    );
+    // The tags around an answer.
+    let said = r#"{"role": "assistant", "content": "So."}"#;
+    assert_read(
+        "{{- '<reply>' + m.content + '</reply>' if m.content }}{%- for c in m.tool_calls or [] -%}
+{{- '<do>' + {'name': c.function.name, 'arguments': c.function.arguments} | tojson + '</do>' }}{%- endfor -%}",
+        &[("<reply>So.</reply>", said), ("So.", said), (r#"<do>{"name": "see", "arguments": {"at": "here"}}</do>"#, see)],
+    );
+}
+
+#[test]
+fn keys_of_tags_may_hold_slashes() {
+    assert_read(
+        "{{- m.content }}{%- for c in m.tool_calls or [] -%}{{- '<do name=' + c.function.name + '>' }}
+{%- for k, v in c.function.arguments | items -%}{{- '<' + k + '>' + (v if v is string else v | tojson) + '</' + k + '>' }}{%- endfor -%}
+{{- '</do>' }}{%- endfor -%}",
+        &[(
+            "So:<do name=see><a/b>x</a/b><c>2</c></do>",
+            r#"{"role": "assistant", "content": "So:", "tool_calls": [{"type": "function",
+                "function": {"name": "see", "arguments": {"a/b": "x", "c": "2"}}}]}"#,
+        )],
+    );
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::assistant_turn::{AssistantTurn, ToolCall};
 use super::assumed::{self, AssumedVariable};
 use super::input_form::{EmptyContent, IdShape, InputForm, ReasoningForm};
 use super::lexicon::Lexicon;
-use super::markers::common_prefix;
+use super::markers::{common_prefix, pieces};
 use super::probe::{Probe, Prober, Tools, message, result, tool, with};
 use super::variables;
 
@@ -356,7 +356,7 @@ impl<'t> TurnProber<'t> {
     }
 
     /// Gives a message no content rather than an empty one where the template writes markers around an empty text: a model
-    /// without anything to say leaves them out.
+    /// without anything to say leaves them out. What opens calls has to be the same as beside a text.
     fn prefer_no_content(
         &mut self,
         situation: Situation,
@@ -370,8 +370,24 @@ impl<'t> TurnProber<'t> {
         let size = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
         self.input_form.empty_content = EmptyContent::Null;
         let with_none = self.turn(situation, assistant, ThinkingMode::On).ok();
-        let is_shorter = with_none
-            .is_some_and(|turn| self.holds(&turn, words) && size(turn.tail()) < size(with_empty));
+        let noted = assistant.clone().with_content(&self.words.note);
+        let beside = self.turn(situation, &noted, ThinkingMode::On).ok();
+        let opener = |turn: &RenderedTurn| {
+            let first = words
+                .iter()
+                .filter_map(|word| turn.tail().find(word))
+                .min()?;
+            let before = pieces(turn.tail()[..first].trim_end());
+            Some(before.last().map(|piece| (*piece).to_owned()))
+        };
+        let opens_alike = |turn: &RenderedTurn| {
+            let alone = opener(turn).flatten();
+            alone.is_none() || beside.as_ref().and_then(opener) == Some(alone)
+        };
+        let is_shorter = with_none.is_some_and(|turn| {
+            let is_whole = self.holds(&turn, words) && opens_alike(&turn);
+            is_whole && size(turn.tail()) < size(with_empty)
+        });
         if !is_shorter {
             self.input_form.empty_content = EmptyContent::EmptyText;
         }

@@ -18,6 +18,13 @@ impl Drafter<'_> {
         let mut field = Object::new();
         let mut closes = around.closes.clone();
         closes.extend(self.turn_ends());
+        // Words behind a marker belong to what follows: `</think>Note:` closes what `</think>` has closed.
+        let goes_on = |close: &str, other: &String| {
+            let rest = close.strip_prefix(other.as_str());
+            rest.is_some_and(markers::is_wordy)
+        };
+        let all = closes.clone();
+        closes.retain(|close| !all.iter().any(|other| goes_on(close, other)));
         markers::dedup(&mut closes);
         if around.is_json {
             let openers = self.openers(around);

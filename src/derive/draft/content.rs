@@ -42,7 +42,7 @@ impl Drafter<'_> {
             let words = self.choices.dropped.iter();
             let mut words: Vec<String> = words
                 .filter(|text| !is_clear(text))
-                .map(|text| format!("{}\\s*", self.words_at_start(text)))
+                .map(|text| self.dropped_words(text))
                 .collect();
             words.extend(self.next_header());
             words.extend(self.lines_of_words());
@@ -51,6 +51,18 @@ impl Drafter<'_> {
             self.close(&mut field, &self.skipped(), ahead);
         }
         field
+    }
+
+    /// The expression for words that open a text: at the turn's start, or behind reasoning.
+    fn dropped_words(&self, words: &str) -> String {
+        let shape = self.findings.reasoning.as_ref();
+        let close = shape
+            .and_then(|shape| shape.close.as_deref())
+            .map(str::trim);
+        let close = close.filter(|close| markers::is_marker(close));
+        let mut places = self.turn_starts();
+        places.extend(close.map(|close| format!("(?<={}\\s*)", exact(close))));
+        format!("{}\\s*{}\\s*", any_of(&places), exact(words))
     }
 
     /// A header of mere words that is always written behind a turn: there it is no part of what is said.
