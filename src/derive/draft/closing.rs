@@ -11,20 +11,8 @@ use super::drafter::{Drafter, push_markers};
 impl Drafter<'_> {
     /// Puts in what closes a call.
     pub(super) fn close_calls(&self, calls: &CallParts<'_>, field: &mut Object) {
-        let mut whole = calls.close_text();
-        let close = match markers::split_close(&whole) {
-            // An argument may be closed so.
-            (first, rest)
-                if markers::is_any_tag(first.trim())
-                    && is_distinctive(rest)
-                    && calls.single_arguments().is_some() =>
-            {
-                whole = format!("{} {}", first.trim(), rest.trim());
-                whole.as_str()
-            }
-            (first, _) => first,
-        };
-        let close = close.trim();
+        let close = own_close(calls);
+        let close = close.as_str();
         let section = calls.section_close.trim();
         let mut closers = Vec::new();
         let mut ahead = Vec::new();
@@ -232,6 +220,19 @@ impl Drafter<'_> {
                 _ => format!("{behind}(?={separator}{head})"),
             },
         )
+    }
+}
+
+/// The text that closes a call by itself, without white space around it.
+fn own_close(calls: &CallParts<'_>) -> String {
+    let close = calls.close_text();
+    let (first, rest) = markers::split_close(&close);
+    let (first, rest) = (first.trim(), rest.trim());
+    let is_arguments_own = markers::is_any_tag(first) && calls.single_arguments().is_some();
+    match is_arguments_own && is_distinctive(rest) {
+        // An argument may be closed by the first alone. White space may stand between the two.
+        true => format!("{first} {rest}"),
+        false => first.to_owned(),
     }
 }
 

@@ -57,16 +57,14 @@ impl Drafter<'_> {
 
     pub(super) fn turn_ends(&self) -> Vec<String> {
         let turn = &self.findings.turn;
-        let ends: Vec<&String> = match self.around {
-            // Where the last turn has no end of its own, the marker that follows upon others ends it.
-            Some(around) if around.ends.iter().all(|end| !turn.ends.contains(end)) => {
-                let others = turn.all_ends().filter(|end| markers::is_marker(end));
-                around.ends.iter().chain(others).collect()
-            }
-            Some(around) => around.ends.iter().collect(),
-            None => turn.all_ends().collect(),
-        };
-        let ends = ends.into_iter();
+        let seen = self.around.map_or(&[][..], |around| &around.ends);
+        let is_known = seen.iter().any(|end| turn.ends.contains(end));
+        // Where none of what was seen ends turns elsewhere, all markers that do may end this one as well.
+        let others = turn.all_ends().filter(|end| match self.around {
+            Some(_) => !is_known && markers::is_marker(end),
+            None => true,
+        });
+        let ends = seen.iter().chain(others);
         let ends = ends.map(|end| end.trim().to_owned());
         ends.filter(|end| end.chars().count() > 1 || is_distinctive(end))
             .collect()

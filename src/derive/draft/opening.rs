@@ -368,7 +368,7 @@ fn json_spaced(text: &str) -> String {
     text.replace("{\"", "{ \"")
 }
 
-/// Whether the markers of a call are taken from around the arguments in its JSON.
+/// Whether what opens a call begins with the brace of its JSON, before the arguments in it.
 fn begins_with_json(calls: &CallParts<'_>) -> bool {
     calls.dialect().is_some() && calls.first_text().trim_start().starts_with('{')
 }
