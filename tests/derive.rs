@@ -1107,10 +1107,24 @@ fn what_a_tools_answer_begins_with_is_a_marker_of_the_format_only_if_nobody_else
 #[test]
 fn what_models_leave_out_is_not_missed() {
     let see = r#"{"role": "assistant", "tool_calls": [{"type": "function", "function": {"name": "see", "arguments": {"at": "here"}}}]}"#;
+    let assert_recovered = |assistant: &str, damage: &str| {
+        let derivation = derive(&chat_template(assistant), &DeriveOptions::default()).unwrap();
+        let mut texts = derivation
+            .damaged
+            .iter()
+            .filter(|text| text.damage == damage);
+        assert!(
+            texts.next().is_some_and(|text| text.is_recovered),
+            "{damage}"
+        );
+        assert!(texts.all(|text| text.is_recovered), "{damage}");
+    };
     // An id with a marker of its own.
+    let with_ids = "{{- m.content }}{%- for c in m.tool_calls or [] -%}
+{{- '[DO]' + c.function.name + '[ID]' + c.id + '[WITH]' + c.function.arguments | tojson }}{%- endfor -%}";
+    assert_recovered(with_ids, "an id left out");
     assert_read(
-        "{{- m.content }}{%- for c in m.tool_calls or [] -%}
-{{- '[DO]' + c.function.name + '[ID]' + c.id + '[WITH]' + c.function.arguments | tojson }}{%- endfor -%}",
+        with_ids,
         &[
             (r#"[DO]see[ID]a1b2[WITH]{"at": "here"}"#, see),
             (r#"[DO]see[WITH]{"at": "here"}"#, see),
@@ -1118,10 +1132,19 @@ fn what_models_leave_out_is_not_missed() {
     );
     // The tags around an answer.
     let said = r#"{"role": "assistant", "content": "So."}"#;
+    let with_tags = "{{- '<reply>' + m.content + '</reply>' if m.content }}{%- for c in m.tool_calls or [] -%}
+{{- '<do>' + {'name': c.function.name, 'arguments': c.function.arguments} | tojson + '</do>' }}{%- endfor -%}";
+    assert_recovered(with_tags, "a text without its markers");
     assert_read(
-        "{{- '<reply>' + m.content + '</reply>' if m.content }}{%- for c in m.tool_calls or [] -%}
-{{- '<do>' + {'name': c.function.name, 'arguments': c.function.arguments} | tojson + '</do>' }}{%- endfor -%}",
-        &[("<reply>So.</reply>", said), ("So.", said), (r#"<do>{"name": "see", "arguments": {"at": "here"}}</do>"#, see)],
+        with_tags,
+        &[
+            ("<reply>So.</reply>", said),
+            ("So.", said),
+            (
+                r#"<do>{"name": "see", "arguments": {"at": "here"}}</do>"#,
+                see,
+            ),
+        ],
     );
 }
 

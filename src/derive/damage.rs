@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::analysis::assistant_turn::AssistantTurn;
 use crate::analysis::{CallParts, CallShape, Findings, markers};
-use crate::format::Node;
+use crate::format::{Node, Slot};
 
 use super::sample::Sample;
 
@@ -37,6 +37,7 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
         damager.cut_text(&mut damaged);
         damager.header(&mut damaged);
         damager.text_alone(&mut damaged);
+        damager.no_id(&mut damaged);
         damager.reasoning(&mut damaged);
     }
     damaged
@@ -255,6 +256,34 @@ impl Damager<'_> {
         let after = shape.close.iter().find_map(closed).unwrap_or(after);
         let output = format!("{before}{content}{after}");
         self.put(into, "a text without its markers", output);
+    }
+
+    /// A call lacks its id, which has a marker of its own.
+    fn no_id(&self, into: &mut Vec<Damaged>) {
+        let (Some(calls), [call]) = (self.calls, self.sample.written.calls.as_slice()) else {
+            return;
+        };
+        let [
+            Node::Slot(Slot::Name),
+            Node::Literal(own),
+            Node::Slot(Slot::Id),
+            Node::Literal(next),
+            ..,
+        ] = &calls.open[calls.open.len().min(1)..]
+        else {
+            return;
+        };
+        let output = &self.sample.output;
+        let Some((before, rest)) = output.split_once(&format!("{}{own}", call.name)) else {
+            return;
+        };
+        if let Some((_, after)) = rest
+            .split_once(next.as_str())
+            .filter(|_| markers::is_closed(own.trim()))
+        {
+            let output = format!("{before}{}{next}{after}", call.name);
+            self.put(into, "an id left out", output);
+        }
     }
 
     /// Where the calls begin in a text, if a marker shows it.
