@@ -641,10 +641,20 @@ fn what_stands_between_calls_opens_none_within_a_text() {
 {{- ('[' if loop.first else ', ') + c.function.name + '(' }}
 {%- for k, v in c.function.arguments.items() -%}{{- k + '=' + v | tojson + (', ' if not loop.last else '') }}{%- endfor -%}
 {{- ')' + (']' if loop.last else '') }}{%- endfor -%}";
-    let text = "As in [1], sum(a=1) is quick.";
-    let message = message(assistant, &format!("{text}<turn:end>"));
-    assert_eq!(message.get("content"), Some(&text.into()));
-    assert_eq!(message.get("tool_calls"), None);
+    for text in [
+        "As in [1], sum(a=1) is quick.",
+        "In Python, [f(x) for x in xs] is a list.",
+    ] {
+        let message = message(assistant, &format!("{text}<turn:end>"));
+        assert_eq!(message.get("content"), Some(&text.into()));
+        assert_eq!(message.get("tool_calls"), None);
+    }
+    let code = "print(max(1, 2), min(3, 4))";
+    let output = format!("[see(code=\"{code}\"), see(code=\"\")]<turn:end>");
+    let message = message(assistant, &output);
+    let codes = message.pointer("/tool_calls/0/function/arguments/code");
+    assert_eq!(codes, Some(&code.into()));
+    assert_eq!(message.pointer("/tool_calls/2"), None);
 }
 
 /// Each template writes one argument between tags that have parts in common.
@@ -1053,7 +1063,7 @@ fn words_of_the_format_may_stand_within_lines_and_in_strings_of_json() {
 
 #[test]
 fn markers_that_an_answer_or_a_thought_speaks_of_open_nothing() {
-    let pairs = "{%- if m.reasoning_content -%}{{- '<muse>' + m.reasoning_content + '</muse>' }}{%- endif -%}{{- m.content }}
+    let pairs = "{%- if m.reasoning_content -%}{{- '<mull>' + m.reasoning_content + '</mull>' }}{%- endif -%}{{- m.content }}
 {%- for c in m.tool_calls or [] -%}{{- '<do>' + c.function.name }}
 {%- for k, v in c.function.arguments | items -%}{{- '<key>' + k + '</key><val>' + (v if v is string else v | tojson) + '</val>' }}{%- endfor -%}
 {{- '</do>' }}{%- endfor -%}";
@@ -1061,7 +1071,7 @@ fn markers_that_an_answer_or_a_thought_speaks_of_open_nothing() {
     let thought = r#"I use the `<do>` format, \"<do>\" first."#;
     let thinking = format!(r#"{{"role": "assistant", "thinking": "{thought}", {call}}}"#);
     let thought = thought.replace('\\', "");
-    let output = format!("<muse>{thought}</muse><do>see<key>at</key><val>here</val></do>");
+    let output = format!("<mull>{thought}</mull><do>see<key>at</key><val>here</val></do>");
     let bare = format!(r#"{{"role": "assistant", {call}}}"#);
     assert_read(
         pairs,

@@ -18,7 +18,7 @@ impl Drafter<'_> {
         let mut field = Object::new();
         let mut closes = around.closes.clone();
         closes.extend(self.turn_ends());
-        // Words behind a marker belong to what follows: `</think>Note:` closes what `</think>` has closed.
+        // Words behind a marker belong to what follows: `</mull>Plan:` closes what `</mull>` has closed.
         let goes_on = |close: &str, other: &String| {
             let rest = close.strip_prefix(other.as_str());
             rest.is_some_and(markers::is_wordy)

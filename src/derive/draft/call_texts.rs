@@ -2,7 +2,7 @@
 
 use crate::analysis::markers::{self, dedup, is_distinctive, is_wordy};
 use crate::analysis::{CallKeys, CallParts};
-use crate::derive::regex::exact;
+use crate::derive::regex::{char_between, exact};
 use crate::format::{Node, Slot};
 
 /// What stands before a marker that is only spoken of.
@@ -150,4 +150,19 @@ pub(super) fn json_call_start(calls: &CallParts<'_>, keys: &CallKeys<'_>) -> Str
         [] => {}
     }
     head
+}
+
+/// How the arguments of a Python call begin: with a key, unless there are none. Code in a string calls functions, too,
+/// as in `max(1, 2), min(3, 4)`, and mostly without keys.
+pub(super) fn python_argument(calls: &CallParts<'_>) -> Option<String> {
+    let arguments = calls.single_arguments()?;
+    let between = arguments.between.first()?.trim();
+    let is_keyed = arguments.in_python && !between.is_empty();
+    is_keyed.then(|| {
+        format!(
+            "\\s*(?:\\)|{}+\\s*{})",
+            char_between(&[], &[between, "(", ")", ",", "\"", "'"]),
+            exact(between)
+        )
+    })
 }

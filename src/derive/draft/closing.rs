@@ -5,7 +5,9 @@ use crate::analysis::{CallParts, text_with_slots};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::value::Object;
 
-use super::call_texts::{SPOKEN, json_behind_words, json_call_start, opens_clearly, unclosed_tag};
+use super::call_texts::{
+    SPOKEN, json_behind_words, json_call_start, opens_clearly, python_argument, unclosed_tag,
+};
 use super::drafter::{Drafter, push_markers};
 
 impl Drafter<'_> {
@@ -187,7 +189,7 @@ impl Drafter<'_> {
         match calls.keys() {
             Some(keys) => head.push_str(&json_call_start(calls, &keys)),
             None if calls.dialect().is_some() && !close.is_empty() => head.push_str("\\{"),
-            None => {}
+            None => head.extend(python_argument(calls)),
         }
         // Where each call is a line of its own, so is the next.
         let is_line = close.is_empty() && calls.separator.contains('\n');

@@ -7,7 +7,8 @@ use crate::derive::regex::{any_of, char_between, char_until, exact, loose};
 use crate::format::{Node, Slot};
 
 use super::call_texts::{
-    json_behind_words, json_call_start, opens_clearly, split_at_id, split_lead, unclosed_tag,
+    json_behind_words, json_call_start, opens_clearly, python_argument, split_at_id, split_lead,
+    unclosed_tag,
 };
 use super::drafter::Drafter;
 
@@ -284,6 +285,10 @@ impl Drafter<'_> {
             Some(keys) => format!("(?={})", json_call_start(calls, &keys)),
             None if calls.dialect().is_some() => "(?=\\{)".to_owned(),
             None if self.begins_anywhere(calls) => arguments_ahead(calls).unwrap_or_default(),
+            None if !is_distinctive(section) => {
+                let ahead = python_argument(calls).map(|start| format!("(?={start})"));
+                ahead.unwrap_or_default()
+            }
             None => String::new(),
         };
         let own = self.slots_pattern(slots, true);
