@@ -189,6 +189,11 @@ fn check_cuts(
     let whole = read(template, prefix, &[text], options.clone());
     let mut cuts = vec![by_character(text), vec!["", text, ""]];
     cuts.extend((1..=3).map(|seed| cut(text, seed)));
+    // A beginning of a delimiter, then all the rest, with others in it.
+    cuts.extend(text.match_indices('<').map(|(at, _)| {
+        let (before, rest) = text.split_at(text.ceil_char_boundary(at + 2));
+        vec![before, rest]
+    }));
     check_chunks(&whole.events, &since_anchor).or_else(|why| unfinished(&whole, why))?;
     for chunks in cuts {
         let reading = read(template, prefix, &chunks, options.clone());
@@ -364,6 +369,8 @@ const OPENERS: &[(&str, &str, &[&str])] = &[
         r#""(?:<do>|,)\\w\\((?<=<do>.*?)""#,
         &["<do>f(", ",b(", ",<do>f("],
     ),
+    // All text waits for what comes further on.
+    ("open_pattern", r#""<a>(?=[^;]*;)""#, &["<a>", "<a>b;"]),
 ];
 
 const CLOSERS: &[(&str, &str, &[&str])] = &[

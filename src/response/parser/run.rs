@@ -152,11 +152,12 @@ impl Run {
         true
     }
 
-    /// Lets the searches read the blanks that are held back, if they have not been asked to. Nothing is taken of them, and
-    /// nothing is spent.
+    /// Lets all searches read the text that is held back, as far as they have not been asked to. Nothing is taken of
+    /// it, and nothing is spent.
     pub(super) fn search_held(&mut self, inner: &Inner) {
-        let is_unread = self.searches.have_nothing_under_way() && self.position < self.held.end();
-        if self.failed || !is_unread {
+        let are_blanks = self.searches.have_nothing_under_way() && self.position < self.held.end();
+        let is_behind_holder = self.searches.holder.take().is_some();
+        if self.failed || !(are_blanks || is_behind_holder) {
             return;
         }
         let meter = self.searches.meter.clone();

@@ -22,6 +22,9 @@ pub(super) struct Searches {
     are_asleep: bool,
     /// Whether nothing has begun there of what those on watch look for behind.
     have_no_part: bool,
+    /// The delimiter for which all text from the parser's position on is held back, if there is one. What the others
+    /// find in that text does not count before it is decided, so they need not read it yet.
+    pub(super) holder: Option<Watch>,
 }
 
 impl Searches {
@@ -33,6 +36,7 @@ impl Searches {
             are_started: false,
             are_asleep: false,
             have_no_part: false,
+            holder: None,
         }
     }
 
@@ -52,6 +56,7 @@ impl Searches {
     /// been taken that they have found something in.
     pub(super) fn restart(&mut self) {
         self.are_started = false;
+        self.holder = None;
     }
 
     /// The bounds of the groups of a delimiter that has been found.
@@ -84,12 +89,32 @@ impl Scan<'_> {
     pub(super) fn run(mut self) -> Result<Scanned, ParseError> {
         // So it stays if this becomes too costly.
         self.searches.are_asleep = false;
+        if self.is_held_as_before()? {
+            return Ok(Scanned::Hold(self.position));
+        }
         self.start();
         self.read()?;
         let scanned = self.decide()?;
         self.searches.are_asleep = self.are_asleep();
         self.searches.have_no_part = self.searches.are_asleep && self.have_no_part()?;
         Ok(scanned)
+    }
+
+    /// Whether all text is held back for the same delimiter as before.
+    #[inline]
+    fn is_held_as_before(&mut self) -> Result<bool, ParseError> {
+        let Some(watch) = self.searches.holder.take_if(|_| !self.is_last) else {
+            return Ok(false);
+        };
+        let pattern = self.inner.delimiter(&watch).compiled();
+        let end = self.window.end();
+        self.searches.each[watch.delimiter]
+            .advance(pattern, self.window, end, &mut self.searches.meter)
+            .map_err(|TooCostly| too_costly(self.inner, &watch, self.position))?;
+        let judged = self.judge(&watch)?;
+        let is_held = matches!(judged, Some(Scanned::Hold(start)) if start == self.position);
+        self.searches.holder = is_held.then_some(watch);
+        Ok(is_held)
     }
 
     /// Lets the searches begin at the position, or go on from where they are.
@@ -229,7 +254,12 @@ impl Scan<'_> {
                 Some(Scanned::Hit(hit)) if best.is_none_or(|best| hit.key() < best.key()) => {
                     best = Some(hit);
                 }
-                Some(Scanned::Hold(start)) => hold = hold.min(start),
+                Some(Scanned::Hold(start)) => {
+                    hold = hold.min(start);
+                    if start == self.position {
+                        self.searches.holder = Some(*watch);
+                    }
+                }
                 Some(Scanned::Hit(_)) | None => {}
             }
         }

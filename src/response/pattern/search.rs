@@ -200,14 +200,13 @@ impl Search {
         }
     }
 
-    /// Whether a match that begins at or before `position` may still turn up or change, though
-    /// the text has been read that far.
+    /// Whether a match that begins at or before `position` may still turn up or change.
     pub(crate) fn is_open_before(&self, position: usize, window: &Window<'_>) -> bool {
         match self {
             Search::Scan(scanner) => {
-                !scanner.is_finished()
-                    && scanner.at() < window.end()
-                    && scanner.earliest().is_some_and(|start| start <= position)
+                // A search that has not read as far as others may find anything from where it is.
+                let begins = scanner.earliest().unwrap_or(scanner.at());
+                !scanner.is_finished() && scanner.at() < window.end() && begins <= position
             }
             Search::Backtrack(_) => false,
         }
