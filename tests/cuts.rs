@@ -701,3 +701,24 @@ fn rows_of<'p>(pieces: &[&'p str], length: usize) -> Vec<Vec<&'p str>> {
     }
     rows
 }
+
+/// These need backtracking, of which it is not known whether they depend on cuts; here they don't.
+#[test]
+fn what_needs_backtracking_is_found_in_chunks() {
+    let template = ResponseTemplate::from_json(
+        r#"{"start_anchor": "A:", "fields": {
+            "thinking": {"open": "<go>", "close_pattern": "(?>!+)\\."},
+            "content": {"close": "<end>"}}}"#,
+    )
+    .expect("the template loads");
+    let text = "So <go <<go>why! yes!!.Well.<end>";
+    let whole = read(&template, "A:", &[text], options(&Tools::none()));
+    assert!(whole.message.is_some());
+    for chunks in (1..=9)
+        .map(|seed| cut(text, seed))
+        .chain([by_character(text)])
+    {
+        let reading = read(&template, "A:", &chunks, options(&Tools::none()));
+        assert_eq!(reading.joined(), whole.joined(), "{chunks:?}");
+    }
+}

@@ -256,7 +256,7 @@ impl Scan<'_> {
                 }
                 Some(Scanned::Hold(start)) => {
                     hold = hold.min(start);
-                    if start == self.position {
+                    if start == self.position && start < self.window.end() {
                         self.searches.holder = Some(*watch);
                     }
                 }
