@@ -243,7 +243,7 @@ fn text_form(
     }
     let open = before_awkward.strip_prefix(before).unwrap_or_default();
     let close = behind_awkward.strip_suffix(behind).unwrap_or_default();
-    let is_wrapped = !open.trim().is_empty() && !close.trim().is_empty();
+    let is_wrapped = !open.is_empty() && !close.is_empty();
     let writing = match is_wrapped {
         true => ValueWriting::Wrapped {
             open: open.to_owned(),

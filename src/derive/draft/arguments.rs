@@ -42,7 +42,7 @@ impl Drafter<'_> {
             true => match tagged.separator.trim().chars().next() {
                 Some(stop) => format!("(?P<value>[^{}\\n]*)", exact(&stop.to_string())),
                 // Nothing but the next key's marker ends a value: it may be of several lines.
-                None if is_distinctive(tagged.open()) || begins_line(tagged.open()) => {
+                None if begins_clearly(tagged.open()) => {
                     let behind = self.calls.map(behind_arguments).unwrap_or_default();
                     let space = &behind[..behind.len() - behind.trim_start().len()];
                     let separator = optional(&tagged.separator);
@@ -247,9 +247,12 @@ fn behind_arguments(calls: &CallParts<'_>) -> String {
         .unwrap_or_default()
 }
 
-/// Whether a text is the beginning of a line such as people don't write, as `¶arg `.
-fn begins_line(text: &str) -> bool {
-    text.strip_prefix('\n').is_some_and(begins_with_rare_sign)
+/// Whether a text begins an argument and is hardly a part of a value: a marker, the beginning of a line such as people
+/// don't write, as `¶arg `, or a tab.
+fn begins_clearly(text: &str) -> bool {
+    let begins_line = text.strip_prefix('\n').is_some_and(begins_with_rare_sign);
+    let is_tab = text.contains('\t') && text.trim().is_empty();
+    is_distinctive(text) || begins_line || is_tab
 }
 
 /// What a key consists of.

@@ -36,9 +36,7 @@ impl Drafter<'_> {
         let argument = argument.as_deref().unwrap_or_default().trim();
         let ends = self.turn_ends().into_iter();
         closers.extend(ends.filter(|end| argument.is_empty() || !end.starts_with(argument)));
-        if opens_clearly(calls) {
-            closers.extend(markers::markers(&calls.separator).map(str::to_owned));
-        }
+        closers.extend(self.markers_between(calls));
         if let Some(tag) = unclosed_tag(calls).filter(|_| self.choices.tag_closes_itself) {
             ahead.push(format!(
                 "(?<={})\\s*/>\\s*",
@@ -50,6 +48,15 @@ impl Drafter<'_> {
         }
         let ahead = (!ahead.is_empty()).then(|| ahead.join("|"));
         self.close(field, &closers, ahead);
+    }
+
+    /// The markers between calls that close one by themselves.
+    fn markers_between(&self, calls: &CallParts<'_>) -> Vec<String> {
+        let ends = self.turn_ends();
+        let markers = markers::markers(&calls.separator).map(str::to_owned);
+        markers
+            .filter(|marker| opens_clearly(calls) || ends.contains(marker))
+            .collect()
     }
 
     /// What closes a call whose arguments are closed alike, as in `<NAME><KEY>VALUE</KEY></NAME>`, or in
@@ -185,6 +192,17 @@ impl Drafter<'_> {
         if !calls.several || is_clear || calls.is_array() {
             return None;
         }
+        let behind = match close.is_empty() {
+            true => "(?<=[}\\])])".to_owned(),
+            false => unclear(calls, close),
+        };
+        // A marker that closes a call by itself does so before more of the next one has come.
+        let marker = self.markers_between(calls).into_iter();
+        let mut marker =
+            marker.filter(|marker| calls.separator.trim_start().starts_with(marker.as_str()));
+        if let Some(marker) = marker.next() {
+            return Some(format!("{behind}\\s*(?={})", loose(&marker)));
+        }
         let mut head = self.slots_pattern(&calls.open, false);
         match calls.keys() {
             Some(keys) => head.push_str(&json_call_start(calls, &keys)),
@@ -196,10 +214,6 @@ impl Drafter<'_> {
         if is_line && calls.dialect().is_none() {
             return Some(format!("{}(?={head})", exact(&calls.separator)));
         }
-        let behind = match close.is_empty() {
-            true => "(?<=[}\\])])".to_owned(),
-            false => unclear(calls, close),
-        };
         let separator = loose(&calls.separator);
         Some(
             match (calls.separator.trim().is_empty(), calls.open.is_empty()) {
