@@ -6,7 +6,7 @@ use super::call_body::LocatedBody;
 use super::call_renderings::CallRenderings;
 use super::call_shape::{CallShape, calls_of, numbered};
 use super::delimiters::Delimiters;
-use super::markers::{common_prefix, common_suffix, markers, shared_end};
+use super::markers::{common_prefix, common_suffix, markers, says_end, shared_end};
 use super::reasoning::ReasoningShape;
 use super::turn_headers::TurnHeaders;
 
@@ -104,7 +104,12 @@ fn before_call(
         let shared = beside
             .as_deref()
             .map(|between| common_suffix(&before, between));
-        !is_opened && shared.is_some_and(|shared| before.len() - shared < *end)
+        let opens = match shared {
+            Some(shared) => before.len() - shared < *end,
+            // No text is written beside calls. Then a marker that says that something ends is the thought's.
+            None => !close.is_some_and(says_end),
+        };
+        !is_opened && opens
     };
     let reasoning_end = close.and_then(last_of).or_else(|| open.and_then(last_of));
     let reasoning_end = reasoning_end.filter(|end| !opens_calls(end));
@@ -116,7 +121,14 @@ fn before_call(
         let rest = alone[..alone.len() - shared.len()].trim();
         ahead.is_some_and(|ahead| ahead == rest) && !shared.trim().is_empty()
     };
-    let shared = shared.filter(|shared| markers(shared).next().is_some() || stands_amid(shared));
+    // Or a template has words of its own where no text is given.
+    let is_line = |shared: &str| {
+        let is_all = beside.as_deref() == Some(shared);
+        is_all && shared.starts_with('\n') && !shared.trim().is_empty()
+    };
+    let is_known =
+        |shared: &&str| markers(shared).next().is_some() || stands_amid(shared) || is_line(shared);
+    let shared = shared.filter(is_known);
     shared.unwrap_or(alone).to_owned()
 }
 

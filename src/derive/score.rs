@@ -217,7 +217,7 @@ impl<'a> Trials<'a> {
 
     /// What a template leaves around texts of the chat template's renderings that are all it misreads there.
     pub(super) fn around_texts(&self, template: &ResponseTemplate) -> Vec<String> {
-        let mut around = Vec::new();
+        let (mut around, mut unsaid) = (Vec::new(), Vec::new());
         for trial in self.distinct.iter().filter(|trial| trial.kind == 0) {
             let Expected::Turn(said) = trial.expected else {
                 continue;
@@ -231,8 +231,12 @@ impl<'a> Trials<'a> {
             });
             let text = read.as_ref().and_then(|read| read.content.as_deref());
             let said = said.content.as_deref().map(str::trim).unwrap_or_default();
+            if let Some(text) = text.filter(|_| said.is_empty()) {
+                unsaid.push(text.trim().to_owned());
+                continue;
+            }
             let split = text.and_then(|text| text.split_once(said));
-            if let Some((before, behind)) = split.filter(|_| !said.is_empty()) {
+            if let Some((before, behind)) = split {
                 let (before, behind) = (before.trim(), behind.trim());
                 around.extend((!before.is_empty()).then(|| before.to_owned()));
                 // Words behind a text may as well be said.
@@ -240,6 +244,17 @@ impl<'a> Trials<'a> {
                 around.extend(is_marker.then(|| behind.to_owned()));
             }
         }
+        // A template may have words of its own where nothing is said.
+        unsaid.sort();
+        let again = unsaid.windows(2).filter(|pair| pair[0] == pair[1]);
+        let own = again.map(|pair| {
+            let mut words = around
+                .iter()
+                .filter_map(|words| pair[0].strip_prefix(words.as_str()));
+            words.next().unwrap_or(&pair[0]).trim().to_owned()
+        });
+        let own: Vec<String> = own.filter(|words| !words.is_empty()).collect();
+        around.extend(own);
         around
     }
 

@@ -389,7 +389,12 @@ impl Turn<'_> {
             left.nodes.get(at + 1),
         ) {
             (Some(_), Some(Node::Space(space))) => {
-                Expr::sequence([text, space.as_str().into()]).optional()
+                let line = Expr::sequence([text, space.as_str().into()]);
+                // Behind what opens a thought, what follows is known by its line, too.
+                match left.nodes[at] == Node::Slot(Slot::Reasoning) && at > 0 {
+                    true => line,
+                    false => line.optional(),
+                }
             }
             _ => text,
         }

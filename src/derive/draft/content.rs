@@ -44,6 +44,10 @@ impl Drafter<'_> {
                 .filter(|text| !is_clear(text))
                 .map(|text| self.dropped_words(text))
                 .collect();
+            words.extend(
+                self.words_of_thoughts()
+                    .map(|open| self.dropped_words(open)),
+            );
             words.extend(self.next_header());
             words.extend(self.lines_of_words());
             words.extend(self.separator_behind_call());
@@ -53,16 +57,30 @@ impl Drafter<'_> {
         field
     }
 
-    /// The expression for words that open a text: at the turn's start, or behind reasoning.
+    /// The expression for words that open a text: at the turn's start, or behind reasoning, or behind other such words.
     fn dropped_words(&self, words: &str) -> String {
         let shape = self.findings.reasoning.as_ref();
-        let close = shape
-            .and_then(|shape| shape.close.as_deref())
-            .map(str::trim);
-        let close = close.filter(|close| markers::is_marker(close));
+        let close = shape.and_then(|shape| shape.close.as_deref());
+        let close = close
+            .map(str::trim)
+            .filter(|close| markers::is_marker(close));
+        let others = self.choices.dropped.iter().map(String::as_str);
+        let others = others
+            .filter(|text| !is_clear(text))
+            .chain(self.words_of_thoughts());
         let mut places = self.turn_starts();
-        places.extend(close.map(|close| format!("(?<={}\\s*)", exact(close))));
+        let behind = close
+            .into_iter()
+            .chain(others.filter(|other| *other != words));
+        places.extend(behind.map(|text| format!("(?<={}\\s*)", exact(text))));
         format!("{}\\s*{}\\s*", any_of(&places), exact(words))
+    }
+
+    /// What opens thoughts, if it may stand before a text as well and consists of words.
+    fn words_of_thoughts(&self) -> Option<&str> {
+        let open = self.findings.reasoning.as_ref()?.open.as_deref()?.trim();
+        let is_left = self.choices.thinking_if_closed && markers::is_wordy(open);
+        is_left.then_some(open)
     }
 
     /// A header of mere words that is always written behind a turn: there it is no part of what is said.
@@ -185,7 +203,10 @@ impl Drafter<'_> {
                 push_markers(&mut skipped, close);
             }
             if self.choices.thinking_if_closed {
-                push_markers(&mut skipped, shape.open.as_deref().unwrap_or_default());
+                let open = shape.open.as_deref().unwrap_or_default();
+                if !markers::is_wordy(open) {
+                    push_markers(&mut skipped, open);
+                }
             }
         }
         let content = &findings.content;
@@ -205,7 +226,8 @@ impl Drafter<'_> {
         if let Some(calls) = self.calls {
             let close = calls.close_text();
             for text in texts_around_calls(calls, &close) {
-                if !is_line_of_words(text) {
+                // Words may as well be said.
+                if !markers::is_wordy(text) {
                     push_markers(&mut skipped, text);
                 }
             }

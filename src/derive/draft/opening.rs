@@ -273,8 +273,39 @@ impl Drafter<'_> {
     pub(super) fn begins_anywhere(&self, calls: &CallParts<'_>) -> bool {
         let is_keyed = calls.keys().is_some()
             || !calls.first_text().trim().is_empty()
-                && (calls.dialect().is_some() || arguments_ahead(calls).is_some());
+                && (calls.dialect().is_some() || self.arguments_ahead(calls).is_some());
         calls.section_open.trim().is_empty() && self.choices.calls_anywhere && is_keyed
+    }
+
+    /// The place before arguments between markers, or before what closes a call that has none; `None` if both
+    /// could as well be prose.
+    fn arguments_ahead(&self, calls: &CallParts<'_>) -> Option<String> {
+        let arguments = calls.single_arguments()?;
+        if arguments.in_python {
+            return None;
+        }
+        let close = calls.close_text();
+        let is_clear = |text: &&str| !text.trim().is_empty();
+        let mut places: Vec<String> = match arguments.open().trim() {
+            // Where nothing opens an argument, what stands behind its key shows that it is one.
+            "" => {
+                let between = arguments
+                    .between
+                    .iter()
+                    .map(String::as_str)
+                    .filter(is_clear);
+                between
+                    .map(|text| format!("\\s*{}+{}", char_until(text), exact(text)))
+                    .collect()
+            }
+            _ => vec![exact(arguments.open())],
+        };
+        match close.trim() {
+            "" if places.is_empty() => return None,
+            "" => places.extend(self.turn_ends().iter().map(|end| loose(&format!(" {end}")))),
+            _ => places.push(exact(&close)),
+        }
+        Some(format!("(?={})", any_of(&places)))
     }
 
     /// The expression for calls that nothing clear opens: the first is known by what opens them
@@ -284,7 +315,7 @@ impl Drafter<'_> {
         let ahead = match calls.keys() {
             Some(keys) => format!("(?={})", json_call_start(calls, &keys)),
             None if calls.dialect().is_some() => "(?=\\{)".to_owned(),
-            None if self.begins_anywhere(calls) => arguments_ahead(calls).unwrap_or_default(),
+            None if self.begins_anywhere(calls) => self.arguments_ahead(calls).unwrap_or_default(),
             None if !is_distinctive(section) => {
                 let ahead = python_argument(calls).map(|start| format!("(?={start})"));
                 ahead.unwrap_or_default()
@@ -381,33 +412,6 @@ fn begins_with_json(calls: &CallParts<'_>) -> bool {
 /// Whether a node is this slot.
 fn is(slot: Slot) -> impl Fn(&Node) -> bool {
     move |node| *node == Node::Slot(slot)
-}
-
-/// The place before arguments between markers, or before what closes a call that has none; `None` if both
-/// could as well be prose.
-fn arguments_ahead(calls: &CallParts<'_>) -> Option<String> {
-    let arguments = calls.single_arguments()?;
-    if arguments.in_python {
-        return None;
-    }
-    let close = calls.close_text();
-    let is_clear = |text: &&str| !text.trim().is_empty();
-    let mut places: Vec<String> = match arguments.open().trim() {
-        // Where nothing opens an argument, what stands behind its key shows that it is one.
-        "" => {
-            let between = arguments
-                .between
-                .iter()
-                .map(String::as_str)
-                .filter(is_clear);
-            between
-                .map(|text| format!("\\s*{}+{}", char_until(text), exact(text)))
-                .collect()
-        }
-        _ => vec![exact(arguments.open())],
-    };
-    places.extend(Some(close.as_str()).filter(is_clear).map(exact));
-    (!places.is_empty()).then(|| format!("(?={})", any_of(&places)))
 }
 
 /// The expression, which begins with a marker, also without it if another one follows.
