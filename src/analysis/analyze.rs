@@ -134,7 +134,7 @@ pub(crate) fn analyze<'t>(
         missing_tokens,
         is_silent,
     };
-    let answer_marker = turn::answer_marker(&prober, &turns.plain, &turns.word);
+    let answer_marker = turn::answer_marker(&prober, &turns.plain, &turns.word, &marked.turn.ends);
     let known = marked.markers();
     marked.turn.answer_marker = answer_marker.filter(|marker| !known.contains(marker));
     let lexicon = prober.forget_markers();

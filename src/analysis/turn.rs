@@ -18,8 +18,8 @@ pub struct TurnShape {
     /// The header of the next turn, with the white space before it, if it stands behind the last turn whether a
     /// prompt is asked for or not.
     pub next_header: Option<String>,
-    /// The marker that a tool's answer begins with, if nothing is written behind a turn that comes last: a model is
-    /// stopped there. It is one that nothing else begins or ends with, and no plain tag.
+    /// The marker that a tool's answer begins with, if nothing ends a turn that comes last, or one with a call in it: a
+    /// model is stopped there. It is one that nothing else begins or ends with, and no plain tag.
     pub answer_marker: Option<String>,
 }
 
@@ -106,20 +106,22 @@ pub(super) fn find(
     }
 }
 
-/// The marker that a tool's answer begins with, if nothing is written behind a turn that comes last, and the marker is
-/// none that stands in answers of people and models, too.
+/// The marker that a tool's answer begins with, if nothing ends a turn that comes last, or one with a call in it, and
+/// the marker is none that stands in answers of people and models, too.
 pub(super) fn answer_marker(
     prober: &TurnProber<'_>,
     assistant: &AssistantTurn,
     word: &str,
+    ends: &[String],
 ) -> Option<String> {
+    let is_ended = |behind: &str| ends.iter().any(|end| behind.contains(end.as_str()));
     let last = prober.turn(Situation::Question, assistant, ThinkingMode::Unset);
     let (_, behind) = last.as_ref().ok()?.tail().rsplit_once(word)?;
-    if !behind.trim().is_empty() {
+    let call = prober.answered_call()?;
+    if is_ended(behind) && is_ended(&call.behind) {
         return None;
     }
-    let answer = prober.header_of_answer()?;
-    let first = markers::first_piece(answer.trim_start())?;
+    let first = markers::first_piece(call.header_of_answer.trim_start())?;
     let is_alone = markers::is_marker(first) && markers::is_control(first);
     (is_alone && !prober.holds_words(first)).then(|| first.to_owned())
 }

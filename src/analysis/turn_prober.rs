@@ -49,6 +49,14 @@ impl ThinkingMode {
         [ThinkingMode::Unset, ThinkingMode::On, ThinkingMode::Off];
 }
 
+/// What stands behind the last value of a call.
+pub(super) struct AnsweredCall {
+    /// Where nothing follows upon the call.
+    pub(super) behind: String,
+    /// What stands between that and a tool's answer.
+    pub(super) header_of_answer: String,
+}
+
 /// The assistant's turn as a template writes it.
 #[derive(Debug, Clone)]
 pub(crate) struct RenderedTurn {
@@ -455,18 +463,21 @@ impl<'t> TurnProber<'t> {
         Ok(turn.cut_before(&self.words.done))
     }
 
-    /// What stands before a tool's answer, behind all that stands behind a call that comes last.
-    pub(super) fn header_of_answer(&self) -> Option<String> {
+    /// A call, with and without a tool's answer to it.
+    pub(super) fn answered_call(&self) -> Option<AnsweredCall> {
         let value = self.words.value.as_str();
         let mut messages = self.before(Situation::AfterTool);
         let answered = self.conversation(messages.clone(), ThinkingMode::Unset, false);
         messages.pop();
         let called = self.conversation(messages, ThinkingMode::Unset, false);
         let (answered, called) = (self.marked(&answered.ok()?), self.marked(&called.ok()?));
-        let (_, after) = called.rsplit_once(value)?;
+        let (_, behind) = called.rsplit_once(value)?;
         let (before_answer, _) = answered.split_once(self.words.result.as_str())?;
         let (_, between) = before_answer.rsplit_once(value)?;
-        Some(between[common_prefix(between, after)..].to_owned())
+        Some(AnsweredCall {
+            header_of_answer: between[common_prefix(between, behind)..].to_owned(),
+            behind: behind.to_owned(),
+        })
     }
 
     /// Under which names the template reads reasoning, when it gets only one of them at a time.
