@@ -5,6 +5,8 @@ mod call_texts;
 
 mod drafter;
 
+mod slots;
+
 mod closing;
 mod opening;
 

@@ -31,68 +31,8 @@ impl Drafter<'_> {
         }
         let key = key_class(tagged);
         let value = match tagged.close().is_empty() {
-            // A text says itself where it ends. Other values hold texts, too.
-            true if tagged.has_json_texts() => {
-                let separator = loose(&tagged.separator);
-                let next = format!("{separator}{}{key}+{between}", loose(tagged.open()));
-                let end = format!("(?={next}|\\s*\\Z)");
-                format!(r#"(?P<value>"(?:[^"\\]|\\.)*"|{JSON}{end}|.*?{end})"#)
-            }
-            // Only what follows shows where a value ends.
-            true => match tagged.separator.trim().chars().next() {
-                Some(stop) => format!("(?P<value>[^{}\\n]*)", exact(&stop.to_string())),
-                // Nothing but the next key's marker ends a value: it may be of several lines.
-                None if begins_clearly(tagged.open()) => {
-                    let behind = self.calls.map(behind_arguments).unwrap_or_default();
-                    let space = &behind[..behind.len() - behind.trim_start().len()];
-                    let separator = optional(&tagged.separator);
-                    let opens: Vec<String> =
-                        tagged.opens().iter().map(|open| exact(open)).collect();
-                    let next = format!("{separator}{}{key}+{between}", any_of(&opens));
-                    format!("(?P<value>.*?)(?={next}|{}\\Z)", optional(space))
-                }
-                None if tagged.open().contains('\n') || tagged.open().trim().is_empty() => {
-                    "(?P<value>[^\\n]*)".to_owned()
-                }
-                None => {
-                    let next = format!("{}{key}+{between}", exact(tagged.open()));
-                    format!("(?P<value>[^\\n]*?)(?={next}|\\s*(?:\\n|\\Z))")
-                }
-            },
-            false => {
-                let closes = tagged.closes().iter();
-                let closes: Vec<String> = closes.map(|close| after_value(close, &key)).collect();
-                let close = any_of(&closes);
-                let separator = match tagged.separator.trim() {
-                    "" => String::new(),
-                    separator => format!("(?:{})?\\s*", loose(separator)),
-                };
-                // A value may hold elements, too: the last closer before the next key is its own. So
-                // is that of signs which a value may have as well, if what stands around the next key
-                // follows.
-                let open = opening(tagged);
-                let is_clear = is_distinctive(&text_with_slots(tagged.close()));
-                let ahead = match (tagged.close().contains(&Node::Slot(Slot::Key)), is_clear) {
-                    (true, _) => {
-                        format!("(?=\\s*{separator}(?:{open}\\w{key}*{between}|\\Z))")
-                    }
-                    // What closes a value of one type may stand in one of another.
-                    (false, true) if tagged.closes().len() > 1 => {
-                        format!("(?=\\s*{separator}(?:{open}|\\Z))")
-                    }
-                    (false, true) => String::new(),
-                    (false, false) => {
-                        let separator = loose(&tagged.separator);
-                        let space = match tagged.open().starts_with(char::is_whitespace) {
-                            true => "\\s*",
-                            false => "",
-                        };
-                        let next = format!("{separator}{space}{open}{key}+{between}");
-                        format!("(?={next}|\\s*\\Z)")
-                    }
-                };
-                format!("(?P<value>.*?){wrapping_end}{close}{ahead}")
-            }
+            true => self.open_value(tagged, &key, &between),
+            false => closed_value(tagged, &key, &between, &wrapping_end),
         };
         let open = before_key(tagged);
         // No key begins as a closing tag does.
@@ -102,6 +42,36 @@ impl Drafter<'_> {
         match self.options.guess_types || tagged.has_json_texts() {
             true => arguments(pattern, json_or_text(&[])),
             false => Object::from_iter([("tag_pattern", pattern)]),
+        }
+    }
+
+    /// A value that nothing closes: what follows shows where it ends.
+    fn open_value(&self, tagged: &SingleArguments<'_>, key: &str, between: &str) -> String {
+        // A text of JSON says itself where it ends. Other values hold texts, too.
+        if tagged.has_json_texts() {
+            let separator = loose(&tagged.separator);
+            let next = format!("{separator}{}{key}+{between}", loose(tagged.open()));
+            let end = format!("(?={next}|\\s*\\Z)");
+            return format!(r#"(?P<value>"(?:[^"\\]|\\.)*"|{JSON}{end}|.*?{end})"#);
+        }
+        match tagged.separator.trim().chars().next() {
+            Some(stop) => format!("(?P<value>[^{}\\n]*)", exact(&stop.to_string())),
+            // Nothing but the next key's marker ends a value: it may be of several lines.
+            None if begins_clearly(tagged.open()) => {
+                let behind = self.calls.map(behind_arguments).unwrap_or_default();
+                let space = &behind[..behind.len() - behind.trim_start().len()];
+                let separator = optional(&tagged.separator);
+                let opens: Vec<String> = tagged.opens().iter().map(|open| exact(open)).collect();
+                let next = format!("{separator}{}{key}+{between}", any_of(&opens));
+                format!("(?P<value>.*?)(?={next}|{}\\Z)", optional(space))
+            }
+            None if tagged.open().contains('\n') || tagged.open().trim().is_empty() => {
+                "(?P<value>[^\\n]*)".to_owned()
+            }
+            None => {
+                let next = format!("{}{key}+{between}", exact(tagged.open()));
+                format!("(?P<value>[^\\n]*?)(?={next}|\\s*(?:\\n|\\Z))")
+            }
         }
     }
 
@@ -245,6 +215,45 @@ fn behind_arguments(calls: &CallParts<'_>) -> String {
         .into_iter()
         .find(|text| !text.is_empty())
         .unwrap_or_default()
+}
+
+/// A value with what closes it.
+///
+/// A value may hold elements, too: the last closer before the next key is its own. So is that of signs which a value may
+/// have as well, if what stands around the next key follows.
+fn closed_value(
+    tagged: &SingleArguments<'_>,
+    key: &str,
+    between: &str,
+    wrapping_end: &str,
+) -> String {
+    let closes = tagged.closes().iter();
+    let closes: Vec<String> = closes.map(|close| after_value(close, key)).collect();
+    let close = any_of(&closes);
+    let separator = match tagged.separator.trim() {
+        "" => String::new(),
+        separator => format!("(?:{})?\\s*", loose(separator)),
+    };
+    let open = opening(tagged);
+    let is_clear = is_distinctive(&text_with_slots(tagged.close()));
+    let ahead = match (tagged.close().contains(&Node::Slot(Slot::Key)), is_clear) {
+        (true, _) => format!("(?=\\s*{separator}(?:{open}\\w{key}*{between}|\\Z))"),
+        // What closes a value of one type may stand in one of another.
+        (false, true) if tagged.closes().len() > 1 => {
+            format!("(?=\\s*{separator}(?:{open}|\\Z))")
+        }
+        (false, true) => String::new(),
+        (false, false) => {
+            let separator = loose(&tagged.separator);
+            let space = match tagged.open().starts_with(char::is_whitespace) {
+                true => "\\s*",
+                false => "",
+            };
+            let next = format!("{separator}{space}{open}{key}+{between}");
+            format!("(?={next}|\\s*\\Z)")
+        }
+    };
+    format!("(?P<value>.*?){wrapping_end}{close}{ahead}")
 }
 
 /// Whether a text begins an argument and is hardly a part of a value: a marker, the beginning of a line such as people

@@ -1,14 +1,12 @@
 //! The expression that opens a call.
 
-use crate::analysis::lexicon::unmarked;
 use crate::analysis::markers::{self, dedup, is_distinctive};
 use crate::analysis::{CallParts, text_with_slots};
-use crate::derive::regex::{any_of, char_between, char_until, exact, loose};
-use crate::format::{Node, Slot};
+use crate::derive::regex::{any_of, char_until, exact, loose};
+use crate::format::Node;
 
 use super::call_texts::{
-    json_behind_words, json_call_start, opens_clearly, python_argument, split_at_id, split_lead,
-    unclosed_tag,
+    json_behind_words, json_call_start, opens_clearly, python_argument, split_lead, unclosed_tag,
 };
 use super::drafter::Drafter;
 
@@ -61,201 +59,6 @@ impl Drafter<'_> {
             "{open}(?=.*?{end}{})",
             self.slots_pattern(&calls.close, true)
         )
-    }
-
-    /// The expression for slots in a row, with groups for name and id if they are to be captured.
-    pub(super) fn slots_pattern(&self, slots: &[Node], named: bool) -> String {
-        let last_name = slots.iter().rposition(is(Slot::Name));
-        // Where calls are numbered, name and number make an id together.
-        let numbered = named && self.options.ids && !slots.iter().any(is(Slot::Id));
-        let number = last_name.and_then(|name| {
-            let after = slots[name..].iter().position(is(Slot::Index))?;
-            numbered.then_some(name + after)
-        });
-        let before_name = |at: usize| match at.checked_sub(1).map(|before| &slots[before]) {
-            None => self.before_name(),
-            // Markers may hold the same sign: in `@@end@@@name{`, the name begins behind the last.
-            Some(Node::Literal(text)) if !is_distinctive(text) => vec![text.as_str()],
-            Some(_) => Vec::new(),
-        };
-        // Models leave out ids that have a marker of their own.
-        let is_before_id = |at: usize| match slots.get(at..).unwrap_or_default() {
-            [
-                Node::Literal(own),
-                Node::Slot(Slot::Id),
-                Node::Literal(next),
-                ..,
-            ] => {
-                let first = |text: &str| text.trim_start().chars().next();
-                at > 0
-                    && !self.options.ids
-                    && markers::markers(own).next().is_some()
-                    && first(own) == first(next)
-            }
-            _ => false,
-        };
-        let is_json = self.calls.is_some_and(|calls| calls.dialect().is_some());
-        let mut out = String::new();
-        for (at, slot) in slots.iter().enumerate() {
-            let next = match slots.get(at + 1) {
-                Some(Node::Literal(text)) => text.as_str(),
-                _ => "",
-            };
-            let is_name = Some(at) == last_name;
-            match slot {
-                Node::Literal(text) => {
-                    let text = if at == 0 { text.trim_start() } else { text };
-                    let json = json_spaced(text);
-                    let text = if is_json { json.as_str() } else { text };
-                    let after_name = at > 0 && last_name.is_some_and(|name| name < at);
-                    if is_before_id(at) {
-                        out.push_str("(?:");
-                    }
-                    if number.is_some() && Some(at + 1) == last_name {
-                        let (marker, own) = split_at_id(text);
-                        out.push_str(&format!("{}(?P<id>{}", loose(marker), loose(own)));
-                    } else {
-                        // Models put white space between a name and a marker that names don't have.
-                        let pieces = markers::pieces(text);
-                        let is_marker = |piece: Option<&&str>| {
-                            piece.is_some_and(|text| markers::is_closed(text))
-                        };
-                        if after_name && is_marker(pieces.first()) {
-                            out.push_str("\\s*");
-                        }
-                        out.push_str(&self.between_name_and_body(text, after_name));
-                        if Some(at + 1) == last_name && is_marker(pieces.last()) {
-                            let behind = match slots.get(at + 2) {
-                                Some(Node::Literal(text)) => {
-                                    markers::first_piece(text.trim_start())
-                                }
-                                _ => None,
-                            };
-                            // A name behind a blank is a word: `The <call> tag opens calls.`
-                            out.push_str(match is_marker(behind.as_ref()) {
-                                true => "\\s*",
-                                false => "(?:\\s*\\n\\s*)?",
-                            });
-                        }
-                        if next.is_empty() && self.goes_on_around_calls(text) {
-                            out = with_space(out);
-                        }
-                    }
-                }
-                Node::Slot(Slot::Name) => {
-                    if is_name && number.is_some() && at == 0 {
-                        out.push_str("(?P<id>");
-                    }
-                    let name = format!("{}+", self.name_class(&before_name(at), next));
-                    out.push_str(&match is_name && named {
-                        true => format!("(?P<name>{name})"),
-                        false => name,
-                    });
-                }
-                Node::Slot(Slot::Id) => {
-                    let id = format!("{}*", self.id_class(next));
-                    out.push_str(&match self.options.ids && named {
-                        true => format!("(?P<id>{id})"),
-                        false => id,
-                    });
-                    if at > 0 && is_before_id(at - 1) {
-                        out.push_str(")?");
-                    }
-                }
-                Node::Slot(Slot::Index) if Some(at) == number => out.push_str("\\d+)"),
-                Node::Slot(Slot::Index) => out.push_str("\\d+"),
-                Node::Slot(_) => out.push_str(&format!("{}+", char_until(next))),
-                _ => {}
-            }
-        }
-        out
-    }
-
-    /// Whether the expression that opens calls captures an id.
-    pub(super) fn captures_id(&self, calls: &CallParts<'_>) -> bool {
-        let last = |slot| calls.open.iter().rposition(is(slot));
-        let name = last(Slot::Name);
-        let is_numbered = name.is_some() && last(Slot::Index) > name;
-        self.options.ids && (last(Slot::Id).is_some() || is_numbered)
-    }
-
-    /// What an id consists of, which has this text behind it.
-    fn id_class(&self, next: &str) -> String {
-        match next.is_empty() {
-            true => self.name_class(&[], next),
-            false => char_until(next),
-        }
-    }
-
-    /// What a name consists of, which has texts around it that it must not be taken for.
-    fn name_class(&self, before: &[&str], next: &str) -> String {
-        let arguments = self.calls.and_then(CallParts::single_arguments);
-        match (next.trim().is_empty(), self.calls, arguments) {
-            // The body follows at once; where there are no arguments, what closes the call.
-            (true, Some(calls), Some(arguments)) => {
-                let close = calls.close_text();
-                let ends = self.turn_ends();
-                let mut after = vec![arguments.open(), markers::split_close(&close).0];
-                if close.trim().is_empty() {
-                    let next = [calls.first_text(), calls.section_close.as_str()];
-                    let next = next.into_iter().chain(ends.iter().map(String::as_str));
-                    // Names have letters, whatever words may follow.
-                    after.extend(
-                        next.filter(|text| !text.trim_start().starts_with(char::is_alphanumeric)),
-                    );
-                }
-                char_between(before, &after)
-            }
-            (true, ..) => char_between(before, &["{", "<"]),
-            // Only its name tells a call: it is no part of what stands before it, in quotes or in brackets.
-            (false, Some(calls), _) if !opens_clearly(calls) => {
-                char_between(before, &[next, "\"", "'", "(", ")", "]", "}"])
-            }
-            (false, ..) => char_between(before, &[next]),
-        }
-    }
-
-    /// What may stand right before a name that an expression begins with. A match is the leftmost:
-    /// it would begin in these texts, and in the word before them.
-    fn before_name(&self) -> Vec<&str> {
-        let Some(calls) = self.calls else {
-            return Vec::new();
-        };
-        let is_anchored = !calls.separator.trim().is_empty() && !opens_clearly(calls);
-        match is_anchored {
-            // A marker before the calls may begin as what opens them does.
-            true => vec![calls.section_open.as_str()],
-            false => vec![calls.section_open.as_str(), calls.separator.as_str()],
-        }
-    }
-
-    /// Whether a marker around all calls begins as a text does that white space ends, and its word goes on, as
-    /// `<calls>` does where a call is `<call NAME>`.
-    fn goes_on_around_calls(&self, text: &str) -> bool {
-        let word = text.trim_end();
-        let around = self
-            .calls
-            .map(|calls| [calls.section_open.as_str(), calls.section_close.as_str()]);
-        let mut around = around.into_iter().flatten();
-        let goes_on = |marker: &str| {
-            let mut places = marker.match_indices(word);
-            places.any(|(at, _)| marker[at + word.len()..].starts_with(char::is_alphanumeric))
-        };
-        word.len() < text.len() && word.ends_with(char::is_alphanumeric) && around.any(goes_on)
-    }
-
-    fn between_name_and_body(&self, text: &str, after_name: bool) -> String {
-        // What may stand before the last piece is anything, also where it is one marker with it.
-        let unmarked = unmarked(text);
-        let pieces = markers::pieces(&unmarked);
-        let last = pieces.iter().rposition(|piece| markers::is_marker(piece));
-        match last {
-            Some(last) if after_name && self.choices.loose_header && last > 0 => {
-                let marker: String = pieces[last..].concat();
-                format!("[^{{]*?{}", loose(&marker))
-            }
-            _ => loose(text),
-        }
     }
 
     /// Where a turn begins, apart from reasoning.
@@ -399,19 +202,9 @@ impl Drafter<'_> {
     }
 }
 
-/// A text with JSON in it, with a blank where JSON may have white space before a key.
-fn json_spaced(text: &str) -> String {
-    text.replace("{\"", "{ \"")
-}
-
 /// Whether what opens a call begins with the brace of its JSON, before the arguments in it.
 fn begins_with_json(calls: &CallParts<'_>) -> bool {
     calls.dialect().is_some() && calls.first_text().trim_start().starts_with('{')
-}
-
-/// Whether a node is this slot.
-fn is(slot: Slot) -> impl Fn(&Node) -> bool {
-    move |node| *node == Node::Slot(slot)
 }
 
 /// The expression, which begins with a marker, also without it if another one follows.
@@ -424,13 +217,5 @@ fn with_optional_lead(text: &str, own: String) -> String {
     match own.strip_prefix(lead.as_str()) {
         Some(rest) => format!("(?:{lead})?{rest}"),
         None => own,
-    }
-}
-
-/// The expression with the white space at its end required.
-fn with_space(pattern: String) -> String {
-    match pattern.strip_suffix("\\s*") {
-        Some(start) => format!("{start}\\s+"),
-        None => pattern,
     }
 }

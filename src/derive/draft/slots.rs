@@ -1,0 +1,259 @@
+//! The expression for a row of texts and slots, such as what opens a call.
+
+use crate::analysis::CallParts;
+use crate::analysis::lexicon::unmarked;
+use crate::analysis::markers::{self, is_distinctive};
+use crate::derive::regex::{char_between, char_until, loose};
+use crate::format::{Node, Slot};
+
+use super::call_texts::{opens_clearly, split_at_id};
+use super::drafter::Drafter;
+
+/// A row of texts and slots.
+struct Row<'a> {
+    slots: &'a [Node],
+    /// Where the name stands that counts.
+    last_name: Option<usize>,
+    /// Where the number stands that makes an id together with this name, if it is captured as one.
+    number: Option<usize>,
+}
+
+impl<'a> Row<'a> {
+    fn new(slots: &'a [Node], numbers_are_ids: bool) -> Row<'a> {
+        let last_name = slots.iter().rposition(is(Slot::Name));
+        let number = last_name.filter(|_| numbers_are_ids).and_then(|name| {
+            let after = slots[name..].iter().position(is(Slot::Index))?;
+            Some(name + after)
+        });
+        Row {
+            slots,
+            last_name,
+            number,
+        }
+    }
+
+    /// The text at a place; nothing, if a slot stands there.
+    fn text(&self, at: usize) -> &'a str {
+        match self.slots.get(at) {
+            Some(Node::Literal(text)) => text,
+            _ => "",
+        }
+    }
+
+    fn is_behind_name(&self, at: usize) -> bool {
+        at > 0 && self.last_name.is_some_and(|name| name < at)
+    }
+
+    fn is_before_name(&self, at: usize) -> bool {
+        self.last_name == Some(at + 1)
+    }
+
+    /// Whether a text at a place is the marker of an id, and another marker that begins alike follows upon it.
+    fn is_marker_of_id(&self, at: usize) -> bool {
+        let slots = self.slots.get(at..).unwrap_or_default();
+        let [
+            Node::Literal(own),
+            Node::Slot(Slot::Id),
+            Node::Literal(next),
+            ..,
+        ] = slots
+        else {
+            return false;
+        };
+        let first = |text: &str| text.trim_start().chars().next();
+        at > 0 && markers::markers(own).next().is_some() && first(own) == first(next)
+    }
+}
+
+impl Drafter<'_> {
+    /// The expression for slots in a row, with groups for name and id if they are to be captured.
+    pub(super) fn slots_pattern(&self, slots: &[Node], named: bool) -> String {
+        let captures_ids = named && self.options.ids;
+        let row = Row::new(slots, captures_ids && !slots.iter().any(is(Slot::Id)));
+        // Models leave out ids that have a marker of their own.
+        let is_before_id = |at: usize| !self.options.ids && row.is_marker_of_id(at);
+        let mut out = String::new();
+        for (at, slot) in slots.iter().enumerate() {
+            match slot {
+                Node::Literal(text) => {
+                    out.push_str(if is_before_id(at) { "(?:" } else { "" });
+                    out.push_str(&self.text_pattern(&row, at, text));
+                }
+                Node::Slot(Slot::Name) => out.push_str(&self.name_pattern(&row, at, named)),
+                Node::Slot(Slot::Id) => {
+                    let id = format!("{}*", self.id_class(row.text(at + 1)));
+                    out.push_str(&match captures_ids {
+                        true => format!("(?P<id>{id})"),
+                        false => id,
+                    });
+                    let is_optional = at.checked_sub(1).is_some_and(is_before_id);
+                    out.push_str(if is_optional { ")?" } else { "" });
+                }
+                Node::Slot(Slot::Index) if Some(at) == row.number => out.push_str("\\d+)"),
+                Node::Slot(Slot::Index) => out.push_str("\\d+"),
+                Node::Slot(_) => out.push_str(&format!("{}+", char_until(row.text(at + 1)))),
+                _ => {}
+            }
+        }
+        out
+    }
+
+    /// The expression for a text of a row.
+    fn text_pattern(&self, row: &Row<'_>, at: usize, text: &str) -> String {
+        let text = if at == 0 { text.trim_start() } else { text };
+        let is_json = self.calls.is_some_and(|calls| calls.dialect().is_some());
+        let text = match is_json {
+            true => json_spaced(text),
+            false => text.to_owned(),
+        };
+        if row.number.is_some() && row.is_before_name(at) {
+            let (marker, own) = split_at_id(&text);
+            return format!("{}(?P<id>{}", loose(marker), loose(own));
+        }
+        // Models put white space between a name and a marker that names don't have.
+        let pieces = markers::pieces(&text);
+        let is_marker = |piece: Option<&str>| piece.is_some_and(markers::is_closed);
+        let after_name = row.is_behind_name(at);
+        let before = match after_name && is_marker(pieces.first().copied()) {
+            true => "\\s*",
+            false => "",
+        };
+        let behind = match row.is_before_name(at) && is_marker(pieces.last().copied()) {
+            false => "",
+            true if is_marker(markers::first_piece(row.text(at + 2).trim_start())) => "\\s*",
+            // A name behind a blank is a word: `The <call> tag opens calls.`
+            true => "(?:\\s*\\n\\s*)?",
+        };
+        let own = self.between_name_and_body(&text, after_name);
+        let pattern = format!("{before}{own}{behind}");
+        match row.text(at + 1).is_empty() && self.goes_on_around_calls(&text) {
+            true => with_space(pattern),
+            false => pattern,
+        }
+    }
+
+    /// The expression for a name in a row.
+    fn name_pattern(&self, row: &Row<'_>, at: usize, named: bool) -> String {
+        let before = match at.checked_sub(1).map(|before| &row.slots[before]) {
+            None => self.before_name(),
+            // Markers may hold the same sign: in `@@end@@@name{`, the name begins behind the last.
+            Some(Node::Literal(text)) if !is_distinctive(text) => vec![text.as_str()],
+            Some(_) => Vec::new(),
+        };
+        let name = format!("{}+", self.name_class(&before, row.text(at + 1)));
+        let is_last = row.last_name == Some(at);
+        let id = match is_last && row.number.is_some() && at == 0 {
+            true => "(?P<id>",
+            false => "",
+        };
+        match is_last && named {
+            true => format!("{id}(?P<name>{name})"),
+            false => format!("{id}{name}"),
+        }
+    }
+
+    /// Whether the expression that opens calls captures an id.
+    pub(super) fn captures_id(&self, calls: &CallParts<'_>) -> bool {
+        let last = |slot| calls.open.iter().rposition(is(slot));
+        let name = last(Slot::Name);
+        let is_numbered = name.is_some() && last(Slot::Index) > name;
+        self.options.ids && (last(Slot::Id).is_some() || is_numbered)
+    }
+
+    /// What an id consists of, which has this text behind it.
+    fn id_class(&self, next: &str) -> String {
+        match next.is_empty() {
+            true => self.name_class(&[], next),
+            false => char_until(next),
+        }
+    }
+
+    /// What a name consists of, which has texts around it that it must not be taken for.
+    fn name_class(&self, before: &[&str], next: &str) -> String {
+        let arguments = self.calls.and_then(CallParts::single_arguments);
+        match (next.trim().is_empty(), self.calls, arguments) {
+            // The body follows at once; where there are no arguments, what closes the call.
+            (true, Some(calls), Some(arguments)) => {
+                let close = calls.close_text();
+                let ends = self.turn_ends();
+                let mut after = vec![arguments.open(), markers::split_close(&close).0];
+                if close.trim().is_empty() {
+                    let next = [calls.first_text(), calls.section_close.as_str()];
+                    let next = next.into_iter().chain(ends.iter().map(String::as_str));
+                    // Names have letters, whatever words may follow.
+                    after.extend(
+                        next.filter(|text| !text.trim_start().starts_with(char::is_alphanumeric)),
+                    );
+                }
+                char_between(before, &after)
+            }
+            (true, ..) => char_between(before, &["{", "<"]),
+            // Only its name tells a call: it is no part of what stands before it, in quotes or in brackets.
+            (false, Some(calls), _) if !opens_clearly(calls) => {
+                char_between(before, &[next, "\"", "'", "(", ")", "]", "}"])
+            }
+            (false, ..) => char_between(before, &[next]),
+        }
+    }
+
+    /// What may stand right before a name that an expression begins with. A match is the leftmost:
+    /// it would begin in these texts, and in the word before them.
+    fn before_name(&self) -> Vec<&str> {
+        let Some(calls) = self.calls else {
+            return Vec::new();
+        };
+        let is_anchored = !calls.separator.trim().is_empty() && !opens_clearly(calls);
+        match is_anchored {
+            // A marker before the calls may begin as what opens them does.
+            true => vec![calls.section_open.as_str()],
+            false => vec![calls.section_open.as_str(), calls.separator.as_str()],
+        }
+    }
+
+    /// Whether a marker around all calls begins as a text does that white space ends, and its word goes on, as
+    /// `<calls>` does where a call is `<call NAME>`.
+    fn goes_on_around_calls(&self, text: &str) -> bool {
+        let word = text.trim_end();
+        let around = self
+            .calls
+            .map(|calls| [calls.section_open.as_str(), calls.section_close.as_str()]);
+        let mut around = around.into_iter().flatten();
+        let goes_on = |marker: &str| {
+            let mut places = marker.match_indices(word);
+            places.any(|(at, _)| marker[at + word.len()..].starts_with(char::is_alphanumeric))
+        };
+        word.len() < text.len() && word.ends_with(char::is_alphanumeric) && around.any(goes_on)
+    }
+
+    fn between_name_and_body(&self, text: &str, after_name: bool) -> String {
+        // What may stand before the last piece is anything, also where it is one marker with it.
+        let unmarked = unmarked(text);
+        let pieces = markers::pieces(&unmarked);
+        let last = pieces.iter().rposition(|piece| markers::is_marker(piece));
+        match last {
+            Some(last) if after_name && self.choices.loose_header && last > 0 => {
+                let marker: String = pieces[last..].concat();
+                format!("[^{{]*?{}", loose(&marker))
+            }
+            _ => loose(text),
+        }
+    }
+}
+
+/// A text with JSON in it, with a blank where JSON may have white space before a key.
+fn json_spaced(text: &str) -> String {
+    text.replace("{\"", "{ \"")
+}
+
+/// Whether a node is this slot.
+fn is(slot: Slot) -> impl Fn(&Node) -> bool {
+    move |node| *node == Node::Slot(slot)
+}
+
+/// The expression with the white space at its end required.
+fn with_space(pattern: String) -> String {
+    match pattern.strip_suffix("\\s*") {
+        Some(start) => format!("{start}\\s+"),
+        None => pattern,
+    }
+}
