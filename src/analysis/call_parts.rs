@@ -32,7 +32,7 @@ impl CallShape {
             array => (array, [].as_slice(), None),
         };
         let nodes = match item {
-            Node::Call(call) => call.parts(),
+            Node::Call(call) => call.usual().parts(),
             row => row.parts(),
         };
         let is_text =

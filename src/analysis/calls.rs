@@ -1,12 +1,14 @@
 //! How calls of tools are written: their bodies, and the texts around them.
 
-use crate::format::{Node, Slot};
+use crate::format::{Node, NodeReader, Slot};
 
 use super::call_body::LocatedBody;
 use super::call_renderings::CallRenderings;
-use super::call_shape::{CallShape, calls_of, numbered};
+use super::call_shape::{CallShape, calls_of, nodes, numbered};
 use super::delimiters::Delimiters;
-use super::markers::{common_prefix, common_suffix, markers, says_end, shared_end};
+use super::markers::{
+    INDEX_SLOT, NAME_SLOT, common_prefix, common_suffix, is_slot, markers, says_end, shared_end,
+};
 use super::reasoning::ReasoningShape;
 use super::turn_headers::TurnHeaders;
 
@@ -75,11 +77,46 @@ fn with_surroundings(
             pair.between[close.len()..pair.between.len() - open.len()].to_owned()
         }),
     };
+    let section_open = before[..section].to_owned() + space;
+    let mut node = calls_of(&around, located.body, renderings.are_several());
+    if let Some(bare) = bare_call(renderings, &section_open, rest) {
+        add_bare_call(&mut node, &bare);
+    }
     CallShape {
         certainty: renderings.certainty,
-        section_open: before[..section].to_owned() + space,
+        section_open,
         section_close: rest[..rest.len().saturating_sub(turn_end)].to_owned(),
-        node: calls_of(&around, located.body, renderings.are_several()),
+        node,
+    }
+}
+
+/// A call without arguments, between what stands before calls and behind them.
+fn bare_call(renderings: &CallRenderings<'_, '_>, before: &str, behind: &str) -> Option<String> {
+    let text = numbered(renderings.no_arguments.as_deref()?);
+    let call = text.strip_prefix(before)?.strip_suffix(behind)?;
+    call.contains(NAME_SLOT).then(|| call.to_owned())
+}
+
+/// Adds how a call without arguments is written, if that is not how others are: `args: {}` where arguments
+/// stand on lines of their own behind `args:`.
+fn add_bare_call(calls: &mut Node, bare: &str) {
+    let example: String = bare
+        .chars()
+        .map(|c| match c {
+            INDEX_SLOT => '0',
+            slot if is_slot(slot) => 'x',
+            c => c,
+        })
+        .collect();
+    let is_whole = |rest: &str| rest.is_empty();
+    let reader = NodeReader::new(calls);
+    if reader.read_at(&example, 0, is_whole).is_some() {
+        return;
+    }
+    if let Node::Repetition(repetition) = calls
+        && let Node::Call(call) = &mut repetition.item
+    {
+        **call = Node::Choice(vec![(**call).clone(), Node::sequence(nodes(bare))]);
     }
 }
 

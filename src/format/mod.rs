@@ -92,13 +92,21 @@ impl Format {
         let begun = after_headers(&self.begins_after, prompt);
         let mut ends = self.ways.iter().filter_map(|way| way.end.first_literal());
         let has_ended = ends.any(|end| begun.contains(end));
-        // A prompt may be given from behind the header on.
-        let is_known = |known: &String| known.trim() == prompt.trim();
-        let has_header = begun.len() < prompt.len() || self.begins_after.is_empty();
-        match (has_header || self.prompts.iter().any(is_known)) && !has_ended {
+        let has_header = begun.len() < prompt.len();
+        match (has_header || self.begins_turn(prompt)) && !has_ended {
             true => begun,
             false => &prompt[prompt.len()..],
         }
+    }
+
+    /// Whether a prompt is given from behind the header on.
+    fn begins_turn(&self, prompt: &str) -> bool {
+        let is_known = |known: &String| known.trim() == prompt.trim();
+        let begins = |way: &Way| match way.node.parts().first() {
+            Some(Node::Literal(text)) => prompt.starts_with(text.as_str()),
+            _ => false,
+        };
+        self.prompts.iter().any(is_known) || self.ways.iter().any(begins)
     }
 
     /// The same with the brackets around [markers that consist of several parts](crate::analysis::lexicon).

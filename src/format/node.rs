@@ -241,6 +241,11 @@ impl Node {
         }
     }
 
+    /// Of several ways to write a call the one that calls with arguments have, or the node itself.
+    pub(crate) fn usual(&self) -> &Node {
+        self.alternatives().first().unwrap_or(self)
+    }
+
     /// Goes through the node and all that it consists of.
     pub(crate) fn visit<'n>(&'n self, visit: &mut dyn FnMut(&'n Node)) {
         visit(self);

@@ -135,6 +135,7 @@ fn unclear_ends_of_calls(node: &Node) -> Vec<Expr> {
     };
     let mut all = unclear_ends_of_calls(&repetition.item);
     if let Node::Call(call) = &repetition.item {
+        let call = call.usual();
         let close = behind_arguments(call);
         let close = close.trim();
         if clear_parts(close).is_empty() {
@@ -211,7 +212,7 @@ fn object_head(calls: &Node, call: &Node) -> Option<Expr> {
 
 fn first_call(node: &Node) -> Option<&Node> {
     match node {
-        Node::Call(call) => Some(call),
+        Node::Call(call) => Some(call.usual()),
         Node::Repetition(repetition) => first_call(&repetition.item),
         Node::Sequence(nodes) => nodes.iter().find_map(first_call),
         _ => None,
@@ -466,7 +467,7 @@ fn closers(node: &Node) -> Vec<String> {
                 .chain(behind.flatten())
                 .collect()
         }
-        Node::Call(inner) => closers(inner),
+        Node::Call(inner) => closers(inner.usual()),
         Node::Repetition(repetition) if !is_argument(&repetition.item) => {
             let mut all = closers(&repetition.item);
             all.extend(closers_of_separator(&repetition.separator));
@@ -479,7 +480,7 @@ fn closers(node: &Node) -> Vec<String> {
 /// What stands right behind the arguments of the last call, as far as it is known.
 fn behind_arguments(node: &Node) -> String {
     match node {
-        Node::Call(inner) => behind_arguments(inner),
+        Node::Call(inner) => behind_arguments(inner.usual()),
         Node::Sequence(nodes) => {
             let has_arguments = |node: &Node| !is_text(node) && !matches!(node, Node::Slot(_));
             match nodes.iter().rposition(has_arguments) {
@@ -539,7 +540,7 @@ fn texts_before_slots(node: &Node) -> Vec<String> {
             let first = nodes.iter().take(count + 1);
             first.flat_map(texts_before_slots).collect()
         }
-        Node::Call(inner) => texts_before_slots(inner),
+        Node::Call(inner) => texts_before_slots(inner.usual()),
         Node::Repetition(repetition) => texts_before_slots(&repetition.item),
         Node::Literal(text) => vec![text.clone()],
         _ => Vec::new(),
@@ -560,7 +561,7 @@ pub(super) fn opener(node: &Node) -> Option<String> {
                 _ => Some(text),
             }
         }
-        Node::Call(inner) | Node::Argument(inner) => opener(inner),
+        Node::Call(inner) | Node::Argument(inner) => opener(inner.usual()),
         Node::Repetition(repetition) => opener(&repetition.item),
         Node::Array(repetition) => Some(format!("[{}", opener(&repetition.item)?)),
         Node::Object(entries, dialect) => {

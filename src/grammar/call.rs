@@ -39,6 +39,33 @@ impl Declared {
             parameters: parameters.into(),
         }
     }
+
+    /// The schema of the object of its arguments.
+    fn schema(&self) -> Option<&Object> {
+        schema::follow(&self.parameters, &self.parameters).as_object()
+    }
+
+    fn properties(&self) -> Option<&Object> {
+        self.schema()?.get("properties")?.as_object()
+    }
+
+    fn required(&self) -> Vec<String> {
+        self.schema().map(schema::required).unwrap_or_default()
+    }
+
+    /// The schema of arguments that are not declared, if there may be any.
+    fn others(&self) -> Option<Value> {
+        match self.schema()?.get("additionalProperties") {
+            Some(Value::Bool(false)) => None,
+            None if self.properties().is_some() => None,
+            None => Some(Value::Bool(true)),
+            Some(schema) => Some(schema.clone()),
+        }
+    }
+
+    fn takes_arguments(&self) -> bool {
+        self.properties().is_some_and(|all| !all.is_empty()) || self.others().is_some()
+    }
 }
 
 /// Writes the calls of a turn.
@@ -74,14 +101,22 @@ impl<'a> CallRules<'a> {
     fn calls_before(&self, node: &Node, follow: &[String]) -> Expr {
         match node {
             Node::Call(inner) => {
-                let inner = &with_telling_space(inner);
+                let usual = &with_telling_space(inner.usual());
+                let mut bare: Vec<Node> = inner.alternatives().iter().skip(1).cloned().collect();
+                bare.extend(without_lines_of_arguments(usual));
                 let calls = Expr::choice(self.tools.iter().map(|tool| {
                     let call = Call {
                         p: self.p,
                         tool,
                         outside: self.outside,
                     };
-                    let expr = call.part(inner, follow);
+                    let bare = bare.iter().filter(|_| tool.required().is_empty());
+                    let bare = bare.map(|way| call.part(way, follow));
+                    let mut ways: Vec<Expr> = bare.collect();
+                    if ways.is_empty() || tool.takes_arguments() {
+                        ways.insert(0, call.part(usual, follow));
+                    }
+                    let expr = Expr::choice(ways);
                     self.p
                         .rule(format!("call-{}", tool.name), expr.tagged(Tag::Tool))
                 }));
@@ -159,7 +194,7 @@ impl<'a> CallRules<'a> {
 /// What stands behind the name where calls begin with it.
 fn text_behind_name(node: &Node) -> Option<String> {
     match node {
-        Node::Call(inner) => text_behind_name(inner),
+        Node::Call(inner) => text_behind_name(inner.usual()),
         Node::Repetition(repetition) => text_behind_name(&repetition.item),
         Node::Sequence(nodes) => {
             let at = nodes
@@ -388,11 +423,8 @@ impl Call<'_> {
 
     /// The arguments of the call, each by itself.
     fn members(&self, repetition: &Repetition, behind: &[String]) -> Expr {
-        let root = &self.tool.parameters;
-        let parameters = schema::follow(root, root);
         let empty = Object::new();
-        let parameters = parameters.as_object().unwrap_or(&empty);
-        let properties = parameters.get("properties").and_then(Value::as_object);
+        let properties = self.tool.properties().unwrap_or(&empty);
         let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
         let mut follow = behind.to_vec();
         follow.push(match separator.is_empty() {
@@ -400,13 +432,13 @@ impl Call<'_> {
             false => separator.clone(),
         });
         follow.retain(|text| !text.is_empty());
-        let required = schema::required(parameters);
-        let keys = properties.unwrap_or(&empty).iter();
+        let required = self.tool.required();
+        let keys = properties.iter();
         let declared: Vec<String> = keys
             .map(|(key, _)| key.to_string_lossy().into_owned())
             .collect();
         let mut members = Vec::new();
-        for (key, schema) in properties.unwrap_or(&empty) {
+        for (key, schema) in properties {
             let key = key.to_string_lossy().into_owned();
             let argument = Argument {
                 key: Some(&key),
@@ -426,14 +458,8 @@ impl Call<'_> {
                 name: key,
             });
         }
-        let any = Value::Bool(true);
-        let others = match parameters.get("additionalProperties") {
-            Some(Value::Bool(false)) => None,
-            None if properties.is_some() => None,
-            None => Some(&any),
-            Some(schema) => Some(schema),
-        };
-        let others = others.and_then(|schema| {
+        let others = self.tool.others();
+        let others = others.as_ref().and_then(|schema| {
             let argument = Argument {
                 key: None,
                 declared: &declared,
@@ -823,6 +849,15 @@ fn with_telling_space(call: &Node) -> Node {
     call
 }
 
+/// A call without arguments, where these stand on lines of their own: there is no empty line in their place.
+fn without_lines_of_arguments(call: &Node) -> Option<Node> {
+    let nodes = call.parts();
+    let at = nodes.iter().position(is_arguments)?;
+    let (before, behind) = (nodes[..at].split_last()?, nodes.get(at + 1)?);
+    let is_line = matches!(behind, Node::Literal(text) if text.trim().is_empty());
+    (is_line && before.0 == behind).then(|| Node::sequence([before.1, &nodes[at + 1..]].concat()))
+}
+
 fn is_closed_like_arguments(call: &Node) -> bool {
     let nodes = call.parts();
     let Some(at) = nodes.iter().position(is_arguments) else {
@@ -977,7 +1012,7 @@ fn first_text_behind_value(node: &Node) -> String {
 /// Whether calls end with an argument, and this with a text that is written as it is.
 pub(super) fn ends_with_argument(calls: &Node) -> bool {
     match calls {
-        Node::Call(inner) => ends_with_argument(inner),
+        Node::Call(inner) => ends_with_argument(inner.usual()),
         Node::Sequence(nodes) => nodes.last().is_some_and(ends_with_argument),
         Node::Repetition(repetition) => match &repetition.item {
             Node::Argument(ways) => {

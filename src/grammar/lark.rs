@@ -191,7 +191,8 @@ impl<'g> Lark<'g> {
     }
 
     fn choice(&mut self, all: &[Expr], name: &str) -> String {
-        let all = &self.factored(all);
+        let ways = all.iter().flat_map(with_texts_apart);
+        let all = &self.factored(&ways.collect::<Vec<_>>());
         let texts = all.iter().filter_map(|one| match first(one) {
             Expr::Until(delimiters) => Some(delimiters.as_slice()),
             _ => None,
@@ -364,7 +365,8 @@ impl<'g> Lark<'g> {
                     behind.first().is_some_and(begins_with_text_at_times)
                 }
                 part => {
-                    !behind.is_empty() && self.spread < MAX_SPREAD && ends_in_text_at_times(part)
+                    let has_text = ends_in_text_at_times(part) || may_be_text(part);
+                    !behind.is_empty() && self.spread < MAX_SPREAD && has_text
                 }
             };
             if !is_followed {
@@ -401,11 +403,9 @@ impl<'g> Lark<'g> {
                         Expr::Repeat(optional) => vec![optional.item.clone(), Expr::Empty],
                         other => vec![other.clone()],
                     };
-                    let ways = ways.into_iter().map(|one| {
-                        let both = Expr::sequence([one, rest.clone()]);
-                        self.expr(&both, name)
-                    });
-                    format!("({})", ways.collect::<Vec<_>>().join(" | "))
+                    let ways = ways.into_iter();
+                    let ways = ways.map(|one| Expr::sequence([one, rest.clone()]));
+                    self.choice(&ways.collect::<Vec<_>>(), name)
                 }
             });
             return texts.join(" ");
@@ -773,6 +773,7 @@ fn text_and_rest(expr: &Expr) -> Option<(&[String], Expr)> {
 fn ways_of(expr: &Expr) -> Vec<Expr> {
     match plain(expr) {
         Expr::Choice(all) => all.clone(),
+        Expr::Repeat(repeat) if is_optional(repeat) => vec![repeat.item.clone(), Expr::Empty],
         Expr::Sequence(parts) => match parts.split_first() {
             Some((first, rest)) => {
                 let rest = || rest.iter().cloned();
@@ -786,11 +787,44 @@ fn ways_of(expr: &Expr) -> Vec<Expr> {
     }
 }
 
+/// A node with a text that may be missing as a way of its own, since what follows it stands beside it then. White space before a
+/// text belongs to it.
+fn with_texts_apart(expr: &Expr) -> Vec<Expr> {
+    if begins_with_text_at_times(expr) {
+        return ways_of(expr);
+    }
+    match plain(expr) {
+        Expr::Sequence(parts) if parts[0] == Expr::Space => {
+            let rest = Expr::sequence(parts[1..].iter().cloned());
+            if !begins_with_text_at_times(&rest) {
+                return vec![expr.clone()];
+            }
+            let ways = ways_of(&rest).into_iter();
+            ways.map(|way| match first(&way) {
+                Expr::Until(_) => way,
+                _ => Expr::sequence([Expr::Space, way]),
+            })
+            .collect()
+        }
+        _ => vec![expr.clone()],
+    }
+}
+
+fn is_optional(repeat: &Repeat) -> bool {
+    (repeat.at_least, repeat.at_most) == (0, Some(1))
+}
+
+/// Whether a text may stand there, or nothing.
+fn may_be_text(expr: &Expr) -> bool {
+    matches!(plain(expr), Expr::Repeat(repeat) if is_optional(repeat) && begins_with_text_at_times(&repeat.item))
+}
+
 /// Whether one of the ways of a node begins with a text.
 fn begins_with_text_at_times(expr: &Expr) -> bool {
     match plain(expr) {
         Expr::Until(_) => true,
         Expr::Choice(all) => all.iter().any(begins_with_text_at_times),
+        Expr::Repeat(repeat) if is_optional(repeat) => begins_with_text_at_times(&repeat.item),
         Expr::Sequence(all) => all.first().is_some_and(begins_with_text_at_times),
         _ => false,
     }
@@ -800,9 +834,7 @@ fn begins_with_text_at_times(expr: &Expr) -> bool {
 fn ends_in_text_at_times(expr: &Expr) -> bool {
     match expr {
         Expr::Choice(all) => all.iter().any(ends_with_text),
-        Expr::Repeat(repeat) => {
-            (repeat.at_least, repeat.at_most) == (0, Some(1)) && ends_with_text(&repeat.item)
-        }
+        Expr::Repeat(repeat) => is_optional(repeat) && ends_with_text(&repeat.item),
         _ => false,
     }
 }
