@@ -77,14 +77,15 @@ fn with_surroundings(
             pair.between[close.len()..pair.between.len() - open.len()].to_owned()
         }),
     };
-    let section_open = before[..section].to_owned() + space;
+    let ahead = numbered(&renderings.one_call[..located.range.start]);
+    let bare = bare_call(renderings, &ahead[..ahead.len() - open.len()], rest);
     let mut node = calls_of(&around, located.body, renderings.are_several());
-    if let Some(bare) = bare_call(renderings, &section_open, rest) {
+    if let Some(bare) = bare {
         add_bare_call(&mut node, &bare);
     }
     CallShape {
         certainty: renderings.certainty,
-        section_open,
+        section_open: before[..section].to_owned() + space,
         section_close: rest[..rest.len().saturating_sub(turn_end)].to_owned(),
         node,
     }

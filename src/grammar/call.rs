@@ -423,6 +423,10 @@ impl Call<'_> {
 
     /// The arguments of the call, each by itself.
     fn members(&self, repetition: &Repetition, behind: &[String]) -> Expr {
+        let required = self.tool.required();
+        if let Some((indent, rest)) = indented(repetition).filter(|_| !required.is_empty()) {
+            return Expr::sequence([indent.as_str().into(), self.members(&rest, behind)]);
+        }
         let empty = Object::new();
         let properties = self.tool.properties().unwrap_or(&empty);
         let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
@@ -432,7 +436,6 @@ impl Call<'_> {
             false => separator.clone(),
         });
         follow.retain(|text| !text.is_empty());
-        let required = self.tool.required();
         let keys = properties.iter();
         let declared: Vec<String> = keys
             .map(|(key, _)| key.to_string_lossy().into_owned())
@@ -853,9 +856,40 @@ fn with_telling_space(call: &Node) -> Node {
 fn without_lines_of_arguments(call: &Node) -> Option<Node> {
     let nodes = call.parts();
     let at = nodes.iter().position(is_arguments)?;
-    let (before, behind) = (nodes[..at].split_last()?, nodes.get(at + 1)?);
-    let is_line = matches!(behind, Node::Literal(text) if text.trim().is_empty());
-    (is_line && before.0 == behind).then(|| Node::sequence([before.1, &nodes[at + 1..]].concat()))
+    let is_line = |node: &Node| white_literal(node).is_some_and(|text| text.contains('\n'));
+    let ((line, before), behind) = (nodes[..at].split_last()?, &nodes[at + 1..]);
+    let stand_alone = is_line(line) && behind.first().is_some_and(is_line);
+    stand_alone.then(|| Node::sequence([before, behind].concat()))
+}
+
+/// White space with which all arguments begin, exactly, and the same arguments with it between them: what ends the arguments may
+/// begin with less of it, and a lexer can't go back.
+fn indented(arguments: &Repetition) -> Option<(String, Repetition)> {
+    let Node::Argument(ways) = &arguments.item else {
+        return None;
+    };
+    let indent = white_literal(ways.alternatives().first()?.parts().first()?)?;
+    let separator = text_behind(std::slice::from_ref(&arguments.separator), None);
+    let ways = ways.alternatives().iter().map(|way| {
+        let (first, rest) = way.parts().split_first()?;
+        (white_literal(first) == Some(indent)).then(|| Node::sequence(rest.to_vec()))
+    });
+    let ways = ways.collect::<Option<Vec<Node>>>()?;
+    separator.trim().is_empty().then(|| {
+        let rest = Repetition {
+            item: Node::Argument(Box::new(Node::choice(ways))),
+            separator: Node::Literal(separator + indent),
+            ..arguments.clone()
+        };
+        (indent.to_owned(), rest)
+    })
+}
+
+fn white_literal(node: &Node) -> Option<&str> {
+    match node {
+        Node::Literal(text) if text.trim().is_empty() => Some(text),
+        _ => None,
+    }
 }
 
 fn is_closed_like_arguments(call: &Node) -> bool {
