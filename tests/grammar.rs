@@ -1063,7 +1063,7 @@ fn ids_and_texts_keep_to_their_places() {
 fn a_turn_with_a_text_that_is_escaped_is_refused() {
     let chat = ChatTemplate::from_jinja(
         "{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}\
-         {% if m.reasoning_content %}{\"thought\": {{ m.reasoning_content | tojson }}}{% endif %}<say>{{ m.content }}\
+         {% if m.reasoning_content %}<thought>{{ m.reasoning_content | e }}</thought>{% endif %}<say>{{ m.content }}\
          {% else %}{{ m.content }}{% endif %}</{{ m.role }}>{% endfor %}\
          {% if add_generation_prompt %}<assistant>{% endif %}",
     );
@@ -1084,6 +1084,44 @@ fn a_turn_with_a_text_that_is_escaped_is_refused() {
          the chat template escapes signs in it, and how is not known"
     );
     assert!(of(Reasoning::Off).is_ok());
+}
+
+/// A text within a string of JSON is what the string says; the quote that ends it is never missing, and the marker behind
+/// it stands in no string.
+#[test]
+fn a_text_within_a_string_is_what_the_string_says() {
+    let grammar = grammar_of(
+        "{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}{\"thought\": {{ (m.reasoning_content or '') | tojson }}, \
+         \"reply\": {{ (m.content or '') | tojson }}, \"calls\": {{ (m.tool_calls or []) | map(attribute='function') | list | tojson }}}\
+         {% else %}{{ m.content }}{% endif %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}",
+        &tide_tools(),
+    );
+    let turn = |reply: &str| format!(r#"{{"thought": "", "reply": "{reply}", "calls": []}}"#);
+    for (reply, said) in [
+        (r"noon", "noon"),
+        (r#"\"Noon\" \\ or\n12"#, "\"Noon\" \\ or\n12"),
+        (r"caf\u00e9 \ud83c\udf0a", "café 🌊"),
+    ] {
+        let text = turn(reply);
+        let tree = grammar.parse(&text).expect("it is allowed");
+        let message = tree.message();
+        assert_eq!(message.get("content").and_then(Value::as_str), Some(said));
+        for size in [1, 2, 5, 100] {
+            assert_eq!(streamed(&grammar, &text, 0, size), Ok(()));
+        }
+    }
+    let noon = turn("noon");
+    assert_verdicts(
+        &grammar,
+        &[
+            (format!("{noon}<|end|>"), "whole"),
+            (noon[..noon.len() - 1].to_owned(), "more"),
+            (turn("a \" quote"), "no"),
+            (turn("a <|end|> marker"), "no"),
+            (turn("a line\nbreak"), "no"),
+            (turn(r"an \x escape"), "no"),
+        ],
+    );
 }
 
 /// What reads the arguments of this format knows texts by `='` and by `="`, wherever these stand.

@@ -13,7 +13,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use unjinja::chat_template::ChatTemplate;
+#[cfg(feature = "grammar")]
+use unjinja::chat_template::RenderInput;
+#[cfg(feature = "grammar")]
+use unjinja::derive::Row;
 use unjinja::derive::{DeriveOptions, derive};
+#[cfg(feature = "grammar")]
+use unjinja::format::Format;
+#[cfg(feature = "grammar")]
+use unjinja::grammar::{Grammar, Request};
+#[cfg(feature = "grammar")]
+use unjinja::response::Tools;
+#[cfg(feature = "grammar")]
+use unjinja::{Object, Value};
 
 fn templates() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/invented");
@@ -72,4 +84,53 @@ fn what_grammars_of_invented_formats_allow_is_read() {
     }
     assert!(all > 1000, "there are {all} samples only");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What is wrong when the grammar of a format reads a rendering; nothing if it reads what was said.
+#[cfg(feature = "grammar")]
+fn fault_of_grammar(format: &Format, tools: &Tools, row: &Row) -> Option<String> {
+    let request = Request::new().prompt(row.prefix.as_str());
+    let grammar = match Grammar::of(format, tools, &request) {
+        Ok(grammar) => grammar,
+        Err(error) => return Some(error.to_string()),
+    };
+    let message = match grammar.parse(&row.output) {
+        Ok(tree) => tree.message(),
+        Err(fault) => return Some(fault.to_string()),
+    };
+    let text = |message: &Object, key| {
+        let text = message.get(key).and_then(Value::as_str);
+        text.unwrap_or_default().trim().to_owned()
+    };
+    let texts = ["thinking", "content"].into_iter();
+    let mut other = texts.filter(|key| text(&message, key) != text(&row.message, key));
+    let calls = sample::calls_of(&message) != sample::calls_of(&row.message);
+    let part = other.next().or(calls.then_some("tool_calls"))?;
+    Some(format!("{part} is read otherwise"))
+}
+
+/// The grammars of these formats read what the chat templates render into what was said.
+#[cfg(feature = "grammar")]
+#[test]
+fn grammars_of_invented_formats_allow_what_is_rendered() {
+    let mut table = String::new();
+    for path in templates() {
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        let chat = chat_template(&path);
+        let format = Format::of(&chat, &RenderInput::default());
+        let derived = derive(&chat, &DeriveOptions::default());
+        let (Ok(format), Ok(derived)) = (format, derived) else {
+            continue;
+        };
+        let rows = derived.proof.iter().filter(|row| !row.output.is_empty());
+        let faults = rows.clone().filter_map(|row| {
+            let fault = fault_of_grammar(&format, &derived.tools, row)?;
+            Some(format!("    {}: {fault}\n", row.name))
+        });
+        let faults: Vec<String> = faults.collect();
+        let all = rows.count();
+        let _ = writeln!(table, "{name}: {} of {all}", all - faults.len());
+        table.extend(faults);
+    }
+    insta::assert_snapshot!(table);
 }

@@ -48,6 +48,9 @@ fn texts_around_calls(format: &Format, calls: &Node) -> Vec<String> {
             .position(|node| !matches!(node, Node::Space(_)));
         let thought = place(Node::Slot(Slot::Reasoning)).filter(|at| Some(*at) == first);
         let texts = place(Node::Slot(Slot::Content)).into_iter().chain(thought);
+        // The quote that ends a string is not in any.
+        let is_string = |at: &usize| matches!(&nodes[*at], Node::Slot(slot) if format.json_strings.contains(slot));
+        let texts = texts.filter(|at| !is_string(at));
         all.extend(texts.flat_map(|at| turn_ends(&nodes[at + 1..])));
         let Some(at) = place(Node::Calls) else {
             continue;
@@ -90,7 +93,7 @@ fn texts_of_arguments(node: &Node, is_argument: bool) -> Vec<&str> {
 }
 
 /// A text from its last marker on: what reads it may do without those before.
-fn from_last(text: &str) -> &str {
+pub(super) fn from_last(text: &str) -> &str {
     let pieces = markers::pieces(text);
     let last = pieces.iter().rposition(|piece| markers::is_marker(piece));
     let before = &pieces[..last.unwrap_or(0)];

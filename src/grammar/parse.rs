@@ -1,5 +1,6 @@
 //! What texts are by a grammar, whole or while they are written: a tree, and the message that a turn is.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::expr::Tag;
@@ -220,7 +221,7 @@ impl<'g, 't> Tree<'g, 't> {
         let mut message = Object::from_iter([("role", Value::from("assistant"))]);
         let text = |tag: &Tag| {
             let found = self.found.iter().filter(|found| found.tag == tag);
-            let text: String = found.map(|found| found.text).collect();
+            let text: String = found.map(Found::said).collect();
             (!text.trim().is_empty()).then(|| text.trim().to_owned())
         };
         if let Some(thought) = text(&Tag::Reasoning) {
@@ -246,6 +247,17 @@ impl Found<'_, '_> {
             true => Some(child),
             false => child.find(tag),
         })
+    }
+
+    /// The text of an answer or a thought.
+    fn said(&self) -> Cow<'_, str> {
+        match self
+            .notation
+            .is_some_and(|notation| notation.within.is_some())
+        {
+            true => value::said_by(self.text).0.into(),
+            false => self.text.into(),
+        }
     }
 
     /// A call as a message has it.

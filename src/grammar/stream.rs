@@ -500,7 +500,19 @@ impl<'g> Reader<'g> {
             return Some(());
         };
         let piece = |reader: &Self| text.get(reader.at..end);
+        let is_within_quotes = open
+            .notation
+            .is_some_and(|notation| notation.within.is_some());
         match open.role {
+            Role::Reasoning | Role::Content if is_within_quotes => {
+                let (said, length) = value::said_by(piece(self)?);
+                deltas.push(match open.role {
+                    Role::Reasoning => Delta::Reasoning(self.reasoning.add(&said)),
+                    _ => Delta::Content(self.content.add(&said)),
+                });
+                self.at += length;
+                return Some(());
+            }
             Role::Reasoning => deltas.push(Delta::Reasoning(self.reasoning.add(piece(self)?))),
             Role::Content => deltas.push(Delta::Content(self.content.add(piece(self)?))),
             Role::Json => self.add_value(piece(self)?, deltas),

@@ -1,19 +1,22 @@
 //! The turn of a format as a grammar, from where the prompt has left it.
 
 use std::ops::Range;
+use std::slice;
 
 use crate::analysis::markers::{self, first_piece};
 use crate::format::{Format, Node, Slot, Way};
 use crate::response::Tools;
+use crate::value::{Object, Value};
 
 use super::automaton;
 use super::borders::{
-    around_calls, begun, first_marker, literal_head, longer_head, named_head, none_of, signed_head,
-    unclear_calls,
+    around_calls, begun, first_marker, from_last, literal_head, longer_head, named_head, none_of,
+    signed_head, unclear_calls,
 };
-use super::builder::{Builder, class, text_without};
+use super::builder::{Builder, character, class, text_without};
 use super::call::{CallRules, Declared, begins_with_marker, ends_with_argument, space};
-use super::expr::{CharClass, Expr, Tag};
+use super::expr::{CharClass, Expr, SchemaNode, Tag};
+use super::notation::{LineBreaks, Notation, Quotes};
 use super::{Grammar, GrammarError, Reasoning, Request, ToolChoice};
 
 /// The grammar of a turn.
@@ -174,10 +177,12 @@ impl Turn<'_> {
             return Err(fail("no turn behind this prompt has calls"));
         }
         let parts = kept.iter().flat_map(|left| &left.nodes);
-        let mut slots = parts.filter_map(|node| match node {
-            Node::Slot(slot) if self.format.escaped.contains(slot) => Some(slot),
+        let slots = parts.filter_map(|node| match node {
+            Node::Slot(slot) => Some(slot),
             _ => None,
         });
+        let (escaped, strings) = (&self.format.escaped, &self.format.json_strings);
+        let mut slots = slots.filter(|slot| escaped.contains(slot) && !strings.contains(slot));
         if let Some(slot) = slots.next() {
             return Err(fail(&format!(
                 "its {} is not written as it is: the chat template escapes signs in it, and how is not known",
@@ -204,7 +209,7 @@ impl Turn<'_> {
     /// The parts of a turn one after the other.
     fn row(&self, left: &Left<'_>) -> Row {
         let nodes = &left.nodes;
-        let end = Expr::sequence(left.end.iter().filter_map(text_node)).optional();
+        let end = self.end(left);
         let split = self.section_starts(nodes);
         let mut parts = self.parts(left, 0..split);
         let calls_at = nodes.contains(&Node::Calls).then_some(parts.len());
@@ -215,6 +220,29 @@ impl Turn<'_> {
         // A turn is taken for this one only if it is to its end.
         parts.extend([end, Expr::End]);
         Row { parts, calls_at }
+    }
+
+    /// What ends a turn. An engine may have stopped before it, but not within a string that it closes: of `"}<|end|>`, only
+    /// `<|end|>` may be missing.
+    fn end(&self, left: &Left<'_>) -> Expr {
+        let last = left
+            .nodes
+            .iter()
+            .rfind(|node| !is_white(slice::from_ref(node)));
+        let is_string =
+            matches!(last, Some(Node::Slot(slot)) if self.format.json_strings.contains(slot));
+        let Some((Node::Literal(text), rest)) = left.end.split_first().filter(|_| is_string) else {
+            return Expr::sequence(left.end.iter().filter_map(text_node)).optional();
+        };
+        let marker = from_last(text);
+        let (closing, marker) = match text.strip_suffix(marker) {
+            Some(closing) if !closing.is_empty() => (closing, marker),
+            _ => (text.as_str(), ""),
+        };
+        let rest = [Expr::from(marker)]
+            .into_iter()
+            .chain(rest.iter().filter_map(text_node));
+        Expr::sequence([closing.into(), Expr::sequence(rest).optional()])
     }
 
     /// One of several rows; what several begin with is written once, so that what it is need not be settled
@@ -280,6 +308,9 @@ impl Turn<'_> {
                 Expr::from(text.as_str()).optional()
             }
             Node::Space(text) => space(text, nodes[..at].last(), nodes.get(at + 1)),
+            Node::Slot(slot) if self.format.json_strings.contains(slot) => {
+                self.within_quotes(*slot)
+            }
             Node::Slot(Slot::Reasoning) => self.with_line_break(left, at, self.thought(left, at)),
             Node::Slot(_) => self.with_line_break(left, at, self.answer(left, at)),
             Node::Calls => self.calls.clone(),
@@ -291,6 +322,27 @@ impl Turn<'_> {
             Expr::Empty => Vec::new(),
             one => vec![one],
         }
+    }
+
+    /// A text that is written as within a string of JSON, whose quotes stand around it. What ends a turn stands in none as it is.
+    fn within_quotes(&self, slot: Slot) -> Expr {
+        let ways = self.format.ways.iter();
+        let ends = ways.filter_map(|way| text_of(way.end.parts()));
+        let ends = ends.map(|text| from_last(text.trim()).to_owned());
+        // A quote in it is none of the string.
+        let ends = ends.filter(|text| !text.is_empty() && !text.contains('"'));
+        let ends: Vec<Expr> = ends.map(Expr::from).collect();
+        let schema = Object::from_iter([("type", Value::from("string"))]);
+        let text = Expr::Schema(Box::new(SchemaNode {
+            name: slot.key().to_owned(),
+            schema: schema.into(),
+            notation: Notation::text(LineBreaks::default()).escaped("\""),
+            expr: character(&Quotes::escaping("\"")).without(ends),
+        }));
+        text.tagged(match slot {
+            Slot::Reasoning => Tag::Reasoning,
+            _ => Tag::Content,
+        })
     }
 
     fn thought(&self, left: &Left<'_>, at: usize) -> Expr {
@@ -390,8 +442,9 @@ impl Turn<'_> {
         ) {
             (Some(_), Some(Node::Space(space))) => {
                 let line = Expr::sequence([text, space.as_str().into()]);
+                let is_opened = !is_white(&left.begun) || !is_white(&left.nodes[..at]);
                 // Behind what opens a thought, what follows is known by its line, too.
-                match left.nodes[at] == Node::Slot(Slot::Reasoning) && at > 0 {
+                match left.nodes[at] == Node::Slot(Slot::Reasoning) && at > 0 && is_opened {
                     true => line,
                     false => line.optional(),
                 }

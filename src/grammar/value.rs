@@ -34,6 +34,48 @@ pub(super) fn read(text: &str, notation: &Notation) -> Option<Value> {
     reader.rest.trim().is_empty().then_some(value)
 }
 
+/// What the beginning of a text within the quotes of a string of JSON says, and how much of it that is: an escape that has not
+/// come whole says nothing yet.
+pub(super) fn said_by(within: &str) -> (String, usize) {
+    let length = length_of_whole_signs(within);
+    let said = json::read(&format!("\"{}\"", &within[..length])).ok();
+    let said = said.as_ref().and_then(Value::as_json_string);
+    let said = said.map(|said| said.to_string_lossy().into_owned());
+    (said.unwrap_or_default(), length)
+}
+
+/// How much of a text within quotes consists of whole signs: up to its end, to a quote, or to an escape of which the rest
+/// is missing. The two halves of a character beyond `\uffff` are one sign.
+fn length_of_whole_signs(text: &str) -> usize {
+    const ESCAPE: usize = "\\u0000".len();
+    let mut at = 0;
+    while let Some(found) = text[at..].find(['"', '\\']) {
+        at += found;
+        let rest = &text[at..];
+        let length = match rest.as_bytes() {
+            [b'\\', b'u', ..] if is_first_half(rest) => 2 * ESCAPE,
+            [b'\\', b'u', ..] => ESCAPE,
+            [b'\\', ..] => 2,
+            _ => return at,
+        };
+        // No grammar lets an escape through that is no escape.
+        if !rest.is_char_boundary(length) {
+            return at;
+        }
+        at += length;
+    }
+    text.len()
+}
+
+/// Whether an escape is the first half of a character of two, as far as one can see.
+fn is_first_half(escape: &str) -> bool {
+    let mut signs = escape.chars().skip(2);
+    let is_high = matches!(signs.next(), Some('d' | 'D'))
+        && matches!(signs.next(), Some('8' | '9' | 'a' | 'b' | 'A' | 'B'));
+    let behind: String = signs.skip(2).take(2).collect();
+    is_high && "\\u".starts_with(&behind)
+}
+
 struct Reader<'t, 'n> {
     rest: &'t str,
     notation: &'n Notation,
