@@ -109,6 +109,7 @@ impl<'a> CallRules<'a> {
                         p: self.p,
                         tool,
                         outside: self.outside,
+                        ends_with_arguments: usual.parts().last().is_some_and(is_arguments),
                     };
                     let bare = bare.iter().filter(|_| tool.required().is_empty());
                     let bare = bare.map(|way| call.part(way, follow));
@@ -260,6 +261,8 @@ struct Call<'a> {
     p: &'a Builder,
     tool: &'a Declared,
     outside: &'a Arc<[Expr]>,
+    /// Whether nothing stands behind the arguments.
+    ends_with_arguments: bool,
 }
 
 /// Where a value stands.
@@ -702,7 +705,7 @@ impl Call<'_> {
                 } => {
                     // A sign may stand in the text as well: what follows it tells more.
                     let mut ends = match (end.chars().count(), place.behind.is_empty()) {
-                        (1, true) => delimiters(end, close),
+                        (1, true) if !self.ends_with_arguments => delimiters(end, close),
                         (1, false) => vec![format!("{end}{}", without_trail(&place.behind))],
                         _ => vec![end.clone()],
                     };
