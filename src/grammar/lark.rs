@@ -839,11 +839,15 @@ fn ends_in_text_at_times(expr: &Expr) -> bool {
     }
 }
 
-/// Whether a text without an end of its own comes last.
+/// Whether a text without an end of its own comes last: white space behind it may stand in it, too.
 fn ends_with_text(expr: &Expr) -> bool {
+    let is_white = |part: &&Expr| matches!(part, Expr::Literal(text) if text.trim().is_empty());
     match plain(expr) {
         Expr::Until(_) | Expr::Rest => true,
-        Expr::Sequence(all) => all.last().is_some_and(ends_with_text),
+        Expr::Sequence(all) => {
+            let last = all.iter().rev().find(|part| !is_white(part));
+            last.is_some_and(ends_with_text)
+        }
         Expr::Choice(all) => all.iter().any(ends_with_text),
         Expr::Repeat(_) => ends_in_text_at_times(expr),
         _ => false,
