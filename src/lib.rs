@@ -85,6 +85,8 @@ pub mod grammar;
 pub mod json;
 #[cfg(feature = "chat-template")]
 pub mod lint;
+#[cfg(feature = "chat-template")]
+mod markers;
 mod number;
 mod position;
 #[cfg(feature = "chat-template")]

@@ -12,7 +12,6 @@ use super::evidence::{self, Evidence};
 use super::findings::Findings;
 use super::findings_value::{calls_value, reasoning_value};
 use super::hints;
-use super::lexicon::Lexicon;
 use super::missing_tokens;
 use super::outputs::{self, ModelOutput};
 use super::reasoning::{self, ObservedReasoning};
@@ -20,6 +19,7 @@ use super::sample_turns::SampleTurns;
 use super::turn;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::TurnProber;
+use crate::markers::lexicon::Lexicon;
 
 impl Findings {
     /// Asks a template. `base` holds what all renderings have in common: tokens, the time, and
@@ -69,7 +69,7 @@ pub(crate) struct Analysis<'t> {
     pub(crate) prober: TurnProber<'t>,
     pub(crate) headers: TurnHeaders,
     pub(crate) findings: Findings,
-    /// The same with the brackets around [markers that consist of several parts](super::lexicon).
+    /// The same with the brackets around [markers that consist of several parts](crate::markers::lexicon).
     pub(crate) marked: Findings,
     /// What these markers begin with.
     pub(crate) lexicon: Lexicon,

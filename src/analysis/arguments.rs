@@ -8,8 +8,8 @@ use crate::value::Value;
 use super::call_renderings::{ArgumentSpan, CallRenderings};
 use super::call_shape::nodes;
 use super::delimiters::Delimiters;
-use super::markers::{NAME_SLOT, common_prefix, common_suffix, is_marker, pieces};
 use super::written_values::{self, Around};
+use crate::markers::{NAME_SLOT, common_prefix, common_suffix, is_marker, pieces};
 
 /// How many brackets before the arguments are looked at.
 const MAX_DEPTH: usize = 24;

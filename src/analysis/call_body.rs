@@ -12,7 +12,7 @@ use super::call_probe::CallWords;
 use super::call_renderings::{ArgumentSpan, CallRenderings};
 use super::call_shape::{array_of, nodes, numbered};
 use super::delimiters::Delimiters;
-use super::markers::is_slot;
+use crate::markers::is_slot;
 
 /// The body of the call in the rendering of one call, and where it stands.
 pub(super) struct LocatedBody {

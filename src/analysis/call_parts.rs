@@ -3,7 +3,7 @@
 use crate::format::{Dialect, Node, Slot, ValueForm, ValueType, ValueWriting};
 
 use super::call_shape::{CallShape, row, text_with_slots};
-use super::markers::KEY_SLOT;
+use crate::markers::KEY_SLOT;
 
 /// The parts of a turn's calls. Texts between slots are whole.
 #[derive(Debug, Clone)]

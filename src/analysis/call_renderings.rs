@@ -9,9 +9,9 @@ use super::assistant_turn::AssistantTurn;
 use super::call_probe::{CallProbe, CallWords};
 use super::certainty::Certainty;
 use super::input_form::IdShape;
-use super::markers::{ID_SLOT, INDEX_SLOT, KEY_SLOT, NAME_SLOT, dedup, is_word};
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use crate::markers::{ID_SLOT, INDEX_SLOT, KEY_SLOT, NAME_SLOT, dedup, is_word};
 
 /// The renderings of probes for calls, from the end of the turn's header on, with slots in place
 /// of names and ids.

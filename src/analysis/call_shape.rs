@@ -4,7 +4,7 @@ use crate::format::{Node, Repetition, Slot};
 
 use super::certainty::Certainty;
 use super::delimiters::Delimiters;
-use super::markers::{ID_SLOT, INDEX_SLOT, KEY_SLOT, NAME_SLOT, is_slot};
+use crate::markers::{ID_SLOT, INDEX_SLOT, KEY_SLOT, NAME_SLOT, is_slot};
 
 /// How calls of tools are written.
 #[derive(Debug, Clone, PartialEq)]

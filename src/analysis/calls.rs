@@ -6,11 +6,11 @@ use super::call_body::LocatedBody;
 use super::call_renderings::CallRenderings;
 use super::call_shape::{CallShape, calls_of, nodes, numbered};
 use super::delimiters::Delimiters;
-use super::markers::{
-    INDEX_SLOT, NAME_SLOT, common_prefix, common_suffix, is_slot, markers, says_end, shared_end,
-};
 use super::reasoning::ReasoningShape;
 use super::turn_headers::TurnHeaders;
+use crate::markers::{
+    INDEX_SLOT, NAME_SLOT, common_prefix, common_suffix, is_slot, markers, says_end, shared_end,
+};
 
 /// What is known of the turn around the calls.
 pub(super) struct CallSurroundings<'a> {

@@ -1,10 +1,10 @@
 //! How a turn's text is written.
 
-use super::markers::{self, common_suffix, shared_end};
-use super::reasoning::{ObservedReasoning, ReasoningContext, ReasoningShape, closing_marker};
+use super::reasoning::{ObservedReasoning, ReasoningContext, ReasoningShape};
 use super::sample_turns::SampleTurns;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use crate::markers::{self, closing_marker, common_suffix, shared_end};
 
 /// How the text of a turn is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use super::assistant_turn::AssistantTurn;
 use super::call_probe::CallWords;
 use super::input_form::InputForm;
 use super::line_up::line_up;
-use super::markers;
 use super::passages::Rows;
 use super::probe::{message, result};
 use super::turn_prober::{ThinkingMode, TurnProber};
+use crate::markers;
 
 /// What is known of how a template is to be given conversations, and how it writes them.
 #[derive(Debug)]

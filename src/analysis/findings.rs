@@ -5,11 +5,11 @@ use crate::format::{Node, ValueWriting};
 use super::assumed::AssumedVariable;
 use super::call_shape::CallShape;
 use super::content::ContentShape;
-use super::lexicon::unmarked;
-use super::markers;
 use super::missing_tokens::MissingToken;
 use super::reasoning::ReasoningShape;
 use super::turn::TurnShape;
+use crate::markers;
+use crate::markers::lexicon::unmarked;
 
 /// How a model writes its turn, as far as its chat template shows.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,7 +39,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// The same without the brackets around [markers that consist of several parts](super::lexicon).
+    /// The same without the brackets around [markers that consist of several parts](crate::markers::lexicon).
     pub(super) fn unmarked(&self) -> Findings {
         let mut findings = self.clone();
         findings.each_text(&mut |text| *text = unmarked(text));

@@ -8,8 +8,8 @@ use crate::value::Value;
 use super::call_shape::{CallShape, array_of, calls_of};
 use super::certainty::Certainty;
 use super::delimiters::Delimiters;
-use super::markers::{self, core, is_pair};
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use crate::markers::{self, core, is_pair};
 
 /// Reasoning as instructions describe it: its markers, and other pairs of markers beside them.
 pub(crate) struct DescribedReasoning {

@@ -387,7 +387,7 @@ pub(super) fn calls_at<'t>(
     let starts = starts.skip_while(|at| at + MAX_OPENER < word);
     let mut starts = starts.take_while(|at| *at <= word);
     let calls = NodeReader::new(calls);
-    let is_word = super::markers::is_word;
+    let is_word = crate::markers::is_word;
     let is_end = |end: usize| {
         let cuts_word = text[end..].starts_with(is_word) && text[..end].ends_with(is_word);
         !cuts_word && is_end(end)

@@ -33,12 +33,10 @@
 
 // In the order in which they build upon each other: no file imports from one of a later group.
 pub(crate) mod advice;
-mod assumed;
-pub(crate) mod markers;
-
-pub(crate) mod lexicon;
 
 pub(crate) mod probe;
+
+mod assumed;
 mod variables;
 
 mod capabilities;
@@ -47,6 +45,8 @@ pub(crate) mod assistant_turn;
 pub(crate) mod input_form;
 pub(crate) mod turn_prober;
 
+mod call_probe;
+
 pub(crate) mod conversations;
 mod turn;
 mod turn_headers;
@@ -54,7 +54,6 @@ mod turn_headers;
 mod certainty;
 mod delimiters;
 
-mod call_probe;
 mod call_shape;
 
 mod call_parts;
@@ -63,9 +62,9 @@ mod written_values;
 
 mod arguments;
 mod call_body;
-mod calls;
 mod hints;
 
+mod calls;
 mod content;
 mod missing_tokens;
 mod outputs;

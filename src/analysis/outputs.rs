@@ -14,10 +14,9 @@ use super::assistant_turn::{AssistantTurn, ToolCall};
 use super::call_probe::CallWords;
 use super::call_renderings::CallRenderings;
 use super::hints::thinks;
-use super::markers::{self, is_marker, is_pair, pieces};
-use super::reasoning::closing_marker;
 use super::reasoning_inference::ReasoningMarkers;
 use super::turn_prober::TurnProber;
+use crate::markers::{self, closing_marker, is_marker, is_pair, pieces};
 
 /// An output of a model, as evidence of how it writes its turns.
 ///

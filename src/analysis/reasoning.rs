@@ -5,12 +5,12 @@ use crate::chat_template::ChatTemplate;
 use super::assistant_turn::AssistantTurn;
 use super::certainty::Certainty;
 use super::hints;
-use super::markers::{self, common_prefix, is_pair, pieces, shared_start};
 use super::outputs::{self, ModelOutput};
 use super::reasoning_inference::{ReasoningMarkers, cuts_off, infer};
 use super::sample_turns::SampleTurns;
 use super::turn_headers::TurnHeaders;
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use crate::markers::{self, closing_marker, common_prefix, is_pair, pieces, shared_start};
 
 /// How reasoning is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -256,19 +256,4 @@ fn opener_in_header(headers: &TurnHeaders, close: &str) -> Option<String> {
     let pieces = pieces(header);
     let at = pieces.iter().rposition(|piece| is_pair(piece, closing))?;
     Some(pieces[at..].concat())
-}
-
-/// What closes something, at the beginning of what follows it: a marker, or the words of a line.
-pub(super) fn closing_marker(after: &str) -> Option<String> {
-    let after = after.trim_start();
-    let first = pieces(after).into_iter().next()?;
-    if markers::is_marker(first) {
-        return Some(first.to_owned());
-    }
-    let line = after.split('\n').next().unwrap_or_default();
-    let marker = markers::markers(line)
-        .next()
-        .and_then(|marker| line.find(marker));
-    let words = line[..marker.unwrap_or(line.len())].trim();
-    (!words.is_empty()).then(|| words.to_owned())
 }

@@ -1,9 +1,9 @@
 //! The markers of reasoning that is never rendered.
 
 use super::assistant_turn::AssistantTurn;
-use super::lexicon::unmarked;
-use super::markers::{self, is_pair, mirrored};
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use crate::markers::lexicon::unmarked;
+use crate::markers::{self, is_pair, mirrored};
 
 /// How many different markers of a template are looked at.
 const MAX_MARKERS: usize = 300;

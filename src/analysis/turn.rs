@@ -3,8 +3,8 @@
 use crate::format::after_headers;
 
 use super::assistant_turn::AssistantTurn;
-use super::markers::{self, dedup, shared_start};
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use crate::markers::{self, dedup, shared_start};
 
 /// How a turn of the assistant begins and ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

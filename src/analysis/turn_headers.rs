@@ -1,9 +1,9 @@
 //! What stands between a message and the turn of the assistant that follows it.
 
 use super::assistant_turn::AssistantTurn;
-use super::lexicon::unmarked;
-use super::markers::{self, common_prefix, shared_end};
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use crate::markers::lexicon::unmarked;
+use crate::markers::{self, common_prefix, shared_end};
 
 /// What stands between the message before a turn and the turn, in a situation and a mode.
 #[derive(Debug, Clone)]
@@ -94,7 +94,7 @@ impl TurnHeaders {
         }
     }
 
-    /// The same without the brackets around [markers that consist of several parts](super::lexicon).
+    /// The same without the brackets around [markers that consist of several parts](crate::markers::lexicon).
     pub(super) fn unmarked(mut self) -> TurnHeaders {
         for header in &mut self.0 {
             for text in [&mut header.in_conversation, &mut header.in_prompt] {

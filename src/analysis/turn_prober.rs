@@ -9,10 +9,10 @@ use crate::value::Value;
 use super::assistant_turn::{AssistantTurn, ToolCall};
 use super::assumed::{self, AssumedVariable};
 use super::input_form::{EmptyContent, IdShape, InputForm, ReasoningForm};
-use super::lexicon::Lexicon;
-use super::markers::{common_prefix, pieces};
 use super::probe::{Probe, Prober, Tools, message, result, tool, with};
 use super::variables;
+use crate::markers::lexicon::Lexicon;
+use crate::markers::{common_prefix, pieces};
 
 /// How long a turn may be to be worth looking at, in bytes: those of probes are a few words.
 const MAX_TURN: usize = 1 << 14;

@@ -9,7 +9,7 @@ use crate::value::{Object, Value};
 use super::call_probe::CallWords;
 use super::call_renderings::CallRenderings;
 use super::certainty::Certainty;
-use super::markers::KEY_SLOT;
+use crate::markers::KEY_SLOT;
 
 /// What stands between key and value is not longer than this many bytes.
 const LONGEST: usize = 256;

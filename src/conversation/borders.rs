@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::analysis::conversations::ProbeConversation;
-use crate::analysis::markers::{boundary, common_prefix};
 use crate::chat_template::{RenderInput, Renderer};
+use crate::markers::{boundary, common_prefix};
 
 use super::spans::{HeaderSide, MaskPolicy};
 use super::trace::{Outline, Trace};

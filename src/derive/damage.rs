@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use crate::analysis::assistant_turn::AssistantTurn;
-use crate::analysis::{CallParts, CallShape, Findings, markers};
+use crate::analysis::{CallParts, CallShape, Findings};
 use crate::format::{Node, Slot};
+use crate::markers;
 
 use super::sample::Sample;
 

@@ -16,10 +16,10 @@ mod calls;
 mod content;
 mod reasoning;
 
-use crate::analysis::lexicon::unmarked;
-use crate::analysis::markers::is_distinctive;
 use crate::analysis::{CallParts, CallShape, row, text_with_slots};
 use crate::format::Node;
+use crate::markers::is_distinctive;
+use crate::markers::lexicon::unmarked;
 use crate::value::{Object, Value};
 
 use super::choices::Choices;

@@ -1,7 +1,7 @@
 //! Writing regular expressions that every engine reads alike.
 
-use crate::analysis::lexicon::unmarked;
-use crate::analysis::markers::{closing_bracket, is_slot};
+use crate::markers::lexicon::unmarked;
+use crate::markers::{closing_bracket, is_slot};
 
 /// The expression for a slot whose value does not matter.
 const SLOT: &str = r"[^\s<>]*?";

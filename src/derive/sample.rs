@@ -3,11 +3,10 @@
 
 use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
 use crate::analysis::turn_prober::{Situation, ThinkingMode, TurnProber};
-use crate::analysis::{
-    Analysis, CallShape, Findings, TurnHeaders, TurnShape, advice, line_up, markers,
-};
+use crate::analysis::{Analysis, CallShape, Findings, TurnHeaders, TurnShape, advice, line_up};
 use crate::chat_template::RenderError;
 use crate::json;
+use crate::markers;
 use crate::remedy::Remedy;
 use crate::response::Tools;
 use crate::value::{Object, Value};

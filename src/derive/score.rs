@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::analysis::markers::{is_distinctive, is_wordy};
 use crate::json;
+use crate::markers::{is_distinctive, is_wordy};
 use crate::response::{Delimiter, ResponseTemplate, Tools};
 use crate::value::{Object, Value};
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 use indexmap::IndexSet;
 
 use crate::analysis::CallShape;
-use crate::analysis::markers::dedup;
 use crate::format::Node;
 use crate::json;
+use crate::markers::dedup;
 use crate::response::{Patterns, ResponseTemplate, TemplateError};
 use crate::stopwatch::Stopwatch;
 use crate::value::Value;

@@ -5,10 +5,8 @@
 //! a string of the JSON object that is the turn.
 
 use crate::analysis::CallParts;
-use crate::analysis::markers::{
-    dedup, is_distinctive, is_marker, pieces, shared_end, shared_start,
-};
 use crate::format::{Format, Node, Slot};
+use crate::markers::{dedup, is_distinctive, is_marker, pieces, shared_end, shared_start};
 
 /// What stands around the texts of a turn.
 pub(super) struct Surroundings {

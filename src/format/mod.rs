@@ -35,7 +35,7 @@ mod value;
 mod wording;
 mod words;
 
-use crate::analysis::lexicon::Lexicon;
+use crate::markers::lexicon::Lexicon;
 
 pub use conversation::{ConversationFormat, ConversationSlot, Definitions, Passage, Piece};
 pub use node::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, ValueWriting};
@@ -109,7 +109,7 @@ impl Format {
         self.prompts.iter().any(is_known) || self.ways.iter().any(begins)
     }
 
-    /// The same with the brackets around [markers that consist of several parts](crate::analysis::lexicon).
+    /// The same with the brackets around [markers that consist of several parts](crate::markers::lexicon).
     #[cfg(feature = "grammar")]
     pub(crate) fn marked(&self) -> Format {
         let mut format = self.clone();

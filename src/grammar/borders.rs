@@ -2,9 +2,9 @@
 
 use indexmap::IndexMap;
 
-use crate::analysis::lexicon::unmarked;
-use crate::analysis::markers;
 use crate::format::{Entry, Format, Node, Slot};
+use crate::markers;
+use crate::markers::lexicon::unmarked;
 
 use super::automaton;
 use super::builder::class;

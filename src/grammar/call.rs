@@ -3,8 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::analysis::{markers, text_with_slots};
+use crate::analysis::text_with_slots;
 use crate::format::{Dialect, Entry, Node, Repetition, Slot, ValueForm, ValueType, ValueWriting};
+use crate::markers;
 use crate::value::{Object, Value};
 
 use super::borders::{self, opener};

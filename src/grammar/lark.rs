@@ -14,8 +14,8 @@ use super::leads::{self, Lead};
 use super::members::{self, AddRule as _};
 use super::new_rules::NewRules;
 use super::{Grammar, Rule, Written, regex, remainder, schema};
-use crate::analysis::markers;
 use crate::json;
+use crate::markers;
 
 impl Grammar {
     /// The grammar as Lark, as llguidance reads it. Values that a JSON Schema describes are `%json` there,

@@ -58,7 +58,7 @@ use std::collections::HashSet;
 
 use indexmap::IndexMap;
 
-use crate::analysis::markers;
+use crate::markers;
 
 pub use builder::Builder;
 pub use expr::{

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::slice;
 
-use crate::analysis::markers::{self, first_piece};
 use crate::format::{Format, Node, Slot, Way};
+use crate::markers::{self, first_piece};
 use crate::response::Tools;
 use crate::value::{Object, Value};
 

@@ -3,7 +3,7 @@
 //! Texts in which one delimiter stands right behind another, or begins within it, are read as the
 //! parser reads them. Where the first takes what the second begins with, the second is lost.
 
-use crate::analysis::markers;
+use crate::markers;
 use crate::response::pattern::{Meter, TooCostly};
 use crate::response::{Example, Hit, Kind, Watch};
 

@@ -1,9 +1,9 @@
 //! Whether what was rendered stays as it is when a conversation goes on.
 
-use crate::analysis::markers::{boundary, common_prefix};
 use crate::analysis::probe::{Probe, Prober, Tools, call, message, object, result, tool, with};
 use crate::chat_template::REASONING_KEYS;
 use crate::json;
+use crate::markers::{boundary, common_prefix};
 use crate::value::Value;
 
 /// Who speaks after the assistant.

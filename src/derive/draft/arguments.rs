@@ -1,9 +1,9 @@
 //! Arguments that are not an object of JSON: those between markers, and those of a Python call.
 
-use crate::analysis::markers::{self, begins_with_rare_sign, closing_bracket, is_distinctive};
 use crate::analysis::{CallParts, SingleArguments, text_with_slots};
 use crate::derive::regex::{any_of, char_between, exact, loose};
 use crate::format::{Node, Slot, ValueType, ValueWriting};
+use crate::markers::{self, begins_with_rare_sign, closing_bracket, is_distinctive};
 use crate::value::{Object, Value};
 
 use super::drafter::{Drafter, texts};

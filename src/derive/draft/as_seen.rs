@@ -1,8 +1,8 @@
 //! The field for a text that is read by whatever stands around it.
 
-use crate::analysis::markers::{self, begins_with_rare_sign, is_distinctive};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::derive::surroundings::{Ahead, Around};
+use crate::markers::{self, begins_with_rare_sign, is_distinctive};
 use crate::value::Object;
 
 use super::arguments::same;

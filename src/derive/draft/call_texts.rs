@@ -1,9 +1,9 @@
 //! The texts around a call, and what can be taken for one of them.
 
-use crate::analysis::markers::{self, dedup, is_distinctive, is_wordy};
 use crate::analysis::{CallKeys, CallParts};
 use crate::derive::regex::{char_between, exact};
 use crate::format::{Node, Slot};
+use crate::markers::{self, dedup, is_distinctive, is_wordy};
 
 /// What stands before a marker that is only spoken of.
 pub(super) const SPOKEN: &str = "[ `\"'(]";

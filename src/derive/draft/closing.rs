@@ -1,8 +1,8 @@
 //! What closes a call.
 
-use crate::analysis::markers::{self, is_distinctive, is_wordy};
 use crate::analysis::{CallParts, text_with_slots};
 use crate::derive::regex::{any_of, exact, loose};
+use crate::markers::{self, is_distinctive, is_wordy};
 use crate::value::Object;
 
 use super::call_texts::{

@@ -1,11 +1,11 @@
 //! The field for content.
 
 use crate::analysis::CallParts;
-use crate::analysis::lexicon::unmarked;
-use crate::analysis::markers::{self, dedup, is_distinctive};
 use crate::derive::choices::ContentPlace;
 use crate::derive::regex::{any_of, exact, loose};
 use crate::format::Node;
+use crate::markers::lexicon::unmarked;
+use crate::markers::{self, dedup, is_distinctive};
 use crate::value::Object;
 
 use super::call_texts::{literal_open, split_lead};

@@ -1,11 +1,11 @@
 //! What all fields of a draft are written with.
 
-use crate::analysis::markers::{self, dedup, is_distinctive};
 use crate::analysis::{CallParts, Findings};
 use crate::derive::choices::{Choices, ContentPlace};
 use crate::derive::options::DeriveOptions;
 use crate::derive::regex::{any_of, loose};
 use crate::derive::surroundings::Surroundings;
+use crate::markers::{self, dedup, is_distinctive};
 use crate::value::{Object, Value};
 
 use super::call_texts::call_openers;

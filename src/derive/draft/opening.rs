@@ -1,9 +1,9 @@
 //! The expression that opens a call.
 
-use crate::analysis::markers::{self, dedup, is_distinctive};
 use crate::analysis::{CallParts, text_with_slots};
 use crate::derive::regex::{any_of, char_until, exact, loose};
 use crate::format::Node;
+use crate::markers::{self, dedup, is_distinctive};
 
 use super::call_texts::{
     json_behind_words, json_call_start, opens_clearly, python_argument, split_lead, unclosed_tag,

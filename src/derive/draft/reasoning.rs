@@ -1,8 +1,8 @@
 //! The field for reasoning.
 
-use crate::analysis::markers::{dedup, is_distinctive, markers, says_end};
 use crate::derive::choices::ThinkingEnd;
 use crate::derive::regex::{any_of, exact, loose};
+use crate::markers::{dedup, is_distinctive, markers, says_end};
 use crate::value::Object;
 
 use super::call_texts::{SPOKEN, split_lead};

@@ -1,10 +1,10 @@
 //! The expression for a row of texts and slots, such as what opens a call.
 
 use crate::analysis::CallParts;
-use crate::analysis::lexicon::unmarked;
-use crate::analysis::markers::{self, is_distinctive};
 use crate::derive::regex::{char_between, char_until, loose};
 use crate::format::{Node, Slot};
+use crate::markers::lexicon::unmarked;
+use crate::markers::{self, is_distinctive};
 
 use super::call_texts::{opens_clearly, split_at_id};
 use super::drafter::Drafter;

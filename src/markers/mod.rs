@@ -1,5 +1,7 @@
 //! Cutting texts into pieces, so that no marker is ever cut in two.
 
+pub(crate) mod lexicon;
+
 use std::collections::HashSet;
 
 /// Brackets beyond ASCII, each before the one that closes it.
@@ -15,7 +17,7 @@ pub(crate) const ID_SLOT: char = '\u{E001}';
 pub(crate) const INDEX_SLOT: char = '\u{E002}';
 pub(crate) const KEY_SLOT: char = '\u{E003}';
 
-/// Stand around a marker that consists of several parts, as [`lexicon`](super::lexicon) finds them.
+/// Stand around a marker that consists of several parts, as [`lexicon`] finds them.
 pub(crate) const UNIT_OPEN: char = '\u{E010}';
 pub(crate) const UNIT_CLOSE: char = '\u{E011}';
 
@@ -413,4 +415,17 @@ pub(crate) fn mirrored(open: &str) -> Option<String> {
 pub(crate) fn dedup(texts: &mut Vec<String>) {
     let mut seen = HashSet::new();
     texts.retain(|text| !text.is_empty() && seen.insert(text.clone()));
+}
+
+/// What closes something, at the beginning of what follows it: a marker, or the words of a line.
+pub(crate) fn closing_marker(after: &str) -> Option<String> {
+    let after = after.trim_start();
+    let first = pieces(after).into_iter().next()?;
+    if is_marker(first) {
+        return Some(first.to_owned());
+    }
+    let line = after.split('\n').next().unwrap_or_default();
+    let marker = markers(line).next().and_then(|marker| line.find(marker));
+    let words = line[..marker.unwrap_or(line.len())].trim();
+    (!words.is_empty()).then(|| words.to_owned())
 }

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::markers::{UNIT_CLOSE, UNIT_OPEN, first_piece, is_marker, is_slot, pieces, says_end};
+use super::{UNIT_CLOSE, UNIT_OPEN, first_piece, is_marker, is_slot, pieces, says_end};
 
 /// A marker of several parts is not longer than this many bytes.
 const LONGEST: usize = 96;
@@ -35,7 +35,7 @@ pub(crate) struct Lexicon {
 
 impl Lexicon {
     /// Learns from renderings in which all words of probes begin with `stem`.
-    pub(super) fn learn<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> Lexicon {
+    pub(crate) fn learn<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> Lexicon {
         Lexicon {
             before_words: before_words(texts.clone(), stem),
             before_tags: before_tags(texts.clone(), stem),
@@ -43,7 +43,7 @@ impl Lexicon {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.before_words.is_empty() && self.before_tags.is_empty() && self.around_words.is_empty()
     }
 
