@@ -1189,6 +1189,37 @@ fn what_closes_a_value_of_one_type_may_stand_in_one_of_another() {
     );
 }
 
+/// Texts are wrapped only where they hold signs of markers; then they may hold what closes them, too.
+#[test]
+fn what_is_wrapped_may_hold_what_closes_an_argument() {
+    let assistant = "{{- m.content }}{%- for c in m.tool_calls or [] -%}{{- '<use tool=\"' + c.function.name + '\">' }}
+{%- for k, v in c.function.arguments | items -%}
+{{- '<arg id=\"' + k + '\">' + (v | tojson if v is not string else '<![CDATA[' + v + ']]>' if '<' in v else v) + '</arg>' }}
+{%- endfor -%}{{- '</use>' }}{%- endfor -%}";
+    assert_read(
+        assistant,
+        &[(
+            "<use tool=\"see\"><arg id=\"html\"><![CDATA[</arg> & <b>]]></arg><arg id=\"at\">here</arg></use>",
+            r#"{"role": "assistant", "tool_calls": [{"type": "function",
+                "function": {"name": "see", "arguments": {"html": "</arg> & <b>", "at": "here"}}}]}"#,
+        )],
+    );
+}
+
+/// The name is the one key of an object.
+#[test]
+fn white_space_may_stand_between_a_marker_and_the_brackets_of_json() {
+    assert_read(
+        "{{- m.content }}{%- for c in m.tool_calls or [] -%}{{- '<|do|>' + {c.function.name: c.function.arguments} | tojson + '<|/do|>' }}
+{%- endfor -%}",
+        &[(
+            "<|do|>\n{\"see\": {\"at\": {\"x\": 1}}}\n<|/do|>",
+            r#"{"role": "assistant", "tool_calls": [{"type": "function",
+                "function": {"name": "see", "arguments": {"at": {"x": 1}}}}]}"#,
+        )],
+    );
+}
+
 #[test]
 fn what_opens_reasoning_may_be_a_part_of_the_marker_before_a_turn() {
     let jinja = "{% for m in messages %}{% if m.role == 'assistant' %}## Keeper\n\

@@ -24,15 +24,13 @@ impl Drafter<'_> {
             return quoted(tagged, quotes);
         }
         let mut between = variants(&tagged.between);
-        let mut wrapping_end = String::new();
-        if let Some((open, close)) = tagged.wrapping() {
+        if let Some((open, _)) = tagged.wrapping() {
             between.push_str(&optional(open));
-            wrapping_end = optional(close);
         }
         let key = key_class(tagged);
         let value = match tagged.close().is_empty() {
             true => self.open_value(tagged, &key, &between),
-            false => closed_value(tagged, &key, &between, &wrapping_end),
+            false => closed_value(tagged, &key, &between),
         };
         let open = before_key(tagged);
         // No key begins as a closing tag does.
@@ -221,12 +219,7 @@ fn behind_arguments(calls: &CallParts<'_>) -> String {
 ///
 /// A value may hold elements, too: the last closer before the next key is its own. So is that of signs which a value may
 /// have as well, if what stands around the next key follows.
-fn closed_value(
-    tagged: &SingleArguments<'_>,
-    key: &str,
-    between: &str,
-    wrapping_end: &str,
-) -> String {
+fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> String {
     let closes = tagged.closes().iter();
     let closes: Vec<String> = closes.map(|close| after_value(close, key)).collect();
     let close = any_of(&closes);
@@ -253,7 +246,22 @@ fn closed_value(
             format!("(?={next}|\\s*\\Z)")
         }
     };
-    format!("(?P<value>.*?){wrapping_end}{close}{ahead}")
+    match tagged.wrapping() {
+        // What is wrapped may hold what closes an argument: `<![CDATA[</arg>]]></arg>`.
+        Some((open, wrapped)) if !open.trim().is_empty() && !wrapped.trim().is_empty() => {
+            let within = format!(
+                "(?<={}).*?(?={}{close}{ahead})",
+                exact(open),
+                exact(wrapped)
+            );
+            let wrapped = optional(wrapped);
+            format!("(?P<value>{within}|.*?){wrapped}{close}{ahead}")
+        }
+        wrapping => {
+            let end = wrapping.map(|(_, end)| optional(end)).unwrap_or_default();
+            format!("(?P<value>.*?){end}{close}{ahead}")
+        }
+    }
 }
 
 /// Whether a text begins an argument and is hardly a part of a value: a marker, the beginning of a line such as people

@@ -248,7 +248,17 @@ fn own_close(calls: &CallParts<'_>) -> String {
     match is_arguments_own && is_distinctive(rest) {
         // An argument may be closed by the first alone. White space may stand between the two.
         true => format!("{first} {rest}"),
+        false if calls.dialect().is_some() => with_space_behind_bracket(first),
         false => first.to_owned(),
+    }
+}
+
+/// A text that closes JSON, with a blank between its last bracket and a marker, where models put white space.
+fn with_space_behind_bracket(close: &str) -> String {
+    let brackets = close.len() - close.trim_start_matches(['}', ']']).len();
+    match close.split_at(brackets) {
+        ("", _) | (_, "") => close.to_owned(),
+        (brackets, marker) => format!("{brackets} {}", marker.trim_start()),
     }
 }
 

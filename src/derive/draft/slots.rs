@@ -240,9 +240,19 @@ impl Drafter<'_> {
     }
 }
 
-/// A text with JSON in it, with a blank where JSON may have white space before a key.
+/// A text with JSON in it, with a blank where JSON may have white space: before a key, and between a marker and
+/// the bracket that JSON begins with.
 fn json_spaced(text: &str) -> String {
-    text.replace("{\"", "{ \"")
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut is_behind_marker = false;
+    for piece in markers::pieces(text) {
+        if is_behind_marker && piece.starts_with(['{', '[']) {
+            out.push(' ');
+        }
+        is_behind_marker = markers::is_closed(piece);
+        out.push_str(piece);
+    }
+    out.replace("{\"", "{ \"")
 }
 
 /// Whether a node is this slot.
