@@ -130,7 +130,7 @@ pub(crate) fn analyze<'t>(
         content,
         calls,
         calls_refused: calls_refused.or(not_understood),
-        assumed: prober.assumed().to_vec(),
+        assumed: prober.assumed.clone(),
         missing_tokens,
         is_silent,
     };

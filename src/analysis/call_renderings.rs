@@ -66,7 +66,7 @@ impl<'a, 't> CallRenderings<'a, 't> {
     ) -> Option<CallRenderings<'a, 't>> {
         let two = probe.two();
         let CallProbe { words, one } = probe;
-        let id_shape = prober.id_shape();
+        let id_shape = prober.input_form.id_shape;
         let text = prober.word("text");
         let render = |assistant: &AssistantTurn| {
             let body = body(prober, headers, assistant)?;
@@ -124,7 +124,7 @@ impl<'a, 't> CallRenderings<'a, 't> {
         one_call: String,
         two_calls: Option<String>,
     ) -> CallRenderings<'a, 't> {
-        let in_slots = |text: &str| with_slots(text, &words, prober.id_shape());
+        let in_slots = |text: &str| with_slots(text, &words, prober.input_form.id_shape);
         // Of JSON it is known how other values are written.
         let string = words.string_argument(0);
         let with = |arguments: &str| {

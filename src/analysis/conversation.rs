@@ -11,25 +11,20 @@ use super::call_probe::CallWords;
 use super::input_form::InputForm;
 use super::line_up::line_up;
 use super::passages::Rows;
-use super::probe::{message, result};
-use super::turn_prober::{ThinkingMode, TurnProber};
+use super::probe::{Setting, message, result};
+use super::turn_prober::TurnProber;
 use crate::markers;
 
 /// What is known of how a template is to be given conversations, and how it writes them.
 #[derive(Debug)]
 pub(crate) struct ConversationShape {
     pub(crate) format: ConversationFormat,
+    pub(crate) setting: Setting,
     pub(crate) form: InputForm,
     /// The key of a message under which the template takes reasoning.
     pub(crate) reasoning_key: &'static str,
-    /// The roles in whose messages content is given as a list of parts.
-    pub(crate) in_parts: Vec<&'static str>,
     /// The variables that switch thinking.
     pub(crate) switches: Vec<String>,
-    /// What all renderings have in common.
-    pub(crate) base: RenderInput,
-    /// What is given for tools where there are none.
-    pub(crate) no_tools: Value,
     /// What is given for tools that are there and can't be read.
     pub(crate) stand_in_tools: Value,
 }
@@ -60,12 +55,10 @@ impl ConversationShape {
                 definitions: found.definitions.unwrap_or_default(),
                 wording: found.wording,
             },
-            reasoning_key: reasoning_key(&analysis.prober),
-            form: analysis.prober.input_form(),
-            in_parts: analysis.prober.in_parts().to_vec(),
-            switches: analysis.prober.switches().to_vec(),
-            base: analysis.prober.base().clone(),
-            no_tools: analysis.prober.no_tools().clone(),
+            reasoning_key: reasoning_key(prober),
+            setting: prober.setting().clone(),
+            form: prober.input_form,
+            switches: prober.switches.clone(),
             stand_in_tools,
         })
     }
@@ -76,10 +69,9 @@ fn reasoning_key(prober: &TurnProber<'_>) -> &'static str {
     let (asked, thought) = (prober.word("asked"), prober.word("thought"));
     let turn = AssistantTurn::default().with_reasoning(&thought);
     let is_read = |key: &&str| {
-        let answer = prober.input_form().message_for_reading(&turn, key);
-        let messages = vec![message("user", &asked), answer];
-        let text = prober.conversation(messages, ThinkingMode::Unset, false);
-        text.is_ok_and(|text| text.contains(&thought))
+        let answer = prober.input_form.message_for_reading(&turn, key);
+        let text = prober.plain(&[message("user", &asked), answer]);
+        text.is_some_and(|text| text.contains(&thought))
     };
     let mut keys = REASONING_KEYS.into_iter();
     keys.find(is_read).unwrap_or(REASONING_KEYS[0])
@@ -90,16 +82,15 @@ fn escapes_results(prober: &TurnProber<'_>) -> bool {
     let words = CallWords::new(prober);
     let (asked, one) = (prober.word("asked"), prober.word("one"));
     let awkward = format!("{one}\n\"{one}\"");
-    let id = prober.id_shape().id(&words.names[0], 0);
+    let id = prober.input_form.id_shape.id(&words.names[0], 0);
     let call = AssistantTurn::calls([words.call(0, &[(0, words.string(0))])]);
-    let messages = vec![
+    let text = prober.plain(&[
         message("user", &asked),
         prober.message(&call),
         result(&id, &words.names[0], &awkward),
-    ];
-    let text = prober.conversation(messages, ThinkingMode::Unset, false);
+    ]);
     let written = json::write(&Value::from(awkward.as_str()));
-    text.is_ok_and(|text| {
+    text.is_some_and(|text| {
         let escaped = written.trim_matches('"');
         !text.contains(&awkward) && (text.contains(escaped) || unescaped_contains(&text, &awkward))
     })

@@ -29,7 +29,7 @@ impl Script {
         let mut open = 0..0;
         let id = |number: usize, first: usize| {
             let name = &words.names[(number - first) % 2];
-            prober.id_shape().id(name, number)
+            prober.input_form.id_shape.id(name, number)
         };
         for letter in shape.chars() {
             match letter {
@@ -208,7 +208,7 @@ pub(crate) fn conversations(prober: &TurnProber<'_>) -> Vec<ProbeConversation> {
                 }
             }
         }
-        if !prober.has_switches() {
+        if prober.switches.is_empty() {
             break;
         }
     }

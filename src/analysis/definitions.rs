@@ -16,10 +16,7 @@ pub(super) fn values(
     question: &Script,
     calls: Option<&Node>,
 ) -> Option<Definitions> {
-    let messages = question.messages.clone();
-    let text = prober
-        .conversation(messages, ThinkingMode::Unset, false)
-        .ok()?;
+    let text = prober.plain(&question.messages)?;
     let mut known = vec![Dialect::default(), Dialect::python()];
     if let Some(calls) = calls {
         calls.visit(&mut |node| match node {
@@ -42,10 +39,9 @@ pub(super) fn wording(
     question: &Script,
     words: &CallWords,
 ) -> Option<Wording> {
-    let messages = question.messages.clone();
-    let mode = ThinkingMode::Unset;
-    let text = prober.conversation(messages, mode, false).ok()?;
-    let (start, end) = tool_text(prober, words, (&text, question), (mode, false))?;
+    let text = prober.plain(&question.messages)?;
+    let way = (ThinkingMode::Unset, false);
+    let (start, end) = tool_text(prober, words, (&text, question), way)?;
     wording::find(prober, &question.messages, (&text[..start], &text[end..]))
 }
 

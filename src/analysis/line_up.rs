@@ -275,7 +275,7 @@ impl Rows<'_, '_> {
     fn calls_in(&self, text: &str, nodes: &mut Vec<Node>) -> Option<usize> {
         let calls = self.calls.as_ref()?;
         let is_end = |end: usize| !self.prober.holds_words(&text[end..]);
-        let word = self.prober.first_word(text)?;
+        let word = text.find(self.prober.stem())?;
         let (start, end, _) = calls_at(calls, self.prober, text, word, is_end)?;
         nodes.extend(Node::texts(&text[..start]));
         nodes.push(Node::Calls);
@@ -396,7 +396,7 @@ pub(super) fn calls_at<'t>(
         let (end, slots) = calls.read_at(text, start, |rest| is_end(text.len() - rest.len()))?;
         // What stands before a name must not be taken for a part of it.
         let mut names = slots.iter().filter(|found| found.slot == Slot::Name);
-        let is_name = |name: &FoundSlot<'_>| prober.begins_with_word(name.text);
+        let is_name = |name: &FoundSlot<'_>| name.text.starts_with(prober.stem());
         names.all(is_name).then_some((start, end, slots))
     })
 }

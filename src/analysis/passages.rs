@@ -75,11 +75,8 @@ impl Rows<'_, '_> {
     /// A question, behind a system's text where only that shows the tools that are offered.
     fn question(&self) -> Script {
         let shows_tools = |question: &Script| {
-            let messages = question.messages.clone();
-            let text = self
-                .prober
-                .conversation(messages, ThinkingMode::Unset, false);
-            text.is_ok_and(|text| self.holds_tool_words(&text))
+            let text = self.prober.plain(&question.messages);
+            text.is_some_and(|text| self.holds_tool_words(&text))
         };
         let (plain, with_system) = (self.script("u"), self.script("su"));
         match !shows_tools(&plain) && shows_tools(&with_system) {
@@ -109,11 +106,7 @@ impl Rows<'_, '_> {
     /// Whether definitions that are values are all that a template writes of tools: names and descriptions may also
     /// stand apart from them, and descriptions may be changed.
     fn are_all(&self, question: &Script) -> bool {
-        let messages = question.messages.clone();
-        let text = self
-            .prober
-            .conversation(messages, ThinkingMode::Unset, false);
-        let Ok(text) = text else {
+        let Some(text) = self.prober.plain(&question.messages) else {
             return true;
         };
         let Some(row) = self.row(&text, question, None) else {
@@ -144,11 +137,7 @@ impl Rows<'_, '_> {
             return;
         };
         let script = self.script("uko");
-        let messages = script.messages.clone();
-        let text = self
-            .prober
-            .conversation(messages, ThinkingMode::Unset, false);
-        let Ok(text) = text else {
+        let Some(text) = self.prober.plain(&script.messages) else {
             return;
         };
         if self.row(&text, &script, None).is_none() {
@@ -160,7 +149,7 @@ impl Rows<'_, '_> {
     }
 
     fn add_all(&mut self) {
-        let modes: &[ThinkingMode] = match self.prober.switches().is_empty() {
+        let modes: &[ThinkingMode] = match self.prober.switches.is_empty() {
             true => &[ThinkingMode::Unset],
             false => &ThinkingMode::ALL,
         };

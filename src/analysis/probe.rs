@@ -157,19 +157,51 @@ const MAX_RENDERING: usize = 1 << 18;
 /// So many bytes of JSON most probes' messages take.
 const ORDINARY_MESSAGES: usize = 1 << 10;
 
+/// What a template is given with all conversations, and in which form.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting {
+    /// What all renderings have in common.
+    pub(crate) base: RenderInput,
+    /// What is given for tools where there are none.
+    pub(crate) no_tools: Value,
+    /// The roles in whose messages content is given as a list of parts.
+    in_parts: Vec<&'static str>,
+}
+
+impl Setting {
+    /// A message with content in the form in which the template takes it.
+    pub(crate) fn in_form(&self, message: &Value) -> Value {
+        let role = message.get("role").and_then(Value::as_str);
+        match role.is_some_and(|role| self.in_parts.contains(&role)) {
+            true => in_parts(message),
+            false => message.clone(),
+        }
+    }
+
+    /// What the template is given to write a conversation. `tools` is none where none are offered.
+    pub(crate) fn input(
+        &self,
+        messages: Value,
+        tools: Option<Value>,
+        variables: &Object,
+    ) -> RenderInput {
+        let mut input = self.base.clone();
+        input.variables.extend(variables.clone());
+        input.messages = messages;
+        input.tools = tools.unwrap_or_else(|| self.no_tools.clone());
+        input
+    }
+}
+
 /// Renders probes with a template.
-pub(super) struct Prober<'t> {
+pub(crate) struct Prober<'t> {
     renderer: Renderer<'t>,
-    base: RenderInput,
+    setting: Setting,
     /// Whether it is known what `bos_token` and `eos_token` are.
     known_tokens: [bool; 2],
     stem: String,
     words: Cell<usize>,
-    /// What is given for tools where a probe has none.
-    no_tools: Value,
-    /// The roles in whose messages content is given as a list of parts.
-    in_parts: Vec<&'static str>,
-    /// What the template is given with all probes, and in which form: as JSON.
+    /// The setting as JSON.
     given: String,
     /// How long all renderings so far have taken.
     spent: Cell<Duration>,
@@ -195,11 +227,13 @@ impl<'t> Prober<'t> {
                 base.bos_token.is_some() || origins.bos_token.is_some(),
                 base.eos_token.is_some() || origins.eos_token.is_some(),
             ],
-            base,
+            setting: Setting {
+                base,
+                no_tools: Value::Null,
+                in_parts: Vec::new(),
+            },
             stem,
             words: Cell::new(0),
-            no_tools: Value::Null,
-            in_parts: Vec::new(),
             given: String::new(),
             spent: Cell::new(Duration::ZERO),
             exhausted: RefCell::default(),
@@ -221,24 +255,29 @@ impl<'t> Prober<'t> {
         let mut is_asked = first.is_ok();
         for (parts, no_tools) in [(false, true), (true, false), (true, true)] {
             if !is_asked {
-                self.in_parts = if parts { vec!["user"] } else { Vec::new() };
-                self.no_tools = if no_tools {
-                    Vec::new().into()
-                } else {
-                    Value::Null
-                };
-                self.note_given();
+                self.ask_with(no_tools, parts);
                 is_asked = ask(self).is_ok();
             }
         }
         if !is_asked {
-            self.in_parts = Vec::new();
-            self.no_tools = Value::Null;
-            self.note_given();
+            self.ask_with(false, false);
             return first;
         }
         self.try_parts();
         Ok(())
+    }
+
+    /// Gives no tools as an empty list from now on, or content of users as a list of parts.
+    fn ask_with(&mut self, empty_list: bool, parts: bool) {
+        self.setting.no_tools = match empty_list {
+            true => Vec::new().into(),
+            false => Value::Null,
+        };
+        self.setting.in_parts = match parts {
+            true => vec!["user"],
+            false => Vec::new(),
+        };
+        self.note_given();
     }
 
     /// Finds out in whose messages content has to be a list of parts, because its words are lost
@@ -274,11 +313,11 @@ impl<'t> Prober<'t> {
             let probe = Probe::of(messages);
             let holds =
                 |prober: &Self| prober.render(&probe).is_ok_and(|text| text.contains(&word));
-            if !self.in_parts.contains(&role) && !holds(self) {
-                self.in_parts.push(role);
+            if !self.setting.in_parts.contains(&role) && !holds(self) {
+                self.setting.in_parts.push(role);
                 self.note_given();
                 if !holds(self) {
-                    self.in_parts.pop();
+                    self.setting.in_parts.pop();
                     self.note_given();
                 }
             }
@@ -287,21 +326,21 @@ impl<'t> Prober<'t> {
 
     /// Gives the template a variable from now on.
     pub(super) fn give(&mut self, name: &str, value: impl Into<Value>) {
-        self.base.variables.insert(name, value);
+        self.setting.base.variables.insert(name, value);
         self.note_given();
     }
 
     /// Gives the template a variable no more.
     pub(super) fn take_back(&mut self, name: &str) {
-        self.base.variables.remove(name);
+        self.setting.base.variables.remove(name);
         self.note_given();
     }
 
     fn note_given(&mut self) {
         let form = [
-            self.base.variables.clone().into(),
-            self.no_tools.clone(),
-            self.in_parts.iter().copied().collect(),
+            self.setting.base.variables.clone().into(),
+            self.setting.no_tools.clone(),
+            self.setting.in_parts.iter().copied().collect(),
         ];
         self.given = json::write(&Vec::from(form).into());
     }
@@ -312,28 +351,18 @@ impl<'t> Prober<'t> {
         match name {
             "bos_token" if self.known_tokens[0] => true,
             "eos_token" if self.known_tokens[1] => true,
-            name => self.base.variables.contains_key(name),
+            name => self.setting.base.variables.contains_key(name),
         }
     }
 
     /// The token that ends a turn, if the template or the input names one.
     pub(super) fn eos_token(&self) -> Option<&str> {
-        self.base.eos_token.as_deref()
+        self.setting.base.eos_token.as_deref()
     }
 
-    /// What all renderings have in common.
-    pub(super) fn base(&self) -> &RenderInput {
-        &self.base
-    }
-
-    /// The roles in whose messages content is given as a list of parts.
-    pub(super) fn in_parts(&self) -> &[&'static str] {
-        &self.in_parts
-    }
-
-    /// What is given for tools where a probe has none.
-    pub(super) fn no_tools(&self) -> &Value {
-        &self.no_tools
+    /// What the template is given with all probes, and in which form.
+    pub(super) fn setting(&self) -> &Setting {
+        &self.setting
     }
 
     /// What all words begin with.
@@ -342,22 +371,23 @@ impl<'t> Prober<'t> {
     }
 
     /// A word that occurs nowhere else.
-    pub(super) fn word(&self, meaning: &str) -> String {
+    pub(crate) fn word(&self, meaning: &str) -> String {
         let number = self.words.replace(self.words.get() + 1);
         // The number stands within, so that no word begins another.
         format!("{}{number:03}{meaning}", self.stem)
     }
 
+    /// Whether words of probes stand in a text.
+    pub(super) fn holds_words(&self, text: &str) -> bool {
+        text.contains(&self.stem)
+    }
+
     /// Messages with content in the form in which the template takes it.
-    fn in_form(&self, messages: &[Value]) -> Vec<Value> {
-        let messages = messages.iter().map(|message| {
-            let role = message.get("role").and_then(Value::as_str);
-            match role.is_some_and(|role| self.in_parts.contains(&role)) {
-                true => in_parts(message),
-                false => message.clone(),
-            }
-        });
-        messages.collect()
+    fn in_form(&self, messages: &[Value]) -> Value {
+        let messages = messages.iter();
+        messages
+            .map(|message| self.setting.in_form(message))
+            .collect()
     }
 
     pub(super) fn render(&self, probe: &Probe) -> Result<String, RenderError> {
@@ -371,7 +401,7 @@ impl<'t> Prober<'t> {
     }
 
     /// How many different probes have been rendered.
-    pub(super) fn renderings(&self) -> usize {
+    pub(crate) fn renderings(&self) -> usize {
         self.rendered.borrow().len()
     }
 
@@ -396,24 +426,15 @@ impl<'t> Prober<'t> {
 
     /// What the template is given for a probe.
     pub(super) fn input(&self, probe: &Probe) -> RenderInput {
-        let mut variables = self.base.variables.clone();
-        variables.extend(probe.variables.clone());
-        if let Some(Value::Array(messages)) = variables.get("messages") {
+        let messages = self.in_form(&probe.messages);
+        let tools = probe.tools.0.as_ref().map(|tools| tools.list.clone());
+        let mut input = self.setting.input(messages, tools, &probe.variables);
+        if let Some(Value::Array(messages)) = input.variables.get("messages") {
             let messages = self.in_form(messages);
-            variables.insert("messages", messages);
+            input.variables.insert("messages", messages);
         }
-        RenderInput {
-            messages: self.in_form(&probe.messages).into(),
-            tools: match &probe.tools.0 {
-                None => self.no_tools.clone(),
-                Some(tools) => tools.list.clone(),
-            },
-            add_generation_prompt: probe.prompt,
-            variables,
-            bos_token: self.base.bos_token.clone(),
-            eos_token: self.base.eos_token.clone(),
-            now: self.base.now,
-        }
+        input.add_generation_prompt = probe.prompt;
+        input
     }
 
     fn render_anew(&self, input: &RenderInput) -> Result<String, RenderError> {

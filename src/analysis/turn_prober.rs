@@ -1,5 +1,7 @@
 //! Asking for a turn of the assistant in every form that a template may want to be asked in.
 
+use std::ops::Deref;
+
 use crate::chat_template::{
     ChatTemplate, PreparedTemplate, REASONING_KEYS, RenderError, RenderInput,
 };
@@ -8,7 +10,7 @@ use crate::value::Value;
 
 use super::assistant_turn::{AssistantTurn, ToolCall};
 use super::assumed::{self, AssumedVariable};
-use super::input_form::{EmptyContent, IdShape, InputForm, ReasoningForm};
+use super::input_form::{EmptyContent, InputForm, ReasoningForm};
 use super::probe::{Probe, Prober, Tools, message, result, tool, with};
 use super::variables;
 use crate::markers::lexicon::Lexicon;
@@ -87,14 +89,16 @@ impl RenderedTurn {
     }
 }
 
-/// Renders turns of the assistant.
+/// Renders turns of the assistant, and whatever else a [`Prober`] renders.
 pub(crate) struct TurnProber<'t> {
     prober: Prober<'t>,
-    input_form: InputForm,
+    /// The form in which the template takes messages of the assistant.
+    pub(super) input_form: InputForm,
     /// The variables that switch thinking.
-    switches: Vec<String>,
+    pub(super) switches: Vec<String>,
     tools: Tools,
-    assumed: Vec<AssumedVariable>,
+    /// The variables that nobody gave, and what they were taken to be.
+    pub(super) assumed: Vec<AssumedVariable>,
     words: SituationWords,
     /// What the markers begin with that consist of several parts.
     lexicon: Lexicon,
@@ -153,6 +157,14 @@ fn assume(prober: &mut Prober<'_>, names: &[String]) -> Vec<AssumedVariable> {
     assumed
 }
 
+impl<'t> Deref for TurnProber<'t> {
+    type Target = Prober<'t>;
+
+    fn deref(&self) -> &Prober<'t> {
+        &self.prober
+    }
+}
+
 impl<'t> TurnProber<'t> {
     /// Finds out how the template is to be asked a question at all.
     pub(crate) fn new(
@@ -191,56 +203,6 @@ impl<'t> TurnProber<'t> {
         })
     }
 
-    /// The variables that nobody gave, and what they were taken to be.
-    pub(super) fn assumed(&self) -> &[AssumedVariable] {
-        &self.assumed
-    }
-
-    /// How many different probes have been rendered.
-    pub(crate) fn renderings(&self) -> usize {
-        self.prober.renderings()
-    }
-
-    /// A word that occurs nowhere else.
-    pub(crate) fn word(&self, meaning: &str) -> String {
-        self.prober.word(meaning)
-    }
-
-    /// The token that ends a turn, if the template or the input names one.
-    pub(super) fn eos_token(&self) -> Option<&str> {
-        self.prober.eos_token()
-    }
-
-    /// Whether it is known what a variable is.
-    pub(super) fn knows(&self, name: &str) -> bool {
-        self.prober.knows(name)
-    }
-
-    /// The variables that switch thinking.
-    pub(super) fn switches(&self) -> &[String] {
-        &self.switches
-    }
-
-    /// The form in which the template takes messages of the assistant.
-    pub(super) fn input_form(&self) -> InputForm {
-        self.input_form
-    }
-
-    /// The roles in whose messages content is given as a list of parts.
-    pub(super) fn in_parts(&self) -> &[&'static str] {
-        self.prober.in_parts()
-    }
-
-    /// What all renderings have in common.
-    pub(super) fn base(&self) -> &RenderInput {
-        self.prober.base()
-    }
-
-    /// What is given for tools where there are none.
-    pub(super) fn no_tools(&self) -> &Value {
-        self.prober.no_tools()
-    }
-
     /// The tools that are offered.
     pub(super) fn tools(&self) -> &[Value] {
         self.tools.as_list()
@@ -258,7 +220,13 @@ impl<'t> TurnProber<'t> {
             true => probe.prompt(),
             false => probe,
         };
-        self.prober.render(&probe)
+        self.render(&probe)
+    }
+
+    /// Renders a whole conversation without setting the variables that switch thinking.
+    pub(super) fn plain(&self, messages: &[Value]) -> Option<String> {
+        let text = self.conversation(messages.to_vec(), ThinkingMode::Unset, false);
+        text.ok()
     }
 
     /// What is found out while the template is given a variable that it is not given otherwise.
@@ -276,27 +244,7 @@ impl<'t> TurnProber<'t> {
 
     /// Whether words of probes have got into a finding.
     pub(crate) fn leaks(&self, finding: &Value) -> bool {
-        json::write(finding).contains(self.prober.stem())
-    }
-
-    /// What all words of probes begin with.
-    pub(super) fn stem(&self) -> &str {
-        self.prober.stem()
-    }
-
-    /// Whether words of probes stand in a text.
-    pub(super) fn holds_words(&self, text: &str) -> bool {
-        text.contains(self.prober.stem())
-    }
-
-    /// Where the first word of a probe begins in a text.
-    pub(super) fn first_word(&self, text: &str) -> Option<usize> {
-        text.find(self.prober.stem())
-    }
-
-    /// Whether a text begins with a word of a probe.
-    pub(super) fn begins_with_word(&self, text: &str) -> bool {
-        text.starts_with(self.prober.stem())
+        self.holds_words(&json::write(finding))
     }
 
     /// Learns from turns, and from the prompts for them, which markers consist of several parts. From
@@ -311,7 +259,7 @@ impl<'t> TurnProber<'t> {
             }
         }
         let tails = texts.iter().map(RenderedTurn::tail);
-        self.lexicon = Lexicon::learn(tails, self.prober.stem());
+        self.lexicon = Lexicon::learn(tails, self.stem());
     }
 
     /// A text with the markers of several parts that were learned [marked](Lexicon::mark).
@@ -322,10 +270,6 @@ impl<'t> TurnProber<'t> {
     /// Renders markers that consist of several parts as they are from now on; gives what was learned of them.
     pub(super) fn forget_markers(&mut self) -> Lexicon {
         std::mem::take(&mut self.lexicon)
-    }
-
-    pub(super) fn id_shape(&self) -> IdShape {
-        self.input_form.id_shape
     }
 
     /// Offers these tools from now on.
@@ -433,19 +377,33 @@ impl<'t> TurnProber<'t> {
         assistant: &AssistantTurn,
         mode: ThinkingMode,
     ) -> Result<RenderedTurn, RenderError> {
+        let calls = match self.input_form.needs_answers {
+            true => assistant.calls.as_slice(),
+            false => &[],
+        };
+        let answers = calls.iter().enumerate().map(|(index, tool_call)| {
+            let id = self.input_form.id_shape.id(&tool_call.name, index);
+            result(&id, &tool_call.name, &self.words.done)
+        });
+        self.turn_before(situation, assistant, mode, answers.collect())
+    }
+
+    /// The assistant's turn up to the messages that follow it, if there are any.
+    fn turn_before(
+        &self,
+        situation: Situation,
+        assistant: &AssistantTurn,
+        mode: ThinkingMode,
+        next: Vec<Value>,
+    ) -> Result<RenderedTurn, RenderError> {
+        let is_last = next.is_empty();
         let mut messages = self.before(situation);
         messages.push(self.message(assistant));
-        let answered = self.input_form.needs_answers && !assistant.calls.is_empty();
-        if answered {
-            for (index, tool_call) in assistant.calls.iter().enumerate() {
-                let id = self.id_shape().id(&tool_call.name, index);
-                messages.push(result(&id, &tool_call.name, &self.words.done));
-            }
-        }
+        messages.extend(next);
         let turn = self.rendered(&self.probe(messages, mode), situation)?;
-        Ok(match answered {
-            true => turn.cut_before(&self.words.done),
-            false => turn,
+        Ok(match is_last {
+            true => turn,
+            false => turn.cut_before(&self.words.done),
         })
     }
 
@@ -456,21 +414,18 @@ impl<'t> TurnProber<'t> {
         assistant: &AssistantTurn,
         mode: ThinkingMode,
     ) -> Result<RenderedTurn, RenderError> {
-        let mut messages = self.before(situation);
-        messages.push(self.message(assistant));
-        messages.push(message("user", &self.words.done));
-        let turn = self.rendered(&self.probe(messages, mode), situation)?;
-        Ok(turn.cut_before(&self.words.done))
+        let next = message("user", &self.words.done);
+        self.turn_before(situation, assistant, mode, vec![next])
     }
 
     /// A call, with and without a tool's answer to it.
     pub(super) fn answered_call(&self) -> Option<AnsweredCall> {
         let value = self.words.value.as_str();
         let mut messages = self.before(Situation::AfterTool);
-        let answered = self.conversation(messages.clone(), ThinkingMode::Unset, false);
+        let answered = self.plain(&messages);
         messages.pop();
-        let called = self.conversation(messages, ThinkingMode::Unset, false);
-        let (answered, called) = (self.marked(&answered.ok()?), self.marked(&called.ok()?));
+        let called = self.plain(&messages);
+        let (answered, called) = (self.marked(&answered?), self.marked(&called?));
         let (_, behind) = called.rsplit_once(value)?;
         let (before_answer, _) = answered.split_once(self.words.result.as_str())?;
         let (_, between) = before_answer.rsplit_once(value)?;
@@ -491,19 +446,17 @@ impl<'t> TurnProber<'t> {
             let mut messages = self.before(Situation::Question);
             messages.push(with(self.message(&bare), key, thought));
             let probe = self.probe(messages, ThinkingMode::On).without_aliases();
-            self.prober
-                .render(&probe)
-                .is_ok_and(|text| text.contains(thought))
+            self.render(&probe).is_ok_and(|text| text.contains(thought))
         };
         let keys = REASONING_KEYS.into_iter();
         keys.filter(reads).map(str::to_owned).collect()
     }
 
     fn rendered(&self, probe: &Probe, situation: Situation) -> Result<RenderedTurn, RenderError> {
-        let text = self.prober.render(probe)?;
+        let text = self.render(probe)?;
         let text = match self.lexicon.is_empty() {
             true => text,
-            false => self.lexicon.mark(&text),
+            false => self.marked(&text),
         };
         let start = self.end_of_message(&text, situation);
         let start = start + self.tools_behind_message(&text[start..], situation);
@@ -542,7 +495,7 @@ impl<'t> TurnProber<'t> {
         let without = Probe::of(self.before(situation));
         let with = without.clone().tools(self.tools.clone());
         let [with, without] = [with, without].map(|probe| {
-            let text = self.prober.render(&probe).unwrap_or_default();
+            let text = self.render(&probe).unwrap_or_default();
             text[self.end_of_message(&text, situation)..].to_owned()
         });
         let added = with.strip_suffix(without.as_str());
@@ -568,16 +521,6 @@ impl<'t> TurnProber<'t> {
         names.map(|name| (name.clone(), value)).collect()
     }
 
-    /// Whether there are variables that switch thinking.
-    pub(super) fn has_switches(&self) -> bool {
-        !self.switches.is_empty()
-    }
-
-    /// What a probe is rendered with.
-    pub(super) fn input(&self, probe: &Probe) -> RenderInput {
-        self.prober.input(probe)
-    }
-
     /// The messages before the turn.
     fn before(&self, situation: Situation) -> Vec<Value> {
         let words = &self.words;
@@ -592,7 +535,7 @@ impl<'t> TurnProber<'t> {
             Situation::AfterTool => {
                 let key = String::from("key");
                 let tool_call = ToolCall::new(&words.tool, [(key, words.value.as_str().into())]);
-                let id = self.id_shape().id(&tool_call.name, 0);
+                let id = self.input_form.id_shape.id(&tool_call.name, 0);
                 vec![
                     question,
                     self.message(&AssistantTurn::calls([tool_call])),

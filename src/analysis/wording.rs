@@ -8,7 +8,7 @@ use crate::format::{
 };
 use crate::value::Value;
 
-use super::turn_prober::{ThinkingMode, TurnProber};
+use super::turn_prober::TurnProber;
 use super::wording_probe::{Defined, Kinds, Written};
 
 /// Parameters within parameters are looked at down to this depth.
@@ -105,10 +105,7 @@ impl Finder<'_, '_> {
     fn rendered(&mut self, tools: &[Defined]) -> Option<(String, Vec<Written>)> {
         let definition = self.kinds.definition(tools, &self.words)?;
         self.prober.offer(definition.tools.clone());
-        let text = self
-            .prober
-            .conversation(self.messages.to_vec(), ThinkingMode::Unset, false)
-            .ok()?;
+        let text = self.prober.plain(self.messages)?;
         let text = text.strip_prefix(self.before)?.strip_suffix(self.after)?;
         let parts = definition.written(text, &self.stem, self.is_escaped)?;
         Some((text.to_owned(), parts))

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::analysis::ConversationShape;
 use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
 use crate::analysis::input_form::{IdShape, InputForm};
-use crate::analysis::probe::{in_parts, message, result, with};
+use crate::analysis::probe::{message, result, with};
 use crate::format::{ConversationFormat, ConversationSlot, Slot, unescaped};
 use crate::value::{Object, Value};
 
@@ -221,8 +221,8 @@ fn written(shape: &ConversationShape, mut drafts: Vec<Draft>, variation: Variati
     let form = variation.form;
     give_ids(&mut drafts, variation);
     let messages = drafts.into_iter().map(|draft| {
-        let (role, message) = match draft.says {
-            Says::Text(role, text) => (role, message(role, &text)),
+        let message = match draft.says {
+            Says::Text(role, text) => message(role, &text),
             Says::Result { id, name, text } => {
                 let (id, name) = (id.unwrap_or_default(), name.unwrap_or_default());
                 let mut message = result(&id, &name, &text);
@@ -231,14 +231,11 @@ fn written(shape: &ConversationShape, mut drafts: Vec<Draft>, variation: Variati
                 {
                     object.remove("name");
                 }
-                ("tool", message)
+                message
             }
-            Says::Assistant(turn, shown) => ("assistant", assistant(shape, &turn, shown, form)),
+            Says::Assistant(turn, shown) => assistant(shape, &turn, shown, form),
         };
-        match shape.in_parts.contains(&role) {
-            true => in_parts(&message),
-            false => message,
-        }
+        shape.setting.in_form(&message)
     });
     messages.collect()
 }

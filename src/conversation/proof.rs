@@ -330,17 +330,10 @@ pub(super) fn input(
     variables: &Object,
     is_prompt: bool,
 ) -> RenderInput {
-    let mut all_variables = shape.base.variables.clone();
-    all_variables.extend(variables.clone());
     let offers_tools = tools.as_array().is_some_and(|tools| !tools.is_empty());
+    let tools = offers_tools.then_some(tools);
     RenderInput {
-        messages,
-        tools: match offers_tools {
-            true => tools,
-            false => shape.no_tools.clone(),
-        },
         add_generation_prompt: is_prompt,
-        variables: all_variables,
-        ..shape.base.clone()
+        ..shape.setting.input(messages, tools, variables)
     }
 }
