@@ -4,7 +4,7 @@
 //! first slot of a member, behind its last, and between two, is cut where all kinds agree.
 
 use crate::format::{
-    ParameterKind, ToolParameters, Wording, WordingEntry, WordingList, WordingPiece,
+    Holds, ParameterKind, ToolParameters, Wording, WordingEntry, WordingList, WordingPiece,
 };
 use crate::value::Value;
 
@@ -130,7 +130,7 @@ impl Finder<'_, '_> {
     fn defined(&self, level: Level, kind: usize) -> Option<Defined> {
         let is_optional = match level {
             Level::Tools => self.parameters(kind) == ToolParameters::Optional,
-            Level::Parameters => self.kinds.parameters[kind].has_optional_members,
+            Level::Parameters => self.kinds.parameters[kind].holds == Holds::OptionalProperties,
             Level::Values => false,
         };
         let members = match self.members(level, kind) {
@@ -157,9 +157,10 @@ impl Finder<'_, '_> {
                 has.contains(&self.parameters(kind))
                     .then_some(Level::Parameters)
             }
-            Level::Parameters => match self.kinds.parameters[kind].members? {
-                "enum" => Some(Level::Values),
-                _ => Some(Level::Parameters),
+            Level::Parameters => match self.kinds.parameters[kind].holds {
+                Holds::Nothing => None,
+                Holds::Values => Some(Level::Values),
+                Holds::Properties | Holds::OptionalProperties => Some(Level::Parameters),
             },
             Level::Values => None,
         }
@@ -248,7 +249,7 @@ impl Finder<'_, '_> {
     /// What kinds have in common whose members are written alike.
     fn key(&self, level: Level, kind: usize) -> Option<&'static str> {
         match level {
-            Level::Parameters => self.kinds.parameters[kind].members,
+            Level::Parameters => self.kinds.parameters[kind].holds.key(),
             Level::Tools | Level::Values => None,
         }
     }

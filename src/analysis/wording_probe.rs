@@ -1,6 +1,8 @@
 //! Tools of all kinds that a template may write in words, and where in a text their words stand.
 
-use crate::format::{Dialect, ParameterKind, ToolKind, ToolParameters, WordingPiece, WordingSlot};
+use crate::format::{
+    Dialect, Holds, ParameterKind, ToolKind, ToolParameters, WordingPiece, WordingSlot,
+};
 use crate::format::{Members, Unescaped};
 use crate::value::{Object, Value};
 
@@ -158,9 +160,9 @@ impl Kinds {
             if kind.is_required {
                 required.push(Value::from(member.name.as_str()));
             }
-            let inner = match kind.members {
-                None => None,
-                Some("enum") => {
+            let inner = match kind.holds {
+                Holds::Nothing => None,
+                Holds::Values => {
                     let values = member.members.iter().enumerate().map(|(number, value)| {
                         let path = path.member(number, value.kind);
                         parts.push(Part::word(&path, &value.name, WordingSlot::Value));
@@ -168,7 +170,7 @@ impl Kinds {
                     });
                     Some(Members::Values(values.collect()))
                 }
-                Some(_) => {
+                Holds::Properties | Holds::OptionalProperties => {
                     let (properties, required) = self.properties(&member.members, &path, parts);
                     Some(Members::Properties(properties, required))
                 }

@@ -49,19 +49,15 @@ impl ToolKind {
 pub(crate) struct ParameterKind {
     /// The schema without what stands in slots.
     pub(crate) schema: Value,
-    /// The key under which the schema has members of its own: `enum` or `properties`.
-    pub(crate) members: Option<&'static str>,
-    /// Whether these members belong to its items.
-    pub(crate) of_items: bool,
-    /// Whether none of these members is required.
-    pub(crate) has_optional_members: bool,
+    /// The members of the schema, or of its items if it says what these are.
+    pub(crate) holds: Holds,
     pub(crate) is_required: bool,
     pub(crate) is_described: bool,
 }
 
 /// What members of its own a schema has.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Holds {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holds {
     Nothing,
     Values,
     Properties,
@@ -70,7 +66,8 @@ enum Holds {
 }
 
 impl Holds {
-    fn key(self) -> Option<&'static str> {
+    /// The key under which these members stand.
+    pub(crate) fn key(self) -> Option<&'static str> {
         match self {
             Holds::Nothing => None,
             Holds::Values => Some("enum"),
@@ -79,95 +76,68 @@ impl Holds {
     }
 }
 
-/// The schemas of parameters, the plainest first, with their members, and whether these belong to items.
-const SCHEMAS: [(&str, Holds, bool); 26] = [
-    (r#"{"type": "string"}"#, Holds::Nothing, false),
-    (r#"{"type": "number"}"#, Holds::Nothing, false),
-    (r#"{"type": "integer"}"#, Holds::Nothing, false),
-    (r#"{"type": "boolean"}"#, Holds::Nothing, false),
-    ("{}", Holds::Nothing, false),
-    (r#"{"type": "array"}"#, Holds::Nothing, false),
-    (r#"{"type": "object"}"#, Holds::Nothing, false),
-    (r#"{"type": "object"}"#, Holds::Properties, false),
-    (r#"{"type": "object"}"#, Holds::OptionalProperties, false),
-    (r#"{"type": "string"}"#, Holds::Values, false),
+/// The schemas of parameters, the plainest first, with what members they have.
+const SCHEMAS: [(Holds, &[&str]); 9] = [
     (
-        r#"{"type": "array", "items": {"type": "string"}}"#,
         Holds::Nothing,
-        false,
+        &[
+            r#"{"type": "string"}"#,
+            r#"{"type": "number"}"#,
+            r#"{"type": "integer"}"#,
+            r#"{"type": "boolean"}"#,
+            "{}",
+            r#"{"type": "array"}"#,
+            r#"{"type": "object"}"#,
+        ],
     ),
+    (Holds::Properties, &[r#"{"type": "object"}"#]),
+    (Holds::OptionalProperties, &[r#"{"type": "object"}"#]),
+    (Holds::Values, &[r#"{"type": "string"}"#]),
     (
-        r#"{"type": "array", "items": {"type": "number"}}"#,
         Holds::Nothing,
-        false,
+        &[
+            r#"{"type": "array", "items": {"type": "string"}}"#,
+            r#"{"type": "array", "items": {"type": "number"}}"#,
+            r#"{"type": "array", "items": {"type": "integer"}}"#,
+            r#"{"type": "array", "items": {"type": "boolean"}}"#,
+            OBJECTS,
+        ],
     ),
+    (Holds::Properties, &[OBJECTS]),
+    (Holds::OptionalProperties, &[OBJECTS]),
     (
-        r#"{"type": "array", "items": {"type": "integer"}}"#,
-        Holds::Nothing,
-        false,
-    ),
-    (
-        r#"{"type": "array", "items": {"type": "boolean"}}"#,
-        Holds::Nothing,
-        false,
-    ),
-    (
-        r#"{"type": "array", "items": {"type": "object"}}"#,
-        Holds::Nothing,
-        false,
-    ),
-    (
-        r#"{"type": "array", "items": {"type": "object"}}"#,
-        Holds::Properties,
-        true,
-    ),
-    (
-        r#"{"type": "array", "items": {"type": "object"}}"#,
-        Holds::OptionalProperties,
-        true,
-    ),
-    (
-        r#"{"type": "array", "items": {"type": "string"}}"#,
         Holds::Values,
-        true,
+        &[r#"{"type": "array", "items": {"type": "string"}}"#],
     ),
     (
-        r#"{"type": "array", "items": {"type": "array", "items": {"type": "string"}}}"#,
         Holds::Nothing,
-        false,
-    ),
-    (
-        r#"{"type": "array", "items": {"type": "array", "items": {"type": "number"}}}"#,
-        Holds::Nothing,
-        false,
-    ),
-    (r#"{"type": ["string", "null"]}"#, Holds::Nothing, false),
-    (r#"{"type": ["number", "null"]}"#, Holds::Nothing, false),
-    (r#"{"type": ["integer", "null"]}"#, Holds::Nothing, false),
-    (r#"{"type": ["string", "integer"]}"#, Holds::Nothing, false),
-    (
-        r#"{"anyOf": [{"type": "string"}, {"type": "integer"}]}"#,
-        Holds::Nothing,
-        false,
-    ),
-    (
-        r#"{"anyOf": [{"type": "string"}, {"type": "null"}]}"#,
-        Holds::Nothing,
-        false,
+        &[
+            r#"{"type": "array", "items": {"type": "array", "items": {"type": "string"}}}"#,
+            r#"{"type": "array", "items": {"type": "array", "items": {"type": "number"}}}"#,
+            r#"{"type": ["string", "null"]}"#,
+            r#"{"type": ["number", "null"]}"#,
+            r#"{"type": ["integer", "null"]}"#,
+            r#"{"type": ["string", "integer"]}"#,
+            r#"{"anyOf": [{"type": "string"}, {"type": "integer"}]}"#,
+            r#"{"anyOf": [{"type": "string"}, {"type": "null"}]}"#,
+        ],
     ),
 ];
+
+const OBJECTS: &str = r#"{"type": "array", "items": {"type": "object"}}"#;
 
 impl ParameterKind {
     /// All kinds. Of those that are written alike, the first is taken.
     pub(crate) fn all() -> Vec<ParameterKind> {
         let ways = [(false, true), (false, false), (true, true), (true, false)];
-        let kinds = SCHEMAS.iter().flat_map(|(schema, holds, of_items)| {
+        let schemas = SCHEMAS.iter();
+        let schemas =
+            schemas.flat_map(|(holds, schemas)| schemas.iter().map(|schema| (*holds, schema)));
+        let kinds = schemas.flat_map(|(holds, schema)| {
             let schema = crate::json::read(schema).unwrap_or_default();
             ways.map(|(is_required, is_described)| ParameterKind {
                 schema: schema.clone(),
-                members: holds.key(),
-                of_items: *of_items,
-                has_optional_members: *holds == Holds::OptionalProperties,
+                holds,
                 is_required,
                 is_described,
             })
@@ -187,7 +157,7 @@ impl ParameterKind {
 
     fn is_described_text(&self) -> bool {
         let kind = self.schema.get("type").and_then(Value::as_str);
-        self.members.is_none() && self.is_described && kind == Some("string")
+        self.holds == Holds::Nothing && self.is_described && kind == Some("string")
     }
 
     /// The schema with a description and members.
@@ -202,7 +172,7 @@ impl ParameterKind {
         }
         whole.extend(rest);
         if let Some(members) = members {
-            let place = match self.of_items {
+            let place = match whole.contains_key("items") {
                 true => whole.get_mut("items").and_then(Value::as_object_mut),
                 false => Some(&mut whole),
             };

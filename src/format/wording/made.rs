@@ -2,7 +2,7 @@
 
 use crate::value::{Object, Value};
 
-use super::kinds::Members;
+use super::kinds::{Holds, Members};
 use super::path::Event;
 use super::{ParameterKind, ToolKind, ToolParameters, WordingList, WordingSlot};
 
@@ -239,7 +239,7 @@ impl Parameters {
                 schema
             };
             let schema = whole(kind);
-            let same_members = |other: &&&ParameterKind| other.members == kind.members;
+            let same_members = |other: &&&ParameterKind| other.holds.key() == kind.holds.key();
             let mut others = fitting
                 .iter()
                 .filter(same_members)
@@ -265,14 +265,14 @@ impl Parameters {
         kind: &ParameterKind,
         unsure: &mut Vec<String>,
     ) -> Option<Option<Members>> {
-        Some(match kind.members {
-            None => None,
-            Some("enum") => {
+        Some(match kind.holds {
+            Holds::Nothing => None,
+            Holds::Values => {
                 let values = parameter.members.iter();
                 let values = values.map(|value| value.value.as_deref().map(Value::from));
                 Some(Members::Values(values.collect::<Option<_>>()?))
             }
-            Some(_) => {
+            Holds::Properties | Holds::OptionalProperties => {
                 let (properties, names) = self.properties(&parameter.members, None, unsure)?;
                 Some(Members::Properties(properties, names))
             }
