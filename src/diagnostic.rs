@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::json::Places;
 use crate::position::Position;
-use crate::value::{Object, Value};
+use crate::value::{Value, object};
 
 /// Something that is wrong with a document, or likely to hurt.
 ///
@@ -89,13 +89,13 @@ impl Diagnostic {
     /// ```
     pub fn to_value(&self) -> Value {
         let (line, column) = self.position.map(Position::line_column).unzip();
-        Object::from_iter([
-            ("pointer", Value::from(&self.pointer)),
-            ("line", line.into()),
-            ("column", column.into()),
-            ("message", Value::from(&self.message)),
-            ("remedy", self.remedy.as_deref().into()),
-        ])
+        object! {
+            "pointer": &self.pointer,
+            "line": line,
+            "column": column,
+            "message": &self.message,
+            "remedy": self.remedy.as_deref(),
+        }
         .into()
     }
 

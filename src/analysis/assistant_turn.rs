@@ -1,9 +1,7 @@
 //! What the assistant says in a turn, as a message has it.
 
 use crate::json;
-use crate::value::{Object, Value};
-
-use super::probe::object;
+use crate::value::{Object, Value, object};
 
 /// What the assistant says in a turn.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -78,7 +76,7 @@ impl AssistantTurn {
         }
         if !self.calls.is_empty() {
             let calls = self.calls.iter().map(ToolCall::to_value);
-            message.insert("tool_calls", calls.collect::<Vec<Value>>());
+            message.insert("tool_calls", calls.collect::<Value>());
         }
         message
     }
@@ -117,10 +115,7 @@ impl ToolCall {
     }
 
     fn to_value(&self) -> Value {
-        let function = object([
-            ("name", self.name.as_str().into()),
-            ("arguments", self.arguments.clone().into()),
-        ]);
-        object([("type", "function".into()), ("function", function)])
+        let function = object! {"name": &self.name, "arguments": self.arguments.clone()};
+        object! {"type": "function", "function": function}.into()
     }
 }

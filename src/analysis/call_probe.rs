@@ -1,10 +1,9 @@
 //! The calls that a template is asked to write, the words in them, and the tools that they call.
 
 use crate::chat_template::RenderError;
-use crate::value::{Object, Value};
+use crate::value::{Object, Value, object};
 
 use super::assistant_turn::{AssistantTurn, ToolCall};
-use super::probe::{object, tool};
 use super::turn_prober::{Situation, TurnProber};
 
 /// The words of the probes for calls.
@@ -29,73 +28,59 @@ impl CallWords {
     /// Tools for the calls of the probes.
     pub(super) fn tools(&self) -> Vec<Value> {
         let tools = self.names.iter().map(|name| {
-            let mut tool = tool(name, "A tool for a probe", &self.keys[0]);
-            let properties = tool
-                .as_object_mut()
-                .and_then(|tool| tool.get_mut("function")?.as_object_mut())
-                .and_then(|function| function.get_mut("parameters")?.as_object_mut())
-                .and_then(|parameters| parameters.get_mut("properties")?.as_object_mut());
-            if let Some(properties) = properties {
-                let kind = object([
-                    ("type", "string".into()),
-                    ("description", "What else it is about".into()),
-                ]);
-                properties.insert(self.keys[1].as_str(), kind);
-            }
-            tool
+            let [key, other] = &self.keys;
+            let properties = object! {
+                (key.as_str()): described("string", "What it is about"),
+                (other.as_str()): described("string", "What else it is about"),
+            };
+            let parameters = object! {
+                "type": "object",
+                "properties": properties,
+                "required": Value::from_iter([key]),
+            };
+            let about = "A tool for a probe";
+            function(object! {"name": name, "description": about, "parameters": parameters})
         });
         tools.collect()
     }
 
     /// Tools that are written otherwise than those of the probes wherever that can be.
     pub(super) fn other_tools(&self) -> [Vec<Value>; 5] {
-        let function = |name: &str, description: Option<&str>, parameters: Option<Object>| {
-            let mut function = Object::from_iter([("name", Value::from(name))]);
-            if let Some(description) = description {
-                function.insert("description", description);
-            }
-            if let Some(parameters) = parameters {
-                function.insert("parameters", parameters);
-            }
-            object([("type", "function".into()), ("function", function.into())])
+        let none = object! {
+            "type": "object",
+            "properties": Object::new(),
+            "required": Vec::new(),
         };
-        let kind = |name: &str| object([("type", name.into()), ("description", "As it is".into())]);
-        let parameters = |properties: Value, required: Option<Vec<Value>>| {
-            let mut all = Object::from_iter([("type", Value::from("object"))]);
-            all.insert("properties", properties);
-            if let Some(required) = required {
-                all.insert("required", required);
-            }
-            all
+        let some = object! {
+            "type": "object",
+            "properties": object! {
+                "number": described("integer", "As it is"),
+                "whether": object! {"type": "boolean"},
+            },
         };
-        let none = parameters(Object::new().into(), Some(Vec::new()));
-        let some = parameters(
-            object([
-                ("number", kind("integer")),
-                ("whether", object([("type", "boolean".into())])),
-            ]),
-            None,
-        );
-        let strict = parameters(
-            object([(
-                "some",
-                object([("type", "array".into()), ("items", kind("string"))]),
-            )]),
-            Some(vec!["some".into()]),
-        );
+        let strict = object! {
+            "type": "object",
+            "properties": object! {
+                "some": object! {"type": "array", "items": described("string", "As it is")},
+            },
+            "required": Value::from_iter(["some"]),
+        };
+        let described = |name: &str, parameters: Object| {
+            let about = "Does something else";
+            function(object! {"name": name, "description": about, "parameters": parameters})
+        };
         let mut own = self.tools();
-        own.push(function("nothing", Some("Does something else"), Some(none)));
-        let described = "Does something else";
+        own.push(described("nothing", none));
         // One that a template refuses tells nothing, so each is by itself.
         [
             own,
             vec![
-                function("something", Some(described), Some(some.clone())),
-                function("number", Some(described), Some(some.clone())),
+                described("something", some.clone()),
+                described("number", some.clone()),
             ],
-            vec![function("all", Some(described), Some(strict))],
-            vec![function("plain", None, Some(some))],
-            vec![function("bare", Some("Does it"), None)],
+            vec![described("all", strict)],
+            vec![function(object! {"name": "plain", "parameters": some})],
+            vec![function(object! {"name": "bare", "description": "Does it"})],
         ]
     }
 
@@ -173,6 +158,15 @@ impl CallProbe {
             .min_by_key(|word| text.find(word.as_str()).unwrap_or(usize::MAX));
         found.map_or("", String::as_str)
     }
+}
+
+/// The schema of a type.
+fn described(kind: &str, description: &str) -> Object {
+    object! {"type": kind, "description": description}
+}
+
+fn function(function: Object) -> Value {
+    object! {"type": "function", "function": function}.into()
 }
 
 /// Tools that a template may describe.

@@ -6,9 +6,9 @@ mod prefix;
 mod questions;
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput};
-use crate::value::{Object, Value};
+use crate::value::{Object, Value, object};
 
-use super::probe::{Prober, object};
+use super::probe::Prober;
 use super::variables::{self, Variable};
 use questions::Questions;
 
@@ -79,8 +79,7 @@ impl Capabilities {
     pub fn to_value(&self) -> Value {
         let mut answers = Object::new();
         for answer in &self.answers {
-            let mut outcome = Object::new();
-            outcome.insert("outcome", answer.outcome.key());
+            let mut outcome = object! {"outcome": answer.outcome.key()};
             if let Outcome::Refused(why) = &answer.outcome {
                 outcome.insert("error", why.as_str());
             }
@@ -91,43 +90,33 @@ impl Capabilities {
         }
         let mut variables = Object::new();
         for variable in &self.variables {
-            let switch = variable.switch.as_ref().map_or(Value::Null, |switch| {
-                object([
-                    ("on", switch.on.as_str().into()),
-                    ("off", switch.off.as_str().into()),
-                    ("absent", switch.absent.as_str().into()),
-                ])
+            let switch = variable.switch.as_ref().map(|switch| {
+                object! {"on": &switch.on, "off": &switch.off, "absent": &switch.absent}
             });
             variables.insert(variable.name.as_str(), switch);
         }
         let prompt = self.generation_prompt.as_ref().map(|prompt| {
-            let thinking = prompt.thinking.map_or(Value::Null, |t| t.key().into());
-            object([
-                ("text", prompt.text.as_str().into()),
-                ("thinking", thinking),
-            ])
+            object! {"text": &prompt.text, "thinking": prompt.thinking.map(Thinking::key)}
         });
         let mut kept = Object::new();
         for prefix in &self.prefix_kept {
             let departure = prefix.counterexample.as_ref().map(|departure| {
-                object([
-                    ("messages", departure.messages.clone()),
-                    ("before", departure.before.as_str().into()),
-                    ("after", departure.after.as_str().into()),
-                ])
+                object! {
+                    "messages": departure.messages.clone(),
+                    "before": &departure.before,
+                    "after": &departure.after,
+                }
             });
-            let outcome = object([
-                ("kept", departure.is_none().into()),
-                ("counterexample", departure.unwrap_or_default()),
-            ]);
+            let outcome = object! {"kept": departure.is_none(), "counterexample": departure};
             kept.insert(prefix.follower.key(), outcome);
         }
-        object([
-            ("capabilities", answers.into()),
-            ("variables", variables.into()),
-            ("marks_generation", self.marks_generation.into()),
-            ("generation_prompt", prompt.unwrap_or_default()),
-            ("prefix_kept", kept.into()),
-        ])
+        object! {
+            "capabilities": answers,
+            "variables": variables,
+            "marks_generation": self.marks_generation,
+            "generation_prompt": prompt,
+            "prefix_kept": kept,
+        }
+        .into()
     }
 }

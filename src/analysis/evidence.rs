@@ -1,6 +1,6 @@
 //! The renderings that findings were made from, two and two.
 
-use crate::value::{Object, Value};
+use crate::value::{Value, object};
 
 use super::assistant_turn::AssistantTurn;
 use super::call_probe::example_turns;
@@ -89,18 +89,18 @@ impl Evidence {
     /// For programs: an object of `subject`, `without` and `with`, of which the latter two are
     /// objects of `conversation` and `rendering`.
     pub fn to_value(&self) -> Value {
-        Object::from_iter([
-            ("subject", Value::from(self.subject.key())),
-            ("without", self.without.to_value()),
-            ("with", self.with.to_value()),
-        ])
+        object! {
+            "subject": self.subject.key(),
+            "without": self.without.to_value(),
+            "with": self.with.to_value(),
+        }
         .into()
     }
 }
 
 impl EvidenceRendering {
     fn to_value(&self) -> Value {
-        Object::from_iter([("conversation", &self.title), ("rendering", &self.text)]).into()
+        object! {"conversation": &self.title, "rendering": &self.text}.into()
     }
 
     fn new(title: &str, text: String) -> EvidenceRendering {

@@ -1,10 +1,10 @@
 //! The forms in which a template may want to be given a message of the assistant.
 
 use crate::json;
-use crate::value::{Object, Value};
+use crate::value::{Value, object};
 
 use super::assistant_turn::{AssistantTurn, ToolCall};
-use super::probe::{call, object, with};
+use super::probe::{call, with};
 
 /// How a message without content says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,21 +117,16 @@ impl InputForm {
     /// The turn as a message in this form. The note goes along with reasoning that is a part of the
     /// content: a template that knows nothing of parts prints it with all the rest.
     pub(crate) fn message(&self, turn: &AssistantTurn, note: &str) -> Value {
-        let mut message = Object::new();
-        message.insert("role", "assistant");
-        match (&turn.content, self.empty_content) {
-            (Some(content), _) => {
-                message.insert("content", content.as_str());
-            }
-            (None, EmptyContent::EmptyText) => {
-                message.insert("content", "");
-            }
-            (None, EmptyContent::Null) => {
-                message.insert("content", Value::Null);
-            }
-            (None, EmptyContent::Absent) => {}
+        let content = match (&turn.content, self.empty_content) {
+            (Some(content), _) => Some(content.into()),
+            (None, EmptyContent::EmptyText) => Some("".into()),
+            (None, EmptyContent::Null) => Some(Value::Null),
+            (None, EmptyContent::Absent) => None,
+        };
+        let mut message = Value::from(object! {"role": "assistant"});
+        if let Some(content) = content {
+            message = with(message, "content", content);
         }
-        let mut message = Value::from(message);
         if let Some(reasoning) = &turn.reasoning {
             message = match self.reasoning {
                 // The renderer adds the other names that templates read, as the transformers
@@ -145,10 +140,8 @@ impl InputForm {
         }
         if !turn.calls.is_empty() {
             let calls = turn.calls.iter().enumerate();
-            let calls: Vec<Value> = calls
-                .map(|(index, tool_call)| self.call(tool_call, index))
-                .collect();
-            message = with(message, "tool_calls", calls);
+            let calls = calls.map(|(index, tool_call)| self.call(tool_call, index));
+            message = with(message, "tool_calls", calls.collect::<Value>());
         }
         message
     }
@@ -182,12 +175,8 @@ impl InputForm {
 }
 
 /// Content as a list of parts, of which the first is reasoning with a note.
-fn content_parts(reasoning: &str, content: Option<&str>, note: &str) -> Vec<Value> {
-    let mut parts = vec![object([
-        ("type", "thinking".into()),
-        ("thinking", reasoning.into()),
-        ("note", note.into()),
-    ])];
-    parts.extend(content.map(|text| object([("type", "text".into()), ("text", text.into())])));
-    parts
+fn content_parts(reasoning: &str, content: Option<&str>, note: &str) -> Value {
+    let reasoning = object! {"type": "thinking", "thinking": reasoning, "note": note};
+    let text = content.map(|text| object! {"type": "text", "text": text});
+    [reasoning].into_iter().chain(text).collect()
 }

@@ -10,7 +10,7 @@ use foldhash::fast::RandomState;
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput, Renderer};
 use crate::json::{self, Style};
 use crate::stopwatch::Stopwatch;
-use crate::value::{Object, Value};
+use crate::value::{Object, Value, object};
 
 /// A conversation to be rendered.
 #[derive(Debug, Clone, Default)]
@@ -50,14 +50,9 @@ impl Tools {
     }
 }
 
-/// An object out of pairs.
-pub(super) fn object<const N: usize>(pairs: [(&str, Value); N]) -> Value {
-    pairs.into_iter().collect::<Object>().into()
-}
-
 /// A message with a text.
 pub(crate) fn message(role: &str, content: &str) -> Value {
-    object([("role", role.into()), ("content", content.into())])
+    object! {"role": role, "content": content}.into()
 }
 
 /// The message with another key.
@@ -76,18 +71,14 @@ pub(crate) fn in_parts(message: &Value) -> Value {
     let Some(text) = message.get("content").and_then(Value::as_str) else {
         return message.clone();
     };
-    let part = object([("type", "text".into()), ("text", text.into())]);
-    with(message.clone(), "content", vec![part])
+    let part = object! {"type": "text", "text": text};
+    with(message.clone(), "content", Value::from_iter([part]))
 }
 
 /// A call of a tool.
 pub(crate) fn call(id: &str, name: &str, arguments: Value) -> Value {
-    let function = object([("name", name.into()), ("arguments", arguments)]);
-    object([
-        ("id", id.into()),
-        ("type", "function".into()),
-        ("function", function),
-    ])
+    let function = object! {"name": name, "arguments": arguments};
+    object! {"id": id, "type": "function", "function": function}.into()
 }
 
 /// What a tool answered to a call.
@@ -98,21 +89,14 @@ pub(crate) fn result(id: &str, name: &str, content: &str) -> Value {
 
 /// A tool with one parameter, which is a string.
 pub(super) fn tool(name: &str, description: &str, parameter: &str) -> Value {
-    let described = object([
-        ("type", "string".into()),
-        ("description", "What it is about".into()),
-    ]);
-    let parameters = object([
-        ("type", "object".into()),
-        ("properties", object([(parameter, described)])),
-        ("required", vec![Value::from(parameter)].into()),
-    ]);
-    let function = object([
-        ("name", name.into()),
-        ("description", description.into()),
-        ("parameters", parameters),
-    ]);
-    object([("type", "function".into()), ("function", function)])
+    let described = object! {"type": "string", "description": "What it is about"};
+    let parameters = object! {
+        "type": "object",
+        "properties": object! {parameter: described},
+        "required": Value::from_iter([parameter]),
+    };
+    let function = object! {"name": name, "description": description, "parameters": parameters};
+    object! {"type": "function", "function": function}.into()
 }
 
 impl Probe {

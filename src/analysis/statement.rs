@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::format::{Dialect, Node, Slot, shown};
-use crate::value::{Object, Value};
+use crate::value::{Value, object};
 
 use super::call_parts::{CallKeys, CallParts};
 use super::call_shape::row;
@@ -54,11 +54,11 @@ pub struct Statement {
 impl Statement {
     /// For programs: an object of `subject`, `certainty` and `text`.
     pub fn to_value(&self) -> Value {
-        Object::from_iter([
-            ("subject", self.subject.key()),
-            ("certainty", self.certainty.key()),
-            ("text", &self.text),
-        ])
+        object! {
+            "subject": self.subject.key(),
+            "certainty": self.certainty.key(),
+            "text": &self.text,
+        }
         .into()
     }
 }

@@ -4,9 +4,7 @@ use crate::format::{
     Dialect, Holds, ParameterKind, ToolKind, ToolParameters, WordingPiece, WordingSlot,
 };
 use crate::format::{Members, Unescaped};
-use crate::value::{Object, Value};
-
-use super::probe::object;
+use crate::value::{Object, Value, object};
 
 /// What is defined: a tool, one of its parameters, or one of the values that are allowed for one.
 #[derive(Debug, Clone, Default)]
@@ -106,7 +104,7 @@ impl Kinds {
     fn tool(&self, tool: &Defined, number: usize, parts: &mut Vec<Part>) -> Value {
         let kind = self.tools[tool.kind];
         let path = Place::default().member(number, tool.kind);
-        let mut function = Object::from_iter([("name", Value::from(tool.name.as_str()))]);
+        let mut function = object! {"name": &tool.name};
         parts.push(Part::word(&path, &tool.name, WordingSlot::Name));
         if kind.is_described {
             function.insert("description", tool.description.as_str());
@@ -118,7 +116,7 @@ impl Kinds {
         }
         if kind.parameters != ToolParameters::Missing {
             let (properties, required) = self.properties(&tool.members, &path, parts);
-            let mut parameters = Object::from_iter([("type", Value::from("object"))]);
+            let mut parameters = object! {"type": "object"};
             parts.push(Part::json(
                 &path,
                 properties.clone(),
@@ -137,9 +135,9 @@ impl Kinds {
             function.insert("parameters", parameters);
         }
         parts.push(Part::json(&path, function.clone(), &[]));
-        let tool = object([("type", "function".into()), ("function", function.into())]);
+        let tool = object! {"type": "function", "function": function};
         parts.push(Part::json(&path, tool.clone(), &[]));
-        tool
+        tool.into()
     }
 
     fn properties(

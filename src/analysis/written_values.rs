@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::format::{Dialect, ValueForm, ValueType, ValueWriting};
 use crate::json::{self, Style};
-use crate::value::{Object, Value};
+use crate::value::{Value, object};
 
 use super::call_probe::CallWords;
 use super::call_renderings::CallRenderings;
@@ -143,7 +143,7 @@ fn sample(kind: ValueType) -> Option<Value> {
         ValueType::Boolean => true.into(),
         ValueType::Null => Value::Null,
         ValueType::Array => vec![Value::from("zqa"), true.into()].into(),
-        ValueType::Object => Object::from_iter([("zqk", Value::from(true))]).into(),
+        ValueType::Object => object! {"zqk": true}.into(),
     })
 }
 

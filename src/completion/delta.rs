@@ -1,6 +1,6 @@
 //! The pieces of a message that are sent on while a model writes.
 
-use crate::value::{Object, Value};
+use crate::value::{Object, Value, object};
 
 /// A piece of the message. What has been sent is never taken back.
 ///
@@ -49,20 +49,16 @@ impl Delta {
             Delta::Content(text) => one("content", text.as_str().into()),
             Delta::Reasoning(text) => one(reasoning, text.as_str().into()),
             Delta::Call { index, id, name } => {
-                let call = Object::from_iter([
-                    ("index", Value::from(*index)),
-                    ("id", id.as_str().into()),
-                    ("type", "function".into()),
-                    ("function", function(name, "")),
-                ]);
+                let call = object! {
+                    "index": *index,
+                    "id": id.as_str(),
+                    "type": "function",
+                    "function": function(name, ""),
+                };
                 one("tool_calls", vec![call.into()].into())
             }
             Delta::Arguments { index, text } => {
-                let arguments = Object::from_iter([("arguments", Value::from(text.as_str()))]);
-                let call = Object::from_iter([
-                    ("index", Value::from(*index)),
-                    ("function", arguments.into()),
-                ]);
+                let call = object! {"index": *index, "function": object! {"arguments": text}};
                 one("tool_calls", vec![call.into()].into())
             }
             Delta::Field { name, value } => one(name, value.clone()),

@@ -29,6 +29,7 @@ use crate::json;
 pub use json_string::JsonString;
 pub use number::Number;
 pub use object::Object;
+pub(crate) use object::object;
 pub(crate) use pointer::{pointer_below, pointer_index, pointer_tokens};
 
 /// A JSON value.

@@ -8,6 +8,16 @@ use indexmap::IndexMap;
 
 use super::{JsonString, Value};
 
+/// An object of these keys and values, in their order. A key is a literal, a name, or an expression in parentheses; a
+/// value is whatever becomes a [`Value`].
+macro_rules! object {
+    {$($key:tt: $value:expr),+ $(,)?} => {
+        $crate::value::Object::from_iter([$(($key, $crate::value::Value::from($value))),+])
+    };
+}
+
+pub(crate) use object;
+
 type Members = IndexMap<JsonString, Value, RandomState>;
 
 /// A JSON object: keys and values in the order in which the keys came first.

@@ -1,10 +1,10 @@
 //! Whether what was rendered stays as it is when a conversation goes on.
 
-use crate::analysis::probe::{Probe, Prober, Tools, call, message, object, result, tool, with};
+use crate::analysis::probe::{Probe, Prober, Tools, call, message, result, tool, with};
 use crate::chat_template::REASONING_KEYS;
 use crate::json;
 use crate::markers::{boundary, common_prefix};
-use crate::value::Value;
+use crate::value::{Value, object};
 
 /// Who speaks after the assistant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -154,7 +154,7 @@ fn messages(shape: &str, (id, as_text): (&str, bool)) -> (Vec<Value>, Vec<String
                     turn = with(turn, REASONING_KEYS[0], word("Thought").as_str());
                 }
                 if matches!(letter, 'c' | 'q' | 'b') {
-                    let given = object([("key", word("Value").as_str().into())]);
+                    let given = Value::from(object! {"key": word("Value")});
                     words.push(word("Value"));
                     let given = match as_text {
                         true => json::write(&given).into(),

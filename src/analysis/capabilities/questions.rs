@@ -1,10 +1,10 @@
 //! The questions that a chat template is asked: each a conversation, and the words that have to
 //! come out of it.
 
-use crate::analysis::probe::{Probe, Prober, Tools, call, message, object, result, tool, with};
+use crate::analysis::probe::{Probe, Prober, Tools, call, in_parts, message, result, tool, with};
 use crate::chat_template::REASONING_KEYS;
 use crate::json;
-use crate::value::Value;
+use crate::value::{Value, object};
 
 use super::answer::{Answer, Outcome, Topic};
 
@@ -120,8 +120,8 @@ impl<'p, 't> Questions<'p, 't> {
         for shape in ID_SHAPES {
             let id = |name: &str| shape(&format!("{name}id"));
             let calls = names.iter().map(|name| {
-                let given = object([("key", format!("{name}value").into())]);
-                call(&id(name), name, arguments(given))
+                let given = object! {"key": format!("{name}value")};
+                call(&id(name), name, arguments(given.into()))
             });
             let asked = [self.question(), turn(calls.collect())];
             let answers = names.iter().map(|name| result(&id(name), name, "done"));
@@ -165,7 +165,7 @@ impl<'p, 't> Questions<'p, 't> {
         let (name, answer) = (self.word("tool"), self.word("answer"));
         let probes = ID_SHAPES.map(|shape| {
             let id = shape(&name);
-            let calls = vec![call(&id, &name, object([("key", "value".into())]))];
+            let calls = vec![call(&id, &name, object! {"key": "value"}.into())];
             let turn = with(message("assistant", ""), "tool_calls", calls);
             Probe::of([self.question(), turn, result(&id, &name, &answer)])
                 .tools(Tools::of([tool(&name, "A tool", "key")]))
@@ -256,8 +256,7 @@ impl<'p, 't> Questions<'p, 't> {
 
     fn content_parts(&self) -> Answer {
         let word = self.word("part");
-        let part = object([("type", "text".into()), ("text", word.as_str().into())]);
-        let user = with(message("user", ""), "content", vec![part]);
+        let user = in_parts(&message("user", &word));
         let (outcome, text) = self.best([Probe::of([user]).prompt()], &[&word]);
         let printed = prints_parts(&text, "text");
         Answer {
@@ -304,9 +303,10 @@ impl ReasoningPlace {
         match self {
             ReasoningPlace::Key(key) => with(message("assistant", content), key, thought),
             ReasoningPlace::Part => {
-                let thinking = object([("type", "thinking".into()), ("thinking", thought.into())]);
-                let text = object([("type", "text".into()), ("text", content.into())]);
-                with(message("assistant", ""), "content", vec![thinking, text])
+                let thinking = object! {"type": "thinking", "thinking": thought};
+                let text = object! {"type": "text", "text": content};
+                let parts = Value::from_iter([thinking, text]);
+                with(message("assistant", ""), "content", parts)
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Definitions of tools, out of what stands in their wording.
 
-use crate::value::{Object, Value};
+use crate::value::{Object, Value, object};
 
 use super::kinds::{Holds, Members};
 use super::path::Event;
@@ -189,7 +189,7 @@ impl Parameters {
                 _ => None,
             });
         let (properties, names) = self.properties(&tool.members, required, unsure)?;
-        let mut parameters = Object::from_iter([("type", Value::from("object"))]);
+        let mut parameters = object! {"type": "object"};
         parameters.insert("properties", properties);
         if !names.is_empty() || kind.parameters == ToolParameters::NoneRequired {
             parameters.insert("required", names);
@@ -201,13 +201,7 @@ impl Parameters {
             put(&mut function, keys, value.clone());
         }
         function.get("name")?;
-        Some(
-            Object::from_iter([
-                ("type", Value::from("function")),
-                ("function", function.into()),
-            ])
-            .into(),
-        )
+        Some(object! {"type": "function", "function": function}.into())
     }
 
     /// The schemas of parameters, and the names of those that are required.
