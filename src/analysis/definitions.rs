@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::format::{ConversationSlot, Definitions, Dialect, Node, Unescaped, Wording};
+use crate::markers::{same_end, same_start};
 use crate::value::Value;
 
 use super::call_probe::CallWords;
@@ -100,19 +101,8 @@ pub(super) fn tool_text(
         prober.offer(tools);
         let other = prober.conversation(script.messages.clone(), mode, is_prompt);
         if let Ok(other) = other {
-            let same = text.char_indices().zip(other.chars());
-            let same = same.take_while(|((_, a), b)| a == b).count();
-            start = start.min(
-                text.char_indices()
-                    .nth(same)
-                    .map_or(text.len(), |(at, _)| at),
-            );
-            let behind = text.chars().rev().zip(other.chars().rev());
-            let behind: usize = behind
-                .take_while(|(a, b)| a == b)
-                .map(|(a, _)| a.len_utf8())
-                .sum();
-            end = end.max(text.len() - behind);
+            start = start.min(same_start(text, &other));
+            end = end.max(text.len() - same_end(text, &other));
         }
     }
     prober.offer(offered.clone());

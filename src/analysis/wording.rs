@@ -6,6 +6,7 @@
 use crate::format::{
     Holds, ParameterKind, ToolParameters, Wording, WordingEntry, WordingList, WordingPiece,
 };
+use crate::markers::{same_end, same_start};
 use crate::value::Value;
 
 use super::turn_prober::TurnProber;
@@ -447,22 +448,4 @@ fn push_text(pieces: &mut Vec<WordingPiece>, text: &str) {
 /// Whether a part belongs to a member of what stands at a path.
 fn is_below(part: &Written, base: &[usize]) -> bool {
     part.path.len() > base.len() && part.path.starts_with(base)
-}
-
-/// How many bytes two texts begin with alike.
-fn same_start(a: &str, b: &str) -> usize {
-    let pairs = a.chars().zip(b.chars());
-    pairs
-        .take_while(|(a, b)| a == b)
-        .map(|(c, _)| c.len_utf8())
-        .sum()
-}
-
-/// How many bytes two texts end with alike.
-fn same_end(a: &str, b: &str) -> usize {
-    let pairs = a.chars().rev().zip(b.chars().rev());
-    pairs
-        .take_while(|(a, b)| a == b)
-        .map(|(c, _)| c.len_utf8())
-        .sum()
 }

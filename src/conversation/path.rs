@@ -12,6 +12,7 @@ use memchr::memmem;
 use crate::format::{
     ConversationFormat, ConversationSlot, FoundSlot, Node, NodeReader, Passage, Piece,
 };
+use crate::markers::same_start;
 
 /// Calls may be gone over so many times to find where they end, for each byte of the text.
 const MAX_CALL_READING: usize = 64;
@@ -560,12 +561,8 @@ impl<'t> Run<'_, '_, 't> {
         let from_here = passages.filter(|passage| passage.from == step.slot && !passage.skips);
         let (at, is_open) = match step.slot {
             None => {
-                let same = from_here.clone().map(|passage| {
-                    let first = passage.first_text();
-                    let pairs = first.char_indices().zip(text.chars());
-                    let same = pairs.take_while(|((_, a), b)| a == b);
-                    same.last().map_or(0, |((at, c), _)| at + c.len_utf8())
-                });
+                let first = from_here.clone().map(|passage| passage.first_text());
+                let same = first.map(|first| same_start(first, text));
                 let at = same.max().unwrap_or(0);
                 (at, at == text.len())
             }

@@ -6,6 +6,7 @@ use crate::analysis::ConversationShape;
 use crate::analysis::input_form::EmptyContent;
 use crate::analysis::probe::{message, with};
 use crate::chat_template::{REASONING_KEYS, RenderError, RenderInput, Renderer};
+use crate::markers::same_start;
 use crate::value::{Object, Value};
 
 use super::messages::{self, Made, Variation};
@@ -248,9 +249,7 @@ impl Trial<'_> {
                 }
             }
         }
-        let pairs = rendered.char_indices().zip(text.chars());
-        let same = pairs.take_while(|((_, a), b)| a == b).last();
-        let at = same.map_or(0, |((at, c), _)| at + c.len_utf8());
+        let at = same_start(&rendered, text);
         Proof::Differs {
             at,
             rendered: rendered[at..].chars().take(80).collect(),

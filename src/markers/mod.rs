@@ -252,6 +252,19 @@ pub(crate) fn is_wordy(text: &str) -> bool {
     !has_marker && !text.contains('_') && text.contains(char::is_lowercase)
 }
 
+/// How many bytes two texts begin with alike, in whole characters.
+pub(crate) fn same_start(a: &str, b: &str) -> usize {
+    let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b);
+    same.map(|(a, _)| a.len_utf8()).sum()
+}
+
+/// How many bytes two texts end with alike, in whole characters.
+pub(crate) fn same_end(a: &str, b: &str) -> usize {
+    let same = a.chars().rev().zip(b.chars().rev());
+    let same = same.take_while(|(a, b)| a == b);
+    same.map(|(a, _)| a.len_utf8()).sum()
+}
+
 /// How many bytes of two texts are the same from their beginnings, in whole pieces.
 pub(crate) fn common_prefix(a: &str, b: &str) -> usize {
     let same = pieces(a).into_iter().zip(pieces(b));

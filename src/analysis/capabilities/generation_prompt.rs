@@ -2,6 +2,7 @@
 
 use crate::analysis::probe::{Probe, Prober, message, with};
 use crate::chat_template::REASONING_KEYS;
+use crate::markers::same_start;
 use crate::value::Value;
 
 /// Whether a prompt begins the model's thinking.
@@ -42,19 +43,11 @@ pub(super) fn find(prober: &Prober<'_>) -> Option<GenerationPrompt> {
     let asked = message("user", &prober.word("asked"));
     let open = prober.render(&Probe::of([asked.clone()])).ok()?;
     let prompt = prober.render(&Probe::of([asked.clone()]).prompt()).ok()?;
-    let common = common_prefix(&open, &prompt);
+    let common = same_start(&open, &prompt);
     Some(GenerationPrompt {
         text: prompt[common..].to_owned(),
         thinking: thinking(prober, &asked, &prompt),
     })
-}
-
-fn common_prefix(a: &str, b: &str) -> usize {
-    let mut length = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-    while !b.is_char_boundary(length) {
-        length -= 1;
-    }
-    length
 }
 
 /// What a prompt does about thinking, judged by what stands before a thought and after it in a turn
@@ -70,7 +63,7 @@ fn thinking(prober: &Prober<'_>, asked: &Value, prompt: &str) -> Option<Thinking
         .find(&content)
         .map(|at| &written[end..end + at])?;
     let before = &written[..start];
-    let shared = common_prefix(before, prompt);
+    let shared = same_start(before, prompt);
     let (opening, extra) = (before[shared..].trim(), prompt[shared..].trim());
     if opening.is_empty() {
         // All that stands before the thought stands in the prompt already.

@@ -4,6 +4,7 @@
 use crate::analysis::probe::{Probe, Prober, Tools, call, in_parts, message, result, tool, with};
 use crate::chat_template::REASONING_KEYS;
 use crate::json;
+use crate::markers::same_end;
 use crate::value::{Value, object};
 
 use super::answer::{Answer, Outcome, Topic};
@@ -329,17 +330,9 @@ fn placement(text: &str, alone: &str, word: &str, asked: &str) -> Option<&'stati
     let between = &text[system + word.len()..user];
     // If what stands right before the user's message stands there without a system, too, the
     // user's turn begins after the system's message.
-    let shared = common_suffix(head, between);
+    let shared = same_end(head, between);
     Some(match between[between.len() - shared..].trim().is_empty() {
         true => "within the user's turn",
         false => "before the user's turn",
     })
-}
-
-fn common_suffix(a: &str, b: &str) -> usize {
-    let pairs = a.chars().rev().zip(b.chars().rev());
-    pairs
-        .take_while(|(a, b)| a == b)
-        .map(|(a, _)| a.len_utf8())
-        .sum()
 }
