@@ -54,7 +54,7 @@ pub(super) fn thinks(marker: &str) -> bool {
 /// How many different markers of a text are looked at.
 const MAX_MARKERS: usize = 200;
 
-/// Each marker of a text with one that stands after it and closes it.
+/// The different markers of a text that others behind them close, each with the one that does.
 fn pairs(text: &str) -> Vec<(&str, &str)> {
     let mut found: Vec<&str> = Vec::new();
     let mut seen = HashSet::new();
@@ -63,11 +63,7 @@ fn pairs(text: &str) -> Vec<(&str, &str)> {
             found.push(marker);
         }
     }
-    let pairs = found.iter().enumerate().filter_map(|(at, open)| {
-        let close = found[at + 1..].iter().find(|close| is_pair(open, close))?;
-        Some((*open, *close))
-    });
-    pairs.collect()
+    markers::pairs(&found).collect()
 }
 
 /// Calls as instructions show them, or as the names of special tokens suggest.

@@ -127,10 +127,7 @@ pub(super) fn reasoning(
         let mut opens = open.into_iter().flatten();
         let open = opens.find(|open| said.is_none() && is_marker(open) && thinks(open))?;
         let close = markers::markers(&text).find(|close| is_pair(open, close))?;
-        Some(ReasoningMarkers {
-            open: Some(open.to_owned()),
-            close: Some(close.to_owned()),
-        })
+        Some(ReasoningMarkers::both(open, close))
     })
 }
 

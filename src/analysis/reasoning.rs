@@ -230,10 +230,7 @@ fn unseen_markers(
         return Some((markers, Certainty::Inferred));
     }
     let described = hints::reasoning(prober)?;
-    let markers = ReasoningMarkers {
-        open: Some(described.open),
-        close: Some(described.close),
-    };
+    let markers = ReasoningMarkers::both(described.open, described.close);
     Some((markers, Certainty::Guessed))
 }
 

@@ -14,6 +14,15 @@ pub(super) struct ReasoningMarkers {
     pub(super) close: Option<String>,
 }
 
+impl ReasoningMarkers {
+    pub(super) fn both(open: impl Into<String>, close: impl Into<String>) -> ReasoningMarkers {
+        ReasoningMarkers {
+            open: Some(open.into()),
+            close: Some(close.into()),
+        }
+    }
+}
+
 /// Infers the markers from what a prompt opens, or from what the template cuts out of the content
 /// of past turns. `remainders` is what prompts write of the turn after its header.
 pub(super) fn infer(
@@ -46,16 +55,11 @@ pub(super) fn infer(
         let texts = quoted(&template_source).into_iter().filter(is_alike);
         let mut texts = texts.take(MAX_MARKERS);
         if let Some(close) = texts.find(|text| cuts_off(prober, text)) {
-            return Some(ReasoningMarkers {
-                open: Some(open.to_owned()),
-                close: Some(close.to_owned()),
-            });
+            return Some(ReasoningMarkers::both(open, close));
         }
-        let close = mirrored(marker.as_deref()?)?;
-        return Some(ReasoningMarkers {
-            open: marker,
-            close: Some(close),
-        });
+        let marker = marker?;
+        let close = mirrored(&marker)?;
+        return Some(ReasoningMarkers::both(marker, close));
     }
     known
         .iter()
@@ -65,13 +69,8 @@ pub(super) fn infer(
 /// Two markers of a text, of which the second closes what the first opens.
 fn pair_in(rest: &str) -> Option<ReasoningMarkers> {
     let found: Vec<&str> = markers::markers(rest).take(MAX_MARKERS).collect();
-    found.iter().enumerate().find_map(|(at, open)| {
-        let close = found[at + 1..].iter().find(|close| is_pair(open, close))?;
-        Some(ReasoningMarkers {
-            open: Some((*open).to_owned()),
-            close: Some((*close).to_owned()),
-        })
-    })
+    let (open, close) = markers::pairs(&found).next()?;
+    Some(ReasoningMarkers::both(open, close))
 }
 
 /// The marker with which one prompt ends, and the one with which another goes on and ends.
@@ -82,10 +81,7 @@ fn closed_in_another(remainders: &[String]) -> Option<ReasoningMarkers> {
             let rest = rest.trim().strip_prefix(opened.trim())?;
             Some(markers::units(rest)).filter(|units| units.len() == 1)
         })?;
-        Some(ReasoningMarkers {
-            open: Some(open.to_owned()),
-            close: Some(closed.concat()),
-        })
+        Some(ReasoningMarkers::both(open, closed.concat()))
     })
 }
 
@@ -108,10 +104,7 @@ fn with_counterpart(
     let close = named
         .or_else(|| known.iter().filter(says_end).find(cuts))
         .or_else(|| known.iter().find(cuts));
-    Some(ReasoningMarkers {
-        open: Some(marker.to_owned()),
-        close: Some((*close?).to_owned()),
-    })
+    Some(ReasoningMarkers::both(marker, *close?))
 }
 
 /// The marker up to which the template cuts content off, and the one that belongs to it.
@@ -121,10 +114,7 @@ fn cut_marker(prober: &TurnProber<'_>, close: &str, known: &[&str]) -> Option<Re
     }
     let open = known.iter().find(|open| is_pair(open, close));
     let open = open.map_or_else(|| close.replacen('/', "", 1), |open| (*open).to_owned());
-    Some(ReasoningMarkers {
-        open: Some(open),
-        close: Some(close.to_owned()),
-    })
+    Some(ReasoningMarkers::both(open, close))
 }
 
 /// The texts that stand in quotes in the source of a template.

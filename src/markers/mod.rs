@@ -252,6 +252,16 @@ pub(crate) fn is_wordy(text: &str) -> bool {
     !has_marker && !text.contains('_') && text.contains(char::is_lowercase)
 }
 
+/// Each of some markers that is closed by one of those behind it, with the first that does.
+pub(crate) fn pairs<'t>(markers: &[&'t str]) -> impl Iterator<Item = (&'t str, &'t str)> {
+    markers.iter().enumerate().filter_map(|(at, open)| {
+        let close = markers[at + 1..]
+            .iter()
+            .find(|close| is_pair(open, close))?;
+        Some((*open, *close))
+    })
+}
+
 /// How many bytes two texts begin with alike, in whole characters.
 pub(crate) fn same_start(a: &str, b: &str) -> usize {
     let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b);
