@@ -181,17 +181,11 @@ struct Program<'f> {
 
 impl<'f> Program<'f> {
     fn of(format: &'f Format) -> Program<'f> {
-        let ends = format.ways.iter().filter_map(|way| {
-            let mut nodes = way.end.parts().iter();
-            nodes.find_map(|node| match node {
-                Node::Literal(text) => Some(text.as_str()),
-                _ => None,
-            })
-        });
+        let ways = format.ways.iter();
         Program {
             steps: Vec::new(),
             calls: format.calls.as_ref(),
-            ends: ends.collect(),
+            ends: ways.filter_map(|way| way.end.first_literal()).collect(),
         }
     }
 
@@ -350,33 +344,31 @@ impl<'f> Program<'f> {
 
     fn value(&mut self, forms: &[ValueForm]) {
         self.within(Slot::Value, |program| {
-            let forms: Vec<&ValueWriting> = forms.iter().map(|form| &form.writing).collect();
-            program.writings(&forms);
+            program.alternatives(forms.iter(), |program, _, form| {
+                program.writing(&form.writing);
+            });
         });
     }
 
-    fn writings(&mut self, writings: &[&ValueWriting]) {
-        let Some((first, rest)) = writings.split_first() else {
-            return;
-        };
-        let fork = (!rest.is_empty()).then(|| self.push(Step::Fork(0, 0)));
-        match first {
+    fn writing(&mut self, writing: &ValueWriting) {
+        match writing {
             ValueWriting::Raw => self.any_text(Step::Any),
             ValueWriting::Wrapped {
                 open,
                 close,
                 always,
             } => {
-                let bare = (!always).then(|| self.push(Step::Fork(0, 0)));
-                self.text(open);
-                self.any_text(Step::Any);
-                self.text(close);
-                if let Some(bare) = bare {
-                    let jump = self.push(Step::Jump(0));
-                    self.steps[bare] = Step::Fork(bare + 1, self.steps.len());
-                    self.any_text(Step::Any);
-                    self.steps[jump] = Step::Jump(self.steps.len());
-                }
+                let bare = (!always).then_some(None);
+                let ways: Vec<_> = [Some((open, close))].into_iter().chain(bare).collect();
+                self.alternatives(ways.into_iter(), |program, _, around| {
+                    if let Some((open, _)) = around {
+                        program.text(open);
+                    }
+                    program.any_text(Step::Any);
+                    if let Some((_, close)) = around {
+                        program.text(close);
+                    }
+                });
             }
             ValueWriting::Json(dialect) => {
                 self.push(Step::Json(dialect.clone(), false));
@@ -384,12 +376,6 @@ impl<'f> Program<'f> {
             ValueWriting::Python => {
                 self.push(Step::Python);
             }
-        }
-        if let Some(fork) = fork {
-            let jump = self.push(Step::Jump(0));
-            self.steps[fork] = Step::Fork(fork + 1, self.steps.len());
-            self.writings(rest);
-            self.steps[jump] = Step::Jump(self.steps.len());
         }
     }
 
@@ -675,14 +661,7 @@ impl Step {
                 let (found, length) = dialect.read_start(rest)?;
                 (found == *value).then_some(length)
             }
-            Step::Python => {
-                let python = Dialect {
-                    string_delimiters: Some(("'".to_owned(), "'".to_owned())),
-                    python_literals: true,
-                    unquoted_keys: false,
-                };
-                value_length(rest, &python)
-            }
+            Step::Python => value_length(rest, &Dialect::python()),
             _ => None,
         }
     }
