@@ -1,7 +1,5 @@
 //! How sure a finding is.
 
-use std::fmt;
-
 /// How sure a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -29,8 +27,4 @@ impl Certainty {
     }
 }
 
-impl fmt::Display for Certainty {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.key())
-    }
-}
+show_by_key!(Certainty);

@@ -31,6 +31,18 @@
 //! nowhere else; where they come out in a rendering, there is the slot, and where they don't, the
 //! template has no use for what they stood for.
 
+/// Shows values by their names for programs.
+macro_rules! show_by_key {
+    ($($shown:ident),+) => {$(
+        /// Its [`key`](Self::key).
+        impl std::fmt::Display for $shown {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.key())
+            }
+        }
+    )+};
+}
+
 // In the order in which they build upon each other: no file imports from one of a later group.
 pub(crate) mod advice;
 

@@ -63,11 +63,7 @@ impl Statement {
     }
 }
 
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.key())
-    }
-}
+show_by_key!(Subject);
 
 /// What was found.
 impl fmt::Display for Statement {

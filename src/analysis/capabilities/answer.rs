@@ -1,7 +1,5 @@
 //! What is asked of a chat template, and what it answers.
 
-use std::fmt;
-
 /// What is asked of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -58,12 +56,6 @@ impl Topic {
     }
 }
 
-impl fmt::Display for Topic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.key())
-    }
-}
-
 /// What a template does with something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -87,12 +79,7 @@ impl Outcome {
     }
 }
 
-/// Its [`key`](Self::key).
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.key())
-    }
-}
+show_by_key!(Topic, Outcome);
 
 /// The answer to one question.
 #[derive(Debug, Clone, PartialEq, Eq)]
