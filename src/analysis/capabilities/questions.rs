@@ -1,6 +1,8 @@
 //! The questions that a chat template is asked: each a conversation, and the words that have to
 //! come out of it.
 
+use std::slice::from_ref;
+
 use crate::analysis::probe::{Probe, Prober, Tools, call, in_parts, message, result, tool, with};
 use crate::chat_template::REASONING_KEYS;
 use crate::json;
@@ -15,12 +17,19 @@ pub(super) struct Questions<'p, 't> {
     prober: &'p Prober<'t>,
 }
 
-/// IdShape of calls as various models have them; some templates insist on one shape.
+/// The shape of ids of calls as various models have them; some templates insist on one shape.
 const ID_SHAPES: [fn(&str) -> String; 2] = [
     |word| format!("call_{word}"),
     // Nine letters and digits.
     |word| format!("{word:a<9}").chars().take(9).collect(),
 ];
+
+/// How arguments are given.
+type ArgumentForm = fn(Value) -> Value;
+
+const AS_OBJECT: ArgumentForm = |object| object;
+const AS_TEXT: ArgumentForm = |object| json::write(&object).into();
+const ARGUMENT_FORMS: [ArgumentForm; 2] = [AS_OBJECT, AS_TEXT];
 
 impl<'p, 't> Questions<'p, 't> {
     pub(super) fn new(prober: &'p Prober<'t>) -> Self {
@@ -31,13 +40,13 @@ impl<'p, 't> Questions<'p, 't> {
         vec![
             self.system_message(),
             self.tools(),
-            self.tool_calls(),
-            self.parallel_calls(),
-            self.content_beside_calls(),
+            self.calls(Topic::ToolCalls, &["tool"], None),
+            self.calls(Topic::ParallelCalls, &["first", "second"], None),
+            self.calls(Topic::ContentBesideCalls, &["tool"], Some("content")),
             self.tool_results(),
             self.call_ids(),
-            self.arguments(Topic::ArgumentsAsObject, |object| object),
-            self.arguments(Topic::ArgumentsAsText, |object| json::write(&object).into()),
+            self.arguments(Topic::ArgumentsAsObject, AS_OBJECT),
+            self.arguments(Topic::ArgumentsAsText, AS_TEXT),
             self.reasoning(Topic::ReasoningInLastTurn),
             self.reasoning(Topic::ReasoningInPastTurns),
             self.reasoning(Topic::ReasoningBesideCalls),
@@ -110,56 +119,39 @@ impl<'p, 't> Questions<'p, 't> {
         self.answer(Topic::Tools, vec![probe], &[&name, &about])
     }
 
-    /// Conversations with calls: for each shape of ids, with the answer of the tool and without.
-    fn with_calls(
-        &self,
-        names: &[&str],
-        turn: impl Fn(Vec<Value>) -> Value,
-        arguments: impl Fn(Value) -> Value,
-    ) -> Vec<Probe> {
+    /// Conversations with calls in a turn: for each form of arguments and each shape of ids, with the answer of the
+    /// tool and without.
+    fn with_calls(&self, names: &[String], turn: &Value, forms: &[ArgumentForm]) -> Vec<Probe> {
         let mut probes = Vec::new();
-        for shape in ID_SHAPES {
-            let id = |name: &str| shape(&format!("{name}id"));
-            let calls = names.iter().map(|name| {
-                let given = object! {"key": format!("{name}value")};
-                call(&id(name), name, arguments(given.into()))
-            });
-            let asked = [self.question(), turn(calls.collect())];
-            let answers = names.iter().map(|name| result(&id(name), name, "done"));
-            let tools = names.iter().map(|name| tool(name, "A tool", "key"));
-            let tools = Tools::of(tools);
-            let answered = Probe::of(asked.clone().into_iter().chain(answers));
-            probes.push(answered.tools(tools.clone()).prompt());
-            probes.push(Probe::of(asked).tools(tools));
+        for form in forms {
+            for shape in ID_SHAPES {
+                let id = |name: &str| shape(&format!("{name}id"));
+                let calls = names.iter().map(|name| {
+                    let given = object! {"key": format!("{name}value")};
+                    call(&id(name), name, form(given.into()))
+                });
+                let calling = with(turn.clone(), "tool_calls", calls.collect::<Value>());
+                let asked = [self.question(), calling];
+                let answers = names.iter().map(|name| result(&id(name), name, "done"));
+                let tools = names.iter().map(|name| tool(name, "A tool", "key"));
+                let tools = Tools::of(tools);
+                let answered = Probe::of(asked.clone().into_iter().chain(answers));
+                probes.push(answered.tools(tools.clone()).prompt());
+                probes.push(Probe::of(asked).tools(tools));
+            }
         }
         probes
     }
 
-    fn tool_calls(&self) -> Answer {
-        let name = self.word("tool");
-        let turn = |calls| with(message("assistant", ""), "tool_calls", calls);
-        let mut probes = self.with_calls(&[&name], turn, |object| object);
-        probes.extend(self.with_calls(&[&name], turn, |object| json::write(&object).into()));
-        self.answer(Topic::ToolCalls, probes, &[&format!("{name}value")])
-    }
-
-    fn parallel_calls(&self) -> Answer {
-        let (first, second) = (self.word("first"), self.word("second"));
-        let turn = |calls| with(message("assistant", ""), "tool_calls", calls);
-        let names = [first.as_str(), &second];
-        let mut probes = self.with_calls(&names, turn, |object| object);
-        probes.extend(self.with_calls(&names, turn, |object| json::write(&object).into()));
-        let values = [format!("{first}value"), format!("{second}value")];
-        self.answer(Topic::ParallelCalls, probes, &[&values[0], &values[1]])
-    }
-
-    fn content_beside_calls(&self) -> Answer {
-        let (name, content) = (self.word("tool"), self.word("content"));
-        let turn = |calls| with(message("assistant", &content), "tool_calls", calls);
-        let mut probes = self.with_calls(&[&name], turn, |object| object);
-        probes.extend(self.with_calls(&[&name], turn, |object| json::write(&object).into()));
-        let value = format!("{name}value");
-        self.answer(Topic::ContentBesideCalls, probes, &[&content, &value])
+    /// Asks for calls with arguments in whichever form; what the words are to mean is given.
+    fn calls(&self, topic: Topic, names: &[&str], content: Option<&str>) -> Answer {
+        let names: Vec<String> = names.iter().map(|name| self.word(name)).collect();
+        let content = content.map_or_else(String::new, |content| self.word(content));
+        let probes = self.with_calls(&names, &message("assistant", &content), &ARGUMENT_FORMS);
+        let values = names.iter().map(|name| format!("{name}value"));
+        let words: Vec<String> = values.chain([content]).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        self.answer(topic, probes, &words)
     }
 
     fn tool_results(&self) -> Answer {
@@ -177,11 +169,11 @@ impl<'p, 't> Questions<'p, 't> {
 
     fn call_ids(&self) -> Answer {
         let name = self.word("t");
-        let turn = |calls| with(message("assistant", ""), "tool_calls", calls);
+        let turn = message("assistant", "");
         let mut outcome = Outcome::Dropped;
         for (index, shape) in ID_SHAPES.into_iter().enumerate() {
             let id = shape(&format!("{name}id"));
-            let probes = self.with_calls(&[&name], turn, |object| object);
+            let probes = self.with_calls(from_ref(&name), &turn, &[AS_OBJECT]);
             let of_shape = probes.into_iter().skip(2 * index).take(2);
             match self.best(of_shape, &[&id]).0 {
                 Outcome::Rendered => {
@@ -200,10 +192,9 @@ impl<'p, 't> Questions<'p, 't> {
         }
     }
 
-    fn arguments(&self, topic: Topic, form: impl Fn(Value) -> Value) -> Answer {
+    fn arguments(&self, topic: Topic, form: ArgumentForm) -> Answer {
         let name = self.word("tool");
-        let turn = |calls| with(message("assistant", ""), "tool_calls", calls);
-        let probes = self.with_calls(&[&name], turn, form);
+        let probes = self.with_calls(from_ref(&name), &message("assistant", ""), &[form]);
         let value = format!("{name}value");
         let (outcome, text) = self.best(probes, &[&value]);
         let escaped = outcome == Outcome::Rendered && text.contains("\\\"key\\\"");
@@ -248,8 +239,7 @@ impl<'p, 't> Questions<'p, 't> {
             }
             Topic::ReasoningBesideCalls => {
                 let name = self.word("tool");
-                let calling = |calls: Vec<Value>| with(turn.clone(), "tool_calls", calls);
-                self.with_calls(&[&name], calling, |object| object)
+                self.with_calls(from_ref(&name), &turn, &[AS_OBJECT])
             }
             _ => vec![Probe::of([self.question(), turn])],
         }
