@@ -4,13 +4,13 @@
 //! first slot of a member, behind its last, and between two, is cut where all kinds agree.
 
 use crate::format::{
-    Holds, ParameterKind, ToolParameters, Wording, WordingEntry, WordingList, WordingPiece,
+    Holds, Kinds, ParameterKind, ToolParameters, Wording, WordingEntry, WordingList, WordingPiece,
 };
 use crate::markers::{same_end, same_start};
 use crate::value::Value;
 
 use super::turn_prober::TurnProber;
-use super::wording_probe::{Defined, Kinds, Written};
+use super::wording_probe::{Defined, Written};
 
 /// Parameters within parameters are looked at down to this depth.
 const MAX_DEPTH: usize = 2;

@@ -1,9 +1,8 @@
 //! Tools of all kinds that a template may write in words, and where in a text their words stand.
 
 use crate::format::{
-    Dialect, Holds, ParameterKind, ToolKind, ToolParameters, WordingPiece, WordingSlot,
+    Dialect, Holds, Kinds, Members, ToolParameters, Unescaped, WordingPiece, WordingSlot,
 };
-use crate::format::{Members, Unescaped};
 use crate::value::{Object, Value, object};
 
 /// What is defined: a tool, one of its parameters, or one of the values that are allowed for one.
@@ -16,12 +15,6 @@ pub(super) struct Defined {
     description: String,
 }
 
-/// The kinds of tools and parameters.
-pub(super) struct Kinds {
-    pub(super) tools: Vec<ToolKind>,
-    pub(super) parameters: Vec<ParameterKind>,
-}
-
 /// Tools, with the words and values in them.
 pub(super) struct Definition {
     pub(super) tools: Vec<Value>,
@@ -31,7 +24,8 @@ pub(super) struct Definition {
 /// Something that a template may write of a definition.
 struct Part {
     place: Place,
-    what: What,
+    piece: WordingPiece,
+    value: Value,
 }
 
 /// What a part belongs to.
@@ -41,11 +35,6 @@ struct Place {
     path: Vec<usize>,
     /// The kinds of these.
     kinds: Vec<usize>,
-}
-
-enum What {
-    Word(String, WordingSlot),
-    Json(Value, Vec<String>),
 }
 
 /// A part in a text.
@@ -78,13 +67,6 @@ impl Defined {
 }
 
 impl Kinds {
-    pub(super) fn all() -> Kinds {
-        Kinds {
-            tools: ToolKind::all(),
-            parameters: ParameterKind::all(),
-        }
-    }
-
     /// Tools with words of these. `None` if there are too few.
     pub(super) fn definition(&self, tools: &[Defined], words: &[String]) -> Option<Definition> {
         let mut definition = Definition {
@@ -198,17 +180,34 @@ impl Part {
     fn word(place: &Place, word: &str, slot: WordingSlot) -> Part {
         Part {
             place: place.clone(),
-            what: What::Word(word.to_owned(), slot),
+            piece: WordingPiece::Slot(slot),
+            value: word.into(),
         }
     }
 
     fn json(place: &Place, value: impl Into<Value>, keys: &[&str]) -> Part {
         Part {
             place: place.clone(),
-            what: What::Json(
-                value.into(),
-                keys.iter().map(|key| (*key).to_owned()).collect(),
-            ),
+            piece: WordingPiece::Json(keys.iter().map(|key| (*key).to_owned()).collect()),
+            value: value.into(),
+        }
+    }
+
+    /// The word that it is, if it is one.
+    fn as_word(&self) -> Option<&str> {
+        match self.piece {
+            WordingPiece::Slot(_) => self.value.as_str(),
+            _ => None,
+        }
+    }
+
+    fn written(&self, start: usize, end: usize) -> Written {
+        Written {
+            path: self.place.path.clone(),
+            kinds: self.place.kinds.clone(),
+            piece: self.piece.clone(),
+            start,
+            end,
         }
     }
 }
@@ -246,33 +245,22 @@ impl Definition {
     }
 
     fn word(&self, text: &str, start: usize) -> Option<Written> {
-        self.parts.iter().find_map(|part| match &part.what {
-            What::Word(word, slot) => text[start..].starts_with(word.as_str()).then(|| Written {
-                path: part.place.path.clone(),
-                kinds: part.place.kinds.clone(),
-                piece: WordingPiece::Slot(*slot),
-                start,
-                end: start + word.len(),
-            }),
-            What::Json(..) => None,
+        self.parts.iter().find_map(|part| {
+            let word = part.as_word()?;
+            let is_there = text[start..].starts_with(word);
+            is_there.then(|| part.written(start, start + word.len()))
         })
     }
 
     /// The part that a value is. Of several, the one that is nearest to what stands before.
     fn json(&self, value: &Value, last: &[usize], start: usize, end: usize) -> Option<Written> {
-        let found = self.parts.iter().filter_map(|part| match &part.what {
-            What::Json(known, keys) if known == value => Some((&part.place, keys)),
-            _ => None,
-        });
+        let found = self.parts.iter();
+        let found = found.filter(|part| part.as_word().is_none() && part.value == *value);
         let near = |path: &[usize]| path.iter().zip(last).take_while(|(a, b)| a == b).count();
-        let (place, keys) =
-            found.max_by_key(|(place, _)| (near(&place.path), usize::MAX - place.path.len()))?;
-        Some(Written {
-            path: place.path.clone(),
-            kinds: place.kinds.clone(),
-            piece: WordingPiece::Json(keys.clone()),
-            start,
-            end,
-        })
+        let nearest = found.max_by_key(|part| {
+            let path = &part.place.path;
+            (near(path), usize::MAX - path.len())
+        });
+        Some(nearest?.written(start, end))
     }
 }

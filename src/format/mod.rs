@@ -45,7 +45,7 @@ pub use wording::Wording;
 pub(crate) use dialect::unescaped;
 pub(crate) use reading::NodeReader;
 pub(crate) use wording::{
-    Holds, Members, ParameterKind, ToolKind, ToolParameters, Unescaped, WordingEntry, WordingList,
+    Holds, Kinds, Members, ParameterKind, ToolParameters, Unescaped, WordingEntry, WordingList,
     WordingPiece, WordingSlot,
 };
 pub(crate) use words::shown;

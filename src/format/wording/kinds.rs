@@ -2,6 +2,21 @@
 
 use crate::value::{Object, Value};
 
+/// All kinds of tools and parameters. Of those that are written alike, the first is taken.
+pub(crate) struct Kinds {
+    pub(crate) tools: Vec<ToolKind>,
+    pub(crate) parameters: Vec<ParameterKind>,
+}
+
+impl Kinds {
+    pub(crate) fn all() -> Kinds {
+        Kinds {
+            tools: ToolKind::all(),
+            parameters: ParameterKind::all(),
+        }
+    }
+}
+
 /// What a tool may be, besides its texts and parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ToolKind {
@@ -25,8 +40,7 @@ pub(crate) enum ToolParameters {
 }
 
 impl ToolKind {
-    /// All kinds. Of those that are written alike, the first is taken.
-    pub(crate) fn all() -> Vec<ToolKind> {
+    fn all() -> Vec<ToolKind> {
         let parameters = [
             ToolParameters::Some,
             ToolParameters::Optional,
@@ -127,8 +141,7 @@ const SCHEMAS: [(Holds, &[&str]); 9] = [
 const OBJECTS: &str = r#"{"type": "array", "items": {"type": "object"}}"#;
 
 impl ParameterKind {
-    /// All kinds. Of those that are written alike, the first is taken.
-    pub(crate) fn all() -> Vec<ParameterKind> {
+    fn all() -> Vec<ParameterKind> {
         let ways = [(false, true), (false, false), (true, true), (true, false)];
         let schemas = SCHEMAS.iter();
         let schemas =

@@ -2,7 +2,7 @@
 
 use crate::value::{Object, Value, object};
 
-use super::kinds::{Holds, Members};
+use super::kinds::{Holds, Kinds, Members};
 use super::path::Event;
 use super::{ParameterKind, ToolKind, ToolParameters, WordingList, WordingSlot};
 
@@ -72,16 +72,13 @@ pub(super) fn definitions(events: &[Event<'_>]) -> Option<(Vec<Value>, Vec<Strin
             }
         }
     }
-    let tool_kinds = ToolKind::all();
-    let parameters = Parameters {
-        kinds: ParameterKind::all(),
+    let mut maker = Maker {
+        kinds: &Kinds::all(),
+        unsure: Vec::new(),
     };
-    let mut unsure = Vec::new();
-    let tools = root.members.iter();
-    let tools: Option<Vec<Value>> = tools
-        .map(|tool| parameters.tool(tool, &tool_kinds, &mut unsure))
-        .collect();
-    Some((tools?, unsure))
+    let tools = root.members.iter().map(|tool| maker.tool(tool));
+    let tools = tools.collect::<Option<Vec<Value>>>()?;
+    Some((tools, maker.unsure))
 }
 
 /// Sets a text. `None` if it is known to be another.
@@ -155,24 +152,23 @@ fn merge(known: &mut Draft, other: Draft) -> Option<()> {
         .collect::<Option<()>>()
 }
 
-/// The kinds of parameters.
-struct Parameters {
-    kinds: Vec<ParameterKind>,
+/// Makes tools of what is known of them.
+struct Maker<'k> {
+    kinds: &'k Kinds,
+    /// What the text leaves open.
+    unsure: Vec<String>,
 }
 
-impl Parameters {
-    fn tool(&self, tool: &Draft, kinds: &[ToolKind], unsure: &mut Vec<String>) -> Option<Value> {
-        let can_be: Vec<ToolKind> = tool
-            .kinds
-            .as_ref()?
-            .iter()
-            .map(|kind| kinds[*kind])
-            .collect();
+impl Maker<'_> {
+    fn tool(&mut self, tool: &Draft) -> Option<Value> {
+        let kinds = tool.kinds.as_ref()?.iter();
+        let can_be: Vec<ToolKind> = kinds.map(|kind| self.kinds.tools[*kind]).collect();
         let kind = can_be.first()?;
         let hides = |parameters| can_be.iter().any(|kind| kind.parameters == parameters);
         if hides(ToolParameters::Some) && hides(ToolParameters::Empty) && tool.json.is_empty() {
             let name = tool.name.as_deref().unwrap_or_default();
-            unsure.push(format!("nothing shows the parameters of `{name}`"));
+            self.unsure
+                .push(format!("nothing shows the parameters of `{name}`"));
         }
         let mut function = Object::new();
         if let Some(name) = &tool.name {
@@ -188,7 +184,7 @@ impl Parameters {
                 [.., last] if last == "required" => value.as_array(),
                 _ => None,
             });
-        let (properties, names) = self.properties(&tool.members, required, unsure)?;
+        let (properties, names) = self.properties(&tool.members, required)?;
         let mut parameters = object! {"type": "object"};
         parameters.insert("properties", properties);
         if !names.is_empty() || kind.parameters == ToolParameters::NoneRequired {
@@ -206,16 +202,16 @@ impl Parameters {
 
     /// The schemas of parameters, and the names of those that are required.
     fn properties(
-        &self,
+        &mut self,
         members: &[Draft],
         required: Option<&[Value]>,
-        unsure: &mut Vec<String>,
     ) -> Option<(Object, Vec<Value>)> {
+        let all = self.kinds;
         let (mut properties, mut names) = (Object::new(), Vec::new());
         for member in members {
             let name = member.name.as_deref()?;
             let kinds = member.kinds.as_ref()?.iter();
-            let kinds = kinds.filter_map(|kind| self.kinds.get(*kind));
+            let kinds = kinds.filter_map(|kind| all.parameters.get(*kind));
             let is_said =
                 required.map(|names| names.iter().any(|known| known.as_str() == Some(name)));
             let fits = |kind: &&ParameterKind| is_said.is_none_or(|said| said == kind.is_required);
@@ -224,7 +220,7 @@ impl Parameters {
             if kind.is_required {
                 names.push(Value::from(name));
             }
-            let inner = self.members(member, kind, unsure)?;
+            let inner = self.members(member, kind)?;
             let whole = |kind: &ParameterKind| {
                 let mut schema = kind.schema(member.description.as_deref(), inner.clone());
                 for (keys, value) in &member.json {
@@ -241,7 +237,7 @@ impl Parameters {
             let other = others.find(|other| *other != schema);
             if let Some(other) = other {
                 let shown = |schema: &Object| crate::json::write(&schema.clone().into());
-                unsure.push(format!(
+                self.unsure.push(format!(
                     "`{name}` is taken for {}, and could as well be {}",
                     shown(&schema),
                     shown(&other)
@@ -253,12 +249,7 @@ impl Parameters {
     }
 
     /// The members of a parameter of a kind.
-    fn members(
-        &self,
-        parameter: &Draft,
-        kind: &ParameterKind,
-        unsure: &mut Vec<String>,
-    ) -> Option<Option<Members>> {
+    fn members(&mut self, parameter: &Draft, kind: &ParameterKind) -> Option<Option<Members>> {
         Some(match kind.holds {
             Holds::Nothing => None,
             Holds::Values => {
@@ -267,7 +258,7 @@ impl Parameters {
                 Some(Members::Values(values.collect::<Option<_>>()?))
             }
             Holds::Properties | Holds::OptionalProperties => {
-                let (properties, names) = self.properties(&parameter.members, None, unsure)?;
+                let (properties, names) = self.properties(&parameter.members, None)?;
                 Some(Members::Properties(properties, names))
             }
         })

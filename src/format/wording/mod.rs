@@ -4,7 +4,7 @@ mod kinds;
 mod made;
 mod path;
 
-pub(crate) use kinds::{Holds, Members, ParameterKind, ToolKind, ToolParameters};
+pub(crate) use kinds::{Holds, Kinds, Members, ParameterKind, ToolKind, ToolParameters};
 pub(crate) use path::Unescaped;
 
 use crate::value::Value;
