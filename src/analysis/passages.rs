@@ -266,23 +266,7 @@ impl Rows<'_, '_> {
         script: &Script,
         definitions: Option<(usize, usize)>,
     ) -> Option<Vec<Found>> {
-        let mut texts = Vec::new();
-        let words = script.words.iter();
-        for (word, slot, number) in words.filter(|word| word.1 != ConversationSlot::Calls) {
-            let mut places = text.match_indices(word.as_str());
-            let Some((start, _)) = places.next() else {
-                continue;
-            };
-            if places.next().is_some() {
-                return None;
-            }
-            texts.push(Found {
-                slot: *slot,
-                message: Some(*number),
-                start,
-                end: start + word.len(),
-            });
-        }
+        let mut texts = said(text, script)?;
         texts.extend(definitions.map(|(start, end)| Found {
             slot: ConversationSlot::ToolText,
             message: None,
@@ -403,6 +387,28 @@ impl Rows<'_, '_> {
         let mut texts = texts;
         (!texts.any(|text| self.prober.holds_words(text))).then_some(pieces)
     }
+}
+
+/// What is said in a text, but for calls. `None` if something is said twice.
+fn said(text: &str, script: &Script) -> Option<Vec<Found>> {
+    let mut found = Vec::new();
+    let words = script.words.iter();
+    for (word, slot, number) in words.filter(|word| word.1 != ConversationSlot::Calls) {
+        let mut places = text.match_indices(word.as_str());
+        let Some((start, _)) = places.next() else {
+            continue;
+        };
+        if places.next().is_some() {
+            return None;
+        }
+        found.push(Found {
+            slot: *slot,
+            message: Some(*number),
+            start,
+            end: start + word.len(),
+        });
+    }
+    Some(found)
 }
 
 /// Calls that are objects, with an id as the last entry of each.

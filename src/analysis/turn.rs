@@ -1,9 +1,10 @@
 //! How the assistant's turn begins, and what ends it.
 
+use crate::chat_template::RenderError;
 use crate::format::after_headers;
 
 use super::assistant_turn::AssistantTurn;
-use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use super::turn_prober::{RenderedTurn, Situation, ThinkingMode, TurnProber};
 use crate::markers::{self, dedup, shared_start};
 
 /// How a turn of the assistant begins and ends.
@@ -51,19 +52,14 @@ pub(super) fn find(
     word: &str,
     content_close: &[String],
 ) -> TurnShape {
-    let mut ends = Vec::new();
-    let after = |text: &str| {
-        text.rfind(word)
-            .map(|at| text[at + word.len()..].to_owned())
+    let after = |turn: Result<RenderedTurn, RenderError>| {
+        let turn = turn.ok();
+        let behind = turn.as_ref().and_then(|turn| turn.tail().rsplit_once(word));
+        behind.map_or_else(String::new, |(_, behind)| behind.to_owned())
     };
-    let last = prober
-        .turn(Situation::Question, assistant, ThinkingMode::Unset)
-        .ok();
-    let last = last.and_then(|turn| after(turn.tail())).unwrap_or_default();
-    let past = prober
-        .past_turn(Situation::Question, assistant, ThinkingMode::Unset)
-        .ok();
-    let past = past.and_then(|turn| after(turn.tail())).unwrap_or_default();
+    let (situation, mode) = (Situation::Question, ThinkingMode::Unset);
+    let last = after(prober.turn(situation, assistant, mode));
+    let past = after(prober.past_turn(situation, assistant, mode));
     // What closes the content comes before what ends the turn, if anything else ends it.
     let close = content_close.iter().find(|close| {
         let rest = last.trim_start().strip_prefix(close.as_str());
@@ -84,18 +80,7 @@ pub(super) fn find(
         let end = last[..last.rfind(header.trim())?].trim_end().len();
         Some(last.split_off(end))
     });
-    let shared = shared_start(&last, &past);
-    if shared.trim().is_empty() {
-        // Each ends in its own way; the past one perhaps where the next message begins.
-        for tail in [&last, &past] {
-            ends.extend(markers::markers(tail).next().map(str::to_owned));
-        }
-        if ends.is_empty() {
-            ends.extend(markers::units(&last).into_iter().map(str::to_owned));
-        }
-    } else {
-        ends.extend(markers::units(shared).into_iter().map(str::to_owned));
-    }
+    let mut ends: Vec<String> = ends(&last, &past).into_iter().map(str::to_owned).collect();
     ends.extend(prober.eos_token().map(str::to_owned));
     dedup(&mut ends);
     TurnShape {
@@ -103,6 +88,21 @@ pub(super) fn find(
         ends,
         next_header,
         answer_marker: None,
+    }
+}
+
+/// The markers that end turns, of what stands behind one that comes last, and behind one in the past.
+fn ends<'t>(last: &'t str, past: &'t str) -> Vec<&'t str> {
+    let shared = shared_start(last, past);
+    if !shared.trim().is_empty() {
+        return markers::units(shared);
+    }
+    // Each ends in its own way; the past one perhaps where the next message begins.
+    let own = [last, past].map(|tail| markers::markers(tail).next());
+    let own: Vec<&str> = own.into_iter().flatten().collect();
+    match own.is_empty() {
+        true => markers::units(last),
+        false => own,
     }
 }
 

@@ -219,16 +219,8 @@ impl Finder<'_, '_> {
             };
             let first = wrap(vec![one.clone(), reference.clone(), reference.clone()]);
             let last = wrap(vec![reference.clone(), reference.clone(), one]);
-            let mut both = Vec::new();
-            for tools in [first, last] {
-                let Some((text, parts)) = self.rendered(&tools) else {
-                    continue;
-                };
-                if let Some(found) = self.rows(&text, &parts, base, &inside) {
-                    both.push((text, found));
-                }
-            }
-            let Ok([first, last]) = <[_; 2]>::try_from(both) else {
+            let [first, last] = [first, last].map(|tools| self.seen(&tools, base, &inside));
+            let (Some(first), Some(last)) = (first, last) else {
                 continue;
             };
             let one = Seen { kind, first, last };
@@ -245,6 +237,18 @@ impl Finder<'_, '_> {
         let from = self.lists.len();
         self.lists.extend(lists?);
         Some((from..self.lists.len()).collect())
+    }
+
+    /// What is written for tools, and the lists in it.
+    fn seen(
+        &mut self,
+        tools: &[Defined],
+        base: &[usize],
+        inside: &[usize],
+    ) -> Option<(String, Vec<Row>)> {
+        let (text, parts) = self.rendered(tools)?;
+        let rows = self.rows(&text, &parts, base, inside)?;
+        Some((text, rows))
     }
 
     /// What kinds have in common whose members are written alike.
@@ -368,6 +372,18 @@ impl Seen {
     }
 }
 
+/// What stands around the slots of a member of a list, and its pieces.
+struct Sight<'s> {
+    kind: usize,
+    /// What stands before it if it comes first, and behind it up to the next.
+    open: &'s str,
+    behind: &'s str,
+    /// What stands before it if it comes last, from the one before, and behind it.
+    before: &'s str,
+    close: &'s str,
+    pieces: &'s [WordingPiece],
+}
+
 /// One of the lists in which kinds of members have been seen.
 fn list(seen: &[Seen], pass: usize) -> Option<WordingList> {
     let mut absent = Vec::new();
@@ -392,32 +408,45 @@ fn list(seen: &[Seen], pass: usize) -> Option<WordingList> {
         };
         match (first, last) {
             (Some((open, behind, pieces)), Some((before, close, same))) if pieces == same => {
-                sights.push((one.kind, open, behind, before, close, pieces));
+                sights.push(Sight {
+                    kind: one.kind,
+                    open,
+                    behind,
+                    before,
+                    close,
+                    pieces,
+                });
             }
             (None, None) => absent.push(one.kind),
             _ => {}
         }
     }
-    let (_, first_open, _, first_before, first_close, _) = *sights.first()?;
-    let mut shared = (first_open.len(), first_before.len(), first_close.len());
-    for (_, open, _, before, close, _) in &sights {
-        shared.0 = shared.0.min(same_start(first_open, open));
-        shared.1 = shared.1.min(same_start(first_before, before));
-        shared.2 = shared.2.min(same_end(first_close, close));
-    }
-    let head = &first_before[shared.1..];
+    Some(WordingList {
+        is_again: pass > 0,
+        entries: entries(&sights)?,
+        absent,
+    })
+}
+
+/// The ways in which members of a list are written, without what all of them share around them.
+fn entries(sights: &[Sight<'_>]) -> Option<Vec<WordingEntry>> {
+    let first = sights.first()?;
+    let least = |shared: &dyn Fn(&Sight<'_>) -> usize| sights.iter().map(shared).min();
+    let open = least(&|one| same_start(first.open, one.open))?;
+    let before = least(&|one| same_start(first.before, one.before))?;
+    let close = least(&|one| same_end(first.close, one.close))?;
     let mut entries: Vec<WordingEntry> = Vec::new();
-    for (kind, open, behind, before, close, pieces) in sights {
-        let Some(tail) = behind.strip_suffix(head) else {
+    for one in sights {
+        let Some(tail) = one.behind.strip_suffix(&first.before[before..]) else {
             continue;
         };
         let entry = WordingEntry {
-            kinds: vec![kind],
-            first: open[shared.0..].to_owned(),
-            head: before[shared.1..].to_owned(),
-            body: pieces.clone(),
+            kinds: vec![one.kind],
+            first: one.open[open..].to_owned(),
+            head: one.before[before..].to_owned(),
+            body: one.pieces.to_vec(),
             tail: tail.to_owned(),
-            last: close[..close.len() - shared.2].to_owned(),
+            last: one.close[..one.close.len() - close].to_owned(),
         };
         let same = entries.iter_mut().find(|known| {
             (&known.first, &known.head, &known.tail, &known.last)
@@ -426,17 +455,13 @@ fn list(seen: &[Seen], pass: usize) -> Option<WordingList> {
         });
         match same {
             Some(known) => {
-                known.kinds.push(kind);
+                known.kinds.push(one.kind);
                 known.kinds.sort_unstable();
             }
             None => entries.push(entry),
         }
     }
-    Some(WordingList {
-        is_again: pass > 0,
-        entries,
-        absent,
-    })
+    Some(entries)
 }
 
 fn push_text(pieces: &mut Vec<WordingPiece>, text: &str) {

@@ -197,11 +197,7 @@ fn text_form(
         return None;
     }
     let after_awkward = with(awkward.as_str().into()).unwrap_or_default();
-    // Without quotes: the probe of a plain text shows these.
-    let as_value = Value::from(awkward.as_str());
-    let (escaped, quoted) = (json::write(&as_value), python(&as_value, '\''));
-    let escaped = [escaped.trim_matches('"'), quoted.trim_matches('\'')];
-    if escaped.iter().any(|text| after_awkward.contains(text)) {
+    if holds_escaped(&after_awkward, &awkward) {
         let quote = before.chars().next_back()?;
         let between = before[..before.len() - quote.len_utf8()].to_owned();
         return match quote {
@@ -234,25 +230,31 @@ fn text_form(
         && number_is_bare(with)
     {
         // Quotes of texts alone, but no escapes.
-        let writing = ValueWriting::Wrapped {
-            open: "\"".to_owned(),
-            close: "\"".to_owned(),
-            always: true,
-        };
-        return Some((between.to_owned(), writing));
+        return Some((between.to_owned(), wrapped("\"", "\"", true)));
     }
     let open = before_awkward.strip_prefix(before).unwrap_or_default();
     let close = behind_awkward.strip_suffix(behind).unwrap_or_default();
-    let is_wrapped = !open.is_empty() && !close.is_empty();
-    let writing = match is_wrapped {
-        true => ValueWriting::Wrapped {
-            open: open.to_owned(),
-            close: close.to_owned(),
-            always: false,
-        },
-        false => ValueWriting::Raw,
+    let writing = match open.is_empty() || close.is_empty() {
+        true => ValueWriting::Raw,
+        false => wrapped(open, close, false),
     };
     Some((before.to_owned(), writing))
+}
+
+fn wrapped(open: &str, close: &str, always: bool) -> ValueWriting {
+    ValueWriting::Wrapped {
+        open: open.to_owned(),
+        close: close.to_owned(),
+        always,
+    }
+}
+
+/// Whether a text holds another with escapes. Quotes don't count: the probe of a plain text shows these.
+fn holds_escaped(text: &str, awkward: &str) -> bool {
+    let value = Value::from(awkward);
+    let (escaped, quoted) = (json::write(&value), python(&value, '\''));
+    let escaped = [escaped.trim_matches('"'), quoted.trim_matches('\'')];
+    escaped.iter().any(|escaped| text.contains(escaped))
 }
 
 /// Whether no quotes stand around a number.
