@@ -1101,6 +1101,7 @@ fn a_text_within_a_string_is_what_the_string_says() {
         (r"noon", "noon"),
         (r#"\"Noon\" \\ or\n12"#, "\"Noon\" \\ or\n12"),
         (r"caf\u00e9 \ud83c\udf0a", "café 🌊"),
+        (r"  noon\n", "  noon\n"),
     ] {
         let text = turn(reply);
         let tree = grammar.parse(&text).expect("it is allowed");
@@ -1120,6 +1121,48 @@ fn a_text_within_a_string_is_what_the_string_says() {
             (turn("a <|end|> marker"), "no"),
             (turn("a line\nbreak"), "no"),
             (turn(r"an \x escape"), "no"),
+        ],
+    );
+}
+
+/// What ends a text that is a string of JSON ends no call, though strings of JSON may hold quotes.
+#[test]
+fn what_ends_a_text_in_quotes_stands_in_no_string_of_a_call() {
+    let grammar = grammar_of(
+        "{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}<say>{{ (m.content or '') | tojson }}</say>\
+         {% for c in m.tool_calls or [] %}<do>{{ c.function | tojson }}</do>{% endfor %}\
+         {% else %}{{ m.content }}{% endif %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}",
+        &tide_tools(),
+    );
+    let turn = |harbour: &str| {
+        format!(
+            r#"<say>"So:"</say><do>{{"name": "read_tide", "arguments": {{"harbour": "{harbour}"}}}}</do>"#
+        )
+    };
+    assert_verdicts(
+        &grammar,
+        &[
+            (turn("Brest"), "whole"),
+            (turn(r#"\"Brest\""#), "whole"),
+            (turn(r#"a \"</say> b"#), "no"),
+        ],
+    );
+}
+
+/// Nothing ends a turn here: a model is stopped where a tool's answer begins, and what reads the turn goes by that.
+#[test]
+fn the_marker_before_a_tools_answer_stands_in_no_text_where_it_ends_turns() {
+    let grammar = grammar_of(
+        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for c in m.tool_calls or [] %}<|do|>{{ c.function | tojson }}<|done|>\
+         {% endfor %}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}",
+        &tide_tools(),
+    );
+    assert_verdicts(
+        &grammar,
+        &[
+            ("Noon.".to_owned(), "whole"),
+            ("The <tool> says so.".to_owned(), "whole"),
+            ("The <|tool|> says so.".to_owned(), "no"),
         ],
     );
 }

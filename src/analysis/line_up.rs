@@ -90,6 +90,7 @@ pub(crate) fn line_up(analysis: &mut Analysis<'_>) -> Format {
         json_strings: rows.json_strings,
         gaps: rows.gaps,
         lexicon: analysis.lexicon.clone(),
+        answer_marker: analysis.findings.turn.answer_marker.clone(),
     }
 }
 

@@ -114,7 +114,13 @@ pub(super) fn answer_marker(
     word: &str,
     ends: &[String],
 ) -> Option<String> {
-    let is_ended = |behind: &str| ends.iter().any(|end| behind.contains(end.as_str()));
+    // Of several markers the last one ends the turn: those before it may go with an answer alone.
+    let last_of = |end: &'_ String| {
+        markers::markers(end)
+            .last()
+            .map_or(end.clone(), str::to_owned)
+    };
+    let is_ended = |behind: &str| ends.iter().any(|end| behind.contains(&last_of(end)));
     let last = prober.turn(Situation::Question, assistant, ThinkingMode::Unset);
     let (_, behind) = last.as_ref().ok()?.tail().rsplit_once(word)?;
     let call = prober.answered_call()?;

@@ -70,6 +70,8 @@ pub struct Format {
     pub gaps: Vec<String>,
     /// What markers begin with that consist of several parts.
     pub(crate) lexicon: Lexicon,
+    /// The marker before a tool's answer, if that is what ends turns that nothing else ends: a model is stopped there.
+    pub(crate) answer_marker: Option<String>,
 }
 
 /// One way in which the parts of a turn follow each other.
@@ -124,6 +126,9 @@ impl Format {
         }
         if let Some(calls) = &mut format.calls {
             calls.visit_mut(&mut mark);
+        }
+        if let Some(marker) = &mut format.answer_marker {
+            *marker = self.lexicon.mark(marker);
         }
         format
     }

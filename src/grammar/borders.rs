@@ -36,6 +36,7 @@ fn texts_around_calls(format: &Format, calls: &Node) -> Vec<String> {
         let parts = [text.as_str(), lead, rest, from_last(&text)];
         all.extend(parts.into_iter().flat_map(clear_parts));
     }
+    all.extend(format.answer_marker.clone());
     let mut closings = Vec::new();
     for way in &format.ways {
         all.extend(turn_ends(way.end.parts()));
@@ -48,10 +49,15 @@ fn texts_around_calls(format: &Format, calls: &Node) -> Vec<String> {
             .position(|node| !matches!(node, Node::Space(_)));
         let thought = place(Node::Slot(Slot::Reasoning)).filter(|at| Some(*at) == first);
         let texts = place(Node::Slot(Slot::Content)).into_iter().chain(thought);
-        // The quote that ends a string is not in any.
-        let is_string = |at: &usize| matches!(&nodes[*at], Node::Slot(slot) if format.json_strings.contains(slot));
-        let texts = texts.filter(|at| !is_string(at));
-        all.extend(texts.flat_map(|at| turn_ends(&nodes[at + 1..])));
+        for at in texts {
+            let is_string =
+                matches!(&nodes[at], Node::Slot(slot) if format.json_strings.contains(slot));
+            // Behind a backslash, the quote that ends a string may stand in one, and a marker behind that.
+            let shows = |end: &String| {
+                !is_string || end.starts_with('"') && markers::markers(end).next().is_some()
+            };
+            all.extend(turn_ends(&nodes[at + 1..]).filter(shows));
+        }
         let Some(at) = place(Node::Calls) else {
             continue;
         };

@@ -262,7 +262,7 @@ struct Call<'a> {
     p: &'a Builder,
     tool: &'a Declared,
     outside: &'a Arc<[Expr]>,
-    /// Whether nothing stands behind the arguments.
+    /// Whether nothing of a call stands behind the arguments.
     ends_with_arguments: bool,
 }
 
@@ -270,6 +270,8 @@ struct Call<'a> {
 struct Place {
     /// What may end it.
     close: Vec<String>,
+    /// What may follow its argument, as it is written: the white space, and the first word.
+    next: Vec<String>,
     /// What is clear of its end before a key that is named there: what reads the arguments may go by that alone.
     before_key: Option<String>,
     /// What stands right before it.
@@ -536,6 +538,7 @@ impl Call<'_> {
             Node::Value(forms) => {
                 let place = Place {
                     close: delimiters("", follow),
+                    next: follow.to_vec(),
                     before_key: None,
                     before: String::new(),
                     behind: String::new(),
@@ -596,9 +599,10 @@ impl Call<'_> {
         let ends_by_white = end.trim().is_empty();
         let ends_clearly = markers::is_distinctive(&end);
         let in_lines = is_line(&lead) || is_line(&trail);
+        // White space before the next argument is as it is written, and tells it from a part of the text.
+        let next: Vec<String> = follow.iter().map(|text| with_first_word(text)).collect();
         let mut close = match ends_with_text(nodes) {
-            // White space before the next argument is as it is written, and tells it from a part of the text.
-            true => follow.iter().map(|text| with_first_word(text)).collect(),
+            true => next.clone(),
             false => delimiters(&behind, follow),
         };
         close.extend(
@@ -610,6 +614,7 @@ impl Call<'_> {
         );
         let place = Place {
             close,
+            next,
             before_key: Some(before_key).filter(|text| markers::is_distinctive(text)),
             before: text_before(&nodes[..at]),
             // A line break that is written out is no part of the text.
@@ -706,10 +711,16 @@ impl Call<'_> {
                 } => {
                     // A sign may stand in the text as well: what follows it tells more.
                     let mut ends = match (end.chars().count(), place.behind.is_empty()) {
-                        (1, true) if !self.ends_with_arguments => delimiters(end, close),
+                        (1, true) if !self.ends_with_arguments && !place.next.is_empty() => {
+                            let next = place.next.iter();
+                            next.map(|next| format!("{end}{next}")).collect()
+                        }
                         (1, false) => vec![format!("{end}{}", without_trail(&place.behind))],
                         _ => vec![end.clone()],
                     };
+                    if end.chars().count() == 1 && ends == [end.as_str()] {
+                        self.warn(&format!("no text holds `{end}`, which is all that ends it"));
+                    }
                     // What reads the arguments looks for what is clear first.
                     let clear = close.iter().filter(|text| markers::is_distinctive(text));
                     ends.extend(clear.cloned());

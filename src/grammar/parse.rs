@@ -221,8 +221,13 @@ impl<'g, 't> Tree<'g, 't> {
         let mut message = Object::from_iter([("role", Value::from("assistant"))]);
         let text = |tag: &Tag| {
             let found = self.found.iter().filter(|found| found.tag == tag);
-            let text: String = found.map(Found::said).collect();
-            (!text.trim().is_empty()).then(|| text.trim().to_owned())
+            let text: String = found.clone().map(Found::said).collect();
+            // White space in a string was said, and beside markers it was not.
+            let text = match found.clone().any(Found::is_string) {
+                true => text.as_str(),
+                false => text.trim(),
+            };
+            (!text.is_empty()).then(|| text.to_owned())
         };
         if let Some(thought) = text(&Tag::Reasoning) {
             message.insert("thinking", thought);
@@ -249,12 +254,15 @@ impl Found<'_, '_> {
         })
     }
 
+    /// Whether it is what stands between the quotes of a string.
+    fn is_string(&self) -> bool {
+        self.notation
+            .is_some_and(|notation| notation.within.is_some())
+    }
+
     /// The text of an answer or a thought.
     fn said(&self) -> Cow<'_, str> {
-        match self
-            .notation
-            .is_some_and(|notation| notation.within.is_some())
-        {
+        match self.is_string() {
             true => value::said_by(self.text).0.into(),
             false => self.text.into(),
         }

@@ -505,10 +505,11 @@ impl<'g> Reader<'g> {
             .is_some_and(|notation| notation.within.is_some());
         match open.role {
             Role::Reasoning | Role::Content if is_within_quotes => {
+                // White space in a string was said.
                 let (said, length) = value::said_by(piece(self)?);
                 deltas.push(match open.role {
-                    Role::Reasoning => Delta::Reasoning(self.reasoning.add(&said)),
-                    _ => Delta::Content(self.content.add(&said)),
+                    Role::Reasoning => Delta::Reasoning(said),
+                    _ => Delta::Content(said),
                 });
                 self.at += length;
                 return Some(());

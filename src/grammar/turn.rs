@@ -329,6 +329,7 @@ impl Turn<'_> {
         let ways = self.format.ways.iter();
         let ends = ways.filter_map(|way| text_of(way.end.parts()));
         let ends = ends.map(|text| from_last(text.trim()).to_owned());
+        let ends = ends.chain(self.format.answer_marker.clone());
         // A quote in it is none of the string.
         let ends = ends.filter(|text| !text.is_empty() && !text.contains('"'));
         let ends: Vec<Expr> = ends.map(Expr::from).collect();
@@ -538,7 +539,8 @@ impl Turn<'_> {
     /// What ends turns.
     fn ends(&self) -> impl Iterator<Item = String> + '_ {
         let ways = self.format.ways.iter();
-        ways.filter_map(|way| first_marker(way.end.parts()))
+        let ends = ways.filter_map(|way| first_marker(way.end.parts()));
+        ends.chain(self.format.answer_marker.clone())
     }
 
     /// What can't stand in a text, since it begins or ends another part of the turn.
