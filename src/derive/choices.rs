@@ -11,9 +11,6 @@ pub(super) struct Choices {
     pub(super) next_call_closes: bool,
     /// Whether calls that nothing clear opens may begin within a text.
     pub(super) calls_anywhere: bool,
-    /// Whether a call that is a bare JSON object is cut into its name and its arguments, so that
-    /// one may follow the other with nothing between.
-    pub(super) split_objects: bool,
     /// Whether calls close a text that nothing else has closed.
     pub(super) calls_close_content: bool,
     /// Whether what stands between a name and the arguments may be anything.
@@ -72,7 +69,7 @@ pub(super) struct OpenChoice {
 }
 
 /// All that is to be chosen.
-pub(super) const OPEN_CHOICES: [OpenChoice; 13] = [
+pub(super) const OPEN_CHOICES: [OpenChoice; 12] = [
     OpenChoice {
         describe: |choices| match choices.thinking_if_closed {
             true => "a marker opens reasoning only if it is closed later",
@@ -115,13 +112,6 @@ pub(super) const OPEN_CHOICES: [OpenChoice; 13] = [
             false => "calls can't begin within a text",
         },
         adopt: |choices, other| choices.calls_anywhere = other.calls_anywhere,
-    },
-    OpenChoice {
-        describe: |choices| match choices.split_objects {
-            true => "a call's name and its arguments are read one by one",
-            false => "a call is read as one JSON object",
-        },
-        adopt: |choices, other| choices.split_objects = other.split_objects,
     },
     OpenChoice {
         describe: |choices| match choices.loose_header {
@@ -179,7 +169,6 @@ mod tests {
             content: ContentPlace::Marked,
             next_call_closes: true,
             calls_anywhere: true,
-            split_objects: true,
             calls_close_content: true,
             loose_header: true,
             optional_lead: true,

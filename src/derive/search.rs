@@ -7,7 +7,6 @@ use std::time::Duration;
 use indexmap::IndexSet;
 
 use crate::analysis::CallShape;
-use crate::format::Node;
 use crate::json;
 use crate::markers::dedup;
 use crate::response::{Patterns, ResponseTemplate, TemplateError};
@@ -206,9 +205,6 @@ impl<'a> Search<'a> {
             };
             flip(|choices| &mut choices.next_call_closes);
             flip(|choices| &mut choices.calls_anywhere);
-            if self.has_bare_objects() {
-                flip(|choices| &mut choices.split_objects);
-            }
             flip(|choices| &mut choices.loose_header);
             flip(|choices| &mut choices.optional_lead);
             if self.has_text_behind_calls() {
@@ -216,12 +212,6 @@ impl<'a> Search<'a> {
             }
             if self.calls_are_tags() {
                 flip(|choices| &mut choices.tag_closes_itself);
-            }
-            if self.has_bare_objects() {
-                // Neither helps alone where calls follow upon a text, and upon each other.
-                add(Part::Calls, &|choices| {
-                    (choices.split_objects, choices.calls_anywhere) = (true, true);
-                });
             }
         }
         all
@@ -262,13 +252,6 @@ impl<'a> Search<'a> {
         let calls = self.material.marked.calls.as_ref();
         let calls = calls.and_then(CallShape::parts);
         calls.is_some_and(|calls| unclosed_tag(&calls).is_some())
-    }
-
-    /// Whether calls are JSON objects and nothing else.
-    fn has_bare_objects(&self) -> bool {
-        let calls = self.material.findings.calls.as_ref();
-        let calls = calls.and_then(CallShape::parts);
-        calls.is_some_and(|calls| calls.open.is_empty() && matches!(calls.body, Node::Object(..)))
     }
 
     /// Whether the chat template writes a turn's text behind its calls.
