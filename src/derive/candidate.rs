@@ -4,7 +4,7 @@ use crate::response::ResponseTemplate;
 use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value};
 
-use super::choices::{Choices, OPEN_CHOICES};
+use super::choices::{Choices, OPEN};
 use super::score::{KINDS, Outcome, Score, Tally};
 use super::search::{Chosen, MAX_TRYING, Search};
 
@@ -122,9 +122,8 @@ fn distinct(
 /// chosen.
 fn nearest(search: &Search<'_>, choices: &Choices, value: &Value, chosen: &Choices) -> Choices {
     let mut nearest = choices.clone();
-    for choice in &OPEN_CHOICES {
-        let mut nearer = nearest.clone();
-        (choice.adopt)(&mut nearer, chosen);
+    for open in &OPEN {
+        let nearer = nearest.clone().with_answer_of(chosen, open.choice);
         if nearer != nearest && search.draft(&nearer) == *value {
             nearest = nearer;
         }

@@ -1,213 +1,219 @@
 //! What is left open when a draft is written.
 
-/// What findings leave open, and trials decide.
+use super::trial::Part;
+
+/// One thing that findings leave open, and trials decide. What its answers mean stands in [`OPEN`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    ThinkingIfClosed,
+    TurnEndClosesThinking,
+    ContentMarked,
+    CallsCloseContent,
+    NextCallCloses,
+    CallsAnywhere,
+    LooseHeader,
+    OptionalLead,
+    TextFollows,
+    TagClosesItself,
+    Dropped,
+    AsSeen,
+}
+
+/// A choice, and what can be answered.
+pub(super) struct Open {
+    pub(super) choice: Choice,
+    /// The part of messages that it concerns.
+    pub(super) part: Part,
+    /// What a draft does that goes by each answer, the plainest first. No two are described alike.
+    pub(super) answers: &'static [&'static str],
+}
+
+/// All that is to be chosen, in the order of [`Choice`].
+pub(super) const OPEN: [Open; 12] = [
+    Open {
+        choice: Choice::ThinkingIfClosed,
+        part: Part::Reasoning,
+        answers: &[
+            "a marker opens reasoning, whether or not it is closed later",
+            "a marker opens reasoning only if it is closed later",
+        ],
+    },
+    Open {
+        choice: Choice::TurnEndClosesThinking,
+        part: Part::Reasoning,
+        answers: &[
+            "only its marker closes reasoning",
+            "the end of the turn closes reasoning, and calls do not",
+            "a call closes reasoning, and so does the end of the turn",
+        ],
+    },
+    Open {
+        choice: Choice::ContentMarked,
+        part: Part::Content,
+        answers: &[
+            "text is whatever is nothing else",
+            "text stands between its markers only",
+        ],
+    },
+    Open {
+        choice: Choice::CallsCloseContent,
+        part: Part::Content,
+        answers: &[
+            "a call does not close a text",
+            "a call closes a text that is never closed",
+        ],
+    },
+    Open {
+        choice: Choice::NextCallCloses,
+        part: Part::Calls,
+        answers: &[
+            "the next call does not close one that is never closed",
+            "the next call closes one that is never closed",
+        ],
+    },
+    Open {
+        choice: Choice::CallsAnywhere,
+        part: Part::Calls,
+        answers: &[
+            "calls can't begin within a text",
+            "calls may begin within a text",
+        ],
+    },
+    Open {
+        choice: Choice::LooseHeader,
+        part: Part::Calls,
+        answers: &[
+            "only what the format writes stands between a call's name and its arguments",
+            "anything may stand between a call's name and its arguments",
+        ],
+    },
+    Open {
+        choice: Choice::OptionalLead,
+        part: Part::Calls,
+        answers: &[
+            "the first marker of a call has to be there",
+            "the first marker of a call may be left out",
+        ],
+    },
+    Open {
+        choice: Choice::TextFollows,
+        part: Part::Calls,
+        answers: &[
+            "the turn ends after calls that nothing clear closes",
+            "a text may follow calls",
+        ],
+    },
+    Open {
+        choice: Choice::TagClosesItself,
+        part: Part::Calls,
+        answers: &[
+            "the tag of a call does not close itself",
+            "a tag that closes itself is a call without arguments",
+        ],
+    },
+    Open {
+        choice: Choice::Dropped,
+        part: Part::Content,
+        answers: &[
+            "all that is nothing else is text",
+            "what stands around texts in some renderings is dropped",
+        ],
+    },
+    Open {
+        choice: Choice::AsSeen,
+        part: Part::Content,
+        answers: &[
+            "texts stand between the markers that open and close them",
+            "texts stand between whatever was rendered around them",
+        ],
+    },
+];
+
+/// What is chosen; by default the plainest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Choices {
-    /// Whether reasoning is opened only if it is closed later.
-    pub(super) thinking_if_closed: bool,
-    pub(super) thinking_end: ThinkingEnd,
-    pub(super) content: ContentPlace,
-    /// Whether a call that nothing closes ends where the next begins.
-    pub(super) next_call_closes: bool,
-    /// Whether calls that nothing clear opens may begin within a text.
-    pub(super) calls_anywhere: bool,
-    /// Whether calls close a text that nothing else has closed.
-    pub(super) calls_close_content: bool,
-    /// Whether what stands between a name and the arguments may be anything.
-    pub(super) loose_header: bool,
-    /// Whether the first of several markers that open a call may be left out.
-    pub(super) optional_lead: bool,
-    /// Whether a text may follow what closes calls, however unclear that is.
-    pub(super) text_follows: bool,
-    /// Whether a tag that closes itself is a call without arguments.
-    pub(super) tag_closes_itself: bool,
+    /// The places of the answers in [`OPEN`].
+    answers: [usize; OPEN.len()],
     /// What stands around texts in some renderings, and is no part of them.
-    pub(super) dropped: Vec<String>,
-    /// Whether texts begin and end with what stands around them in any way of the format, and not
-    /// only with their markers.
-    pub(super) as_seen: bool,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(super) enum ThinkingEnd {
-    /// Only its marker closes it.
-    #[default]
-    Marker,
-    /// The end of the turn closes it, too.
-    OrTurn,
-    /// So does a call.
-    OrCall,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(super) enum ContentPlace {
-    /// Whatever is nothing else.
-    #[default]
-    Leftover,
-    /// What its markers enclose.
-    Marked,
+    dropped: Vec<String>,
 }
 
 impl Choices {
+    /// Whether the answer is not the plainest.
+    pub(super) fn has(&self, choice: Choice) -> bool {
+        self.answers[choice as usize] > 0
+    }
+
+    /// Whether calls close reasoning, as the end of the turn does.
+    pub(super) fn calls_close_thinking(&self) -> bool {
+        self.answers[Choice::TurnEndClosesThinking as usize] == 2
+    }
+
+    /// What is no part of texts, though it stands around them.
+    pub(super) fn dropped(&self) -> &[String] {
+        &self.dropped
+    }
+
+    /// The same with another answer.
+    pub(super) fn with(mut self, choice: Choice, answer: usize) -> Choices {
+        self.answers[choice as usize] = answer;
+        self
+    }
+
+    /// The same with these texts dropped.
+    pub(super) fn with_dropped(mut self, dropped: Vec<String>) -> Choices {
+        let answer = usize::from(!dropped.is_empty());
+        self.dropped = dropped;
+        self.with(Choice::Dropped, answer)
+    }
+
+    /// The same with one thing chosen as others do.
+    pub(super) fn with_answer_of(self, other: &Choices, choice: Choice) -> Choices {
+        match choice {
+            Choice::Dropped => self.with_dropped(other.dropped.clone()),
+            _ => self.with(choice, other.answers[choice as usize]),
+        }
+    }
+
     /// What a draft with these choices does otherwise than one with others.
     pub(super) fn differences(&self, other: &Choices) -> Vec<&'static str> {
-        let choices = OPEN_CHOICES.iter();
-        let answers = choices.map(|choice| ((choice.describe)(self), (choice.describe)(other)));
+        let answers = self.answers.iter().zip(&other.answers).zip(&OPEN);
         answers
-            .filter(|(own, other)| own != other)
-            .map(|(own, _)| own)
+            .filter(|((own, other), _)| own != other)
+            .map(|((own, _), open)| open.answers[*own])
             .collect()
     }
 }
 
-/// One thing that is to be chosen.
-pub(super) struct OpenChoice {
-    /// What a draft does in which this is chosen so. No two choices are described alike.
-    describe: fn(&Choices) -> &'static str,
-    /// Chooses this as others do.
-    pub(super) adopt: fn(&mut Choices, &Choices),
-}
-
-/// All that is to be chosen.
-pub(super) const OPEN_CHOICES: [OpenChoice; 12] = [
-    OpenChoice {
-        describe: |choices| match choices.thinking_if_closed {
-            true => "a marker opens reasoning only if it is closed later",
-            false => "a marker opens reasoning, whether or not it is closed later",
-        },
-        adopt: |choices, other| choices.thinking_if_closed = other.thinking_if_closed,
-    },
-    OpenChoice {
-        describe: |choices| match choices.thinking_end {
-            ThinkingEnd::Marker => "only its marker closes reasoning",
-            ThinkingEnd::OrTurn => "the end of the turn closes reasoning, and calls do not",
-            ThinkingEnd::OrCall => "a call closes reasoning, and so does the end of the turn",
-        },
-        adopt: |choices, other| choices.thinking_end = other.thinking_end,
-    },
-    OpenChoice {
-        describe: |choices| match choices.content {
-            ContentPlace::Leftover => "text is whatever is nothing else",
-            ContentPlace::Marked => "text stands between its markers only",
-        },
-        adopt: |choices, other| choices.content = other.content,
-    },
-    OpenChoice {
-        describe: |choices| match choices.calls_close_content {
-            true => "a call closes a text that is never closed",
-            false => "a call does not close a text",
-        },
-        adopt: |choices, other| choices.calls_close_content = other.calls_close_content,
-    },
-    OpenChoice {
-        describe: |choices| match choices.next_call_closes {
-            true => "the next call closes one that is never closed",
-            false => "the next call does not close one that is never closed",
-        },
-        adopt: |choices, other| choices.next_call_closes = other.next_call_closes,
-    },
-    OpenChoice {
-        describe: |choices| match choices.calls_anywhere {
-            true => "calls may begin within a text",
-            false => "calls can't begin within a text",
-        },
-        adopt: |choices, other| choices.calls_anywhere = other.calls_anywhere,
-    },
-    OpenChoice {
-        describe: |choices| match choices.loose_header {
-            true => "anything may stand between a call's name and its arguments",
-            false => "only what the format writes stands between a call's name and its arguments",
-        },
-        adopt: |choices, other| choices.loose_header = other.loose_header,
-    },
-    OpenChoice {
-        describe: |choices| match choices.optional_lead {
-            true => "the first marker of a call may be left out",
-            false => "the first marker of a call has to be there",
-        },
-        adopt: |choices, other| choices.optional_lead = other.optional_lead,
-    },
-    OpenChoice {
-        describe: |choices| match choices.text_follows {
-            true => "a text may follow calls",
-            false => "the turn ends after calls that nothing clear closes",
-        },
-        adopt: |choices, other| choices.text_follows = other.text_follows,
-    },
-    OpenChoice {
-        describe: |choices| match choices.tag_closes_itself {
-            true => "a tag that closes itself is a call without arguments",
-            false => "the tag of a call does not close itself",
-        },
-        adopt: |choices, other| choices.tag_closes_itself = other.tag_closes_itself,
-    },
-    OpenChoice {
-        describe: |choices| match choices.dropped.is_empty() {
-            true => "all that is nothing else is text",
-            false => "what stands around texts in some renderings is dropped",
-        },
-        adopt: |choices, other| choices.dropped.clone_from(&other.dropped),
-    },
-    OpenChoice {
-        describe: |choices| match choices.as_seen {
-            true => "texts stand between whatever was rendered around them",
-            false => "texts stand between the markers that open and close them",
-        },
-        adopt: |choices, other| choices.as_seen = other.as_seen,
-    },
-];
-
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
-    /// One that has nothing in common with the plainest.
-    fn opposite() -> Choices {
-        Choices {
-            thinking_if_closed: true,
-            thinking_end: ThinkingEnd::OrTurn,
-            content: ContentPlace::Marked,
-            next_call_closes: true,
-            calls_anywhere: true,
-            calls_close_content: true,
-            loose_header: true,
-            optional_lead: true,
-            text_follows: true,
-            tag_closes_itself: true,
-            dropped: vec!["<say>".to_owned()],
-            as_seen: true,
+    #[test]
+    fn each_choice_has_answers_that_are_described_otherwise_than_all_others() {
+        let mut seen = HashSet::new();
+        for (at, open) in OPEN.iter().enumerate() {
+            assert_eq!(open.choice as usize, at);
+            assert!(open.answers.len() > 1);
+            assert!(open.answers.iter().all(|answer| seen.insert(answer)));
         }
     }
 
     #[test]
     fn all_that_is_chosen_is_described_and_can_be_adopted() {
-        let (plain, opposite) = (Choices::default(), opposite());
+        let plain = Choices::default();
+        let opposite = OPEN
+            .iter()
+            .fold(plain.clone(), |choices, open| choices.with(open.choice, 1))
+            .with_dropped(vec!["<say>".to_owned()]);
         assert_eq!(plain.differences(&plain), Vec::<&str>::new());
-        assert_eq!(opposite.differences(&plain).len(), OPEN_CHOICES.len());
         let mut adopting = plain.clone();
-        for (at, choice) in OPEN_CHOICES.iter().enumerate() {
-            (choice.adopt)(&mut adopting, &opposite);
+        for (at, open) in OPEN.iter().enumerate() {
+            adopting = adopting.with_answer_of(&opposite, open.choice);
             assert_eq!(adopting.differences(&plain).len(), at + 1);
-            assert_eq!(
-                adopting.differences(&plain)[at],
-                opposite.differences(&plain)[at]
-            );
         }
         assert_eq!(adopting, opposite);
-    }
-
-    #[test]
-    fn no_two_choices_are_described_alike() {
-        let plain = Choices::default();
-        let ends = [ThinkingEnd::OrTurn, ThinkingEnd::OrCall];
-        let ends = ends.map(|thinking_end| Choices {
-            thinking_end,
-            ..plain.clone()
-        });
-        for (at, one) in ends.iter().enumerate() {
-            for other in ends[..at].iter().chain([&plain]) {
-                assert_eq!(one.differences(other).len(), 1, "{one:?} {other:?}");
-            }
-        }
     }
 }

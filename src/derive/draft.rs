@@ -22,7 +22,7 @@ use crate::markers::is_distinctive;
 use crate::markers::lexicon::unmarked;
 use crate::value::{Object, Value};
 
-use super::choices::Choices;
+use super::choices::{Choice, Choices};
 use super::material::Material;
 use super::options::DeriveOptions;
 use super::surroundings::Surroundings;
@@ -32,7 +32,10 @@ use drafter::{Drafter, texts};
 /// A response template for what is known of a format, with some choices made.
 pub(super) fn draft(material: &Material, choices: &Choices, options: &DeriveOptions) -> Value {
     let findings = &material.marked;
-    let around = material.surroundings.as_ref().filter(|_| choices.as_seen);
+    let around = material
+        .surroundings
+        .as_ref()
+        .filter(|_| choices.has(Choice::AsSeen));
     let mut calls = findings.calls.as_ref().and_then(CallShape::parts);
     if let (Some(calls), Some(around)) = (&mut calls, around) {
         stand_as_seen(calls, around);

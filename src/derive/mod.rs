@@ -29,7 +29,6 @@
 //! models do to such texts.
 
 // In the order in which they build upon each other: no file imports from one of a later group.
-mod choices;
 mod conversations;
 mod options;
 mod regex;
@@ -41,6 +40,7 @@ mod synthetic;
 mod damage;
 mod trial;
 
+mod choices;
 mod output;
 
 mod draft;

@@ -13,7 +13,7 @@ use crate::response::{Patterns, ResponseTemplate, TemplateError};
 use crate::stopwatch::Stopwatch;
 use crate::value::Value;
 
-use super::choices::{Choices, ContentPlace, ThinkingEnd};
+use super::choices::{Choice, Choices, OPEN};
 use super::draft::{draft, unclosed_tag};
 use super::material::Material;
 use super::options::DeriveOptions;
@@ -126,13 +126,10 @@ impl<'a> Search<'a> {
     /// its markers, or whatever was seen around it.
     fn first(&self, drafts: &mut Drafts) -> Result<Tried, TemplateError> {
         let plain = Choices::default();
-        let marked = Choices {
-            content: ContentPlace::Marked,
-            ..Choices::default()
-        };
-        let mut starts = vec![plain, marked];
+        let marked = plain.clone().with(Choice::ContentMarked, 1);
         let around = self.material.surroundings.as_ref();
-        starts.extend(around.map(|around| with_texts_as_seen(&Choices::default(), around)));
+        let as_seen = around.map(|around| with_texts_as_seen(&plain, around));
+        let starts = [plain, marked].into_iter().chain(as_seen);
         let mut refusal = None;
         for start in starts {
             match self.better(start, None, drafts) {
@@ -147,74 +144,58 @@ impl<'a> Search<'a> {
 
     /// The choices that differ in one thing, with the part of messages that it concerns.
     fn mends(&self, best: &Tried) -> Vec<(Part, Choices)> {
-        let mut all = Vec::new();
         let from = &best.choices;
-        let mut add = |part: Part, change: &dyn Fn(&mut Choices)| {
-            let mut next = from.clone();
-            change(&mut next);
-            if next != *from {
-                all.push((part, next));
-            }
-        };
-        if let Some(reasoning) = &self.material.findings.reasoning {
-            if reasoning.open.is_some() {
-                add(Part::Reasoning, &|choices| {
-                    choices.thinking_if_closed = !choices.thinking_if_closed;
-                });
-            }
-            let ends = [
-                ThinkingEnd::Marker,
-                ThinkingEnd::OrTurn,
-                ThinkingEnd::OrCall,
-            ];
-            for end in ends {
-                add(Part::Reasoning, &|choices| choices.thinking_end = end);
-            }
-        }
+        let mut all = self.other_answers(from, Part::Reasoning);
         if let Some(around) = &self.material.surroundings {
             let part = match best.outcome.failures.of(Part::Reasoning)[0] {
                 0 => Part::Content,
                 _ => Part::Reasoning,
             };
-            add(part, &|choices| {
-                *choices = with_texts_as_seen(choices, around)
-            });
-            add(part, &|choices| choices.as_seen = false);
+            all.push((part, with_texts_as_seen(from, around)));
+            all.push((part, from.clone().with(Choice::AsSeen, 0)));
         }
-        if self.material.findings.content.open.is_some() {
-            for content in [ContentPlace::Leftover, ContentPlace::Marked] {
-                add(Part::Content, &|choices| choices.content = content);
-            }
-            if from.content == ContentPlace::Marked {
-                add(Part::Content, &|choices| {
-                    choices.calls_close_content = !choices.calls_close_content;
-                });
-            }
+        all.extend(self.other_answers(from, Part::Content));
+        let is_left_over = !from.has(Choice::ContentMarked);
+        if is_left_over && best.outcome.failures.of(Part::Content)[0] > 0 {
+            let mut dropped = from.dropped().to_vec();
+            dropped.extend(self.trials.around_texts(&best.template));
+            dedup(&mut dropped);
+            all.push((Part::Content, from.clone().with_dropped(dropped)));
         }
-        if from.content == ContentPlace::Leftover && best.outcome.failures.of(Part::Content)[0] > 0
-        {
-            let around = self.trials.around_texts(&best.template);
-            add(Part::Content, &|choices| {
-                choices.dropped.extend(around.iter().cloned());
-                dedup(&mut choices.dropped);
-            });
-        }
-        if self.material.findings.calls.is_some() {
-            let mut flip = |flag: fn(&mut Choices) -> &mut bool| {
-                add(Part::Calls, &|choices| *flag(choices) = !*flag(choices));
-            };
-            flip(|choices| &mut choices.next_call_closes);
-            flip(|choices| &mut choices.calls_anywhere);
-            flip(|choices| &mut choices.loose_header);
-            flip(|choices| &mut choices.optional_lead);
-            if self.has_text_behind_calls() {
-                flip(|choices| &mut choices.text_follows);
-            }
-            if self.calls_are_tags() {
-                flip(|choices| &mut choices.tag_closes_itself);
-            }
-        }
+        all.extend(self.other_answers(from, Part::Calls));
+        all.retain(|(_, next)| next != from);
         all
+    }
+
+    /// The choices with other answers to what concerns a part of messages.
+    fn other_answers(&self, from: &Choices, part: Part) -> Vec<(Part, Choices)> {
+        let open = OPEN.iter().filter(|open| open.part == part);
+        open.filter(|open| self.is_open(open.choice, from))
+            .flat_map(|open| (0..open.answers.len()).map(|answer| (open.choice, answer)))
+            .map(|(choice, answer)| (part, from.clone().with(choice, answer)))
+            .collect()
+    }
+
+    /// Whether another answer to this by itself may make another draft.
+    fn is_open(&self, choice: Choice, from: &Choices) -> bool {
+        let findings = &self.material.findings;
+        let reasoning = findings.reasoning.as_ref();
+        match choice {
+            Choice::ThinkingIfClosed => reasoning.is_some_and(|shape| shape.open.is_some()),
+            Choice::TurnEndClosesThinking => reasoning.is_some(),
+            Choice::ContentMarked => findings.content.open.is_some(),
+            Choice::CallsCloseContent => {
+                findings.content.open.is_some() && from.has(Choice::ContentMarked)
+            }
+            Choice::NextCallCloses
+            | Choice::CallsAnywhere
+            | Choice::LooseHeader
+            | Choice::OptionalLead => findings.calls.is_some(),
+            Choice::TextFollows => findings.calls.is_some() && self.has_text_behind_calls(),
+            Choice::TagClosesItself => self.calls_are_tags(),
+            // What stands around texts has to be looked for first.
+            Choice::Dropped | Choice::AsSeen => false,
+        }
     }
 
     pub(super) fn draft(&self, choices: &Choices) -> Value {
@@ -270,12 +251,9 @@ impl<'a> Search<'a> {
 
 /// These choices, with texts between what was seen around them.
 fn with_texts_as_seen(choices: &Choices, around: &Surroundings) -> Choices {
-    Choices {
-        as_seen: true,
-        content: match around.content {
-            Some(_) => ContentPlace::Marked,
-            None => ContentPlace::Leftover,
-        },
-        ..choices.clone()
-    }
+    let is_marked = usize::from(around.content.is_some());
+    choices
+        .clone()
+        .with(Choice::AsSeen, 1)
+        .with(Choice::ContentMarked, is_marked)
 }

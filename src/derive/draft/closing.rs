@@ -1,6 +1,7 @@
 //! What closes a call.
 
 use crate::analysis::{CallParts, text_with_slots};
+use crate::derive::choices::Choice;
 use crate::derive::regex::{any_of, exact, loose};
 use crate::markers::{self, is_distinctive, is_wordy};
 use crate::value::Object;
@@ -37,13 +38,13 @@ impl Drafter<'_> {
         let ends = self.turn_ends().into_iter();
         closers.extend(ends.filter(|end| argument.is_empty() || !end.starts_with(argument)));
         closers.extend(self.markers_between(calls));
-        if let Some(tag) = unclosed_tag(calls).filter(|_| self.choices.tag_closes_itself) {
+        if let Some(tag) = unclosed_tag(calls).filter(|_| self.chosen(Choice::TagClosesItself)) {
             ahead.push(format!(
                 "(?<={})\\s*/>\\s*",
                 self.slots_pattern(&tag, false)
             ));
         }
-        if self.choices.next_call_closes {
+        if self.chosen(Choice::NextCallCloses) {
             ahead.extend(self.next_openers(calls, close));
         }
         let ahead = (!ahead.is_empty()).then(|| ahead.join("|"));
@@ -127,7 +128,7 @@ impl Drafter<'_> {
         if close.is_empty() && section.is_empty() {
             return None;
         }
-        if self.choices.text_follows {
+        if self.chosen(Choice::TextFollows) {
             return Some(format!("{both}\\s*"));
         }
         let mut ends: Vec<String> = self.turn_ends().iter().map(|end| exact(end)).collect();

@@ -1,7 +1,7 @@
 //! The field for content.
 
 use crate::analysis::CallParts;
-use crate::derive::choices::ContentPlace;
+use crate::derive::choices::Choice;
 use crate::derive::regex::{any_of, exact, loose};
 use crate::format::Node;
 use crate::markers::lexicon::unmarked;
@@ -19,7 +19,8 @@ impl Drafter<'_> {
         }
         let mut field = Object::new();
         let shape = &self.findings.content;
-        if let (ContentPlace::Marked, Some(open)) = (self.choices.content, &shape.open) {
+        let is_marked = self.chosen(Choice::ContentMarked);
+        if let Some(open) = shape.open.as_ref().filter(|_| is_marked) {
             if is_distinctive(open) {
                 let mut opens = vec![open.trim().to_owned()];
                 opens.extend(self.sibling_openers(open.trim()));
@@ -32,14 +33,13 @@ impl Drafter<'_> {
             }
             let mut closers = shape.close.clone();
             closers.extend(self.turn_ends());
-            let ahead = self
-                .choices
-                .calls_close_content
-                .then(|| self.calls_ahead())
-                .flatten();
+            let ahead = match self.chosen(Choice::CallsCloseContent) {
+                true => self.calls_ahead(),
+                false => None,
+            };
             self.close(&mut field, &closers, ahead);
         } else {
-            let words = self.choices.dropped.iter();
+            let words = self.choices.dropped().iter();
             let mut words: Vec<String> = words
                 .filter(|text| !is_clear(text))
                 .map(|text| self.dropped_words(text))
@@ -64,7 +64,7 @@ impl Drafter<'_> {
         let close = close
             .map(str::trim)
             .filter(|close| markers::is_marker(close));
-        let others = self.choices.dropped.iter().map(String::as_str);
+        let others = self.choices.dropped().iter().map(String::as_str);
         let others = others
             .filter(|text| !is_clear(text))
             .chain(self.words_of_thoughts());
@@ -79,7 +79,7 @@ impl Drafter<'_> {
     /// What opens thoughts, if it may stand before a text as well and consists of words.
     fn words_of_thoughts(&self) -> Option<&str> {
         let open = self.findings.reasoning.as_ref()?.open.as_deref()?.trim();
-        let is_left = self.choices.thinking_if_closed && markers::is_wordy(open);
+        let is_left = self.chosen(Choice::ThinkingIfClosed) && markers::is_wordy(open);
         is_left.then_some(open)
     }
 
@@ -202,7 +202,7 @@ impl Drafter<'_> {
             if !markers::is_wordy(close) {
                 push_markers(&mut skipped, close);
             }
-            if self.choices.thinking_if_closed {
+            if self.chosen(Choice::ThinkingIfClosed) {
                 let open = shape.open.as_deref().unwrap_or_default();
                 if !markers::is_wordy(open) {
                     push_markers(&mut skipped, open);
@@ -234,7 +234,7 @@ impl Drafter<'_> {
             // Without the name in it, a closing tag is any: an answer may have such.
             skipped.retain(|marker| !markers::is_any_tag(marker));
         }
-        let dropped = self.choices.dropped.iter();
+        let dropped = self.choices.dropped().iter();
         skipped.extend(dropped.filter(|text| is_clear(text)).cloned());
         dedup(&mut skipped);
         let opens = self.calls.and_then(literal_open);

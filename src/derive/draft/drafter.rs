@@ -1,7 +1,7 @@
 //! What all fields of a draft are written with.
 
 use crate::analysis::{CallParts, Findings};
-use crate::derive::choices::{Choices, ContentPlace};
+use crate::derive::choices::{Choice, Choices};
 use crate::derive::options::DeriveOptions;
 use crate::derive::regex::{any_of, loose};
 use crate::derive::surroundings::Surroundings;
@@ -21,6 +21,11 @@ pub(super) struct Drafter<'a> {
 }
 
 impl Drafter<'_> {
+    /// Whether the answer to this is not the plainest.
+    pub(super) fn chosen(&self, choice: Choice) -> bool {
+        self.choices.has(choice)
+    }
+
     /// Puts in what closes a region: literals where they do, a pattern where white space has to go
     /// with them or something is to be looked for ahead.
     pub(super) fn close(&self, field: &mut Object, closers: &[String], ahead: Option<String>) {
@@ -34,16 +39,14 @@ impl Drafter<'_> {
             .iter()
             .any(|closer| closer.contains(char::is_whitespace));
         let is_literal = ahead.is_none() && !has_slots && !has_space;
-        if self.choices.content == ContentPlace::Marked && is_literal {
+        let is_marked = self.chosen(Choice::ContentMarked);
+        if is_marked && is_literal {
             if !closers.is_empty() {
                 field.insert("close", literals(&closers));
             }
             return;
         }
-        let space = match self.choices.content {
-            ContentPlace::Leftover => "\\s*",
-            ContentPlace::Marked => "",
-        };
+        let space = if is_marked { "" } else { "\\s*" };
         let mut alternatives = Vec::new();
         if !closers.is_empty() {
             let loose: Vec<String> = longest_first(&closers).iter().map(|c| loose(c)).collect();

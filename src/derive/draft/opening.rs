@@ -1,6 +1,7 @@
 //! The expression that opens a call.
 
 use crate::analysis::{CallParts, text_with_slots};
+use crate::derive::choices::Choice;
 use crate::derive::regex::{any_of, char_until, exact, loose};
 use crate::format::Node;
 use crate::markers::{self, dedup, is_distinctive};
@@ -19,7 +20,7 @@ impl Drafter<'_> {
             rest.clone_into(text);
         }
         let lead_is_skipped = !lead.is_empty();
-        let own = match unclosed_tag(calls).filter(|_| self.choices.tag_closes_itself) {
+        let own = match unclosed_tag(calls).filter(|_| self.chosen(Choice::TagClosesItself)) {
             Some(tag) => format!("{}(?:>|(?=\\s*/>))", self.slots_pattern(&tag, true)),
             None => {
                 let own = self.slots_pattern(&slots, true);
@@ -31,7 +32,7 @@ impl Drafter<'_> {
         };
         let section = calls.section_open.trim();
         if lead_is_skipped || opens_clearly(calls) {
-            let own = match self.choices.optional_lead {
+            let own = match self.chosen(Choice::OptionalLead) {
                 true => with_optional_lead(rest, own),
                 false => own,
             };
@@ -77,7 +78,7 @@ impl Drafter<'_> {
         let is_keyed = calls.keys().is_some()
             || !calls.first_text().trim().is_empty()
                 && (calls.dialect().is_some() || self.arguments_ahead(calls).is_some());
-        calls.section_open.trim().is_empty() && self.choices.calls_anywhere && is_keyed
+        calls.section_open.trim().is_empty() && self.chosen(Choice::CallsAnywhere) && is_keyed
     }
 
     /// The place before arguments between markers, or before what closes a call that has none; `None` if both

@@ -1,6 +1,6 @@
 //! The field for reasoning.
 
-use crate::derive::choices::ThinkingEnd;
+use crate::derive::choices::Choice;
 use crate::derive::regex::{any_of, exact, loose};
 use crate::markers::{dedup, is_distinctive, markers, says_end};
 use crate::value::Object;
@@ -18,7 +18,7 @@ impl Drafter<'_> {
         let close = shape.close.as_deref().map(str::trim);
         let mut field = Object::new();
         let open = shape.open.as_deref().map(str::trim);
-        match (self.choices.thinking_if_closed, open, close) {
+        match (self.chosen(Choice::ThinkingIfClosed), open, close) {
             (true, Some(open), Some(close)) => {
                 // The white space makes it as long as what would skip the marker.
                 let pattern = format!("{}\\s*(?=.*?{})", exact(open), exact(close));
@@ -33,15 +33,18 @@ impl Drafter<'_> {
             }
             (_, None, close) => {
                 let close = exact(close?);
-                let pattern = match self.choices.thinking_end {
+                let openers = match self.choices.calls_close_thinking() {
+                    true => self.call_openers(),
+                    false => Vec::new(),
+                };
+                let pattern = match openers.is_empty() {
+                    true => format!("\\A(?=.*?{close})"),
                     // What calls close, they show to be reasoning, unless they stand first.
-                    ThinkingEnd::OrCall if !self.call_openers().is_empty() => {
-                        let openers = self.call_openers();
+                    false => {
                         let openers: Vec<String> = openers.iter().map(|head| loose(head)).collect();
                         let openers = any_of(&openers);
                         format!("\\A(?!\\s*{openers})(?=.*?(?:{close}|{openers}))")
                     }
-                    _ => format!("\\A(?=.*?{close})"),
                 };
                 field.insert("open_pattern", pattern);
             }
@@ -54,12 +57,12 @@ impl Drafter<'_> {
             return Some(field);
         };
         let mut closers = vec![close.to_owned()];
-        if self.choices.thinking_end != ThinkingEnd::Marker {
+        if self.chosen(Choice::TurnEndClosesThinking) {
             closers.extend(self.turn_ends());
         }
-        let openers = match self.choices.thinking_end {
-            ThinkingEnd::Marker | ThinkingEnd::OrTurn => Vec::new(),
-            ThinkingEnd::OrCall => self.next_openers_after_reasoning(),
+        let openers = match self.choices.calls_close_thinking() {
+            true => self.next_openers_after_reasoning(),
+            false => Vec::new(),
         };
         let ahead = (!openers.is_empty()).then(|| self.not_spoken_of(&openers));
         self.close(&mut field, &closers, ahead);

@@ -1,6 +1,7 @@
 //! The expression for a row of texts and slots, such as what opens a call.
 
 use crate::analysis::CallParts;
+use crate::derive::choices::Choice;
 use crate::derive::regex::{char_between, char_until, loose};
 use crate::format::{Node, Slot};
 use crate::markers::lexicon::unmarked;
@@ -231,7 +232,7 @@ impl Drafter<'_> {
         let pieces = markers::pieces(&unmarked);
         let last = pieces.iter().rposition(|piece| markers::is_marker(piece));
         match last {
-            Some(last) if after_name && self.choices.loose_header && last > 0 => {
+            Some(last) if after_name && self.chosen(Choice::LooseHeader) && last > 0 => {
                 let marker: String = pieces[last..].concat();
                 format!("[^{{]*?{}", loose(&marker))
             }
