@@ -32,15 +32,15 @@
 mod conversations;
 mod options;
 mod regex;
+mod trial;
+
+mod choices;
 mod surroundings;
 
 mod sample;
 mod synthetic;
 
 mod damage;
-mod trial;
-
-mod choices;
 mod output;
 
 mod draft;

@@ -8,6 +8,8 @@ use crate::analysis::CallParts;
 use crate::format::{Format, Node, Slot};
 use crate::markers::{dedup, is_distinctive, is_marker, pieces, shared_end, shared_start};
 
+use super::trial::Part;
+
 /// What stands around the texts of a turn.
 pub(super) struct Surroundings {
     pub(super) reasoning: Option<Around>,
@@ -48,14 +50,6 @@ pub(super) struct Ahead {
     pub(super) close: String,
     /// What opens the next part.
     pub(super) next: String,
-}
-
-/// A part of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Reasoning,
-    Content,
-    Calls,
 }
 
 /// One way in which a turn is written: parts, and the texts before each of them and behind the last.
@@ -107,6 +101,7 @@ impl Surroundings {
             section: calls.map_or("", |calls| calls.section_open.trim()),
             head: head.trim(),
             quoted: Vec::new(),
+            ends: Vec::new(),
         };
         for slot in &format.json_strings {
             ways.take_quotes(match slot {
@@ -119,14 +114,14 @@ impl Surroundings {
             *text = format.lexicon.mark(text);
         }
         ways.add_empty_reasoning();
-        let seams = Seams::of(&ways);
-        let content = seams.around(Part::Content).ok()?;
+        ways.ends = ways.ends_of_turns();
+        let content = ways.around(Part::Content).ok()?;
         Some(Surroundings {
-            reasoning: seams.around(Part::Reasoning).ok()?,
+            reasoning: ways.around(Part::Reasoning).ok()?,
             content: content.filter(|around| !around.opens.contains(&String::new())),
-            behind_calls: ways.behind_calls(&seams.ends),
+            behind_calls: ways.behind_calls(),
             quote_opens_calls,
-            ends: seams.ends,
+            ends: ways.ends,
         })
     }
 }
@@ -140,6 +135,8 @@ struct Ways<'c> {
     head: &'c str,
     /// The parts that are strings of JSON.
     quoted: Vec<Part>,
+    /// What ends a turn.
+    ends: Vec<String>,
 }
 
 impl Ways<'_> {
@@ -200,7 +197,7 @@ impl Ways<'_> {
 
     /// What all ways end with, from the first marker or word of it on; or else all that any way ends with. Where all
     /// end with the same part, what closes that may stand before the last marker.
-    fn ends(&self) -> Vec<String> {
+    fn ends_of_turns(&self) -> Vec<String> {
         let tails: Vec<&str> = self.rows.iter().map(Row::tail).collect();
         let shared = tails
             .iter()
@@ -225,21 +222,19 @@ impl Ways<'_> {
     }
 
     /// What stands behind the last part of a turn and before its end.
-    fn before_end(&self, row: &Row, ends: &[String]) -> String {
+    fn before_end<'r>(&self, row: &'r Row) -> &'r str {
         let tail = row.tail();
-        let mut ends = ends.iter();
+        let mut ends = self.ends.iter();
         let before = ends.find_map(|end| tail.strip_suffix(end.as_str()));
-        before.unwrap_or(tail).to_owned()
+        before.unwrap_or(tail)
     }
 
     /// What stands between calls and the end of the turn in all ways that end with them.
-    fn behind_calls(&self, ends: &[String]) -> String {
-        let with_calls = self
-            .rows
-            .iter()
-            .filter(|row| row.parts.last() == Some(&Part::Calls));
+    fn behind_calls(&self) -> String {
+        let rows = self.rows.iter();
+        let with_calls = rows.filter(|row| row.parts.last() == Some(&Part::Calls));
         let mut behind: Vec<String> = with_calls
-            .map(|row| self.before_end(row, ends).trim().to_owned())
+            .map(|row| self.before_end(row).trim().to_owned())
             .collect();
         dedup(&mut behind);
         match <[String; 1]>::try_from(behind) {
@@ -290,8 +285,11 @@ impl Ways<'_> {
         })
     }
 
-    /// What turns begin with before a part.
+    /// What turns begin with before a part; before calls, what opens them all.
     fn starts(&self, part: Part) -> Vec<&str> {
+        if part == Part::Calls {
+            return vec![self.section];
+        }
         let first = self.places(part).filter(|(_, at)| *at == 0);
         first.map(|(row, _)| row.texts[0].trim()).collect()
     }
@@ -315,67 +313,14 @@ impl Ways<'_> {
         let shared = behind.reduce(|shared, text| shared_start(shared, text));
         shared.unwrap_or_default().trim_end()
     }
-}
-
-/// Nothing separates a text from what follows.
-struct Inseparable;
-
-/// What all ways say of the beginnings and ends of a part.
-struct Bounds<'w> {
-    starts: Vec<&'w str>,
-    closers: Vec<&'w str>,
-    shared_behind: &'w str,
-}
-
-impl<'w> Bounds<'w> {
-    fn of(ways: &'w Ways<'_>, part: Part) -> Bounds<'w> {
-        Bounds {
-            starts: ways.starts(part),
-            closers: ways.closers(part),
-            shared_behind: ways.shared_behind(part),
-        }
-    }
-}
-
-/// Where the parts of turns meet.
-struct Seams<'w> {
-    ways: &'w Ways<'w>,
-    /// What ends a turn.
-    ends: Vec<String>,
-    reasoning: Bounds<'w>,
-    content: Bounds<'w>,
-    calls: Bounds<'w>,
-}
-
-impl<'w> Seams<'w> {
-    fn of(ways: &'w Ways<'w>) -> Seams<'w> {
-        Seams {
-            ways,
-            ends: ways.ends(),
-            reasoning: Bounds::of(ways, Part::Reasoning),
-            content: Bounds::of(ways, Part::Content),
-            calls: Bounds {
-                starts: vec![ways.section],
-                ..Bounds::of(ways, Part::Calls)
-            },
-        }
-    }
-
-    fn bounds(&self, part: Part) -> &Bounds<'w> {
-        match part {
-            Part::Reasoning => &self.reasoning,
-            Part::Content => &self.content,
-            Part::Calls => &self.calls,
-        }
-    }
 
     /// What stands around a text, if there is any.
     fn around(&self, part: Part) -> Result<Option<Around>, Inseparable> {
         let mut around = Around {
-            is_json: self.ways.quoted.contains(&part),
+            is_json: self.quoted.contains(&part),
             ..Around::default()
         };
-        for (row, at) in self.ways.places(part) {
+        for (row, at) in self.places(part) {
             self.add_open(row, at, &mut around);
             self.add_close(row, at, &mut around)?;
         }
@@ -420,7 +365,7 @@ impl<'w> Seams<'w> {
         let mut next = next.to_owned();
         // A sign that is common opens calls only where one of them begins.
         if row.parts[at + 1] == Part::Calls && !is_distinctive(&next) {
-            next = format!("{} {}", next.trim_end(), self.ways.head);
+            next = format!("{} {}", next.trim_end(), self.head);
         }
         let is_blank = close.trim().is_empty();
         let is_clear = is_distinctive(close) || around.is_json && !is_blank;
@@ -446,7 +391,7 @@ impl<'w> Seams<'w> {
         let (part, next) = (row.parts[at], row.parts[at + 1]);
         let whole = row.texts[at + 1].as_str();
         let text = whole.trim_end();
-        let starts = &self.bounds(next).starts;
+        let starts = self.starts(next);
         let ends_with = starts
             .iter()
             .filter(|start| !start.is_empty() && text.ends_with(**start));
@@ -458,11 +403,10 @@ impl<'w> Seams<'w> {
             return (whole, "");
         }
         let lead = text.len() - text.trim_start().len();
-        let bounds = self.bounds(part);
-        let closers = bounds.closers.iter().copied();
+        let closers = self.closers(part).into_iter();
         let closers = closers.filter(|close| text[lead..].starts_with(close));
         let close = closers.max_by_key(|close| close.len());
-        let close = close.unwrap_or(bounds.shared_behind);
+        let close = close.unwrap_or_else(|| self.shared_behind(part));
         match text[lead..].len() > close.len() {
             true => text.split_at(lead + close.len()),
             false => text.split_at(lead),
@@ -472,17 +416,20 @@ impl<'w> Seams<'w> {
     /// What closes the last part of a turn: what stands before the turn's end; or all up to there, if that is
     /// nothing, or a sign that may stand in a text.
     fn last_close(&self, row: &Row) -> String {
-        let own = self.ways.before_end(row, &self.ends);
+        let own = self.before_end(row);
         let is_json = row
             .parts
             .last()
-            .is_some_and(|part| self.ways.quoted.contains(part));
-        match !own.trim().is_empty() && (is_json || is_distinctive(&own)) {
-            true => own,
+            .is_some_and(|part| self.quoted.contains(part));
+        match !own.trim().is_empty() && (is_json || is_distinctive(own)) {
+            true => own.to_owned(),
             false => row.tail().to_owned(),
         }
     }
 }
+
+/// Nothing separates a text from what follows.
+struct Inseparable;
 
 #[cfg(test)]
 mod tests {
