@@ -123,10 +123,12 @@ fn what_does_as_well_is_told_apart_by_what_it_does() {
     assert_snapshot!(summary("bare-json-call"), @"
     15/15   0/0     22/22   chosen
     15/15   0/0     22/22   calls can't begin within a text
+    15/15   0/0     22/22   a call's name and its arguments are read one by one
     ");
     assert_snapshot!(summary("json-lines-section"), @"
     18/18   0/0     52/52   chosen
     18/18   0/0     52/52   the next call closes one that is never closed
+    18/18   0/0     52/52   a call's name and its arguments are read one by one
     ");
 }
 

@@ -11,6 +11,7 @@ pub(super) enum Choice {
     CallsCloseContent,
     NextCallCloses,
     CallsAnywhere,
+    SplitObjects,
     LooseHeader,
     OptionalLead,
     TextFollows,
@@ -29,7 +30,7 @@ pub(super) struct Open {
 }
 
 /// All that is to be chosen, in the order of [`Choice`].
-pub(super) const OPEN: [Open; 12] = [
+pub(super) const OPEN: [Open; 13] = [
     Open {
         choice: Choice::ThinkingIfClosed,
         part: Part::Reasoning,
@@ -77,6 +78,14 @@ pub(super) const OPEN: [Open; 12] = [
         answers: &[
             "calls can't begin within a text",
             "calls may begin within a text",
+        ],
+    },
+    Open {
+        choice: Choice::SplitObjects,
+        part: Part::Calls,
+        answers: &[
+            "a call is read as one JSON object",
+            "a call's name and its arguments are read one by one",
         ],
     },
     Open {

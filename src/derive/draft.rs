@@ -42,7 +42,7 @@ pub(super) fn draft(material: &Material, choices: &Choices, options: &DeriveOpti
     }
     if let Some(calls) = &mut calls {
         // No transform takes a part of a string.
-        if has_text_around_name(calls) {
+        if choices.has(Choice::SplitObjects) || has_text_around_name(calls) {
             split_objects(calls);
         }
         leave_turn_end_out(calls, &findings.turn.ends);

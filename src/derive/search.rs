@@ -7,6 +7,7 @@ use std::time::Duration;
 use indexmap::IndexSet;
 
 use crate::analysis::CallShape;
+use crate::format::Node;
 use crate::json;
 use crate::markers::dedup;
 use crate::response::{Patterns, ResponseTemplate, TemplateError};
@@ -163,6 +164,11 @@ impl<'a> Search<'a> {
             all.push((Part::Content, from.clone().with_dropped(dropped)));
         }
         all.extend(self.other_answers(from, Part::Calls));
+        if self.has_bare_objects() {
+            // Neither helps alone where calls follow upon a text, and upon each other.
+            let split = from.clone().with(Choice::SplitObjects, 1);
+            all.push((Part::Calls, split.with(Choice::CallsAnywhere, 1)));
+        }
         all.retain(|(_, next)| next != from);
         all
     }
@@ -191,6 +197,7 @@ impl<'a> Search<'a> {
             | Choice::CallsAnywhere
             | Choice::LooseHeader
             | Choice::OptionalLead => findings.calls.is_some(),
+            Choice::SplitObjects => self.has_bare_objects(),
             Choice::TextFollows => findings.calls.is_some() && self.has_text_behind_calls(),
             Choice::TagClosesItself => self.calls_are_tags(),
             // What stands around texts has to be looked for first.
@@ -233,6 +240,13 @@ impl<'a> Search<'a> {
         let calls = self.material.marked.calls.as_ref();
         let calls = calls.and_then(CallShape::parts);
         calls.is_some_and(|calls| unclosed_tag(&calls).is_some())
+    }
+
+    /// Whether calls are JSON objects and nothing else.
+    fn has_bare_objects(&self) -> bool {
+        let calls = self.material.findings.calls.as_ref();
+        let calls = calls.and_then(CallShape::parts);
+        calls.is_some_and(|calls| calls.open.is_empty() && matches!(calls.body, Node::Object(..)))
     }
 
     /// Whether the chat template writes a turn's text behind its calls.
