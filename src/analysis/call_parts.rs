@@ -2,10 +2,10 @@
 
 use crate::format::{Dialect, Node, Slot, ValueForm, ValueType, ValueWriting};
 
-use super::call_shape::{CallShape, row, text_with_slots};
-use crate::markers::KEY_SLOT;
+use super::call_shape::{CallShape, text_with_slots};
+use crate::markers::{KEY_SLOT, is_slot};
 
-/// The parts of a turn's calls. Texts between slots are whole.
+/// The parts of a turn's calls. In texts, characters for private use stand for slots.
 #[derive(Debug, Clone)]
 pub(crate) struct CallParts<'a> {
     /// What opens a turn's calls.
@@ -15,11 +15,11 @@ pub(crate) struct CallParts<'a> {
     /// What stands between two calls.
     pub(crate) separator: String,
     /// What opens a call, up to its body.
-    pub(crate) open: Vec<Node>,
+    pub(crate) open: String,
     /// What a call consists of, or one array of all calls.
     pub(crate) body: &'a Node,
     /// What closes a call; some formats name it or its id there.
-    pub(crate) close: Vec<Node>,
+    pub(crate) close: String,
     /// Whether a turn may hold several calls.
     pub(crate) several: bool,
 }
@@ -47,9 +47,9 @@ impl CallShape {
             section_open: self.section_open.clone(),
             section_close: self.section_close.clone(),
             separator: text_with_slots(separator),
-            open: row(&text_with_slots(&nodes[..at])),
+            open: text_with_slots(&nodes[..at]),
             body,
-            close: row(&text_with_slots(&nodes[at + 1..])),
+            close: text_with_slots(&nodes[at + 1..]),
             several: at_most != Some(1),
         })
     }
@@ -58,15 +58,7 @@ impl CallShape {
 impl<'a> CallParts<'a> {
     /// The text that a call begins with; none if it begins with a slot or its body.
     pub(crate) fn first_text(&self) -> &str {
-        match self.open.first() {
-            Some(Node::Literal(text)) => text,
-            _ => "",
-        }
-    }
-
-    /// What closes a call, in which characters for private use stand for what is not text.
-    pub(crate) fn close_text(&self) -> String {
-        text_with_slots(&self.close)
+        self.open.split(is_slot).next().unwrap_or_default()
     }
 
     /// Whether one array holds all calls.
@@ -122,13 +114,13 @@ impl<'a> CallParts<'a> {
             let (open, between) = before.split_once(KEY_SLOT)?;
             push_new(&mut found.opens, open.to_owned());
             push_new(&mut found.between, between.to_owned());
-            push_new(&mut found.closes, row(&text_with_slots(&nodes[at + 1..])));
+            push_new(&mut found.closes, text_with_slots(&nodes[at + 1..]));
             if let Node::Value(forms) = &nodes[at] {
                 found.forms.extend(forms);
             }
         }
-        let opener = format!("{}{}", self.section_open, text_with_slots(&self.open));
-        found.in_python = opener.contains('(') && found.are_assigned();
+        let has_bracket = self.section_open.contains('(') || self.open.contains('(');
+        found.in_python = has_bracket && found.are_assigned();
         Some(found)
     }
 }
@@ -217,11 +209,11 @@ fn push_new<T: PartialEq>(all: &mut Vec<T>, item: T) {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SingleArguments<'a> {
     /// The texts before a key: where they show the value's type, there are several, that before texts first.
-    opens: Vec<String>,
+    pub(crate) opens: Vec<String>,
     /// The texts between key and value: where they show the value's type, there are several.
     pub(crate) between: Vec<String>,
     /// What stands after a value, as before a key; some formats name the key there once more.
-    closes: Vec<Vec<Node>>,
+    pub(crate) closes: Vec<String>,
     /// What stands between two arguments.
     pub(crate) separator: String,
     /// How values are written, those of some types one way and those of others another.
@@ -236,19 +228,9 @@ impl SingleArguments<'_> {
         self.opens.first().map_or("", String::as_str)
     }
 
-    /// What stands before a key.
-    pub(crate) fn opens(&self) -> &[String] {
-        &self.opens
-    }
-
     /// What stands behind a text.
-    pub(crate) fn close(&self) -> &[Node] {
-        self.closes.first().map_or(&[], Vec::as_slice)
-    }
-
-    /// What stands behind a value.
-    pub(crate) fn closes(&self) -> &[Vec<Node>] {
-        &self.closes
+    pub(crate) fn close(&self) -> &str {
+        self.closes.first().map_or("", String::as_str)
     }
 
     /// How values of a type are written, if it is known.

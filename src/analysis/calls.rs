@@ -1,6 +1,6 @@
 //! How calls of tools are written: their bodies, and the texts around them.
 
-use crate::format::{Node, NodeReader, Slot};
+use crate::format::{Node, NodeReader};
 
 use super::call_body::LocatedBody;
 use super::call_renderings::CallRenderings;
@@ -31,8 +31,8 @@ pub(super) fn find(
     let before = before_call(renderings, &located, surroundings.reasoning);
     let shape = with_surroundings(renderings, located, before, surroundings);
     let has_name = shape.parts().is_some_and(|parts| {
-        let mut around = parts.open.iter().chain(&parts.close);
-        parts.keys().is_some() || around.any(|node| *node == Node::Slot(Slot::Name))
+        let is_named = |text: &String| text.contains(NAME_SLOT);
+        parts.keys().is_some() || is_named(&parts.open) || is_named(&parts.close)
     });
     has_name.then_some(shape)
 }

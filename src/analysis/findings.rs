@@ -3,6 +3,7 @@
 use crate::format::{Node, ValueWriting};
 
 use super::assumed::AssumedVariable;
+use super::call_parts::CallParts;
 use super::call_shape::CallShape;
 use super::content::ContentShape;
 use super::missing_tokens::MissingToken;
@@ -44,6 +45,11 @@ impl Findings {
         let mut findings = self.clone();
         findings.each_text(&mut |text| *text = unmarked(text));
         findings
+    }
+
+    /// The parts of a turn's calls.
+    pub(crate) fn call_parts(&self) -> Option<CallParts<'_>> {
+        self.calls.as_ref()?.parts()
     }
 
     /// The markers of the format: none of them belongs into a message.

@@ -152,7 +152,7 @@ impl Rows<'_, '_> {
             turns.push(call.clone().with_content(&self.word));
             let all = call.with_content(&self.word);
             turns.push(all.with_reasoning(&self.thought));
-            let parts = self.findings.calls.as_ref().and_then(CallShape::parts);
+            let parts = self.findings.call_parts();
             if parts.is_some_and(|parts| parts.several) {
                 let other = words.call(1, &[(1, words.string(1))]);
                 let two = AssistantTurn::calls([one, other]);

@@ -235,10 +235,7 @@ fn of_body(calls: &CallParts<'_>) -> String {
         }
         (None, Some(arguments)) if arguments.in_python => "written as calls in Python".to_owned(),
         (None, Some(arguments)) => {
-            let (open, close) = (
-                in_words(&row(arguments.open())),
-                in_words(arguments.close()),
-            );
+            let (open, close) = (in_words(arguments.open()), in_words(arguments.close()));
             let between = arguments.between.join("|");
             let values = match arguments.has_json_texts() {
                 true => ", the value as JSON",
@@ -253,8 +250,8 @@ fn of_body(calls: &CallParts<'_>) -> String {
                 };
                 format!(", {which} as {value}")
             });
-            let opens = arguments.opens().iter().skip(1);
-            let opens: Vec<String> = opens.map(|open| shown(&in_words(&row(open)))).collect();
+            let opens = arguments.opens.iter().skip(1);
+            let opens: Vec<String> = opens.map(|open| shown(&in_words(open))).collect();
             let by_type = match opens.is_empty() {
                 true => String::new(),
                 false => format!(", of other types behind {}", opens.join(", ")),
@@ -285,9 +282,9 @@ fn of_section(open: &str, close: &str) -> Option<String> {
 }
 
 /// Slots as words in a text.
-fn in_words(row: &[Node]) -> String {
-    let words = row.iter().map(|node| match node {
-        Node::Literal(text) => text.clone(),
+fn in_words(text: &str) -> String {
+    let words = row(text).into_iter().map(|node| match node {
+        Node::Literal(text) => text,
         Node::Slot(Slot::Index) => "NUMBER".to_owned(),
         node => node.to_string(),
     });

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::analysis::assistant_turn::AssistantTurn;
-use crate::analysis::{CallParts, CallShape, Findings};
+use crate::analysis::{CallParts, Findings, row};
 use crate::format::{Node, Slot};
 use crate::markers;
 
@@ -22,7 +22,7 @@ pub(super) struct Damaged {
 /// Damages samples in all ways that leave no doubt about what was meant.
 pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
     let mut damaged = Vec::new();
-    let calls = findings.calls.as_ref().and_then(CallShape::parts);
+    let calls = findings.call_parts();
     for sample in samples {
         let damager = Damager {
             findings,
@@ -101,8 +101,8 @@ impl Damager<'_> {
         if let Some(calls) = self.calls {
             texts.push(calls.section_open.clone());
             texts.push(calls.section_close.clone());
-            if calls.open.len() == 1 {
-                texts.extend([calls.first_text().to_owned(), calls.close_text()]);
+            if row(&calls.open).len() == 1 {
+                texts.extend([calls.first_text().to_owned(), calls.close.clone()]);
             }
         }
         texts.retain(|text| markers::markers(text).next().is_some());
@@ -122,7 +122,7 @@ impl Damager<'_> {
             let output = self.sample.output.replacen(section, "", 1);
             self.put(into, "the section's opener left out", output);
         }
-        if own.next().is_some() && calls.open.len() > 1 {
+        if own.next().is_some() && calls.open.contains(markers::is_slot) {
             let output = self.sample.output.replacen(first, "", 1);
             self.put(into, "a call's first marker left out", output);
         }
@@ -144,7 +144,7 @@ impl Damager<'_> {
         let written = &self.sample.written;
         if written.calls.len() == 1 && written.content.is_none() {
             let section = calls.section_close.trim();
-            let close = calls.close_text();
+            let close = &calls.close;
             let bare = bare.strip_suffix(section).unwrap_or(&bare).trim_end();
             if let Some(bare) = bare
                 .strip_suffix(close.trim())
@@ -158,7 +158,7 @@ impl Damager<'_> {
     /// A second call follows without what should stand between them.
     fn between_calls(&self, into: &mut Vec<Damaged>) {
         let Some(calls) = self.calls else { return };
-        let close = calls.close_text();
+        let close = &calls.close;
         if self.sample.written.calls.len() < 2 || close.trim().len() < 4 {
             return;
         }
@@ -166,7 +166,7 @@ impl Damager<'_> {
         self.put(into, "a call's end missing before the next", output);
         if !calls.separator.is_empty() && !calls.open.is_empty() {
             let joined = format!("{close}{}", calls.separator);
-            let output = self.sample.output.replace(&joined, &close);
+            let output = self.sample.output.replace(&joined, close);
             self.put(into, "nothing between two calls", output);
         }
     }
@@ -264,13 +264,15 @@ impl Damager<'_> {
         let (Some(calls), [call]) = (self.calls, self.sample.written.calls.as_slice()) else {
             return;
         };
+        let row = row(&calls.open);
         let [
+            _,
             Node::Slot(Slot::Name),
             Node::Literal(own),
             Node::Slot(Slot::Id),
             Node::Literal(next),
             ..,
-        ] = &calls.open[calls.open.len().min(1)..]
+        ] = row.as_slice()
         else {
             return;
         };
@@ -298,20 +300,20 @@ impl Damager<'_> {
     /// What stands between a name and the arguments is shortened to its last marker.
     fn header(&self, into: &mut Vec<Damaged>) {
         let Some(calls) = self.calls else { return };
-        let Some(Node::Literal(text)) = calls.open.last().filter(|_| calls.open.len() > 1) else {
+        let Some((_, text)) = calls.open.rsplit_once(markers::is_slot) else {
             return;
         };
         let Some(last) = markers::markers(text).last() else {
             return;
         };
         if markers::markers(text).count() > 1 {
-            let output = self.sample.output.replace(text.as_str(), last);
+            let output = self.sample.output.replace(text, last);
             self.put(into, "a call's header shortened", output);
             let (before, _) = text.split_at(text.rfind(last).unwrap_or(0));
             let output = self
                 .sample
                 .output
-                .replace(text.as_str(), &format!("{before} text{last}"));
+                .replace(text, &format!("{before} text{last}"));
             self.put(into, "a call's header with more in it", output);
         }
     }

@@ -16,8 +16,7 @@ mod calls;
 mod content;
 mod reasoning;
 
-use crate::analysis::{CallParts, CallShape, row, text_with_slots};
-use crate::format::Node;
+use crate::analysis::CallParts;
 use crate::markers::is_distinctive;
 use crate::markers::lexicon::unmarked;
 use crate::value::{Object, Value};
@@ -36,7 +35,7 @@ pub(super) fn draft(material: &Material, choices: &Choices, options: &DeriveOpti
         .surroundings
         .as_ref()
         .filter(|_| choices.has(Choice::AsSeen));
-    let mut calls = findings.calls.as_ref().and_then(CallShape::parts);
+    let mut calls = findings.call_parts();
     if let (Some(calls), Some(around)) = (&mut calls, around) {
         stand_as_seen(calls, around);
     }
@@ -93,10 +92,9 @@ fn without_brackets(value: Value) -> Value {
 /// Takes what was seen around calls for what stands there.
 fn stand_as_seen(calls: &mut CallParts<'_>, around: &Surroundings) {
     if around.quote_opens_calls
-        && let Some(Node::Literal(text)) = calls.open.first_mut()
-        && let Some(own) = text.strip_prefix('"')
+        && let Some(own) = calls.open.strip_prefix('"')
     {
-        *text = own.to_owned();
+        calls.open = own.to_owned();
     }
     if !around.behind_calls.is_empty() {
         calls.section_close = around.behind_calls.clone();
@@ -106,17 +104,15 @@ fn stand_as_seen(calls: &mut CallParts<'_>, around: &Surroundings) {
 /// Takes what ends a turn out of what opens a call. Where a call has a turn of its own, as in
 /// `…<end>call:`, the end is dropped wherever it stands, and what has closed a call can't be missed by the next.
 fn leave_turn_end_out(calls: &mut CallParts<'_>, ends: &[String]) {
-    let Some(Node::Literal(text)) = calls.open.first_mut() else {
-        return;
-    };
-    let mut ends = ends.iter().map(|end| end.trim());
-    let own = ends.find_map(|end| {
-        text.trim_start()
-            .strip_prefix(end)
-            .filter(|_| !end.is_empty())
-    });
+    let text = calls.first_text().trim_start();
+    let mut ends = ends
+        .iter()
+        .map(|end| end.trim())
+        .filter(|end| !end.is_empty());
+    let own = ends.find_map(|end| text.strip_prefix(end));
     if let Some(own) = own.filter(|own| is_distinctive(own)) {
-        *text = own.trim_start().to_owned();
+        let rest = &calls.open[calls.first_text().len() - own.len()..];
+        calls.open = rest.trim_start().to_owned();
     }
 }
 
@@ -134,18 +130,16 @@ fn split_objects(calls: &mut CallParts<'_>) {
     }
     if calls.is_array() {
         // What stands around the array stands around all calls.
-        calls
-            .section_open
-            .push_str(&format!("{}[", text_with_slots(&calls.open)));
-        calls.section_close = format!("]{}{}", calls.close_text(), calls.section_close);
+        calls.section_open.push_str(&format!("{}[", calls.open));
+        calls.section_close = format!("]{}{}", calls.close, calls.section_close);
         calls.separator = " , ".to_owned();
-        (calls.open, calls.close) = (Vec::new(), Vec::new());
+        (calls.open, calls.close) = (String::new(), String::new());
     }
     // White space may stand wherever JSON has it, whatever the template writes.
     let text = &keys.name_text;
     let open = format!("{{ \"{name}\" : \"{text}\" , \"{arguments}\" : ");
-    calls.open.extend(row(&open));
-    calls.close.insert(0, Node::Literal("}".to_owned()));
+    calls.open.push_str(&open);
+    calls.close.insert(0, '}');
     calls.body = keys.body;
 }
 

@@ -3,7 +3,7 @@
 
 use crate::analysis::assistant_turn::{AssistantTurn, ToolCall};
 use crate::analysis::turn_prober::{Situation, ThinkingMode, TurnProber};
-use crate::analysis::{Analysis, CallShape, Findings, TurnHeaders, TurnShape, advice, line_up};
+use crate::analysis::{Analysis, Findings, TurnHeaders, TurnShape, advice, line_up};
 use crate::chat_template::RenderError;
 use crate::json;
 use crate::markers;
@@ -139,8 +139,7 @@ impl<'t> Sampling<'t> {
 
     /// What stands around the texts of a turn, in all ways in which it is rendered.
     pub(super) fn surroundings(&mut self, findings: &Findings) -> Option<Surroundings> {
-        let calls = findings.calls.as_ref().and_then(CallShape::parts);
-        Surroundings::of(&line_up(&mut self.analysis), calls.as_ref())
+        Surroundings::of(&line_up(&mut self.analysis), findings.call_parts().as_ref())
     }
 
     /// Renders all samples.

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use indexmap::IndexSet;
 
-use crate::analysis::CallShape;
 use crate::format::Node;
 use crate::json;
 use crate::markers::dedup;
@@ -237,15 +236,13 @@ impl<'a> Search<'a> {
 
     /// Whether calls begin with a tag.
     fn calls_are_tags(&self) -> bool {
-        let calls = self.material.marked.calls.as_ref();
-        let calls = calls.and_then(CallShape::parts);
+        let calls = self.material.marked.call_parts();
         calls.is_some_and(|calls| unclosed_tag(&calls).is_some())
     }
 
     /// Whether calls are JSON objects and nothing else.
     fn has_bare_objects(&self) -> bool {
-        let calls = self.material.findings.calls.as_ref();
-        let calls = calls.and_then(CallShape::parts);
+        let calls = self.material.findings.call_parts();
         calls.is_some_and(|calls| calls.open.is_empty() && matches!(calls.body, Node::Object(..)))
     }
 

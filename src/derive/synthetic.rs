@@ -69,5 +69,5 @@ fn unseen_call(shape: &CallShape) -> Option<String> {
         call
     };
     let open = calls.first_text();
-    Some(format!("{open}\n{call}\n{}", calls.close_text()))
+    Some(format!("{open}\n{call}\n{}", calls.close))
 }

@@ -1,9 +1,11 @@
 //! Arguments that are not an object of JSON: those between markers, and those of a Python call.
 
-use crate::analysis::{CallParts, SingleArguments, text_with_slots};
+use crate::analysis::{CallParts, SingleArguments, row};
 use crate::derive::regex::{any_of, char_between, exact, loose};
-use crate::format::{Node, Slot, ValueType, ValueWriting};
-use crate::markers::{self, begins_with_rare_sign, closing_bracket, is_distinctive};
+use crate::format::{Node, ValueType, ValueWriting};
+use crate::markers::{
+    self, KEY_SLOT, begins_with_rare_sign, closing_bracket, is_distinctive, is_slot,
+};
 use crate::value::{Object, Value};
 
 use super::drafter::{Drafter, texts};
@@ -34,7 +36,7 @@ impl Drafter<'_> {
         };
         let open = before_key(tagged);
         // No key begins as a closing tag does.
-        let is_tag = tagged.close().contains(&Node::Slot(Slot::Key)) && open.ends_with(['<', '[']);
+        let is_tag = tagged.close().contains(KEY_SLOT) && open.ends_with(['<', '[']);
         let no_slash = if is_tag { "(?!/)" } else { "" };
         let pattern = format!("{open}(?P<key>{no_slash}{key}+){between}{value}");
         match self.options.guess_types || tagged.has_json_texts() {
@@ -59,7 +61,7 @@ impl Drafter<'_> {
                 let behind = self.calls.map(behind_arguments).unwrap_or_default();
                 let space = &behind[..behind.len() - behind.trim_start().len()];
                 let separator = optional(&tagged.separator);
-                let opens: Vec<String> = tagged.opens().iter().map(|open| exact(open)).collect();
+                let opens: Vec<String> = tagged.opens.iter().map(|open| exact(open)).collect();
                 let next = format!("{separator}{}{key}+{between}", any_of(&opens));
                 format!("(?P<value>.*?)(?={next}|{}\\Z)", optional(space))
             }
@@ -78,12 +80,11 @@ impl Drafter<'_> {
     /// One parser reads all values, and to it `7` is a number. So a text is captured with what stands around
     /// it, which is what the parser knows texts by. `None` if nothing clear stands there.
     fn tagged_with_lists(&self, tagged: &SingleArguments<'_>) -> Option<Object> {
-        let is_one_way = tagged.opens().len() == 1 && tagged.closes().len() == 1;
+        let is_one_way = tagged.opens.len() == 1 && tagged.closes.len() == 1;
         if !has_python_lists(tagged) || self.options.guess_types || !is_one_way {
             return None;
         }
-        let ([between], [Node::Literal(close)]) = (tagged.between.as_slice(), tagged.close())
-        else {
+        let ([between], close) = (tagged.between.as_slice(), tagged.close()) else {
             return None;
         };
         let marker = between.trim_end();
@@ -93,7 +94,7 @@ impl Drafter<'_> {
         };
         let (space, after) = (&between[marker.len()..], close.trim());
         let is_clear = is_distinctive(after) && !after.contains(char::is_whitespace);
-        if before.is_empty() || !is_clear {
+        if before.is_empty() || !is_clear || close.contains(is_slot) {
             return None;
         }
         let befores = [format!("{before}{space}"), before.to_owned()];
@@ -133,8 +134,7 @@ impl Drafter<'_> {
     /// Where lists have single quotes in them, the value parser must not see those in texts with double quotes. Nor must
     /// it where all texts are JSON, as in `="name='Bob'"`: there it knows no text by single quotes, and `'7'` is a number.
     pub(super) fn python(&self, calls: &CallParts<'_>, tagged: &SingleArguments<'_>) -> Object {
-        let close = calls.close_text();
-        let bracket = match is_distinctive(markers::split_close(&close).0) {
+        let bracket = match is_distinctive(markers::split_close(&calls.close).0) {
             true => "",
             false => "\\)?",
         };
@@ -203,16 +203,11 @@ fn quoted(tagged: &SingleArguments<'_>, (open, close): (&str, &str)) -> Object {
 }
 
 /// What stands behind the last argument of a call.
-fn behind_arguments(calls: &CallParts<'_>) -> String {
-    let texts = [
-        calls.close_text(),
-        calls.section_close.clone(),
-        calls.separator.clone(),
-    ];
+fn behind_arguments<'a>(calls: &'a CallParts<'_>) -> &'a str {
+    let mut texts = [&calls.close, &calls.section_close, &calls.separator].into_iter();
     texts
-        .into_iter()
         .find(|text| !text.is_empty())
-        .unwrap_or_default()
+        .map_or("", String::as_str)
 }
 
 /// A value with what closes it.
@@ -220,7 +215,7 @@ fn behind_arguments(calls: &CallParts<'_>) -> String {
 /// A value may hold elements, too: the last closer before the next key is its own. So is that of signs which a value may
 /// have as well, if what stands around the next key follows.
 fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> String {
-    let closes = tagged.closes().iter();
+    let closes = tagged.closes.iter();
     let closes: Vec<String> = closes.map(|close| after_value(close, key)).collect();
     let close = any_of(&closes);
     let separator = match tagged.separator.trim() {
@@ -228,11 +223,11 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> Strin
         separator => format!("(?:{})?\\s*", loose(separator)),
     };
     let open = opening(tagged);
-    let is_clear = is_distinctive(&text_with_slots(tagged.close()));
-    let ahead = match (tagged.close().contains(&Node::Slot(Slot::Key)), is_clear) {
+    let is_clear = is_distinctive(tagged.close());
+    let ahead = match (tagged.close().contains(KEY_SLOT), is_clear) {
         (true, _) => format!("(?=\\s*{separator}(?:{open}\\w{key}*{between}|\\Z))"),
         // What closes a value of one type may stand in one of another.
-        (false, true) if tagged.closes().len() > 1 => {
+        (false, true) if tagged.closes.len() > 1 => {
             format!("(?=\\s*{separator}(?:{open}|\\Z))")
         }
         (false, true) => String::new(),
@@ -280,13 +275,12 @@ fn key_class(tagged: &SingleArguments<'_>) -> String {
         Some(quote @ ('"' | '\'')) => format!("[^{quote}]"),
         // Nor is a sign that closes a value: it is that of the argument before.
         _ => {
-            let close = match tagged.close().first() {
-                Some(Node::Literal(close)) if !is_distinctive(close) => close.trim_start(),
-                _ => "",
-            };
+            let close = tagged.close().split(is_slot).next();
+            let close = close.filter(|close| !is_distinctive(close));
+            let close = close.unwrap_or_default().trim_start();
             // Where the key stands in what closes its value, none begins with another marker: the
             // text `::</tr` before `::</city>` is no marker `::</tr::</city>`.
-            let open = match tagged.close().contains(&Node::Slot(Slot::Key)) {
+            let open = match tagged.close().contains(KEY_SLOT) {
                 true => tagged
                     .open()
                     .trim_end_matches(|c| closing_bracket(c).is_none()),
@@ -314,7 +308,7 @@ fn before_key(tagged: &SingleArguments<'_>) -> String {
 
 /// What opens an argument.
 fn opening(tagged: &SingleArguments<'_>) -> String {
-    let opens = tagged.opens().iter();
+    let opens = tagged.opens.iter();
     let opens: Vec<String> = opens.map(|open| loose(open.trim_start())).collect();
     any_of(&opens)
 }
@@ -403,7 +397,8 @@ fn before_value(text: &str) -> String {
 }
 
 /// What stands after a value. White space before a marker is not the value's.
-fn after_value(close: &[Node], key: &str) -> String {
+fn after_value(close: &str, key: &str) -> String {
+    let close = row(close);
     let parts = close.iter().enumerate().map(|(at, part)| match part {
         Node::Literal(text) if at == 0 => {
             let text = text.trim_end();

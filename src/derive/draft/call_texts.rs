@@ -2,8 +2,7 @@
 
 use crate::analysis::{CallKeys, CallParts};
 use crate::derive::regex::{char_between, exact};
-use crate::format::{Node, Slot};
-use crate::markers::{self, dedup, is_distinctive, is_wordy};
+use crate::markers::{self, NAME_SLOT, dedup, is_distinctive, is_slot, is_wordy};
 
 /// What stands before a marker that is only spoken of.
 pub(super) const SPOKEN: &str = "[ `\"'(]";
@@ -27,7 +26,7 @@ pub(super) fn call_openers(calls: &CallParts<'_>) -> Vec<String> {
 /// The text that opens a call, cut into the markers that may be left out, and the rest.
 pub(super) fn split_lead<'a>(calls: &'a CallParts<'_>) -> (&'a str, &'a str) {
     let text = calls.first_text();
-    if calls.open.len() == 1 {
+    if !calls.open.contains(is_slot) {
         return ("", text);
     }
     match markers::split_lead(text) {
@@ -39,32 +38,24 @@ pub(super) fn split_lead<'a>(calls: &'a CallParts<'_>) -> (&'a str, &'a str) {
 
 /// What opens a call, if it is the same text for all, and not such as stands in prose as well.
 pub(super) fn literal_open(calls: &CallParts<'_>) -> Option<String> {
-    match calls.open.as_slice() {
-        _ if json_behind_words(calls).is_some() => None,
-        [Node::Literal(text)] if is_distinctive(text) && !is_wordy(text) => {
-            Some(text.trim().to_owned())
-        }
-        _ => None,
-    }
+    let text = calls.open.as_str();
+    let is_marker = is_distinctive(text) && !is_wordy(text) && !text.contains(is_slot);
+    (is_marker && json_behind_words(calls).is_none()).then(|| text.trim().to_owned())
 }
 
 /// What opens a call up to the sign that ends its tag, as `<call name="NAME"`, if it is such a tag.
-pub(in crate::derive) fn unclosed_tag(calls: &CallParts<'_>) -> Option<Vec<Node>> {
-    let mut open = calls.open.clone();
-    let Some(Node::Literal(text)) = open.last_mut() else {
-        return None;
-    };
-    let rest = text.trim_end().strip_suffix('>')?.to_owned();
-    text.clone_from(&rest);
+pub(in crate::derive) fn unclosed_tag<'a>(calls: &'a CallParts<'_>) -> Option<&'a str> {
+    let open = calls.open.trim_end().strip_suffix('>')?;
+    let (_, rest) = open.rsplit_once(is_slot)?;
     let is_end = !rest.is_empty() && !rest.contains(['<', '>']);
     let first = calls.first_text();
     let is_begun = first.rfind('<') > first.rfind('>');
-    (is_end && is_begun && open.contains(&Node::Slot(Slot::Name))).then_some(open)
+    (is_end && is_begun && open.contains(NAME_SLOT)).then_some(open)
 }
 
 /// Whether the name of a call stands behind its arguments.
 pub(super) fn is_named_behind(calls: &CallParts<'_>) -> bool {
-    calls.keys().is_none() && !calls.open.contains(&Node::Slot(Slot::Name))
+    calls.keys().is_none() && !calls.open.contains(NAME_SLOT)
 }
 
 /// What stands before a name, cut where the last marker ends: what follows it is the id's.
@@ -88,10 +79,7 @@ pub(super) fn opens_clearly(calls: &CallParts<'_>) -> bool {
 
 /// The texts that open a call, around its slots.
 fn literals<'a>(calls: &'a CallParts<'_>) -> impl Iterator<Item = &'a str> {
-    calls.open.iter().filter_map(|node| match node {
-        Node::Literal(text) => Some(text.as_str()),
-        _ => None,
-    })
+    calls.open.split(is_slot).filter(|text| !text.is_empty())
 }
 
 /// Words that open calls do so where JSON follows them: `toolbox[…]` is a call, and `toolbox.open()` is none.

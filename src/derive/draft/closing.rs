@@ -1,6 +1,6 @@
 //! What closes a call.
 
-use crate::analysis::{CallParts, text_with_slots};
+use crate::analysis::{CallParts, SingleArguments};
 use crate::derive::choices::Choice;
 use crate::derive::regex::{any_of, exact, loose};
 use crate::markers::{self, is_distinctive, is_wordy};
@@ -33,16 +33,12 @@ impl Drafter<'_> {
         }
         // What closes an argument as well closes no call by itself.
         let arguments = calls.single_arguments();
-        let argument = arguments.map(|arguments| text_with_slots(arguments.close()));
-        let argument = argument.as_deref().unwrap_or_default().trim();
+        let argument = arguments.as_ref().map_or("", SingleArguments::close).trim();
         let ends = self.turn_ends().into_iter();
         closers.extend(ends.filter(|end| argument.is_empty() || !end.starts_with(argument)));
         closers.extend(self.markers_between(calls));
         if let Some(tag) = unclosed_tag(calls).filter(|_| self.chosen(Choice::TagClosesItself)) {
-            ahead.push(format!(
-                "(?<={})\\s*/>\\s*",
-                self.slots_pattern(&tag, false)
-            ));
+            ahead.push(format!("(?<={})\\s*/>\\s*", self.slots_pattern(tag, false)));
         }
         if self.chosen(Choice::NextCallCloses) {
             ahead.extend(self.next_openers(calls, close));
@@ -67,13 +63,12 @@ impl Drafter<'_> {
         let arguments = calls.single_arguments()?;
         let any = |text: &str| text.replace(markers::is_slot, "*");
         let is_alike = |call: &str, argument: &str| any(call.trim()) == any(argument.trim());
-        let (text, argument) = (calls.close_text(), text_with_slots(arguments.close()));
+        let (text, argument) = (&calls.close, arguments.close());
         let close = text.trim();
-        if !is_distinctive(close) || !is_alike(close, &argument) {
+        if !is_distinctive(close) || !is_alike(close, argument) {
             return None;
         }
         let space = &text[..text.len() - text.trim_start().len()];
-        let call = text_with_slots(&calls.open);
         let open = self.slots_pattern(&calls.open, false);
         // What white space stands behind it is told below.
         let open = open.trim_end_matches("\\s*");
@@ -82,7 +77,7 @@ impl Drafter<'_> {
             let key =
                 |between: &String| format!("{}{}{between}", arguments.open(), markers::KEY_SLOT);
             let mut keys = arguments.between.iter().map(key);
-            let ahead = match keys.any(|key| is_alike(&call, &key)) {
+            let ahead = match keys.any(|key| is_alike(&calls.open, &key)) {
                 // An argument may be empty, too.
                 true => format!("(?=\\s*{})", self.behind_calls(calls)),
                 false => "\\s*".to_owned(),
@@ -242,8 +237,7 @@ impl Drafter<'_> {
 
 /// The text that closes a call by itself, without white space around it.
 fn own_close(calls: &CallParts<'_>) -> String {
-    let close = calls.close_text();
-    let (first, rest) = markers::split_close(&close);
+    let (first, rest) = markers::split_close(&calls.close);
     let (first, rest) = (first.trim(), rest.trim());
     let is_arguments_own = markers::is_any_tag(first) && calls.single_arguments().is_some();
     match is_arguments_own && is_distinctive(rest) {

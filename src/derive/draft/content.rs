@@ -3,9 +3,8 @@
 use crate::analysis::CallParts;
 use crate::derive::choices::Choice;
 use crate::derive::regex::{any_of, exact, loose};
-use crate::format::Node;
 use crate::markers::lexicon::unmarked;
-use crate::markers::{self, dedup, is_distinctive};
+use crate::markers::{self, dedup, is_distinctive, is_slot};
 use crate::value::Object;
 
 use super::call_texts::{literal_open, split_lead};
@@ -102,8 +101,7 @@ impl Drafter<'_> {
         let Some(calls) = self.calls else {
             return Vec::new();
         };
-        let close = calls.close_text();
-        let lines = texts_around_calls(calls, &close).into_iter();
+        let lines = texts_around_calls(calls).into_iter();
         let lines = lines.filter(|text| is_line_of_words(text) && is_distinctive(text));
         let lines = lines.map(|text| {
             // A line that goes on is a sentence with these words in it.
@@ -121,8 +119,8 @@ impl Drafter<'_> {
     /// What separates calls and may as well be said, where it stands behind what closes a call.
     fn separator_behind_call(&self) -> Option<String> {
         let calls = self.calls?;
-        let (separator, close) = (calls.separator.trim(), calls.close_text());
-        let close = markers::split_close(&close).0.trim();
+        let separator = calls.separator.trim();
+        let close = markers::split_close(&calls.close).0.trim();
         let is_known = is_distinctive(separator) || separator.is_empty();
         let is_behind = !is_known && is_distinctive(close);
         is_behind.then(|| format!("(?<={}\\s*){}\\s*", loose(close), loose(separator)))
@@ -165,8 +163,7 @@ impl Drafter<'_> {
             return Vec::new();
         }
         let mut sibling_openers = Vec::new();
-        for node in &calls.open {
-            let Node::Literal(text) = node else { continue };
+        for text in calls.open.split(is_slot) {
             let text = unmarked(text);
             let pieces = markers::pieces(&text);
             for pair in pieces.windows(2) {
@@ -224,8 +221,7 @@ impl Drafter<'_> {
             skipped.push(open.to_owned());
         }
         if let Some(calls) = self.calls {
-            let close = calls.close_text();
-            for text in texts_around_calls(calls, &close) {
+            for text in texts_around_calls(calls) {
                 // Words may as well be said.
                 if !markers::is_wordy(text) {
                     push_markers(&mut skipped, text);
@@ -244,9 +240,9 @@ impl Drafter<'_> {
 }
 
 /// What stands before, between and behind calls, with what closes one.
-fn texts_around_calls<'a>(calls: &'a CallParts<'_>, close: &'a str) -> [&'a str; 6] {
+fn texts_around_calls<'a>(calls: &'a CallParts<'_>) -> [&'a str; 6] {
     // Also the first, which has closed a call when it comes: some models write it twice.
-    let (first, rest) = markers::split_close(close);
+    let (first, rest) = markers::split_close(&calls.close);
     let lead = split_lead(calls).0;
     [
         &calls.section_open,

@@ -1,6 +1,6 @@
 //! The expression that opens a call.
 
-use crate::analysis::{CallParts, text_with_slots};
+use crate::analysis::CallParts;
 use crate::derive::choices::Choice;
 use crate::derive::regex::{any_of, char_until, exact, loose};
 use crate::format::Node;
@@ -15,15 +15,12 @@ impl Drafter<'_> {
     /// The expression that opens a call whose name stands in it, or that nothing clear opens.
     pub(super) fn open_pattern(&self, calls: &CallParts<'_>) -> String {
         let (lead, rest) = split_lead(calls);
-        let mut slots = calls.open.clone();
-        if let Some(Node::Literal(text)) = slots.first_mut() {
-            rest.clone_into(text);
-        }
+        let open = &calls.open[lead.len()..];
         let lead_is_skipped = !lead.is_empty();
         let own = match unclosed_tag(calls).filter(|_| self.chosen(Choice::TagClosesItself)) {
-            Some(tag) => format!("{}(?:>|(?=\\s*/>))", self.slots_pattern(&tag, true)),
+            Some(tag) => format!("{}(?:>|(?=\\s*/>))", self.slots_pattern(tag, true)),
             None => {
-                let own = self.slots_pattern(&slots, true);
+                let own = self.slots_pattern(open, true);
                 match json_behind_words(calls) {
                     Some(json) => format!("{}\\s*(?={json})", own.trim_end_matches("\\s*")),
                     None => own,
@@ -46,7 +43,7 @@ impl Drafter<'_> {
                 false => format!("(?:{}\\s*{before})?{own}", loose(section)),
             };
         }
-        self.chained(calls, &slots)
+        self.chained(calls, open)
     }
 
     /// The expression that opens a call whose name stands behind its arguments: what opens a call is all that captures.
@@ -88,7 +85,7 @@ impl Drafter<'_> {
         if arguments.in_python {
             return None;
         }
-        let close = calls.close_text();
+        let close = &calls.close;
         let is_clear = |text: &&str| !text.trim().is_empty();
         let mut places: Vec<String> = match arguments.open().trim() {
             // Where nothing opens an argument, what stands behind its key shows that it is one.
@@ -107,14 +104,14 @@ impl Drafter<'_> {
         match close.trim() {
             "" if places.is_empty() => return None,
             "" => places.extend(self.turn_ends().iter().map(|end| loose(&format!(" {end}")))),
-            _ => places.push(exact(&close)),
+            _ => places.push(exact(close)),
         }
         Some(format!("(?={})", any_of(&places)))
     }
 
     /// The expression for calls that nothing clear opens: the first is known by what opens them
     /// all, or by the start of the turn, and the next by standing behind it.
-    fn chained(&self, calls: &CallParts<'_>, slots: &[Node]) -> String {
+    fn chained(&self, calls: &CallParts<'_>, open: &str) -> String {
         let section = calls.section_open.trim();
         let ahead = match calls.keys() {
             Some(keys) => format!("(?={})", json_call_start(calls, &keys)),
@@ -126,8 +123,8 @@ impl Drafter<'_> {
             }
             None => String::new(),
         };
-        let own = self.slots_pattern(slots, true);
-        let own = format!("{own}{}{ahead}", self.not_another_marker(calls, slots));
+        let own = self.slots_pattern(open, true);
+        let own = format!("{own}{}{ahead}", self.not_another_marker(calls, open));
         let start = match section {
             // Code in an answer, at which a fence stands, is no call.
             _ if self.begins_anywhere(calls) && begins_with_json(calls) => {
@@ -152,19 +149,16 @@ impl Drafter<'_> {
                     .is_some_and(|arguments| arguments.in_python);
                 let bracket = if is_python { "(?<=\\))" } else { "" };
                 let behind = format!("(?<={}.*?)", loose(section));
-                let close = calls.close_text();
-                match is_distinctive(&close) {
-                    true => (
-                        format!("(?<={}\\s*){separator}", loose(close.trim())),
-                        behind,
-                    ),
-                    false => (format!("{bracket}{separator}"), behind),
-                }
+                let close = match is_distinctive(&calls.close) {
+                    true => format!("(?<={}\\s*)", loose(calls.close.trim())),
+                    false => bracket.to_owned(),
+                };
+                (format!("{close}{separator}"), behind)
             }
         };
         // A call that is opened by nothing at all must not begin where another just has.
         let is_space = !calls.separator.is_empty() && calls.separator.trim().is_empty();
-        let next = match slots.is_empty() && is_space {
+        let next = match open.is_empty() && is_space {
             true => next.replace("\\s*", "\\s+"),
             false => next,
         };
@@ -173,8 +167,7 @@ impl Drafter<'_> {
 
     /// The expression for the place behind what opens a call by a sign that others begin with, too: where `<NAME>` does,
     /// `<end>` and `</NAME>` do not.
-    fn not_another_marker(&self, calls: &CallParts<'_>, slots: &[Node]) -> String {
-        let open = text_with_slots(slots);
+    fn not_another_marker(&self, calls: &CallParts<'_>, open: &str) -> String {
         let (first, last) = (open.trim().chars().next(), open.trim().chars().next_back());
         let (Some(first), Some(last)) = (first, last) else {
             return String::new();
@@ -187,8 +180,7 @@ impl Drafter<'_> {
             .chain(reasoning.cloned())
             .chain(self.turn_ends())
             .collect();
-        others.extend([&calls.section_open, &calls.section_close].map(String::clone));
-        others.push(calls.close_text());
+        others.extend([&calls.section_open, &calls.section_close, &calls.close].map(String::clone));
         let others = others.iter().map(|text| text.trim());
         let mut others: Vec<String> = others
             .filter(|text| text.starts_with(first) && text.ends_with(last) && *text != open.trim())

@@ -105,8 +105,7 @@ impl Drafter<'_> {
     fn not_spoken_of(&self, openers: &[String]) -> String {
         let mut before = vec![SPOKEN.to_owned()];
         if let Some(calls) = self.calls {
-            let close = calls.close_text();
-            let between = format!("{close}{}", calls.separator);
+            let between = format!("{}{}", calls.close, calls.separator);
             let texts = [calls.section_open.as_str(), split_lead(calls).0, &between];
             for text in texts.into_iter().filter(|text| is_distinctive(text)) {
                 before.extend([exact(text.trim_start()), exact(text.trim())]);

@@ -1,26 +1,27 @@
 //! The expression for a row of texts and slots, such as what opens a call.
 
-use crate::analysis::CallParts;
+use crate::analysis::{CallParts, row};
 use crate::derive::choices::Choice;
 use crate::derive::regex::{char_between, char_until, loose};
 use crate::format::{Node, Slot};
 use crate::markers::lexicon::unmarked;
-use crate::markers::{self, is_distinctive};
+use crate::markers::{self, ID_SLOT, INDEX_SLOT, NAME_SLOT, is_distinctive};
 
 use super::call_texts::{opens_clearly, split_at_id};
 use super::drafter::Drafter;
 
 /// A row of texts and slots.
-struct Row<'a> {
-    slots: &'a [Node],
+struct Row {
+    slots: Vec<Node>,
     /// Where the name stands that counts.
     last_name: Option<usize>,
     /// Where the number stands that makes an id together with this name, if it is captured as one.
     number: Option<usize>,
 }
 
-impl<'a> Row<'a> {
-    fn new(slots: &'a [Node], numbers_are_ids: bool) -> Row<'a> {
+impl Row {
+    fn new(text: &str, numbers_are_ids: bool) -> Row {
+        let slots = row(text);
         let last_name = slots.iter().rposition(is(Slot::Name));
         let number = last_name.filter(|_| numbers_are_ids).and_then(|name| {
             let after = slots[name..].iter().position(is(Slot::Index))?;
@@ -34,7 +35,7 @@ impl<'a> Row<'a> {
     }
 
     /// The text at a place; nothing, if a slot stands there.
-    fn text(&self, at: usize) -> &'a str {
+    fn text(&self, at: usize) -> &str {
         match self.slots.get(at) {
             Some(Node::Literal(text)) => text,
             _ => "",
@@ -68,13 +69,13 @@ impl<'a> Row<'a> {
 
 impl Drafter<'_> {
     /// The expression for slots in a row, with groups for name and id if they are to be captured.
-    pub(super) fn slots_pattern(&self, slots: &[Node], named: bool) -> String {
+    pub(super) fn slots_pattern(&self, text: &str, named: bool) -> String {
         let captures_ids = named && self.options.ids;
-        let row = Row::new(slots, captures_ids && !slots.iter().any(is(Slot::Id)));
+        let row = Row::new(text, captures_ids && !text.contains(ID_SLOT));
         // Models leave out ids that have a marker of their own.
         let is_before_id = |at: usize| !self.options.ids && row.is_marker_of_id(at);
         let mut out = String::new();
-        for (at, slot) in slots.iter().enumerate() {
+        for (at, slot) in row.slots.iter().enumerate() {
             match slot {
                 Node::Literal(text) => {
                     out.push_str(if is_before_id(at) { "(?:" } else { "" });
@@ -100,7 +101,7 @@ impl Drafter<'_> {
     }
 
     /// The expression for a text of a row.
-    fn text_pattern(&self, row: &Row<'_>, at: usize, text: &str) -> String {
+    fn text_pattern(&self, row: &Row, at: usize, text: &str) -> String {
         let text = if at == 0 { text.trim_start() } else { text };
         let is_json = self.calls.is_some_and(|calls| calls.dialect().is_some());
         let text = match is_json {
@@ -134,12 +135,18 @@ impl Drafter<'_> {
     }
 
     /// The expression for a name in a row.
-    fn name_pattern(&self, row: &Row<'_>, at: usize, named: bool) -> String {
-        let before = match at.checked_sub(1).map(|before| &row.slots[before]) {
+    fn name_pattern(&self, row: &Row, at: usize, named: bool) -> String {
+        let before = match at.checked_sub(1).map(|before| row.text(before)) {
             None => self.before_name(),
-            // Markers may hold the same sign: in `@@end@@@name{`, the name begins behind the last.
-            Some(Node::Literal(text)) if !is_distinctive(text) => vec![text.as_str()],
-            Some(_) => Vec::new(),
+            Some(text) => {
+                // What stands in JSON is no part of the marker before it.
+                let own = text.rsplit('{').next().unwrap_or_default();
+                // Markers may hold the same sign: in `@@end@@@name{`, the name begins behind the last.
+                match is_distinctive(own) {
+                    true => Vec::new(),
+                    false => vec![own],
+                }
+            }
         };
         let name = format!("{}+", self.name_class(&before, row.text(at + 1)));
         let is_last = row.last_name == Some(at);
@@ -155,10 +162,9 @@ impl Drafter<'_> {
 
     /// Whether the expression that opens calls captures an id.
     pub(super) fn captures_id(&self, calls: &CallParts<'_>) -> bool {
-        let last = |slot| calls.open.iter().rposition(is(slot));
-        let name = last(Slot::Name);
-        let is_numbered = name.is_some() && last(Slot::Index) > name;
-        self.options.ids && (last(Slot::Id).is_some() || is_numbered)
+        let name = calls.open.rfind(NAME_SLOT);
+        let is_numbered = name.is_some() && calls.open.rfind(INDEX_SLOT) > name;
+        self.options.ids && (calls.open.contains(ID_SLOT) || is_numbered)
     }
 
     /// What an id consists of, which has this text behind it.
@@ -175,9 +181,9 @@ impl Drafter<'_> {
         match (next.trim().is_empty(), self.calls, arguments) {
             // The body follows at once; where there are no arguments, what closes the call.
             (true, Some(calls), Some(arguments)) => {
-                let close = calls.close_text();
+                let close = &calls.close;
                 let ends = self.turn_ends();
-                let mut after = vec![arguments.open(), markers::split_close(&close).0];
+                let mut after = vec![arguments.open(), markers::split_close(close).0];
                 if close.trim().is_empty() {
                     let next = [calls.first_text(), calls.section_close.as_str()];
                     let next = next.into_iter().chain(ends.iter().map(String::as_str));
