@@ -7,7 +7,7 @@ use crate::value::{Object, Value};
 use super::damage::Damaged;
 use super::material::Material;
 use super::sample::{Origin, Sample, Samples, Sampling};
-use super::trial::{Difference, TrialReader};
+use super::trial::{Difference, Expected, TrialReader};
 
 /// What a response template makes of a rendering.
 #[derive(Debug, Clone, PartialEq)]
@@ -179,7 +179,8 @@ pub(super) fn rows(
         .iter()
         .filter(|sample| sample.origin == Origin::Rendered);
     let rows = rendered.map(|sample| {
-        let difference = reader.difference(&sample.prefix, &sample.output, &sample.written);
+        let written = Expected::Turn(&sample.written);
+        let difference = reader.difference(&sample.prefix, &sample.output, written);
         let read = || reader.read(&sample.prefix, &sample.output).ok();
         let lost = sample.lost();
         Row {
@@ -268,7 +269,7 @@ pub(super) fn misread<'r>(
     let read_by_its_own = rows.iter().filter(|row| row.recovery.is_recovered());
     let misread = read_by_its_own.filter(|row| {
         let meant = reader.turn(&row.message);
-        let difference = reader.difference(&row.prefix, &row.output, &meant);
+        let difference = reader.difference(&row.prefix, &row.output, Expected::Turn(&meant));
         difference.is_some()
     });
     misread.collect()
@@ -283,7 +284,8 @@ pub(super) fn damaged_texts(
 ) -> Vec<DamagedText> {
     let reader = TrialReader::new(template, field, &samples.tools);
     let texts = damaged.iter().map(|text| {
-        let difference = reader.difference(&text.prefilled, &text.output, &text.expected);
+        let expected = Expected::Turn(&text.expected);
+        let difference = reader.difference(&text.prefilled, &text.output, expected);
         DamagedText {
             damage: text.damage.to_owned(),
             prefix: text.prefilled.clone(),

@@ -11,7 +11,7 @@ use crate::value::{Object, Value};
 
 use super::material::Material;
 use super::sample::Origin;
-use super::trial::{self, Difference, Expected, PARTS, Part, TrialReader};
+use super::trial::{self, Cut, Difference, Expected, PARTS, Part, TrialReader};
 
 /// How many kinds of texts there are: those that the chat template wrote, or the model a message that is
 /// known; synthetic ones, and outputs that mean nobody knows what; and damaged ones. A text of one kind counts more than all of the next.
@@ -177,8 +177,10 @@ impl<'a> Trials<'a> {
             streams: -patterns(template).count().cast_signed(),
             simple: -length.cast_signed(),
         };
-        let reader =
-            |trial: &Trial<'a>| TrialReader::new(template, self.reasoning_field, trial.tools);
+        let difference = |trial: &Trial<'a>, cut| {
+            let reader = TrialReader::new(template, self.reasoning_field, trial.tools);
+            reader.difference_when(cut, trial.prefilled, trial.output, trial.expected)
+        };
         let mut recovered = Vec::new();
         let mut failures = Failures::default();
         let mut order = self.order.borrow_mut();
@@ -188,8 +190,8 @@ impl<'a> Trials<'a> {
             }
             let trial = &self.distinct[order[at]];
             self.read.set(self.read.get() + 1);
-            match reader(trial).whole_difference(trial.prefilled, trial.output, trial.expected) {
-                None => recovered.push(order[at]),
+            match difference(trial, Cut::Whole) {
+                None => recovered.push(trial),
                 Some(difference) => {
                     failures.add(trial.kind, &difference);
                     score.recovered[trial.kind] -= 1;
@@ -198,18 +200,16 @@ impl<'a> Trials<'a> {
             }
         }
         score.streams = streams(template);
-        if trial::delimiters(template).any(trial::may_depend_on_pieces) {
-            for at in recovered {
-                if !wins(&score) || !goes_on() {
-                    return None;
-                }
-                let trial = &self.distinct[at];
-                let difference =
-                    reader(trial).pieces_difference(trial.prefilled, trial.output, trial.expected);
-                if let Some(difference) = difference {
-                    failures.add(trial.kind, &difference);
-                    score.recovered[trial.kind] -= 1;
-                }
+        if !trial::depends_on_pieces(template) {
+            recovered.clear();
+        }
+        for trial in recovered {
+            if !wins(&score) || !goes_on() {
+                return None;
+            }
+            if let Some(difference) = difference(trial, Cut::Pieces) {
+                failures.add(trial.kind, &difference);
+                score.recovered[trial.kind] -= 1;
             }
         }
         wins(&score).then_some(Outcome { score, failures })

@@ -19,10 +19,11 @@ pub(super) enum Expected<'a> {
     NoMarkers(&'a [String]),
 }
 
-impl<'a> From<&'a AssistantTurn> for Expected<'a> {
-    fn from(turn: &'a AssistantTurn) -> Expected<'a> {
-        Expected::Turn(turn)
-    }
+/// How a text comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    Whole,
+    Pieces,
 }
 
 /// What is wrong with what came of a text.
@@ -67,64 +68,44 @@ impl<'a> TrialReader<'a> {
 
     /// What is wrong with what comes of a text, if anything is: when it comes as a whole, and when it
     /// comes in pieces.
-    pub(super) fn difference<'e>(
+    pub(super) fn difference(
         &self,
         prefix: &str,
         output: &str,
-        expected: impl Into<Expected<'e>>,
+        expected: Expected<'_>,
     ) -> Option<Difference> {
-        let expected = expected.into();
-        let whole = self.whole_difference(prefix, output, expected);
-        whole.or_else(|| match self.depends_on_pieces() {
-            true => self.pieces_difference(prefix, output, expected),
+        let whole = self.difference_when(Cut::Whole, prefix, output, expected);
+        whole.or_else(|| match depends_on_pieces(self.template) {
+            true => self.difference_when(Cut::Pieces, prefix, output, expected),
             false => None,
         })
     }
 
-    /// The same where the text comes as a whole.
-    pub(super) fn whole_difference<'e>(
+    /// The same where the text comes in this way.
+    pub(super) fn difference_when(
         &self,
+        cut: Cut,
         prefix: &str,
         output: &str,
-        expected: impl Into<Expected<'e>>,
-    ) -> Option<Difference> {
-        self.difference_in(self.read(prefix, output), expected.into())
-    }
-
-    /// The same where it comes in pieces.
-    pub(super) fn pieces_difference<'e>(
-        &self,
-        prefix: &str,
-        output: &str,
-        expected: impl Into<Expected<'e>>,
-    ) -> Option<Difference> {
-        let read = self.read_pieces(prefix, output);
-        let difference = self.difference_in(read, expected.into())?;
-        Some(Difference {
-            words: format!("read piece by piece, {}", difference.words),
-            ..difference
-        })
-    }
-
-    /// Whether what comes of a text may depend on where it is cut into pieces.
-    fn depends_on_pieces(&self) -> bool {
-        delimiters(self.template).any(may_depend_on_pieces)
-    }
-
-    fn difference_in(
-        &self,
-        read: Result<AssistantTurn, ParseError>,
         expected: Expected<'_>,
     ) -> Option<Difference> {
-        match (read, expected) {
-            (Ok(read), Expected::Turn(turn)) => self.difference_to(&read, turn),
-            (Ok(read), Expected::NoMarkers(markers)) => self.marker_left_in(&read, markers),
+        let read = match cut {
+            Cut::Whole => self.read(prefix, output),
+            Cut::Pieces => self.read_pieces(prefix, output),
+        };
+        let mut difference = match (read, expected) {
+            (Ok(read), Expected::Turn(turn)) => self.difference_to(&read, turn)?,
+            (Ok(read), Expected::NoMarkers(markers)) => self.marker_left_in(&read, markers)?,
             // Nothing but what stands in calls can fail to be read.
-            (Err(error), _) => Some(Difference {
+            (Err(error), _) => Difference {
                 parts: vec![Part::Calls],
                 words: error.to_string(),
-            }),
+            },
+        };
+        if cut == Cut::Pieces {
+            difference.words.insert_str(0, "read piece by piece, ");
         }
+        Some(difference)
     }
 
     /// What comes of a text.
@@ -229,6 +210,11 @@ pub(super) fn delimiters(template: &ResponseTemplate) -> impl Iterator<Item = &D
     fields
         .flat_map(|field| [field.open(), field.close()])
         .flatten()
+}
+
+/// Whether what comes of a text may depend on where it is cut into pieces.
+pub(super) fn depends_on_pieces(template: &ResponseTemplate) -> bool {
+    delimiters(template).any(may_depend_on_pieces)
 }
 
 /// Whether where a delimiter is found may depend on where the text is cut into pieces.
