@@ -102,97 +102,49 @@ pub(super) struct Conversation {
 
 /// All conversations, from the plainest on.
 pub(super) fn conversations() -> Vec<Conversation> {
-    let conversation = |name, situation, turn, has_tools| Conversation {
-        name,
-        situation,
-        turn,
-        has_tools,
-    };
-    let question = |name, turn, has_tools| conversation(name, Situation::Question, turn, has_tools);
-    let calls = |calls: &[ToolCall]| AssistantTurn::calls(calls.iter().cloned());
-    vec![
-        question("an answer", AssistantTurn::content(ANSWER), false),
-        question(
-            "an answer, with tools at hand",
-            AssistantTurn::content(ANSWER),
-            true,
-        ),
-        question(
-            "a thought and an answer",
-            AssistantTurn::content(ANSWER).with_reasoning(THOUGHT),
-            false,
-        ),
-        question(
-            "an answer with code in it",
-            AssistantTurn::content(CODE),
-            false,
-        ),
-        conversation(
-            "a second answer",
-            Situation::SecondQuestion,
-            AssistantTurn::content(ANSWER),
-            false,
-        ),
-        question("a call", calls(&[tide_call()]), true),
-        question(
-            "a text and a call",
-            calls(&[tide_call()]).with_content(LEAD),
-            true,
-        ),
-        question(
-            "a thought and a call",
-            calls(&[tide_call()]).with_reasoning(THOUGHT),
-            true,
-        ),
-        question(
-            "a thought, a text and a call",
-            calls(&[tide_call()])
-                .with_reasoning(THOUGHT)
-                .with_content(LEAD),
-            true,
-        ),
-        question("two calls", calls(&[tide_call(), pages_call()]), true),
-        question(
-            "a text and two calls",
-            calls(&[pages_call(), tide_call()]).with_content(LEAD),
-            true,
-        ),
-        question(
-            "three calls",
-            calls(&[pages_call(), tool_call("knock", &[]), tide_call()]),
-            true,
-        ),
-        question(
-            "a call with values of all types",
-            calls(&[typed_call()]),
-            true,
-        ),
-        question(
-            "a call without arguments",
-            calls(&[tool_call("knock", &[])]),
-            true,
-        ),
-        question(
-            "a call with code in it",
-            calls(&[note_call("bits/a b.py", AWKWARD)]),
-            true,
-        ),
-        question(
-            "a call with texts that look like numbers",
-            calls(&[note_call("40100", "false")]),
-            true,
-        ),
-        conversation(
-            "an answer after a call",
-            Situation::AfterTool,
-            AssistantTurn::content(ANSWER),
-            true,
-        ),
-        conversation(
-            "a thought and an answer after a call",
-            Situation::AfterTool,
-            AssistantTurn::content(ANSWER).with_reasoning(THOUGHT),
-            true,
-        ),
-    ]
+    use Situation::{AfterTool, Question, SecondQuestion};
+    let (tide, pages, knock) = (tide_call(), pages_call(), tool_call("knock", &[]));
+    let (code, digits) = (
+        note_call("bits/a b.py", AWKWARD),
+        note_call("40100", "false"),
+    );
+    // What each is about, and what comes before the turn; what is thought, said and called in it, and whether
+    // tools are offered.
+    #[rustfmt::skip]
+    let rows: [(_, _, _, _, &[&ToolCall], _); 18] = [
+        ("an answer", Question, "", ANSWER, &[], false),
+        ("an answer, with tools at hand", Question, "", ANSWER, &[], true),
+        ("a thought and an answer", Question, THOUGHT, ANSWER, &[], false),
+        ("an answer with code in it", Question, "", CODE, &[], false),
+        ("a second answer", SecondQuestion, "", ANSWER, &[], false),
+        ("a call", Question, "", "", &[&tide], true),
+        ("a text and a call", Question, "", LEAD, &[&tide], true),
+        ("a thought and a call", Question, THOUGHT, "", &[&tide], true),
+        ("a thought, a text and a call", Question, THOUGHT, LEAD, &[&tide], true),
+        ("two calls", Question, "", "", &[&tide, &pages], true),
+        ("a text and two calls", Question, "", LEAD, &[&pages, &tide], true),
+        ("three calls", Question, "", "", &[&pages, &knock, &tide], true),
+        ("a call with values of all types", Question, "", "", &[&typed_call()], true),
+        ("a call without arguments", Question, "", "", &[&knock], true),
+        ("a call with code in it", Question, "", "", &[&code], true),
+        ("a call with texts that look like numbers", Question, "", "", &[&digits], true),
+        ("an answer after a call", AfterTool, "", ANSWER, &[], true),
+        ("a thought and an answer after a call", AfterTool, THOUGHT, ANSWER, &[], true),
+    ];
+    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let rows = rows.into_iter();
+    let conversations =
+        rows.map(
+            |(name, situation, thought, said, calls, has_tools)| Conversation {
+                name,
+                situation,
+                turn: AssistantTurn {
+                    reasoning: text(thought),
+                    content: text(said),
+                    calls: calls.iter().copied().cloned().collect(),
+                },
+                has_tools,
+            },
+        );
+    conversations.collect()
 }
