@@ -24,46 +24,42 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
     let mut damaged = Vec::new();
     let calls = findings.call_parts();
     for sample in samples {
-        let damager = Damager {
+        let mut damager = Damager {
             findings,
             calls: calls.as_ref(),
             sample,
+            damaged: &mut damaged,
         };
-        damager.white_space(&mut damaged);
-        damager.openers(&mut damaged);
-        damager.ends(&mut damaged);
-        damager.between_calls(&mut damaged);
-        damager.text_before_calls(&mut damaged);
-        damager.text_between_calls(&mut damaged);
-        damager.cut_text(&mut damaged);
-        damager.header(&mut damaged);
-        damager.text_alone(&mut damaged);
-        damager.no_id(&mut damaged);
-        damager.reasoning(&mut damaged);
+        damager.white_space();
+        damager.openers();
+        damager.ends();
+        damager.between_calls();
+        damager.text_before_calls();
+        damager.text_between_calls();
+        damager.cut_text();
+        damager.header();
+        damager.text_alone();
+        damager.no_id();
+        damager.reasoning();
     }
     damaged
 }
 
-struct Damager<'a> {
+struct Damager<'a, 'd> {
     findings: &'a Findings,
     calls: Option<&'a CallParts<'a>>,
     sample: &'a Sample,
+    damaged: &'d mut Vec<Damaged>,
 }
 
-impl Damager<'_> {
-    fn put(&self, into: &mut Vec<Damaged>, damage: &'static str, output: String) {
-        self.put_as(into, damage, output, self.sample.written.clone());
+impl Damager<'_, '_> {
+    fn put(&mut self, damage: &'static str, output: String) {
+        self.put_as(damage, output, self.sample.written.clone());
     }
 
-    fn put_as(
-        &self,
-        into: &mut Vec<Damaged>,
-        damage: &'static str,
-        output: String,
-        expected: AssistantTurn,
-    ) {
+    fn put_as(&mut self, damage: &'static str, output: String, expected: AssistantTurn) {
         if output != self.sample.output {
-            into.push(Damaged {
+            self.damaged.push(Damaged {
                 damage,
                 prefilled: self.sample.prefilled.clone(),
                 output,
@@ -73,7 +69,7 @@ impl Damager<'_> {
     }
 
     /// White space is lost around markers, or added.
-    fn white_space(&self, into: &mut Vec<Damaged>) {
+    fn white_space(&mut self) {
         let sample = self.sample;
         if sample.written.calls.is_empty() && sample.written.reasoning.is_none() {
             return;
@@ -85,9 +81,9 @@ impl Damager<'_> {
                 added = added.replace(text.trim(), &format!("{}\n", text.trim()));
             }
         }
-        self.put(into, "white space lost", lost);
+        self.put("white space lost", lost);
         if sample.written.calls.len() < 2 {
-            self.put(into, "white space added", added);
+            self.put("white space added", added);
         }
     }
 
@@ -110,7 +106,7 @@ impl Damager<'_> {
     }
 
     /// What opens a turn's calls is left out, or the first of several markers that open a call.
-    fn openers(&self, into: &mut Vec<Damaged>) {
+    fn openers(&mut self) {
         let Some(calls) = self.calls else { return };
         if self.sample.written.calls.len() != 1 {
             return;
@@ -120,16 +116,16 @@ impl Damager<'_> {
         let Some(first) = own.next() else { return };
         if !section.is_empty() {
             let output = self.sample.output.replacen(section, "", 1);
-            self.put(into, "the section's opener left out", output);
+            self.put("the section's opener left out", output);
         }
         if own.next().is_some() && calls.open.contains(markers::is_slot) {
             let output = self.sample.output.replacen(first, "", 1);
-            self.put(into, "a call's first marker left out", output);
+            self.put("a call's first marker left out", output);
         }
     }
 
     /// The end is missing: the marker of the turn's end, or all that follows the last call.
-    fn ends(&self, into: &mut Vec<Damaged>) {
+    fn ends(&mut self) {
         let output = &self.sample.output;
         let mut bare = output.trim_end().to_owned();
         for end in &self.findings.turn.ends {
@@ -139,7 +135,7 @@ impl Damager<'_> {
                 .trim_end()
                 .to_owned();
         }
-        self.put(into, "the turn's end missing", bare.clone());
+        self.put("the turn's end missing", bare.clone());
         let Some(calls) = self.calls else { return };
         let written = &self.sample.written;
         if written.calls.len() == 1 && written.content.is_none() {
@@ -150,29 +146,29 @@ impl Damager<'_> {
                 .strip_suffix(close.trim())
                 .filter(|_| close.trim().len() > 3)
             {
-                self.put(into, "a call's end missing", bare.to_owned());
+                self.put("a call's end missing", bare.to_owned());
             }
         }
     }
 
     /// A second call follows without what should stand between them.
-    fn between_calls(&self, into: &mut Vec<Damaged>) {
+    fn between_calls(&mut self) {
         let Some(calls) = self.calls else { return };
         let close = &calls.close;
         if self.sample.written.calls.len() < 2 || close.trim().len() < 4 {
             return;
         }
         let output = self.sample.output.replacen(close.trim(), "", 1);
-        self.put(into, "a call's end missing before the next", output);
+        self.put("a call's end missing before the next", output);
         if !calls.separator.is_empty() && !calls.open.is_empty() {
             let joined = format!("{close}{}", calls.separator);
             let output = self.sample.output.replace(&joined, close);
-            self.put(into, "nothing between two calls", output);
+            self.put("nothing between two calls", output);
         }
     }
 
     /// A text stands between two calls that have markers of their own; it is the last that counts.
-    fn text_between_calls(&self, into: &mut Vec<Damaged>) {
+    fn text_between_calls(&mut self) {
         let written = &self.sample.written;
         let (Some(calls), [_, second]) = (self.calls, written.calls.as_slice()) else {
             return;
@@ -190,11 +186,11 @@ impl Damager<'_> {
         let mut output = output.clone();
         output.insert_str(at, "And now this.\n");
         let expected = written.clone().with_content("And now this.");
-        self.put_as(into, "a text between two calls", output, expected);
+        self.put_as("a text between two calls", output, expected);
     }
 
     /// The text is cut off.
-    fn cut_text(&self, into: &mut Vec<Damaged>) {
+    fn cut_text(&mut self) {
         let written = &self.sample.written;
         let Some(content) = written
             .content
@@ -211,7 +207,6 @@ impl Damager<'_> {
         if let Some(at) = output.find(content) {
             let expected = written.clone().with_content(&content[..half]);
             self.put_as(
-                into,
                 "cut off amid text",
                 output[..at + half].to_owned(),
                 expected,
@@ -220,7 +215,7 @@ impl Damager<'_> {
     }
 
     /// A text stands before the calls, though the template would not write one.
-    fn text_before_calls(&self, into: &mut Vec<Damaged>) {
+    fn text_before_calls(&mut self) {
         let sample = self.sample;
         let written = &sample.written;
         if written.calls.is_empty()
@@ -235,11 +230,11 @@ impl Damager<'_> {
         let mut output = sample.output.clone();
         output.insert_str(at, "Let us see.\n");
         let expected = written.clone().with_content("Let us see.");
-        self.put_as(into, "a text before the calls", output, expected);
+        self.put_as("a text before the calls", output, expected);
     }
 
     /// An answer stands without the markers around texts.
-    fn text_alone(&self, into: &mut Vec<Damaged>) {
+    fn text_alone(&mut self) {
         let shape = &self.findings.content;
         let written = &self.sample.written;
         let (Some(open), Some(content)) = (&shape.open, &written.content) else {
@@ -256,11 +251,11 @@ impl Damager<'_> {
         let closed = |close: &String| after.trim_start().strip_prefix(close.trim());
         let after = shape.close.iter().find_map(closed).unwrap_or(after);
         let output = format!("{before}{content}{after}");
-        self.put(into, "a text without its markers", output);
+        self.put("a text without its markers", output);
     }
 
     /// A call lacks its id, which has a marker of its own.
-    fn no_id(&self, into: &mut Vec<Damaged>) {
+    fn no_id(&mut self) {
         let (Some(calls), [call]) = (self.calls, self.sample.written.calls.as_slice()) else {
             return;
         };
@@ -285,7 +280,7 @@ impl Damager<'_> {
             .filter(|_| markers::is_closed(own.trim()))
         {
             let output = format!("{before}{}{next}{after}", call.name);
-            self.put(into, "an id left out", output);
+            self.put("an id left out", output);
         }
     }
 
@@ -298,7 +293,7 @@ impl Damager<'_> {
     }
 
     /// What stands between a name and the arguments is shortened to its last marker.
-    fn header(&self, into: &mut Vec<Damaged>) {
+    fn header(&mut self) {
         let Some(calls) = self.calls else { return };
         let Some((_, text)) = calls.open.rsplit_once(markers::is_slot) else {
             return;
@@ -308,18 +303,18 @@ impl Damager<'_> {
         };
         if markers::markers(text).count() > 1 {
             let output = self.sample.output.replace(text, last);
-            self.put(into, "a call's header shortened", output);
+            self.put("a call's header shortened", output);
             let (before, _) = text.split_at(text.rfind(last).unwrap_or(0));
             let output = self
                 .sample
                 .output
                 .replace(text, &format!("{before} text{last}"));
-            self.put(into, "a call's header with more in it", output);
+            self.put("a call's header with more in it", output);
         }
     }
 
     /// Reasoning is cut off, left out, or not closed before a call, or it speaks of calls.
-    fn reasoning(&self, into: &mut Vec<Damaged>) {
+    fn reasoning(&mut self) {
         let (Some(shape), Some(thought)) =
             (&self.findings.reasoning, &self.sample.written.reasoning)
         else {
@@ -330,30 +325,30 @@ impl Damager<'_> {
         };
         let span = start..start + thought.len();
         if let Some(open) = &shape.open {
-            self.cut_reasoning(into, &span);
-            self.no_reasoning(into, &span, open);
+            self.cut_reasoning(&span);
+            self.no_reasoning(&span, open);
         }
-        self.calls_in_reasoning(into, &span, shape.open.is_some());
+        self.calls_in_reasoning(&span, shape.open.is_some());
     }
 
     /// The text is cut off amid reasoning, or the turn ends there.
-    fn cut_reasoning(&self, into: &mut Vec<Damaged>, span: &Range<usize>) {
+    fn cut_reasoning(&mut self, span: &Range<usize>) {
         let output = &self.sample.output;
         let thought = &output[span.clone()];
         let half = thought.char_indices().nth(thought.chars().count() / 2);
         let half = span.start + half.map_or(0, |(at, _)| at);
         let expected = AssistantTurn::default().with_reasoning(&output[span.start..half]);
         let cut = output[..half].to_owned();
-        self.put_as(into, "cut off amid reasoning", cut, expected);
+        self.put_as("cut off amid reasoning", cut, expected);
         if let Some(turn_end) = self.findings.turn.ends.first() {
             let expected = AssistantTurn::default().with_reasoning(thought);
             let output = format!("{}{turn_end}", &output[..span.end]);
-            self.put_as(into, "the turn ends amid reasoning", output, expected);
+            self.put_as("the turn ends amid reasoning", output, expected);
         }
     }
 
     /// Reasoning that the prompt has opened is empty.
-    fn no_reasoning(&self, into: &mut Vec<Damaged>, span: &Range<usize>, open: &str) {
+    fn no_reasoning(&mut self, span: &Range<usize>, open: &str) {
         let prefilled = self.findings.turn.prefilled(&self.sample.prefix);
         if !prefilled.contains(open.trim()) {
             return;
@@ -368,11 +363,11 @@ impl Damager<'_> {
             &output[..span.start],
             output[span.end..].trim_start()
         );
-        self.put_as(into, "reasoning left out", output, expected);
+        self.put_as("reasoning left out", output, expected);
     }
 
     /// Reasoning is not closed before the calls, or the calls stand in it as well.
-    fn calls_in_reasoning(&self, into: &mut Vec<Damaged>, span: &Range<usize>, is_opened: bool) {
+    fn calls_in_reasoning(&mut self, span: &Range<usize>, is_opened: bool) {
         let output = &self.sample.output;
         let (thought, rest) = (&output[span.clone()], &output[span.end..]);
         let Some(start) = self.calls_start(rest) else {
@@ -381,7 +376,7 @@ impl Damager<'_> {
         let calls = &rest[start..];
         if is_opened && self.sample.written.content.is_none() {
             let output = format!("{}\n{calls}", &output[..span.end]);
-            self.put(into, "reasoning not closed before a call", output);
+            self.put("reasoning not closed before a call", output);
         }
         // A call within reasoning that is closed afterwards belongs to it.
         let inner = format!("{thought} {} so I do.", calls.trim_end());
@@ -389,6 +384,6 @@ impl Damager<'_> {
         let inner = ends.fold(inner, |text, end| text.replace(end.as_str(), ""));
         let expected = self.sample.written.clone().with_reasoning(&inner);
         let output = format!("{}{inner}{rest}", &output[..span.start]);
-        self.put_as(into, "a call within reasoning", output, expected);
+        self.put_as("a call within reasoning", output, expected);
     }
 }
