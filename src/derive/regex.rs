@@ -47,9 +47,11 @@ pub(super) fn loose(text: &str) -> String {
 }
 
 /// One of several expressions.
-pub(super) fn any_of(alternatives: &[String]) -> String {
-    match alternatives {
-        [one] => one.clone(),
+pub(super) fn any_of(alternatives: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let alternatives: Vec<_> = alternatives.into_iter().collect();
+    let alternatives: Vec<&str> = alternatives.iter().map(AsRef::as_ref).collect();
+    match alternatives.as_slice() {
+        [one] => (*one).to_owned(),
         several => format!("(?:{})", several.join("|")),
     }
 }

@@ -252,7 +252,7 @@ impl Sampler<'_, '_> {
             let output = self.headers.body(turn.tail(), *situation, mode);
             return Ok(self.sample(prompt, output, None));
         }
-        let shared = shared_characters(prompt, full);
+        let shared = markers::same_start(prompt, full);
         if shared < turn.start {
             // Even what comes before the turn is written otherwise in a prompt.
             return Ok(self.sample(prompt, turn.tail(), None));
@@ -361,12 +361,6 @@ fn one_turn<'a>(output: &'a str, intended: &AssistantTurn, turn: &TurnShape) -> 
         true => output,
         false => &output[..end],
     }
-}
-
-/// How many bytes of two texts are the same from their beginnings.
-fn shared_characters(a: &str, b: &str) -> usize {
-    let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b);
-    same.map(|(a, _)| a.len_utf8()).sum()
 }
 
 /// What of a message comes out in a text.

@@ -4,7 +4,8 @@ use crate::analysis::{CallParts, SingleArguments, row};
 use crate::derive::regex::{any_of, char_between, exact, loose};
 use crate::format::{Node, ValueType, ValueWriting};
 use crate::markers::{
-    self, KEY_SLOT, begins_with_rare_sign, closing_bracket, is_distinctive, is_slot,
+    self, KEY_SLOT, begins_with_rare_sign, closing_bracket, is_distinctive, is_slot, same_end,
+    same_start,
 };
 use crate::value::{Object, Value};
 
@@ -61,8 +62,8 @@ impl Drafter<'_> {
                 let behind = self.calls.map(behind_arguments).unwrap_or_default();
                 let space = &behind[..behind.len() - behind.trim_start().len()];
                 let separator = optional(&tagged.separator);
-                let opens: Vec<String> = tagged.opens.iter().map(|open| exact(open)).collect();
-                let next = format!("{separator}{}{key}+{between}", any_of(&opens));
+                let opens = any_of(tagged.opens.iter().map(|open| exact(open)));
+                let next = format!("{separator}{opens}{key}+{between}");
                 format!("(?P<value>.*?)(?={next}|{}\\Z)", optional(space))
             }
             None if tagged.open().contains('\n') || tagged.open().trim().is_empty() => {
@@ -215,9 +216,7 @@ fn behind_arguments<'a>(calls: &'a CallParts<'_>) -> &'a str {
 /// A value may hold elements, too: the last closer before the next key is its own. So is that of signs which a value may
 /// have as well, if what stands around the next key follows.
 fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> String {
-    let closes = tagged.closes.iter();
-    let closes: Vec<String> = closes.map(|close| after_value(close, key)).collect();
-    let close = any_of(&closes);
+    let close = any_of(tagged.closes.iter().map(|close| after_value(close, key)));
     let separator = match tagged.separator.trim() {
         "" => String::new(),
         separator => format!("(?:{})?\\s*", loose(separator)),
@@ -308,9 +307,7 @@ fn before_key(tagged: &SingleArguments<'_>) -> String {
 
 /// What opens an argument.
 fn opening(tagged: &SingleArguments<'_>) -> String {
-    let opens = tagged.opens.iter();
-    let opens: Vec<String> = opens.map(|open| loose(open.trim_start())).collect();
-    any_of(&opens)
+    any_of(tagged.opens.iter().map(|open| loose(open.trim_start())))
 }
 
 fn arguments(pattern: String, value_parser: Object) -> Object {
@@ -341,14 +338,10 @@ fn variants(texts: &[String]) -> String {
         return before_value(first);
     }
     // Words are not cut.
-    let start = others
-        .iter()
-        .map(|other| same(first.chars(), other.chars()));
+    let start = others.iter().map(|other| same_start(first, other));
     let start = first[..start.min().unwrap_or(0)].trim_end_matches(char::is_alphanumeric);
     let rests: Vec<&str> = texts.iter().map(|text| &text[start.len()..]).collect();
-    let end = rests
-        .iter()
-        .map(|rest| same(rests[0].chars().rev(), rest.chars().rev()));
+    let end = rests.iter().map(|rest| same_end(rests[0], rest));
     let end = rests[0][rests[0].len() - end.min().unwrap_or(0)..]
         .trim_start_matches(char::is_alphanumeric);
     let middles: Vec<&str> = rests
@@ -364,21 +357,10 @@ fn variants(texts: &[String]) -> String {
             // The first that matches counts.
             let mut middles = middles;
             middles.sort_by_key(|middle| std::cmp::Reverse(middle.len()));
-            any_of(
-                &middles
-                    .iter()
-                    .map(|middle| exact(middle))
-                    .collect::<Vec<_>>(),
-            )
+            any_of(middles.into_iter().map(exact))
         }
     };
     format!("{}{middle}{}", loose(start), before_value(end))
-}
-
-/// How many bytes two texts have in common.
-pub(super) fn same(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize {
-    let same = a.zip(b).take_while(|(a, b)| a == b);
-    same.map(|(a, _)| a.len_utf8()).sum()
 }
 
 /// White space after a marker and before a value: what the format writes is not the value's.

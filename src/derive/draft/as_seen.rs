@@ -2,10 +2,9 @@
 
 use crate::derive::regex::{any_of, exact, loose};
 use crate::derive::surroundings::{Ahead, Around};
-use crate::markers::{self, begins_with_rare_sign, is_distinctive};
+use crate::markers::{self, begins_with_rare_sign, is_distinctive, same_end, same_start};
 use crate::value::Object;
 
-use super::arguments::same;
 use super::drafter::{Drafter, literals};
 
 /// Behind a quote in a string of JSON that no backslash escapes. In `"C:\\"`, the second backslash is escaped
@@ -29,7 +28,7 @@ impl Drafter<'_> {
         if around.is_json {
             let openers = self.openers(around);
             field.insert("open_pattern", format!("{openers}\\s*(?=\")"));
-            let closers = any_of(&closers(around, &closes));
+            let closers = any_of(closers(around, &closes));
             let not_first = not_behind_first_quote(around);
             field.insert(
                 "close_pattern",
@@ -70,7 +69,7 @@ impl Drafter<'_> {
             }
             open => loose(open),
         });
-        any_of(&opens.collect::<Vec<_>>())
+        any_of(opens)
     }
 
     /// The expression for the places where words may open a text: the beginning of a turn, and behind what was seen
@@ -118,10 +117,12 @@ impl Drafter<'_> {
         let ahead = ahead.map(|ahead| format!("{}{}", ahead.close, ahead.next));
         let closers = around.closes.iter().cloned().chain(ahead);
         let closers: Vec<String> = closers.map(|close| loose(close.trim())).collect();
-        let others: Vec<String> = others.iter().map(|open| loose(open)).collect();
         let mut start = "\\A".to_owned();
         if !others.is_empty() {
-            start.push_str(&format!("(?!\\s*{})", any_of(&others)));
+            start.push_str(&format!(
+                "(?!\\s*{})",
+                any_of(others.iter().map(|open| loose(open)))
+            ));
         }
         if !closers.is_empty() {
             start.push_str(&format!("(?=.*?{})", any_of(&closers)));
@@ -136,13 +137,11 @@ fn around_attribute(texts: &[String]) -> Option<(&str, &str)> {
     let (first, others) = texts
         .split_first()
         .filter(|(_, others)| !others.is_empty())?;
-    let starts = others.iter().map(|text| same(first.chars(), text.chars()));
+    let starts = others.iter().map(|text| same_start(first, text));
     let before = &first[..starts.min()?];
     // A value may end as another does.
     let before = &before[..before.rfind(['=', '"', '\''])? + 1];
-    let ends = others
-        .iter()
-        .map(|text| same(first.chars().rev(), text.chars().rev()));
+    let ends = others.iter().map(|text| same_end(first, text));
     let behind = &first[first.len() - ends.min()?..];
     let behind = &behind[behind.find(['"', '\'', '>', '|', ']'])?..];
     let is_value = |text: &String| {
@@ -167,7 +166,7 @@ fn not_behind_first_quote(around: &Around) -> String {
         "" => "\\A".to_owned(),
         open => loose(open),
     });
-    format!("(?<!{}\\s*\")", any_of(&before.collect::<Vec<_>>()))
+    format!("(?<!{}\\s*\")", any_of(before))
 }
 
 /// The expressions for what closes a text: these texts, and the places before what opens the next part. Words

@@ -98,9 +98,7 @@ impl Drafter<'_> {
         let section = Some(calls.section_close.trim().to_owned());
         let section = section.filter(|section| !section.is_empty());
         let ends = section.into_iter().chain(self.turn_ends());
-        let mut ends: Vec<String> = ends.map(|end| loose(&end)).collect();
-        ends.push("\\Z".to_owned());
-        any_of(&ends)
+        any_of(ends.map(|end| loose(&end)).chain(["\\Z".to_owned()]))
     }
 
     /// What closes a call and could as well stand in its arguments: what follows decides.
@@ -126,15 +124,15 @@ impl Drafter<'_> {
         if self.chosen(Choice::TextFollows) {
             return Some(format!("{both}\\s*"));
         }
-        let mut ends: Vec<String> = self.turn_ends().iter().map(|end| exact(end)).collect();
-        ends.push("\\Z".to_owned());
-        Some(format!("{both}\\s*(?={})", any_of(&ends)))
+        let ends = self.turn_ends();
+        let ends = any_of(ends.iter().map(|end| exact(end)).chain(["\\Z".to_owned()]));
+        Some(format!("{both}\\s*(?={ends})"))
     }
 
     /// The places before the markers with which a next call begins. What closes a call and separates
     /// it from the next goes along, if it is there.
     fn next_openers(&self, calls: &CallParts<'_>, close: &str) -> Vec<String> {
-        let openers: Vec<String> = self.call_openers().iter().map(|head| loose(head)).collect();
+        let openers = self.call_openers();
         if openers.is_empty() {
             return Vec::new();
         }
@@ -147,7 +145,7 @@ impl Drafter<'_> {
                 let start = start.unwrap_or_else(|| json.to_owned());
                 format!("{}\\s*{start}", head.trim_end_matches("\\s*"))
             }
-            None => any_of(&openers),
+            None => any_of(openers.iter().map(|head| loose(head))),
         };
         let own = (!is_distinctive(close)).then(|| unclear(calls, close));
         let separator = calls.separator.trim();

@@ -1,5 +1,7 @@
 //! What all fields of a draft are written with.
 
+use std::cmp::Reverse;
+
 use crate::analysis::{CallParts, Findings};
 use crate::derive::choices::{Choice, Choices};
 use crate::derive::options::DeriveOptions;
@@ -49,8 +51,9 @@ impl Drafter<'_> {
         let space = if is_marked { "" } else { "\\s*" };
         let mut alternatives = Vec::new();
         if !closers.is_empty() {
-            let loose: Vec<String> = longest_first(&closers).iter().map(|c| loose(c)).collect();
-            alternatives.push(format!("{}{space}", any_of(&loose)));
+            closers.sort_by_key(|closer| Reverse(closer.len()));
+            let closers = any_of(closers.iter().map(|closer| loose(closer)));
+            alternatives.push(format!("{closers}{space}"));
         }
         alternatives.extend(ahead);
         if !alternatives.is_empty() {
@@ -98,10 +101,4 @@ pub(super) fn literals(literals: &[String]) -> Value {
         [one] => one.as_str().into(),
         several => texts(several).into(),
     }
-}
-
-fn longest_first(texts: &[String]) -> Vec<String> {
-    let mut sorted = texts.to_vec();
-    sorted.sort_by_key(|text| std::cmp::Reverse(text.len()));
-    sorted
 }

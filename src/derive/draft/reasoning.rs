@@ -41,8 +41,7 @@ impl Drafter<'_> {
                     true => format!("\\A(?=.*?{close})"),
                     // What calls close, they show to be reasoning, unless they stand first.
                     false => {
-                        let openers: Vec<String> = openers.iter().map(|head| loose(head)).collect();
-                        let openers = any_of(&openers);
+                        let openers = any_of(openers.iter().map(|head| loose(head)));
                         format!("\\A(?!\\s*{openers})(?=.*?(?:{close}|{openers}))")
                     }
                 };
@@ -51,8 +50,8 @@ impl Drafter<'_> {
         }
         let Some(close) = close else {
             let openers = self.next_openers_after_reasoning();
-            let openers: Vec<String> = openers.iter().map(|opener| loose(opener)).collect();
-            let ahead = (!openers.is_empty()).then(|| format!("(?={})", any_of(&openers)));
+            let any = || any_of(openers.iter().map(|opener| loose(opener)));
+            let ahead = (!openers.is_empty()).then(|| format!("(?={})", any()));
             self.close(&mut field, &self.turn_ends(), ahead);
             return Some(field);
         };
@@ -71,7 +70,7 @@ impl Drafter<'_> {
 
     /// The expression for words that open the turn, behind its header if the prompt has not ended in that.
     pub(super) fn words_at_start(&self, words: &str) -> String {
-        format!("{}\\s*{}", any_of(&self.turn_starts()), exact(words))
+        format!("{}\\s*{}", any_of(self.turn_starts()), exact(words))
     }
 
     /// The expressions for where a turn begins.
@@ -112,7 +111,7 @@ impl Drafter<'_> {
             }
         }
         dedup(&mut before);
-        let openers: Vec<String> = openers.iter().map(|opener| loose(opener)).collect();
-        format!("(?<!{})(?={})", before.join("|"), any_of(&openers))
+        let openers = any_of(openers.iter().map(|opener| loose(opener)));
+        format!("(?<!{})(?={openers})", before.join("|"))
     }
 }
