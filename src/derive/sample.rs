@@ -139,7 +139,7 @@ impl<'t> Sampling<'t> {
 
     /// What stands around the texts of a turn, in all ways in which it is rendered.
     pub(super) fn surroundings(&mut self, findings: &Findings) -> Option<Surroundings> {
-        Surroundings::of(&line_up(&mut self.analysis), findings.call_parts().as_ref())
+        Surroundings::of(&line_up(&mut self.analysis), findings)
     }
 
     /// Renders all samples.

@@ -4,7 +4,7 @@
 //! them, or none: where `Remark: ` opens a text beside calls, and `Final Answer: ` any other; or where a thought is
 //! a string of the JSON object that is the turn.
 
-use crate::analysis::CallParts;
+use crate::analysis::{CallParts, Findings};
 use crate::format::{Format, Node, Slot};
 use crate::markers::{dedup, is_distinctive, is_marker, pieces, shared_end, shared_start};
 
@@ -89,17 +89,23 @@ impl Row {
 impl Surroundings {
     /// What stands around the texts of a format. `None` if there is nothing by which one of them, or a call,
     /// begins or ends.
-    pub(super) fn of(format: &Format, calls: Option<&CallParts<'_>>) -> Option<Surroundings> {
+    pub(super) fn of(format: &Format, findings: &Findings) -> Option<Surroundings> {
+        let calls = findings.call_parts();
+        let thought = findings.reasoning.as_ref();
+        let thought_close = thought.and_then(|shape| shape.close.as_deref());
         let rows = format.ways.iter();
         let rows: Vec<Row> = rows.map(|way| Row::new(&way.node, &way.end)).collect();
         if rows.iter().any(|row| row.parts.len() > MAX_PARTS) {
             return None;
         }
-        let head = calls.map_or("", CallParts::first_text);
+        let head = calls.as_ref().map_or("", CallParts::first_text);
         let mut ways = Ways {
             rows,
-            section: calls.map_or("", |calls| calls.section_open.trim()),
+            section: calls.as_ref().map_or("", |calls| calls.section_open.trim()),
             head: head.trim(),
+            thought_close: thought_close
+                .map(str::trim)
+                .filter(|close| is_marker(close)),
             quoted: Vec::new(),
             ends: Vec::new(),
         };
@@ -133,6 +139,8 @@ struct Ways<'c> {
     section: &'c str,
     /// What opens a call.
     head: &'c str,
+    /// The marker that is found to close reasoning.
+    thought_close: Option<&'c str>,
     /// The parts that are strings of JSON.
     quoted: Vec<Part>,
     /// What ends a turn.
@@ -404,7 +412,10 @@ impl Ways<'_> {
         }
         let lead = text.len() - text.trim_start().len();
         let closers = self.closers(part).into_iter();
-        let closers = closers.filter(|close| text[lead..].starts_with(close));
+        let found = self.thought_close.filter(|_| part == Part::Reasoning);
+        let closers = closers
+            .chain(found)
+            .filter(|close| text[lead..].starts_with(close));
         let close = closers.max_by_key(|close| close.len());
         let close = close.unwrap_or_else(|| self.shared_behind(part));
         match text[lead..].len() > close.len() {
@@ -444,8 +455,10 @@ mod tests {
              {{% else %}}{{{{ m.content }}}}{{% endif %}}<end>{{% endfor %}}\
              {{% if add_generation_prompt %}}<assistant>{{% endif %}}"
         );
-        let format = Format::of(&ChatTemplate::from_jinja(&jinja), &RenderInput::default());
-        Surroundings::of(&format.expect("it renders a question"), None)
+        let chat = ChatTemplate::from_jinja(&jinja);
+        let found = Findings::with_format(&chat, &RenderInput::default());
+        let (findings, format, _) = found.expect("it renders a question");
+        Surroundings::of(&format, &findings)
     }
 
     fn shown(around: Option<&Around>) -> String {
@@ -500,6 +513,18 @@ mod tests {
         let expected = [
             r#"{"t": to [] before [, "a":], as JSON"#,
             r#", "a": to [}] before [], as JSON"#,
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_closes_a_thought_opens_no_text() {
+        let assistant = "<t>{{ m.reasoning_content }}</t><a>{{ m.content | tojson }}</a>";
+        let found = of(assistant).expect("texts are separate");
+        let found = [found.reasoning.as_ref(), found.content.as_ref()].map(shown);
+        let expected = [
+            "<t> to [</t>] before []",
+            "<a> to [</a>] before [], as JSON",
         ];
         assert_eq!(found, expected);
     }
