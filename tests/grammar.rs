@@ -915,6 +915,29 @@ fn a_word_behind_arguments_stands_on_its_line() {
     );
 }
 
+/// The line break behind what opens a thought belongs to the words that stand on a line of their own, also where
+/// another marker may begin with what the opener ends with.
+#[test]
+fn a_thought_may_be_nothing_before_words_on_a_line() {
+    let grammar = grammar_of(
+        "{% for m in messages %}<|{{ m.role }}|>{% if m.reasoning_content %}@@THOUGHT@@{{ '\n' + m.reasoning_content + '\nSAID\n' }}{% endif %}\
+         {{ m.content }}{% for t in m.tool_calls or [] %}[{{ t.function.name }}({% for k, v in t.function.arguments.items() %}{{ k }}={{ v | tojson }}\
+         {% if not loop.last %}, {% endif %}{% endfor %})]{% endfor %}@@end@@{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}",
+        &tide_tools(),
+    );
+    let call = "[read_tide(harbour=\"Oslo\")]@@end@@";
+    let verdicts = [
+        ("@@THOUGHT@@\nHm.\nSAID\n", "whole"),
+        ("@@THOUGHT@@\nSAID\n", "whole"),
+        ("@@THOUGHT@@ \n\nSAID\n", "whole"),
+        ("@@THOUGHT@@Hm. SAID\n", "no"),
+    ];
+    assert_verdicts(
+        &grammar,
+        &verdicts.map(|(thought, verdict)| (format!("{thought}{call}"), verdict)),
+    );
+}
+
 /// The end of what stands before a text and the beginning of the text are no marker together.
 #[test]
 fn a_text_does_not_end_a_marker_that_was_begun() {

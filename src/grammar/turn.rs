@@ -300,8 +300,9 @@ impl Turn<'_> {
             {
                 text.as_str().into()
             }
-            // It stands with the text before it.
+            // It stands with the text before it, or behind it.
             Node::Space(_) if self.words_on_next_line(nodes, at).is_some() => Expr::Empty,
+            Node::Space(_) if self.takes_space_before(nodes, at + 1) => Expr::Empty,
             Node::Space(text)
                 if nodes[..at].last() == Some(&Node::Calls) && self.calls_end_with_text() =>
             {
@@ -422,7 +423,13 @@ impl Turn<'_> {
             let example = rest.example();
             markers::is_distinctive(&example) && !holds_end(&example, &text)
         });
-        let heads: Vec<Expr> = heads.into_iter().chain(named).chain(rests).collect();
+        let heads = heads.into_iter().chain(named).chain(rests);
+        let heads: Vec<Expr> = match self.takes_space_before(&left.nodes, at) {
+            true => heads
+                .map(|head| Expr::sequence([Expr::Space, head]))
+                .collect(),
+            false => heads.collect(),
+        };
         match heads.is_empty() {
             true => text,
             // What follows may begin so where there is no text.
@@ -452,6 +459,19 @@ impl Turn<'_> {
             }
             _ => text,
         }
+    }
+
+    /// Whether a text begins with the white space before it: a line break in that may be the one that a text without
+    /// anything in it ends with, as in `Thought:\nAction: …`.
+    fn takes_space_before(&self, nodes: &[Node], at: usize) -> bool {
+        // Behind a word, white space is needed.
+        let is_behind_space = match &nodes[..at] {
+            [before @ .., Node::Space(text)] => {
+                space(text, before.last(), nodes.get(at)) == Expr::Space
+            }
+            _ => false,
+        };
+        is_behind_space && self.words_on_next_line(nodes, at + 1).is_some()
     }
 
     /// The line break at this node, and the words with which what follows a text begins behind it: what reads the turn
