@@ -938,6 +938,32 @@ fn a_thought_may_be_nothing_before_words_on_a_line() {
     );
 }
 
+#[test]
+fn what_is_required_and_not_described_may_be_anything_and_may_not_be_left_out() {
+    let tools = Tools::from_value(&value(
+        r#"[{"name": "tide", "parameters": {"type": "object", "properties": {"days": {"type": "integer"}}, "required": ["at"]}}]"#,
+    ));
+    let grammar = grammar_of(
+        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for t in m.tool_calls or [] %}<call {{ t.function.name }}>{{ '\n' }}\
+         {% for k, v in t.function.arguments.items() %}  <arg {{ k }}>{{ v if v is string else v | tojson }}</arg>{{ '\n' }}{% endfor %}\
+         </call>{% endfor %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}",
+        &tools,
+    );
+    let verdicts = [
+        ("  <arg at>Oslo</arg>\n", "whole"),
+        ("  <arg days>2</arg>\n  <arg at>[1]</arg>\n", "whole"),
+        ("  <arg days>2</arg>\n", "no"),
+        ("  \n", "no"),
+        ("", "no"),
+    ];
+    assert_verdicts(
+        &grammar,
+        &verdicts.map(|(arguments, verdict)| {
+            (format!("<call tide>\n{arguments}</call><|end|>"), verdict)
+        }),
+    );
+}
+
 /// The end of what stands before a text and the beginning of the text are no marker together.
 #[test]
 fn a_text_does_not_end_a_marker_that_was_begun() {

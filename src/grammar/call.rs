@@ -64,8 +64,22 @@ impl Declared {
         }
     }
 
+    /// The arguments that are declared, with their schemas. One that is required and not described is any value.
+    fn arguments(&self) -> Vec<(String, Value)> {
+        let properties = self.properties().into_iter().flatten();
+        let described =
+            properties.map(|(key, schema)| (key.to_string_lossy().into_owned(), schema.clone()));
+        let mut all: Vec<(String, Value)> = described.collect();
+        for key in self.required() {
+            if !all.iter().any(|(known, _)| *known == key) {
+                all.push((key, self.others().unwrap_or(Value::Bool(true))));
+            }
+        }
+        all
+    }
+
     fn takes_arguments(&self) -> bool {
-        self.properties().is_some_and(|all| !all.is_empty()) || self.others().is_some()
+        !self.arguments().is_empty() || self.others().is_some()
     }
 }
 
@@ -433,8 +447,7 @@ impl Call<'_> {
         if let Some((indent, rest)) = indented(repetition).filter(|_| !required.is_empty()) {
             return Expr::sequence([indent.as_str().into(), self.members(&rest, behind)]);
         }
-        let empty = Object::new();
-        let properties = self.tool.properties().unwrap_or(&empty);
+        let arguments = self.tool.arguments();
         let separator = text_behind(std::slice::from_ref(&repetition.separator), None);
         let mut follow = behind.to_vec();
         follow.push(match separator.is_empty() {
@@ -442,29 +455,25 @@ impl Call<'_> {
             false => separator.clone(),
         });
         follow.retain(|text| !text.is_empty());
-        let keys = properties.iter();
-        let declared: Vec<String> = keys
-            .map(|(key, _)| key.to_string_lossy().into_owned())
-            .collect();
+        let declared: Vec<String> = arguments.iter().map(|(key, _)| key.clone()).collect();
         let mut members = Vec::new();
-        for (key, schema) in properties {
-            let key = key.to_string_lossy().into_owned();
+        for (key, schema) in &arguments {
             let argument = Argument {
-                key: Some(&key),
+                key: Some(key),
                 declared: &declared,
                 schema,
                 is_only_way: true,
                 ends: &[],
             };
             let expr = self.argument(&repetition.item, argument, &follow);
-            let is_required = required.contains(&key);
+            let is_required = required.contains(key);
             if expr.is_never() {
                 self.warn(&format!("`{key}` has no value that this format can write"));
             }
             members.push(Member {
                 is_required,
                 expr: expr.tagged(Tag::ToolArg),
-                name: key,
+                name: key.clone(),
             });
         }
         let others = self.tool.others();
