@@ -115,14 +115,12 @@ pub(super) fn answer_marker(
     ends: &[String],
 ) -> Option<String> {
     // Of several markers the last one ends the turn: those before it may go with an answer alone.
-    let last_of = |end: &'_ String| {
-        markers::markers(end)
-            .last()
-            .map_or(end.clone(), str::to_owned)
-    };
-    let is_ended = |behind: &str| ends.iter().any(|end| behind.contains(&last_of(end)));
-    let last = prober.turn(Situation::Question, assistant, ThinkingMode::Unset);
-    let (_, behind) = last.as_ref().ok()?.tail().rsplit_once(word)?;
+    let last = ends
+        .iter()
+        .map(|end| markers::markers(end).last().unwrap_or(end));
+    let is_ended = |behind: &str| last.clone().any(|end| behind.contains(end));
+    let turn = prober.turn(Situation::Question, assistant, ThinkingMode::Unset);
+    let (_, behind) = turn.as_ref().ok()?.tail().rsplit_once(word)?;
     let call = prober.answered_call()?;
     if is_ended(behind) && is_ended(&call.behind) {
         return None;
