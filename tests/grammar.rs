@@ -1178,14 +1178,14 @@ fn a_text_within_a_string_is_what_the_string_says() {
 #[test]
 fn what_ends_a_text_in_quotes_stands_in_no_string_of_a_call() {
     let grammar = grammar_of(
-        "{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}<say>{{ (m.content or '') | tojson }}</say>\
+        "{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}<|say|>{{ (m.content or '') | tojson }}<|said|>\
          {% for c in m.tool_calls or [] %}<do>{{ c.function | tojson }}</do>{% endfor %}\
          {% else %}{{ m.content }}{% endif %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}",
         &tide_tools(),
     );
     let turn = |harbour: &str| {
         format!(
-            r#"<say>"So:"</say><do>{{"name": "read_tide", "arguments": {{"harbour": "{harbour}"}}}}</do>"#
+            r#"<|say|>"So:"<|said|><do>{{"name": "read_tide", "arguments": {{"harbour": "{harbour}"}}}}</do>"#
         )
     };
     assert_verdicts(
@@ -1193,7 +1193,7 @@ fn what_ends_a_text_in_quotes_stands_in_no_string_of_a_call() {
         &[
             (turn("Brest"), "whole"),
             (turn(r#"\"Brest\""#), "whole"),
-            (turn(r#"a \"</say> b"#), "no"),
+            (turn(r#"a \"<|said|> b"#), "no"),
         ],
     );
 }

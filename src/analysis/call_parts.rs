@@ -265,6 +265,16 @@ impl SingleArguments<'_> {
         }
     }
 
+    /// The quotes around all texts, those in lists and objects, too.
+    pub(crate) fn nested_quotes(&self) -> Option<(&str, &str)> {
+        let mut kinds = [ValueType::Array, ValueType::Object].into_iter();
+        let is_nested = |kind| match self.written(kind) {
+            Some(ValueWriting::Json(dialect)) => dialect.string_delimiters.is_some(),
+            _ => false,
+        };
+        self.quotes().filter(|_| kinds.any(is_nested))
+    }
+
     /// Whether each is a key, `=` and a value, of which texts have quotes, and nothing stands around it.
     fn are_assigned(&self) -> bool {
         let is_assigned = self

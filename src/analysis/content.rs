@@ -44,8 +44,8 @@ pub(super) fn find(
     let header = headers.header(Situation::Question, ThinkingMode::On);
     let context = observed.before_text.as_ref();
     let mut close = Vec::new();
-    if open.is_some() {
-        close.extend(closing_marker(&after));
+    if let Some(open) = &open {
+        close.extend(closing(open, &after));
         // Where every part of a turn has a header of its own, what ends one ends all.
         let parts = context.filter(|context| {
             let role = markers::markers(header).last();
@@ -67,6 +67,18 @@ pub(super) fn find(
         beside_reasoning,
     };
     (shape, after)
+}
+
+/// What closes the content: a marker or words, with the marker behind the words that belongs to one of those that open
+/// it, as in `<answer>"…"</answer>`.
+fn closing(open: &str, after: &str) -> Option<String> {
+    let close = closing_marker(after)?;
+    let (_, rest) = after.split_once(&close)?;
+    let pair = markers::markers(rest).next().filter(|marker| {
+        let belongs = markers::markers(open).any(|open| markers::is_pair(open, marker));
+        rest.starts_with(marker) && belongs && !markers::is_marker(&close)
+    });
+    Some(close + pair.unwrap_or_default())
 }
 
 /// What stands before the content in all modes, if it is rendered at all, and after it in the first

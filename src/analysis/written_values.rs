@@ -14,6 +14,9 @@ use crate::markers::KEY_SLOT;
 /// What stands between key and value is not longer than this many bytes.
 const LONGEST: usize = 256;
 
+/// What stands between values and behind keys in JSON.
+const SIGNS: [[&str; 2]; 2] = [[", ", ": "], [",", ":"]];
+
 /// The values that stand between the same texts.
 pub(super) struct WrittenValues {
     /// What stands before the key, between key and value, and behind the value.
@@ -48,7 +51,16 @@ pub(super) fn find(
     let call = with(words.values[0].as_str().into())
         .and_then(|(before, after)| CallAround::of(words, &around, &before, &after));
     let mut values = Vec::new();
-    match text_form(words, &writing, &after_key) {
+    let text = text_form(words, &writing, &after_key);
+    let dialect = text.as_ref().and_then(|(_, writing)| match writing {
+        ValueWriting::Wrapped {
+            open,
+            close,
+            always: true,
+        } => Some(nested(open, close, &after_key)),
+        _ => None,
+    });
+    match text {
         Some((between, writing)) => {
             let around = Around {
                 between,
@@ -70,7 +82,8 @@ pub(super) fn find(
         else {
             continue;
         };
-        let Some((range, writing)) = plain_form(&value, &around.between, &after) else {
+        let found = plain_form(&value, dialect.as_ref(), &around.between, &after);
+        let Some((range, writing)) = found else {
             continue;
         };
         let own = call.as_ref();
@@ -150,9 +163,10 @@ fn sample(kind: ValueType) -> Option<Value> {
 /// Where a value stands that is no text, and how it is written.
 ///
 /// What stands before a value may name its type, as `null` does, and so may what stands behind it: the value stands behind
-/// such a sign as texts do.
+/// such a sign as texts do. What stands around all texts may stand around those in lists and objects, too.
 fn plain_form(
     value: &Value,
+    dialect: Option<&Dialect>,
     between: &str,
     after_key: &str,
 ) -> Option<(Range<usize>, ValueWriting)> {
@@ -170,9 +184,14 @@ fn plain_form(
         (python(value, '\''), ValueWriting::Python),
         (python(value, '"'), ValueWriting::Json(with_literals)),
     ];
+    let with_quotes = dialect.into_iter().flat_map(|dialect| {
+        let texts = SIGNS.map(|signs| in_dialect(value, dialect, signs));
+        texts.map(|text| (text, ValueWriting::Json(dialect.clone())))
+    });
     let found = as_json
         .into_iter()
         .chain(in_python)
+        .chain(with_quotes)
         .filter_map(|(text, writing)| {
             let places = || after_key.match_indices(&text).map(|(at, _)| at);
             let alike = places().find(|at| after_key[..*at].chars().next_back() == sign);
@@ -265,6 +284,52 @@ fn number_is_bare(with: &impl Fn(Value) -> Option<String>) -> bool {
     let after = with(number.clone()).unwrap_or_default();
     let before = after.split_once(&json::write(&number));
     before.is_some_and(|(before, _)| !before.ends_with('"'))
+}
+
+/// The dialect of lists and objects whose texts stand between these quotes: an object shows whether keys do, too.
+fn nested(open: &str, close: &str, with: &impl Fn(Value) -> Option<String>) -> Dialect {
+    let quoted = Dialect {
+        string_delimiters: Some((open.to_owned(), close.to_owned())),
+        ..Dialect::default()
+    };
+    let bare = Dialect {
+        unquoted_keys: true,
+        ..quoted.clone()
+    };
+    let is_bare = sample(ValueType::Object).is_some_and(|object| {
+        let after = with(object.clone()).unwrap_or_default();
+        let mut texts = SIGNS.iter().map(|signs| in_dialect(&object, &bare, *signs));
+        texts.any(|text| after.contains(&text))
+    });
+    if is_bare { bare } else { quoted }
+}
+
+/// A value in a dialect of JSON, with these signs between values and behind keys.
+fn in_dialect(value: &Value, dialect: &Dialect, signs: [&str; 2]) -> String {
+    let quoted = |text: &str| match &dialect.string_delimiters {
+        Some((open, close)) => format!("{open}{text}{close}"),
+        None => json::write(&Value::from(text)),
+    };
+    let [comma, colon] = signs;
+    match value {
+        Value::Array(items) => {
+            let items = items.iter().map(|item| in_dialect(item, dialect, signs));
+            format!("[{}]", items.collect::<Vec<_>>().join(comma))
+        }
+        Value::Object(entries) => {
+            let entries = entries.iter().map(|(key, value)| {
+                let key = key.to_string_lossy();
+                let key = match dialect.unquoted_keys {
+                    true => key.into_owned(),
+                    false => quoted(&key),
+                };
+                format!("{key}{colon}{}", in_dialect(value, dialect, signs))
+            });
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(comma))
+        }
+        Value::String(text) => quoted(&text.to_string_lossy()),
+        other => json::write(other),
+    }
 }
 
 /// A value as Python writes it in its code, with these quotes around texts.

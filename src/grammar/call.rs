@@ -380,8 +380,8 @@ impl Call<'_> {
     }
 
     /// A text up to one of these, in which nothing stands that ends the call or begins another.
-    fn text(&self, ends: impl IntoIterator<Item = String>) -> Expr {
-        let ends = ends.into_iter().map(Expr::from);
+    fn text(&self, ends: impl IntoIterator<Item: Into<Expr>>) -> Expr {
+        let ends = ends.into_iter().map(Into::into);
         text_without(ends.chain(self.outside.iter().cloned()))
     }
 
@@ -719,20 +719,20 @@ impl Call<'_> {
                     always,
                 } => {
                     // A sign may stand in the text as well: what follows it tells more.
-                    let mut ends = match (end.chars().count(), place.behind.is_empty()) {
+                    let mut ends: Vec<Expr> = match (end.chars().count(), place.behind.is_empty()) {
                         (1, true) if !self.ends_with_arguments && !place.next.is_empty() => {
                             let next = place.next.iter();
-                            next.map(|next| format!("{end}{next}")).collect()
+                            next.map(|next| end_before(end, next)).collect()
                         }
-                        (1, false) => vec![format!("{end}{}", without_trail(&place.behind))],
-                        _ => vec![end.clone()],
+                        (1, false) => vec![format!("{end}{}", without_trail(&place.behind)).into()],
+                        _ => vec![end.as_str().into()],
                     };
-                    if end.chars().count() == 1 && ends == [end.as_str()] {
+                    if end.chars().count() == 1 && ends == [Expr::from(end.as_str())] {
                         self.warn(&format!("no text holds `{end}`, which is all that ends it"));
                     }
                     // What reads the arguments looks for what is clear first.
                     let clear = close.iter().filter(|text| markers::is_distinctive(text));
-                    ends.extend(clear.cloned());
+                    ends.extend(clear.map(|text| Expr::from(text.as_str())));
                     let text = raw(self.text(ends), LineBreaks::default()).expr;
                     let before = format!("{}{open}", place.before);
                     let not_first = self.not_begun(&before);
@@ -1098,6 +1098,14 @@ fn names_key_twice(node: &Node) -> bool {
             nodes.iter().filter(is_key).count() > 1
         }
         _ => false,
+    }
+}
+
+/// The end of a text in quotes before what follows. White space between them may be missing, or be other than it is written.
+fn end_before(quote: &str, next: &str) -> Expr {
+    match next.trim_start() {
+        "" => format!("{quote}{next}").into(),
+        next => Expr::sequence([quote.into(), Expr::Space, next.into()]),
     }
 }
 

@@ -27,7 +27,8 @@ impl Drafter<'_> {
             return quoted(tagged, quotes);
         }
         let mut between = variants(&tagged.between);
-        if let Some((open, _)) = tagged.wrapping() {
+        let nested = tagged.nested_quotes();
+        if let Some((open, _)) = tagged.wrapping().filter(|_| nested.is_none()) {
             between.push_str(&optional(open));
         }
         let key = key_class(tagged);
@@ -40,9 +41,12 @@ impl Drafter<'_> {
         let is_tag = tagged.close().contains(KEY_SLOT) && open.ends_with(['<', '[']);
         let no_slash = if is_tag { "(?!/)" } else { "" };
         let pattern = format!("{open}(?P<key>{no_slash}{key}+){between}{value}");
-        match self.options.guess_types || tagged.has_json_texts() {
-            true => arguments(pattern, json_or_text(&[])),
-            false => Object::from_iter([("tag_pattern", pattern)]),
+        match nested {
+            Some(quotes) => arguments(pattern, values_in_quotes(tagged, quotes)),
+            None if self.options.guess_types || tagged.has_json_texts() => {
+                arguments(pattern, json_or_text(&[]))
+            }
+            None => Object::from_iter([("tag_pattern", pattern)]),
         }
     }
 
@@ -140,6 +144,12 @@ impl Drafter<'_> {
             false => "\\)?",
         };
         let end = format!(r"\s*(?:,\s*\w+\s*=|{bracket}\s*\Z)");
+        let is_python = |(open, _): &(&str, &str)| open.contains(['\'', '"']);
+        if let Some(quotes) = tagged.quotes().filter(|quotes| !is_python(quotes)) {
+            let value = outside_quotes(quotes);
+            let pattern = format!(r"(?P<key>\w+)\s*=\s*(?P<value>{value})(?={end})");
+            return arguments(pattern, values_in_quotes(tagged, quotes));
+        }
         let texts = [
             r"='(?:(?!'[,)]).)*'(?:,(?=\s*\w+\s*=)|\)(?=\s*\Z))".to_owned(),
             format!("='[^']*'(?={end})"),
@@ -188,19 +198,42 @@ fn has_python_lists(tagged: &SingleArguments<'_>) -> bool {
 /// Arguments between markers that nothing closes but the quotes around texts, as in `--city 'Paris' --days 3`. A text is
 /// captured with its quotes, which is what the value parser knows texts by, unless it has such a quote in it.
 fn quoted(tagged: &SingleArguments<'_>, (open, close): (&str, &str)) -> Object {
+    let parser = values_in_quotes(tagged, (open, close));
+    let list = match tagged.nested_quotes() {
+        Some(quotes) => format!(r"[\[{{]{}[\]}}]", outside_quotes(quotes)),
+        None => JSON.to_owned(),
+    };
     let (key, between) = (key_class(tagged), variants(&tagged.between));
     // Nor does one begin as an object does.
     let key = key.replacen("[^", "[^{", 1);
     let (separator, next) = (loose(&tagged.separator), loose(tagged.open()));
     let end = format!("(?={separator}{next}{key}+{between}|\\s*\\Z)");
-    let quotes = [open, close].map(str::to_owned);
     let opener = optional(open);
-    let [open, close] = quotes.each_ref().map(|quote| exact(quote));
+    let [open, close] = [open, close].map(exact);
     let whole = format!("{open}(?:(?!{close}).)*{close}{end}");
-    let value = format!("{whole}|(?<={open}).*?(?={close}{end})|{JSON}{end}|.*?{end}");
+    let value = format!("{whole}|(?<={open}).*?(?={close}{end})|{list}{end}|.*?{end}");
     let start = format!("{}(?P<key>{key}+){between}", before_key(tagged));
     let pattern = format!("{start}(?:(?={whole})|{opener})(?P<value>{value})");
-    arguments(pattern, json_or_text(&[quotes]))
+    arguments(pattern, parser)
+}
+
+/// The expression for a value up to what ends it, where texts stand in quotes: what stands within them ends nothing.
+fn outside_quotes((open, close): (&str, &str)) -> String {
+    let [open, close] = [exact(open), exact(close)];
+    format!("(?:{open}(?:(?!{close}).)*{close}|(?!{open}).)*?")
+}
+
+/// The parser of values whose texts stand in quotes, also those in lists and objects.
+fn values_in_quotes(tagged: &SingleArguments<'_>, (open, close): (&str, &str)) -> Object {
+    let mut parser = json_or_text(&[[open, close].map(str::to_owned)]);
+    let has_bare_keys = match tagged.written(ValueType::Object) {
+        Some(ValueWriting::Json(dialect)) => dialect.unquoted_keys,
+        _ => false,
+    };
+    if has_bare_keys && let Some(Value::Object(own)) = parser.get_mut("args") {
+        own.insert("unquoted_keys", true);
+    }
+    parser
 }
 
 /// What stands behind the last argument of a call.
@@ -240,6 +273,9 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> Strin
             format!("(?={next}|\\s*\\Z)")
         }
     };
+    if let Some(quotes) = tagged.nested_quotes() {
+        return format!("(?P<value>{}){close}{ahead}", outside_quotes(quotes));
+    }
     match tagged.wrapping() {
         // What is wrapped may hold what closes an argument: `<![CDATA[</arg>]]></arg>`.
         Some((open, wrapped)) if !open.trim().is_empty() && !wrapped.trim().is_empty() => {
