@@ -1101,11 +1101,11 @@ fn names_key_twice(node: &Node) -> bool {
     }
 }
 
-/// The end of a text in quotes before what follows. White space between them may be missing, or be other than it is written.
+/// The end of a text in quotes before what follows. White space that begins it may be missing, or be other than it is written.
 fn end_before(quote: &str, next: &str) -> Expr {
     match next.trim_start() {
-        "" => format!("{quote}{next}").into(),
-        next => Expr::sequence([quote.into(), Expr::Space, next.into()]),
+        begun if begun.is_empty() || begun.len() == next.len() => format!("{quote}{next}").into(),
+        begun => Expr::sequence([quote.into(), Expr::Space, begun.into()]),
     }
 }
 
