@@ -116,7 +116,9 @@ pub use variables::{Switch, Variable};
 pub(crate) use analyze::{Analysis, analyze};
 pub(crate) use call_parts::{CallKeys, CallParts, SingleArguments};
 pub(crate) use call_probe::probe_tools;
-pub(crate) use call_shape::{row, text_with_slots};
+pub(crate) use call_shape::row;
+#[cfg(feature = "grammar")]
+pub(crate) use call_shape::text_with_slots;
 pub(crate) use conversation::ConversationShape;
 pub(crate) use line_up::line_up;
 pub(crate) use turn_headers::TurnHeaders;
