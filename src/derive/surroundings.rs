@@ -56,6 +56,8 @@ pub(super) struct Ahead {
 struct Row {
     texts: Vec<String>,
     parts: Vec<Part>,
+    /// What ends the turn.
+    end: String,
 }
 
 impl Row {
@@ -77,7 +79,12 @@ impl Row {
             });
             texts.push(String::new());
         }
-        Row { texts, parts }
+        let end = end.parts().iter().map(|node| match node {
+            Node::Literal(text) | Node::Space(text) => text.as_str(),
+            _ => "",
+        });
+        let end = end.collect::<String>().trim().to_owned();
+        Row { texts, parts, end }
     }
 
     /// All that stands behind the last part.
@@ -116,8 +123,10 @@ impl Surroundings {
             });
         }
         let quote_opens_calls = ways.move_quote_out_of_calls();
-        for text in ways.rows.iter_mut().flat_map(|row| &mut row.texts) {
-            *text = format.lexicon.mark(text);
+        for row in &mut ways.rows {
+            for text in row.texts.iter_mut().chain([&mut row.end]) {
+                *text = format.lexicon.mark(text);
+            }
         }
         ways.add_empty_reasoning();
         ways.ends = ways.ends_of_turns();
@@ -220,7 +229,14 @@ impl Ways<'_> {
                 .iter()
                 .position(|piece| is_marker(piece) || piece.contains(char::is_alphanumeric)),
         };
-        let shared = own[start.unwrap_or(0)..].concat().trim().to_owned();
+        let shared = own[start.unwrap_or(0)..].concat();
+        // Words may end turns, behind a marker that closes the last part.
+        let end = self.rows.first().map_or("", |row| row.end.as_str());
+        let is_shared = is_distinctive(end) && self.rows.iter().all(|row| row.end == end);
+        let shared = match is_shared && shared.trim_end().ends_with(end) {
+            true => end.to_owned(),
+            false => shared.trim().to_owned(),
+        };
         let mut ends = match shared.is_empty() {
             true => tails.iter().map(|tail| tail.trim().to_owned()).collect(),
             false => vec![shared],
@@ -450,9 +466,13 @@ mod tests {
 
     /// What stands around the texts of a format without calls.
     fn of(assistant: &str) -> Option<Surroundings> {
+        of_turns(assistant, "<end>")
+    }
+
+    fn of_turns(assistant: &str, end: &str) -> Option<Surroundings> {
         let jinja = format!(
             "{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.role == 'assistant' %}}{assistant}\
-             {{% else %}}{{{{ m.content }}}}{{% endif %}}<end>{{% endfor %}}\
+             {{% else %}}{{{{ m.content }}}}{{% endif %}}{end}{{% endfor %}}\
              {{% if add_generation_prompt %}}<assistant>{{% endif %}}"
         );
         let chat = ChatTemplate::from_jinja(&jinja);
@@ -527,6 +547,15 @@ mod tests {
             "<a> to [</a>] before [], as JSON",
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn words_end_turns_behind_what_closes_their_last_part() {
+        let found = of_turns("<a>{{ m.content | tojson }}</a>", "\nEND_MESSAGE\n");
+        let found = found.expect("there is a text");
+        assert_eq!(found.ends, ["END_MESSAGE"]);
+        let expected = "<a> to [</a>] before [], as JSON";
+        assert_eq!(shown(found.content.as_ref()), expected);
     }
 
     #[test]
