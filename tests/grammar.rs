@@ -1174,28 +1174,30 @@ fn a_text_within_a_string_is_what_the_string_says() {
     );
 }
 
-/// What ends a text that is a string of JSON ends no call, though strings of JSON may hold quotes.
+/// What ends a text that is a string of JSON ends no call, though strings of JSON may hold quotes: neither what ends turns
+/// nor what belongs to the marker before the text.
 #[test]
 fn what_ends_a_text_in_quotes_stands_in_no_string_of_a_call() {
-    let grammar = grammar_of(
-        "{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}<|say|>{{ (m.content or '') | tojson }}<|said|>\
-         {% for c in m.tool_calls or [] %}<do>{{ c.function | tojson }}</do>{% endfor %}\
-         {% else %}{{ m.content }}{% endif %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}",
-        &tide_tools(),
-    );
-    let turn = |harbour: &str| {
-        format!(
-            r#"<|say|>"So:"<|said|><do>{{"name": "read_tide", "arguments": {{"harbour": "{harbour}"}}}}</do>"#
-        )
-    };
-    assert_verdicts(
-        &grammar,
-        &[
-            (turn("Brest"), "whole"),
-            (turn(r#"\"Brest\""#), "whole"),
-            (turn(r#"a \"<|said|> b"#), "no"),
-        ],
-    );
+    for (open, close) in [("<|say|>", "<|said|>"), ("<say>", "</say>")] {
+        let jinja = format!(
+            "{{% for m in messages %}}<|{{{{ m.role }}}}|>{{% if m.role == 'assistant' %}}{open}{{{{ (m.content or '') | tojson }}}}{close}\
+             {{% for c in m.tool_calls or [] %}}<do>{{{{ c.function | tojson }}}}</do>{{% endfor %}}\
+             {{% else %}}{{{{ m.content }}}}{{% endif %}}<|end|>{{% endfor %}}{{% if add_generation_prompt %}}<|assistant|>{{% endif %}}"
+        );
+        let turn = |harbour: &str| {
+            format!(
+                r#"{open}"So:"{close}<do>{{"name": "read_tide", "arguments": {{"harbour": "{harbour}"}}}}</do>"#
+            )
+        };
+        assert_verdicts(
+            &grammar_of(&jinja, &tide_tools()),
+            &[
+                (turn("Brest"), "whole"),
+                (turn(r#"\"Brest\""#), "whole"),
+                (turn(&format!(r#"a \"{close} b"#)), "no"),
+            ],
+        );
+    }
 }
 
 /// Nothing ends a turn here: a model is stopped where a tool's answer begins, and what reads the turn goes by that.

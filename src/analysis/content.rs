@@ -69,14 +69,14 @@ pub(super) fn find(
     (shape, after)
 }
 
-/// What closes the content: a marker or words, with the marker behind the words that belongs to one of those that open
-/// it, as in `<answer>"…"</answer>`.
+/// What closes the content: a marker or words. A single sign, which may stand in a text as well, does so with the marker
+/// behind it, if that belongs to one of those that open the content, as in `<answer>"…"</answer>`.
 fn closing(open: &str, after: &str) -> Option<String> {
     let close = closing_marker(after)?;
     let (_, rest) = after.split_once(&close)?;
     let pair = markers::markers(rest).next().filter(|marker| {
         let belongs = markers::markers(open).any(|open| markers::is_pair(open, marker));
-        rest.starts_with(marker) && belongs && !markers::is_marker(&close)
+        close.chars().count() == 1 && rest.starts_with(marker) && belongs
     });
     Some(close + pair.unwrap_or_default())
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::format::{Dialect, ValueForm, ValueType, ValueWriting};
-use crate::json::{self, Style};
+use crate::json;
 use crate::value::{Value, object};
 
 use super::call_probe::CallWords;
@@ -171,34 +171,28 @@ fn plain_form(
     after_key: &str,
 ) -> Option<(Range<usize>, ValueWriting)> {
     let sign = between.trim_end_matches(['"', '\'']).chars().next_back();
-    let as_json = [
-        json::write(value),
-        json::write_styled(value, &Style::PYTHON),
-    ];
-    let as_json = as_json.map(|text| (text, ValueWriting::Json(Dialect::default())));
+    let (plain, python) = (Dialect::default(), Dialect::python());
     let with_literals = Dialect {
         python_literals: true,
         ..Dialect::default()
     };
-    let in_python = [
-        (python(value, '\''), ValueWriting::Python),
-        (python(value, '"'), ValueWriting::Json(with_literals)),
+    let json = |dialect: &Dialect| ValueWriting::Json(dialect.clone());
+    let known = [
+        (&plain, json(&plain)),
+        (&python, ValueWriting::Python),
+        (&with_literals, json(&with_literals)),
     ];
-    let with_quotes = dialect.into_iter().flat_map(|dialect| {
-        let texts = SIGNS.map(|signs| in_dialect(value, dialect, signs));
-        texts.map(|text| (text, ValueWriting::Json(dialect.clone())))
+    let own = dialect.map(|dialect| (dialect, json(dialect)));
+    let texts = known.into_iter().chain(own).flat_map(|(dialect, writing)| {
+        SIGNS.map(|signs| (in_dialect(value, dialect, signs), writing.clone()))
     });
-    let found = as_json
-        .into_iter()
-        .chain(in_python)
-        .chain(with_quotes)
-        .filter_map(|(text, writing)| {
-            let places = || after_key.match_indices(&text).map(|(at, _)| at);
-            let alike = places().find(|at| after_key[..*at].chars().next_back() == sign);
-            let at = alike.or_else(|| after_key.rfind(&text));
-            let at = at.filter(|at| *at <= LONGEST)?;
-            Some((at..at + text.len(), writing))
-        });
+    let found = texts.filter_map(|(text, writing)| {
+        let places = || after_key.match_indices(&text).map(|(at, _)| at);
+        let alike = places().find(|at| after_key[..*at].chars().next_back() == sign);
+        let at = alike.or_else(|| after_key.rfind(&text));
+        let at = at.filter(|at| *at <= LONGEST)?;
+        Some((at..at + text.len(), writing))
+    });
     found.min_by_key(|(range, _)| range.start)
 }
 
@@ -270,9 +264,10 @@ fn wrapped(open: &str, close: &str, always: bool) -> ValueWriting {
 
 /// Whether a text holds another with escapes. Quotes don't count: the probe of a plain text shows these.
 fn holds_escaped(text: &str, awkward: &str) -> bool {
-    let value = Value::from(awkward);
-    let (escaped, quoted) = (json::write(&value), python(&value, '\''));
-    let escaped = [escaped.trim_matches('"'), quoted.trim_matches('\'')];
+    let as_json = json::write(&Value::from(awkward));
+    let in_python = awkward.replace('\\', "\\\\").replace('\n', "\\n");
+    let in_python = in_python.replace('\'', "\\'");
+    let escaped = [as_json.trim_matches('"'), in_python.trim_matches('\'')];
     escaped.iter().any(|escaped| text.contains(escaped))
 }
 
@@ -312,6 +307,9 @@ fn in_dialect(value: &Value, dialect: &Dialect, signs: [&str; 2]) -> String {
     };
     let [comma, colon] = signs;
     match value {
+        Value::Null if dialect.python_literals => "None".to_owned(),
+        Value::Bool(true) if dialect.python_literals => "True".to_owned(),
+        Value::Bool(false) if dialect.python_literals => "False".to_owned(),
         Value::Array(items) => {
             let items = items.iter().map(|item| in_dialect(item, dialect, signs));
             format!("[{}]", items.collect::<Vec<_>>().join(comma))
@@ -326,35 +324,6 @@ fn in_dialect(value: &Value, dialect: &Dialect, signs: [&str; 2]) -> String {
                 format!("{key}{colon}{}", in_dialect(value, dialect, signs))
             });
             format!("{{{}}}", entries.collect::<Vec<_>>().join(comma))
-        }
-        Value::String(text) => quoted(&text.to_string_lossy()),
-        other => json::write(other),
-    }
-}
-
-/// A value as Python writes it in its code, with these quotes around texts.
-fn python(value: &Value, quote: char) -> String {
-    let quoted = |text: &str| {
-        let text = text.replace('\\', "\\\\").replace('\n', "\\n");
-        format!(
-            "{quote}{}{quote}",
-            text.replace(quote, &format!("\\{quote}"))
-        )
-    };
-    match value {
-        Value::Null => "None".to_owned(),
-        Value::Bool(true) => "True".to_owned(),
-        Value::Bool(false) => "False".to_owned(),
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(|item| python(item, quote)).collect();
-            format!("[{}]", items.join(", "))
-        }
-        Value::Object(entries) => {
-            let entries = entries.iter().map(|(key, value)| {
-                let key = quoted(&key.to_string_lossy());
-                format!("{key}: {}", python(value, quote))
-            });
-            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
         }
         Value::String(text) => quoted(&text.to_string_lossy()),
         other => json::write(other),

@@ -526,27 +526,27 @@ mod tests {
     }
 
     #[test]
-    fn quotes_of_json_belong_to_their_texts() {
-        let assistant = "{{ '{\"t\": ' + (m.reasoning_content or '') | tojson + ', \"a\": ' + m.content | tojson + '}' }}";
-        let found = of(assistant).expect("texts are separate");
-        let found = [found.reasoning.as_ref(), found.content.as_ref()].map(shown);
-        let expected = [
-            r#"{"t": to [] before [, "a":], as JSON"#,
-            r#", "a": to [}] before [], as JSON"#,
-        ];
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn what_closes_a_thought_opens_no_text() {
-        let assistant = "<t>{{ m.reasoning_content }}</t><a>{{ m.content | tojson }}</a>";
-        let found = of(assistant).expect("texts are separate");
-        let found = [found.reasoning.as_ref(), found.content.as_ref()].map(shown);
-        let expected = [
-            "<t> to [</t>] before []",
-            "<a> to [</a>] before [], as JSON",
-        ];
-        assert_eq!(found, expected);
+    fn quotes_of_json_belong_to_their_texts_and_what_closes_a_thought_opens_none() {
+        for (assistant, expected) in [
+            (
+                "{{ '{\"t\": ' + (m.reasoning_content or '') | tojson + ', \"a\": ' + m.content | tojson + '}' }}",
+                [
+                    r#"{"t": to [] before [, "a":], as JSON"#,
+                    r#", "a": to [}] before [], as JSON"#,
+                ],
+            ),
+            (
+                "<t>{{ m.reasoning_content }}</t><a>{{ m.content | tojson }}</a>",
+                [
+                    "<t> to [</t>] before []",
+                    "<a> to [</a>] before [], as JSON",
+                ],
+            ),
+        ] {
+            let found = of(assistant).expect("texts are separate");
+            let found = [found.reasoning.as_ref(), found.content.as_ref()].map(shown);
+            assert_eq!(found, expected, "{assistant}");
+        }
     }
 
     #[test]

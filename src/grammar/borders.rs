@@ -56,7 +56,10 @@ fn texts_around_calls(format: &Format, calls: &Node) -> Vec<String> {
             let shows = |end: &String| {
                 !is_string || end.starts_with('"') && markers::markers(end).next().is_some()
             };
-            all.extend(turn_ends(&nodes[at + 1..]).filter(shows));
+            for end in turn_ends(&nodes[at + 1..]).filter(shows) {
+                all.extend(is_string.then(|| format!("\\{end}")));
+                all.push(end);
+            }
         }
         let Some(at) = place(Node::Calls) else {
             continue;
