@@ -61,6 +61,11 @@ impl<'a> CallParts<'a> {
         self.open.split(is_slot).next().unwrap_or_default()
     }
 
+    /// Whether calls are separated as items of a list are: white space behind such a sign means nothing.
+    pub(crate) fn is_list(&self) -> bool {
+        self.separator.trim_end().ends_with([',', ';'])
+    }
+
     /// Whether one array holds all calls.
     pub(crate) fn is_array(&self) -> bool {
         matches!(self.body, Node::Array(_))

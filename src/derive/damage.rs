@@ -155,7 +155,16 @@ impl Damager<'_, '_> {
     fn between_calls(&mut self) {
         let Some(calls) = self.calls else { return };
         let close = &calls.close;
-        if self.sample.written.calls.len() < 2 || close.trim().len() < 4 {
+        if self.sample.written.calls.len() < 2 {
+            return;
+        }
+        if calls.is_list() {
+            let written = format!("{close}{}", calls.separator);
+            let changed = format!("{close}{}\n", calls.separator.trim());
+            let output = self.sample.output.replace(&written, &changed);
+            self.put("a line break between two calls", output);
+        }
+        if close.trim().len() < 4 {
             return;
         }
         let output = self.sample.output.replacen(close.trim(), "", 1);

@@ -187,7 +187,10 @@ fn before_tags<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> 
         0 | 1 => false,
         // A marker stands before two others by chance as well, as a colon does, but seldom before what
         // opens and what closes the same.
-        2 => has_pair(tags) || (lead.len() > 1 && !lead.last().is_some_and(|sign| is_marker(sign))),
+        2 => {
+            has_pair(&cut, tags)
+                || (lead.len() > 1 && !lead.last().is_some_and(|sign| is_marker(sign)))
+        }
         _ => true,
     });
     let mut leads: Vec<(Vec<&str>, BTreeSet<&str>)> = tags_behind.into_iter().collect();
@@ -264,16 +267,25 @@ fn can_stand_around(c: char) -> bool {
         && !"{}[]()<>\"',:;/\\._-*~`|".contains(c)
 }
 
-/// Whether one of the tags closes what another opens.
-fn has_pair(tags: &BTreeSet<&str>) -> bool {
-    let first_word = |tag: &str| {
+/// Whether one of the tags closes what another has opened before it in the same text. A header stands before
+/// `</think>` where there was no thought, and before the `<think>` of a prompt: it belongs to neither.
+fn has_pair(cut: &[Vec<&str>], tags: &BTreeSet<&str>) -> bool {
+    let first_word = |tag: &&str| {
         let mut words = tag.split(|c: char| !c.is_alphanumeric());
         words.find(|word| !word.is_empty()).map(str::to_owned)
     };
-    let (ends, begins): (Vec<&str>, Vec<&str>) = tags.iter().partition(|tag| says_end(tag));
-    let begins: BTreeSet<String> = begins.into_iter().filter_map(first_word).collect();
-    let mut ends = ends.into_iter().filter_map(first_word);
-    ends.any(|word| begins.contains(&word))
+    cut.iter().any(|pieces| {
+        let mut opened = BTreeSet::new();
+        let mut found = pieces.iter().filter(|piece| tags.contains(*piece));
+        found.any(|tag| match (says_end(tag), first_word(tag)) {
+            (true, Some(word)) => opened.contains(&word),
+            (false, Some(word)) => {
+                opened.insert(word);
+                false
+            }
+            (_, None) => false,
+        })
+    })
 }
 
 /// Where signs begin that end where a tag begins.
@@ -363,9 +375,21 @@ mod tests {
     }
 
     #[test]
+    fn a_header_before_what_opens_and_what_closes_belongs_to_neither_unless_in_one_text() {
+        let texts = ["<|go|></think>zq1<|no|>", "<|go|><think>"];
+        assert!(learned(&texts).is_empty());
+        let one = "^^<think>zq1^^</think>";
+        assert_eq!(marked(&[one], one), "{^^<think>}zq1{^^</think>}");
+    }
+
+    #[test]
     fn a_sign_around_words_and_nowhere_else_makes_one_marker_with_each() {
         let texts = ["%CALL% zq1\n%ARGS%: {\"zq2\": 5}\n%/CALL%<end>"];
         let expected = "{%CALL%} zq1\n{%ARGS%}: {\"zq2\": 5}\n{%/CALL%}<end>";
+        assert_eq!(marked(&texts, texts[0]), expected);
+        // Models know a low line that is no underscore.
+        let texts = ["▁call▁zq1▁args▁{\"zq2\": 5}▁/call▁<end>"];
+        let expected = "{▁call▁}zq1{▁args▁}{\"zq2\": 5}{▁/call▁}<end>";
         assert_eq!(marked(&texts, texts[0]), expected);
         // Markers between two of the sign each are markers by themselves.
         let texts = ["%CALL% zq1\n%ARGS%: 5%/CALL%%%END%%"];

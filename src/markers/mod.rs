@@ -110,7 +110,7 @@ fn between_runs(rest: &str, sign: char) -> Option<usize> {
 }
 
 pub(crate) fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || c == '▁'
+    c.is_alphanumeric() || c == '_'
 }
 
 /// The length of a marker in brackets that begins here, also if a slot or the end cuts it short.

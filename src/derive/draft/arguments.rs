@@ -143,7 +143,8 @@ impl Drafter<'_> {
             true => "",
             false => "\\)?",
         };
-        let end = format!(r"\s*(?:,\s*\w+\s*=|{bracket}\s*\Z)");
+        // Models write a comma behind the last argument, too, where each has a line.
+        let end = format!(r"\s*(?:,\s*\w+\s*=|(?:,\s*)?{bracket}\s*\Z)");
         let is_python = |(open, _): &(&str, &str)| open.contains(['\'', '"']);
         if let Some(quotes) = tagged.quotes().filter(|quotes| !is_python(quotes)) {
             let value = outside_quotes(quotes);

@@ -1,7 +1,7 @@
 //! The texts around a call, and what can be taken for one of them.
 
 use crate::analysis::{CallKeys, CallParts};
-use crate::derive::regex::{char_between, exact};
+use crate::derive::regex::{char_between, exact, loose};
 use crate::markers::{self, NAME_SLOT, dedup, is_distinctive, is_slot, is_wordy};
 
 /// What stands before a marker that is only spoken of.
@@ -34,6 +34,12 @@ pub(super) fn split_lead<'a>(calls: &'a CallParts<'_>) -> (&'a str, &'a str) {
         (_, rest) if rest.trim().chars().count() < 2 => ("", text),
         split => split,
     }
+}
+
+/// Whether a text consists of words that have a line of their own.
+pub(super) fn is_line_of_words(text: &str) -> bool {
+    let is_line = text.starts_with('\n') || text.ends_with('\n');
+    is_line && is_wordy(text) && is_distinctive(text)
 }
 
 /// What opens a call, if it is the same text for all, and not such as stands in prose as well.
@@ -70,6 +76,15 @@ pub(super) fn split_at_id(text: &str) -> (&str, &str) {
         .map(|piece| piece.len())
         .sum();
     text.split_at(text.len() - length)
+}
+
+/// The expression for what stands between two calls.
+pub(super) fn between_calls(calls: &CallParts<'_>) -> String {
+    let separator = loose(&calls.separator);
+    match calls.is_list() && !separator.ends_with("\\s*") {
+        true => format!("{separator}\\s*"),
+        false => separator,
+    }
 }
 
 /// Whether what opens a call can't be taken for anything else.

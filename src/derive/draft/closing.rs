@@ -7,7 +7,8 @@ use crate::markers::{self, is_distinctive, is_wordy};
 use crate::value::Object;
 
 use super::call_texts::{
-    SPOKEN, json_behind_words, json_call_start, opens_clearly, python_argument, unclosed_tag,
+    SPOKEN, between_calls, json_behind_words, json_call_start, opens_clearly, python_argument,
+    unclosed_tag,
 };
 use super::drafter::{Drafter, push_markers};
 
@@ -208,7 +209,7 @@ impl Drafter<'_> {
         if is_line && calls.dialect().is_none() {
             return Some(format!("{}(?={head})", exact(&calls.separator)));
         }
-        let separator = loose(&calls.separator);
+        let separator = between_calls(calls);
         Some(
             match (calls.separator.trim().is_empty(), calls.open.is_empty()) {
                 // Where nothing at all opens a call, it must not end where it begins.

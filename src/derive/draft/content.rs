@@ -7,7 +7,7 @@ use crate::markers::lexicon::unmarked;
 use crate::markers::{self, dedup, is_distinctive, is_slot};
 use crate::value::Object;
 
-use super::call_texts::{literal_open, split_lead};
+use super::call_texts::{is_line_of_words, literal_open, split_lead};
 use super::drafter::{Drafter, literals, push_markers};
 
 impl Drafter<'_> {
@@ -102,7 +102,7 @@ impl Drafter<'_> {
             return Vec::new();
         };
         let lines = texts_around_calls(calls).into_iter();
-        let lines = lines.filter(|text| is_line_of_words(text) && is_distinctive(text));
+        let lines = lines.filter(|text| is_line_of_words(text));
         let lines = lines.map(|text| {
             // A line that goes on is a sentence with these words in it.
             let end = match text.ends_with('\n') {
@@ -252,11 +252,6 @@ fn texts_around_calls<'a>(calls: &'a CallParts<'_>) -> [&'a str; 6] {
         first,
         rest,
     ]
-}
-
-/// Whether a text consists of words that have a line of their own.
-fn is_line_of_words(text: &str) -> bool {
-    markers::is_wordy(text) && (text.starts_with('\n') || text.ends_with('\n'))
 }
 
 /// Whether a text is no part of what a model says, wherever it stands.

@@ -7,7 +7,8 @@ use crate::format::Node;
 use crate::markers::{self, dedup, is_distinctive};
 
 use super::call_texts::{
-    json_behind_words, json_call_start, opens_clearly, python_argument, split_lead, unclosed_tag,
+    between_calls, is_line_of_words, json_behind_words, json_call_start, opens_clearly,
+    python_argument, split_lead, unclosed_tag,
 };
 use super::drafter::Drafter;
 
@@ -132,12 +133,14 @@ impl Drafter<'_> {
             }
             _ if self.begins_anywhere(calls) => return own,
             "" => self.turn_start(),
+            // What was said before a line of words ends with the white space before it.
+            _ if is_line_of_words(&calls.section_open) => format!("\\s*{}\\s*", loose(section)),
             _ => format!("{}\\s*", loose(section)),
         };
         if !calls.several || calls.is_array() {
             return format!("{start}{own}");
         }
-        let separator = loose(&calls.separator);
+        let separator = between_calls(calls);
         // That all calls have been opened is looked up last, since it goes back through the whole text: only
         // where a call seems to begin.
         let (next, behind) = match (is_distinctive(&calls.separator), section.is_empty()) {
