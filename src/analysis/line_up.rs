@@ -11,7 +11,7 @@ use super::analyze::{Analysis, analyze};
 use super::assistant_turn::AssistantTurn;
 use super::call_parts::CallParts;
 use super::call_probe::CallWords;
-use super::call_shape::CallShape;
+use super::call_shape::{CallShape, text_with_slots};
 use super::evidence::{self, Evidence};
 use super::findings::Findings;
 use super::reasoning::ReasoningShape;
@@ -334,44 +334,40 @@ impl Rows<'_, '_> {
             && !holds(&self.ways, &reasoning)
         {
             for way in self.ways.clone() {
-                if let Some(node) = self.with_reasoning(&way.node, shape) {
-                    self.keep(Way {
-                        node,
-                        end: way.end,
-                        is_seen: false,
-                    });
-                }
+                self.keep(Way {
+                    node: self.with_reasoning(&way.node, shape),
+                    end: way.end,
+                    is_seen: false,
+                });
             }
         }
     }
 
-    /// A turn without reasoning with it before all else. `None` if the turn has closed it already.
-    fn with_reasoning(&self, node: &Node, shape: &ReasoningShape) -> Option<Node> {
+    /// A turn without reasoning with it before all else. Such a turn may begin with what opens it, as the prompt does, and
+    /// close it at once, or begin with what closes it.
+    fn with_reasoning(&self, node: &Node, shape: &ReasoningShape) -> Node {
         let nodes = node.parts();
         let text = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
         let (open, close) = (text(&shape.open), text(&shape.close));
-        let is_closed = |node: &Node| *node == Node::Literal(close.clone());
-        if nodes.iter().any(is_closed) {
-            return None;
-        }
-        let space = || Node::Space("\n".to_owned());
-        let opener = Node::texts(&open);
-        // A turn may begin with what opens it, as the prompt does.
-        let skipped = match nodes.starts_with(&opener) {
-            true => opener.len(),
-            false => 0,
+        let is_text = |node: &&Node| matches!(node, Node::Literal(_) | Node::Space(_));
+        let texts = nodes.iter().take_while(is_text).count();
+        let (lead, rest) = nodes.split_at(texts);
+        let lead = text_with_slots(lead);
+        let behind = match lead.split_once(&close) {
+            Some((_, behind)) if !close.is_empty() => behind.to_owned(),
+            _ => format!("\n{}", lead.strip_prefix(&open).unwrap_or(&lead)),
         };
         let prompts = self.findings.prompt_remainders.iter();
-        let before = prompts
-            .filter_map(|prompt| Some(prompt.split_once(&open)?.0))
-            .next();
-        let mut all = Node::texts(before.unwrap_or_default());
-        all.extend(opener);
+        let mut before = prompts
+            .chain([&lead])
+            .filter_map(|text| Some(text.split_once(&open)?.0));
+        let before = before.next();
+        let space = || Node::Space("\n".to_owned());
+        let mut all = Node::texts(&format!("{}{open}", before.unwrap_or_default()));
         all.extend([space(), Node::Slot(Slot::Reasoning), space()]);
-        all.extend(Node::texts(&close));
-        all.push(space());
-        all.extend_from_slice(&nodes[skipped..]);
-        Some(Node::Sequence(all))
+        all.extend(Node::texts(&format!("{close}{behind}")));
+        all.extend_from_slice(rest);
+        Node::Sequence(all)
     }
 }
 

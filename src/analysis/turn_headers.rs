@@ -55,7 +55,10 @@ impl TurnHeaders {
         situation: Situation,
         mode: ThinkingMode,
     ) -> &'a str {
-        &tail[common_prefix(self.header(situation, mode), tail)..]
+        let header = self.header(situation, mode);
+        // A whole header may end amid a piece, as `▁go▁` does in `▁go▁▁think▁`.
+        let whole = tail.strip_prefix(header);
+        whole.unwrap_or_else(|| &tail[common_prefix(header, tail)..])
     }
 
     /// A turn as the template writes it, from behind its header on.
