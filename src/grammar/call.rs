@@ -659,6 +659,17 @@ impl Call<'_> {
         Expr::sequence(before.into_iter().chain([ways]))
     }
 
+    /// A value that is written as it is.
+    fn text_value(&self, schema: Value, expr: Expr, line_breaks: LineBreaks) -> Expr {
+        let node = Expr::Schema(Box::new(SchemaNode {
+            name: self.tool.name.clone(),
+            schema,
+            notation: Notation::text(line_breaks),
+            expr,
+        }));
+        node.tagged(Tag::ToolArgString)
+    }
+
     /// The value of an argument up to one of these texts, in these forms.
     fn value(&self, forms: &[ValueForm], argument: Argument<'_>, place: &Place) -> Vec<Written> {
         let close = &place.close;
@@ -674,17 +685,12 @@ impl Call<'_> {
             let raw = |text: Expr, line_breaks: LineBreaks| {
                 let expr = self.rules(&Notation::json()).raw(&schema, text.clone());
                 let is_exact = expr != text;
-                let node = Expr::Schema(Box::new(SchemaNode {
-                    name: self.tool.name.clone(),
-                    schema: schema.clone(),
-                    notation: Notation::text(match is_exact {
-                        true => LineBreaks::default(),
-                        false => line_breaks,
-                    }),
-                    expr,
-                }));
+                let line_breaks = match is_exact {
+                    true => LineBreaks::default(),
+                    false => line_breaks,
+                };
                 Written {
-                    expr: node.tagged(Tag::ToolArgString),
+                    expr: self.text_value(schema.clone(), expr, line_breaks),
                     is_exact,
                     is_no_json: is_no_json(&schema),
                 }
@@ -766,7 +772,11 @@ impl Call<'_> {
                 kind.key()
             ));
             all.push(Written {
-                expr: self.text(close.to_vec()).tagged(Tag::ToolArgString),
+                expr: self.text_value(
+                    argument.schema.clone(),
+                    self.text(close.to_vec()),
+                    LineBreaks::default(),
+                ),
                 is_exact: false,
                 is_no_json: false,
             });

@@ -30,13 +30,10 @@ impl Grammar {
     /// ```
     pub fn to_lark(&self) -> Written {
         let mut grammar = self.untagged();
-        let mut left_out = Vec::new();
-        grammar =
-            grammar.with_each(|expr| expr.rewrite(&mut |one| up_to_texts(one, &mut left_out)));
-        let warning = schema::any_of(&left_out).map(|any| {
-            format!("texts may hold {any}, which what reads the call takes for a marker: no lexeme keeps it out")
-        });
-        grammar.warnings.extend(warning);
+        let mut unheld = Unheld::default();
+        grammar = grammar.with_each(|expr| expr.rewrite(&mut |one| up_to_texts(one, &mut unheld)));
+        markers::dedup(&mut unheld.refused);
+        grammar.warnings.extend(unheld.warnings());
         let mut writer = Lark::new(&grammar);
         let root = writer.expr(&grammar.root, "start");
         let mut lines = vec![format!("start: {root}")];
@@ -358,7 +355,17 @@ impl<'g> Lark<'g> {
         let mut texts = Vec::new();
         for (at, part) in parts.iter().enumerate() {
             let behind = &parts[at + 1..];
+            let is_open = behind.iter().all(|part| *part == Expr::Space);
+            // Only values of arguments have a schema.
+            let is_value = matches!(part, Expr::Schema(_));
             let part = plain(part);
+            if let Expr::Until(delimiters) = part
+                && is_value
+                && is_open
+            {
+                texts.push(self.open_value(delimiters));
+                continue;
+            }
             let is_followed = match part {
                 Expr::Until(_) | Expr::Rest => true,
                 Expr::Repeat(repeat) if (repeat.at_least, repeat.at_most) == (0, None) => {
@@ -533,6 +540,24 @@ impl<'g> Lark<'g> {
         })
     }
 
+    /// A value of an argument that nothing closes. What follows it is held elsewhere, and the lexer can't go back from the
+    /// second sign of it on: the first does not stand in the value.
+    fn open_value(&mut self, delimiters: &[String]) -> String {
+        let first = |text: &String| text.chars().next().map(String::from);
+        let mut signs: Vec<String> = delimiters.iter().filter_map(first).collect();
+        markers::dedup(&mut signs);
+        for sign in &signs {
+            if !delimiters.contains(sign) {
+                let sign = json::write(&sign.as_str().into());
+                self.written.warn(format!(
+                    "values that nothing closes do not have {sign} in them: no lexeme could end before what begins with it"
+                ));
+            }
+        }
+        let lexeme = self.text_to_the_end(&signs);
+        format!("{lexeme}?")
+    }
+
     /// What may stand behind a text that a node begins with.
     fn behind(&mut self, expr: &Expr, text: &str) -> Expr {
         let left = self.work_left;
@@ -631,6 +656,34 @@ impl<'g> Lark<'g> {
     }
 }
 
+/// What is ruled out in texts, and lexemes hold otherwise.
+#[derive(Default)]
+struct Unheld {
+    /// What they don't keep out.
+    allowed: Vec<Expr>,
+    /// What they keep out beyond it.
+    refused: Vec<String>,
+}
+
+impl Unheld {
+    fn allow(&mut self, other: &Expr) {
+        if !self.allowed.contains(other) {
+            self.allowed.push(other.clone());
+        }
+    }
+
+    fn warnings(&self) -> impl Iterator<Item = String> {
+        let allowed = schema::any_of(&self.allowed).map(|any| {
+            format!("texts may hold {any}, which what reads the call takes for a marker: no lexeme keeps it out")
+        });
+        let refused = self.refused.iter().map(|before| {
+            let before = json::write(&before.as_str().into());
+            format!("texts do not have {before} with white space behind it in them: no lexeme could end before that")
+        });
+        allowed.into_iter().chain(refused)
+    }
+}
+
 /// The expressions for texts.
 fn escaped<'t>(texts: impl IntoIterator<Item = &'t String>) -> Vec<String> {
     let texts = texts.into_iter();
@@ -639,19 +692,21 @@ fn escaped<'t>(texts: impl IntoIterator<Item = &'t String>) -> Vec<String> {
 
 /// A text in which others do not stand as one up to those of them that are always the same: a lexeme can end before
 /// these alone. The rest of the others is left out, and what a text does not begin with.
-fn up_to_texts(expr: Expr, left_out: &mut Vec<Expr>) -> Expr {
-    let mut leave_out = |other: &Expr| {
-        if !left_out.contains(other) {
-            left_out.push(other.clone());
-        }
-    };
+fn up_to_texts(expr: Expr, unheld: &mut Unheld) -> Expr {
     match expr {
         Expr::Without(one) if one.is_of_any() => {
-            let (texts, others): (Vec<Expr>, Vec<Expr>) = { one.others }
-                .into_iter()
-                .partition(|other| matches!(other, Expr::Literal(_)));
-            others.iter().for_each(leave_out);
-            until(texts.iter().map(Expr::example))
+            let mut texts = Vec::new();
+            for other in &one.others {
+                match (other, texts_up_to_space(other)) {
+                    (Expr::Literal(text), _) => texts.push(text.clone()),
+                    (_, Some((before, all))) => {
+                        unheld.refused.push(before.to_owned());
+                        texts.extend(all);
+                    }
+                    (_, None) => unheld.allow(other),
+                }
+            }
+            until(texts)
         }
         Expr::Sequence(mut parts) => {
             while let Some(at) = begins_text(&parts) {
@@ -661,13 +716,27 @@ fn up_to_texts(expr: Expr, left_out: &mut Vec<Expr>) -> Expr {
                 };
                 match white_or_begun_by(not_first) {
                     Some(first) => parts[at] = begun_otherwise(&first, parts[at].clone()),
-                    None => leave_out(not_first),
+                    None => unheld.allow(not_first),
                 }
             }
             Expr::sequence(parts)
         }
         other => other,
     }
+}
+
+/// The text before white space that stands in something, and what it begins with up to there and one sign more. Of `' --`
+/// that is `' ` and `'-`, behind which a lexer could not go back.
+fn texts_up_to_space(other: &Expr) -> Option<(&str, Vec<String>)> {
+    let Expr::Sequence(parts) = other else {
+        return None;
+    };
+    let [Expr::Literal(before), Expr::Space, Expr::Literal(behind)] = parts.as_slice() else {
+        return None;
+    };
+    let next = " \t\r\n".chars().chain(behind.chars().next());
+    let texts = next.map(|next| format!("{before}{next}"));
+    Some((before, texts.collect()))
 }
 
 /// Where something is ruled out that a text behind it could begin with.
