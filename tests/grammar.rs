@@ -494,6 +494,28 @@ fn what_is_not_held_is_named() {
     insta::assert_snapshot!(grammar.to_gbnf().warnings.join("\n"));
 }
 
+/// A lexer does not go back: a text does without what it could only later be seen to end before.
+#[test]
+fn lark_names_what_it_keeps_out_of_texts() {
+    let tools = r#"[{"name": "tide", "parameters": {"properties": {
+        "harbour": {"type": "string"}, "scale": {"type": "string"}
+    }}}]"#;
+    let tools = Tools::from_value(&value(tools));
+    for (name, kept_out) in [
+        (
+            "bracketed_flags",
+            "do not have \"'\" with white space behind it",
+        ),
+        ("tab_fields", "do not have \"[\" in them"),
+    ] {
+        let format = format_of(&project().join(format!("tests/invented/{name}.jinja")));
+        let grammar = Grammar::of(&format, &tools, &Request::new()).expect("there is one");
+        let is_named = |warnings: &[String]| warnings.iter().any(|text| text.contains(kept_out));
+        assert!(is_named(&grammar.to_lark().warnings), "{name}");
+        assert!(!is_named(&grammar.to_gbnf().warnings), "{name}");
+    }
+}
+
 /// Python's words are read by the types of whole arguments, and a quote that is escaped is not read at all.
 #[test]
 fn what_response_templates_can_not_read_is_named() {
