@@ -166,8 +166,24 @@ fn before_call(
     };
     let is_known =
         |shared: &&str| markers(shared).next().is_some() || stands_amid(shared) || is_line(shared);
-    let shared = shared.filter(is_known);
+    let shared = match shared {
+        Some(shared) if is_known(&shared) => Some(shared),
+        Some(shared) => key_at_end(shared),
+        None => None,
+    };
     shared.unwrap_or(alone).to_owned()
+}
+
+/// The key of JSON with which a text ends: in an object that is the whole turn, a text or nothing stands before it.
+fn key_at_end(text: &str) -> Option<&str> {
+    let (before, _) = text
+        .trim_end()
+        .strip_suffix(':')?
+        .trim_end()
+        .strip_suffix('"')?
+        .rsplit_once('"')?;
+    let is_entry = before.trim_end().is_empty() || before.trim_end().ends_with(['{', ',']);
+    is_entry.then(|| &text[before.len()..])
 }
 
 /// What closes a call, without the markers that end any turn.
