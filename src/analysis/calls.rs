@@ -175,15 +175,17 @@ fn before_call(
 }
 
 /// The key of JSON with which a text ends: in an object that is the whole turn, a text or nothing stands before it.
+/// A key that is a tool's name is the call's own.
 fn key_at_end(text: &str) -> Option<&str> {
-    let (before, _) = text
+    let (before, key) = text
         .trim_end()
         .strip_suffix(':')?
         .trim_end()
         .strip_suffix('"')?
         .rsplit_once('"')?;
     let is_entry = before.trim_end().is_empty() || before.trim_end().ends_with(['{', ',']);
-    is_entry.then(|| &text[before.len()..])
+    let is_fixed = !key.contains(is_slot);
+    (is_entry && is_fixed).then(|| &text[before.len()..])
 }
 
 /// What closes a call, without the markers that end any turn.
