@@ -71,21 +71,19 @@ fn piece_length(rest: &str) -> usize {
     let Some(first) = rest.chars().next() else {
         return 0;
     };
+    if is_word(first) {
+        return rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+    }
+    if first.is_whitespace() || is_slot(first) {
+        return first.len_utf8();
+    }
     if let Some(length) = bracketed(rest, first).or_else(|| between_runs(rest, first)) {
         return length;
     }
-    let run = || rest.find(|c| c != first).unwrap_or(rest.len());
-    if is_word(first) {
-        rest.find(|c| !is_word(c)).unwrap_or(rest.len())
-    } else if first.is_whitespace() || is_slot(first) || "{}[]()<>\"',:;".contains(first) {
+    match first {
         // Signs of JSON stand next to each other without belonging together.
-        match first {
-            // But several of these are a sign of their own.
-            '<' | '>' if run() > 1 => run(),
-            _ => first.len_utf8(),
-        }
-    } else {
-        run()
+        '{' | '}' | '[' | ']' | '(' | ')' | '"' | '\'' | ',' | ':' | ';' => first.len_utf8(),
+        _ => rest.find(|c| c != first).unwrap_or(rest.len()),
     }
 }
 

@@ -9,7 +9,8 @@ use super::error::invalid;
 /// Whether a value is one of minijinja's own objects, which it does not name in public.
 pub(super) fn is_a(value: &Value, kind: &str) -> bool {
     let object = value.as_object();
-    object.is_some_and(|object| object.type_name().rsplit("::").next() == Some(kind))
+    let path = object.and_then(|object| object.type_name().strip_suffix(kind));
+    path.is_some_and(|path| path.is_empty() || path.ends_with("::"))
 }
 
 /// What a value is called in messages.

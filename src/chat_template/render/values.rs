@@ -1,5 +1,8 @@
 //! Between our values and minijinja's.
 
+use std::borrow::Borrow;
+
+use indexmap::IndexMap;
 use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind};
 
@@ -92,54 +95,77 @@ impl JsonWriter<'_> {
         Ok(())
     }
 
-    fn array(&mut self, items: &minijinja::Value, depth: usize) -> Result<(), Error> {
+    fn array(&mut self, list: &minijinja::Value, depth: usize) -> Result<(), Error> {
         self.writer.open('[');
-        let mut is_empty = true;
-        for (index, item) in items.try_iter()?.enumerate() {
-            self.writer.separate(index, depth + 1);
-            self.value(&item, depth + 1)?;
-            is_empty = false;
-        }
+        let is_empty = match list.downcast_object_ref::<Vec<minijinja::Value>>() {
+            Some(items) => self.items(items.iter(), depth + 1)?,
+            None => self.items(list.try_iter()?, depth + 1)?,
+        };
         self.writer.close(']', is_empty, depth);
         Ok(())
     }
 
+    /// Writes the items of a list, and says whether there were none.
+    fn items(
+        &mut self,
+        items: impl Iterator<Item = impl Borrow<minijinja::Value>>,
+        depth: usize,
+    ) -> Result<bool, Error> {
+        let mut is_empty = true;
+        for (index, item) in items.enumerate() {
+            self.writer.separate(index, depth);
+            self.value(item.borrow(), depth)?;
+            is_empty = false;
+        }
+        Ok(is_empty)
+    }
+
     fn object(&mut self, object: &minijinja::Value, depth: usize) -> Result<(), Error> {
         self.writer.open('{');
-        let pairs = object.as_object().and_then(|map| map.try_iter_pairs());
-        let pairs = pairs.into_iter().flatten();
-        let is_empty = match self.sort_keys {
-            true => {
-                let texts = pairs.map(|(key, item)| Ok((key_text(&key)?.into(), item)));
+        let map = object.downcast_object_ref::<IndexMap<minijinja::Value, minijinja::Value>>();
+        let is_empty = match (map, self.sort_keys) {
+            // Almost all are such maps, which can be gone through without a clone of each value.
+            (Some(map), false) => self.members(map.iter(), depth + 1)?,
+            (_, false) => self.members(pairs_of(object), depth + 1)?,
+            (_, true) => {
+                let texts = pairs_of(object).map(|(key, item)| Ok((key_text(&key)?.into(), item)));
                 let mut pairs = texts.collect::<Result<Vec<_>, Error>>()?;
                 pairs.sort_by(|(a, _), (b, _)| minijinja::Value::as_str(a).cmp(&b.as_str()));
                 self.members(pairs.into_iter(), depth + 1)?
             }
-            false => self.members(pairs, depth + 1)?,
         };
         self.writer.close('}', is_empty, depth);
         Ok(())
     }
 
     /// Writes the members of an object, and says whether there were none.
-    fn members(
+    fn members<V: Borrow<minijinja::Value>>(
         &mut self,
-        members: impl Iterator<Item = (minijinja::Value, minijinja::Value)>,
+        members: impl Iterator<Item = (V, V)>,
         depth: usize,
     ) -> Result<bool, Error> {
         let mut is_empty = true;
         for (index, (key, item)) in members.enumerate() {
+            let key = key.borrow();
             self.writer.separate(index, depth);
             match key.as_str() {
-                Some(_) => self.text(&key)?,
-                None => self.writer.str(&key_text(&key)?),
+                Some(_) => self.text(key)?,
+                None => self.writer.str(&key_text(key)?),
             }
             self.writer.key_separator();
-            self.value(&item, depth)?;
+            self.value(item.borrow(), depth)?;
             is_empty = false;
         }
         Ok(is_empty)
     }
+}
+
+/// The keys and values of a mapping.
+fn pairs_of(
+    object: &minijinja::Value,
+) -> impl Iterator<Item = (minijinja::Value, minijinja::Value)> + '_ {
+    let pairs = object.as_object().and_then(|map| map.try_iter_pairs());
+    pairs.into_iter().flatten()
 }
 
 fn unwritable(why: String) -> Error {
