@@ -267,7 +267,7 @@ fn one_argument(renderings: &CallRenderings<'_, '_>, string: &ArgumentSpan) -> O
         // What a call without arguments has as well belongs to the call.
         open = &open[common_prefix(open, after_name(empty))..];
     }
-    let pieces = pieces(text.get(string.value.end..)?);
+    let pieces: Vec<&str> = pieces(text.get(string.value.end..)?).collect();
     let marker = pieces.iter().position(|piece| is_marker(piece));
     Some(Delimiters {
         open: open.to_owned(),

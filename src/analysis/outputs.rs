@@ -16,7 +16,7 @@ use super::call_renderings::CallRenderings;
 use super::hints::thinks;
 use super::reasoning_inference::ReasoningMarkers;
 use super::turn_prober::TurnProber;
-use crate::markers::{self, closing_marker, is_marker, is_pair, pieces};
+use crate::markers::{self, closing_marker, first_piece, is_marker, is_pair, pieces};
 
 /// An output of a model, as evidence of how it writes its turns.
 ///
@@ -122,7 +122,7 @@ pub(super) fn reasoning(
             });
         }
         // A thought that is known to be none is none.
-        let first = pieces(text.trim_start()).into_iter().next()?;
+        let first = first_piece(text.trim_start())?;
         let open = [Some(first), last_marker(&prefix)];
         let mut opens = open.into_iter().flatten();
         let open = opens.find(|open| said.is_none() && is_marker(open) && thinks(open))?;
@@ -133,7 +133,7 @@ pub(super) fn reasoning(
 
 /// The marker that a text ends with.
 fn last_marker(text: &str) -> Option<&str> {
-    let last = pieces(text.trim_end()).into_iter().next_back()?;
+    let last = pieces(text.trim_end()).last()?;
     is_marker(last).then_some(last)
 }
 
@@ -280,7 +280,7 @@ fn calls_that_show(text: &str) -> Option<(usize, Vec<ToolCall>)> {
 /// A text without the markers at its end, and the white space around them.
 fn without_markers(text: &str) -> &str {
     let belongs = |piece: &&&str| is_marker(piece) || piece.trim().is_empty();
-    let pieces = pieces(text);
+    let pieces: Vec<&str> = pieces(text).collect();
     let markers = pieces.iter().rev().take_while(belongs);
     let length: usize = markers.map(|piece| piece.len()).sum();
     &text[..text.len() - length]

@@ -250,7 +250,7 @@ fn keys(prober: &TurnProber<'_>, observed: &ObservedReasoning, turns: &SampleTur
 fn opener_in_header(headers: &TurnHeaders, close: &str) -> Option<String> {
     let header = headers.header(Situation::Question, ThinkingMode::On);
     let closing = markers::markers(close).last()?;
-    let pieces = pieces(header);
+    let pieces: Vec<&str> = pieces(header).collect();
     let at = pieces.iter().rposition(|piece| is_pair(piece, closing))?;
     Some(pieces[at..].concat())
 }

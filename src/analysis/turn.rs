@@ -35,7 +35,7 @@ impl TurnShape {
     pub(crate) fn ends_with(&self, rest: &str) -> bool {
         let goes_on = |header: &String| rest.contains(header.trim());
         let belongs = |piece: &str| markers::is_marker(piece) || piece.trim().is_empty();
-        markers::pieces(rest).into_iter().all(belongs) && !self.headers.iter().any(goes_on)
+        markers::pieces(rest).all(belongs) && !self.headers.iter().any(goes_on)
     }
 
     /// The part of a prompt that stands after the last header.

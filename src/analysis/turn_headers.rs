@@ -297,7 +297,7 @@ fn own_header(prober: &TurnProber<'_>, header: &TurnHeader) -> String {
         return own.trim_start().to_owned();
     }
     // The turn begins where the message before it ends: with the last marker.
-    let pieces = markers::pieces(header);
+    let pieces: Vec<&str> = markers::pieces(header).collect();
     match pieces.iter().rposition(|piece| markers::is_marker(piece)) {
         Some(last) => pieces[last..].concat(),
         None => header.trim_start().to_owned(),

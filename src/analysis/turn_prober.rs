@@ -330,7 +330,7 @@ impl<'t> TurnProber<'t> {
                 .filter_map(|word| turn.tail().find(word))
                 .min()?;
             let before = pieces(turn.tail()[..first].trim_end());
-            Some(before.last().map(|piece| (*piece).to_owned()))
+            Some(before.last().map(str::to_owned))
         };
         let opens_alike = |turn: &RenderedTurn| {
             let alone = opener(turn).flatten();

@@ -220,7 +220,7 @@ impl Ways<'_> {
             .iter()
             .copied()
             .reduce(|shared, tail| shared_end(shared, tail));
-        let own = pieces(shared.unwrap_or_default());
+        let own: Vec<&str> = pieces(shared.unwrap_or_default()).collect();
         let last = self.rows.first().map(|row| row.parts.last());
         let is_same = self.rows.iter().all(|row| Some(row.parts.last()) == last);
         let start = match is_same {

@@ -103,7 +103,7 @@ fn texts_of_arguments(node: &Node, is_argument: bool) -> Vec<&str> {
 
 /// A text from its last marker on: what reads it may do without those before.
 pub(super) fn from_last(text: &str) -> &str {
-    let pieces = markers::pieces(text);
+    let pieces: Vec<&str> = markers::pieces(text).collect();
     let last = pieces.iter().rposition(|piece| markers::is_marker(piece));
     let before = &pieces[..last.unwrap_or(0)];
     &text[before.iter().map(|piece| piece.len()).sum()..]
@@ -195,7 +195,7 @@ pub(super) fn unclear_calls(format: &Format, calls: &Node) -> Vec<Expr> {
         let before = &nodes[..at.unwrap_or(0)];
         let count = before.iter().rev().take_while(|node| is_text(node)).count();
         let text = text_behind(&before[before.len() - count..], None);
-        let pieces = markers::pieces(&text);
+        let pieces: Vec<&str> = markers::pieces(&text).collect();
         let marker = pieces.iter().rposition(|piece| markers::is_marker(piece));
         // What reads the calls may do without the marker.
         let text = pieces[marker.map_or(0, |at| at + 1)..].concat();
@@ -449,7 +449,7 @@ pub(super) fn first_marker(nodes: &[Node]) -> Option<String> {
     let Node::Literal(text) = nodes.iter().find(|node| !matches!(node, Node::Space(_)))? else {
         return None;
     };
-    let pieces = markers::pieces(text);
+    let pieces: Vec<&str> = markers::pieces(text).collect();
     let words = pieces.iter().take_while(|piece| !markers::is_marker(piece));
     let count = words.count();
     match pieces[..count].concat() {

@@ -157,7 +157,7 @@ impl Grammar {
         while let Some(node) = nodes.pop() {
             match node {
                 Expr::Literal(text) => {
-                    let pieces = markers::pieces(text).into_iter();
+                    let pieces = markers::pieces(text);
                     all.extend(pieces.filter(|piece| is_token(piece)).map(str::to_owned));
                 }
                 // Markers do not stand in values.

@@ -610,7 +610,7 @@ impl Turn<'_> {
                         .rev()
                         .find(|node| !matches!(node, Node::Space(_)))
                 {
-                    let pieces = markers::pieces(text);
+                    let pieces: Vec<&str> = markers::pieces(text).collect();
                     let words = pieces.iter().rev();
                     let words = words.take_while(|piece| !markers::is_marker(piece));
                     // Words are one together, as in `first_marker`.
@@ -705,8 +705,7 @@ fn last_marker(nodes: &[Node]) -> Option<String> {
         let Node::Literal(text) = node else {
             return None;
         };
-        let mut pieces = markers::pieces(text).into_iter().rev();
-        let marker = pieces.find(|piece| markers::is_marker(piece))?;
+        let marker = markers::markers(text).last()?;
         Some(marker.to_owned())
     })
 }

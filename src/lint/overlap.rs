@@ -185,7 +185,7 @@ fn is_seam(text: &str, at: usize) -> bool {
     let mut end = 0;
     is_space(before.chars().next_back())
         || is_space(after.chars().next())
-        || markers::pieces(text).iter().any(|piece| {
+        || markers::pieces(text).any(|piece| {
             end += piece.len();
             end == at
         })

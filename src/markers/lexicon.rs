@@ -36,9 +36,10 @@ pub(crate) struct Lexicon {
 impl Lexicon {
     /// Learns from renderings in which all words of probes begin with `stem`.
     pub(crate) fn learn<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> Lexicon {
+        let cut: Vec<Vec<&str>> = texts.clone().map(|text| pieces(text).collect()).collect();
         Lexicon {
-            before_words: before_words(texts.clone(), stem),
-            before_tags: before_tags(texts.clone(), stem),
+            before_words: before_words(&cut, stem),
+            before_tags: before_tags(&cut, stem),
             around_words: around_words(texts, stem),
         }
     }
@@ -82,8 +83,7 @@ impl Lexicon {
         if !self.before_words.contains(first) {
             return None;
         }
-        let end = end_of_words(text, first)?;
-        let last = first_piece(&text[end..])?;
+        let (end, last) = end_of_words(pieces(text))?;
         // Where the next marker begins that leads to a word, this one has ended.
         Some(match self.before_words.contains(last) {
             true => end,
@@ -97,15 +97,16 @@ pub(crate) fn unmarked(text: &str) -> String {
     text.replace([UNIT_OPEN, UNIT_CLOSE], "")
 }
 
-/// Where the words end that follow a piece, which is where another marker begins on the same line.
-fn end_of_words(text: &str, lead: &str) -> Option<usize> {
-    let mut end = lead.len();
-    while let Some(piece) = first_piece(&text[end..]) {
-        if is_marker(piece) {
-            return (end > lead.len()).then_some(end);
+/// Where the words end that follow the first of some pieces, and the marker that ends them, which has to stand on the
+/// same line.
+fn end_of_words<'t>(pieces: impl Iterator<Item = &'t str>) -> Option<(usize, &'t str)> {
+    let mut end = 0;
+    for (at, piece) in pieces.enumerate() {
+        if at > 0 && is_marker(piece) {
+            return (at > 1).then_some((end, piece));
         }
         end += piece.len();
-        if piece.contains('\n') || end > LONGEST {
+        if at > 0 && (piece.contains('\n') || end > LONGEST) {
             return None;
         }
     }
@@ -114,17 +115,15 @@ fn end_of_words(text: &str, lead: &str) -> Option<usize> {
 
 /// The pieces behind which a word always stands, and then a marker. Where one of them stands before
 /// different words, another that leads to one word and the same marker is of its kind.
-fn before_words<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeSet<String> {
+fn before_words(cut: &[Vec<&str>], stem: &str) -> BTreeSet<String> {
     let mut words: BTreeMap<&str, Option<LedWords>> = BTreeMap::new();
-    for text in texts {
-        let mut rest = text;
-        while let Some(piece) = first_piece(rest) {
-            let after = &rest[piece.len()..];
+    for pieces in cut {
+        for (at, piece) in pieces.iter().enumerate() {
             if is_marker(piece) && !piece.contains(stem) {
                 let known = words
                     .entry(piece)
                     .or_insert_with(|| Some(LedWords::default()));
-                match (led_word(rest, piece, stem), known.as_mut()) {
+                match (led_word(&pieces[at..], stem), known.as_mut()) {
                     (Some((word, end)), Some(known)) => {
                         known.words.insert(word);
                         known.ends.insert(end);
@@ -132,7 +131,6 @@ fn before_words<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeSe
                     _ => *known = None,
                 }
             }
-            rest = after;
         }
     }
     words.retain(|_, led| led.is_some());
@@ -156,22 +154,21 @@ struct LedWords<'t> {
     ends: BTreeSet<&'t str>,
 }
 
-/// The word behind a piece with which a text begins, and the piece that ends the marker.
-fn led_word<'t>(text: &'t str, piece: &str, stem: &str) -> Option<(&'t str, &'t str)> {
-    let word = first_piece(&text[piece.len()..])?;
+/// The word behind the first of some pieces, and the piece that ends the marker.
+fn led_word<'t>(pieces: &[&'t str], stem: &str) -> Option<(&'t str, &'t str)> {
+    let word = *pieces.get(1)?;
     if !word.starts_with(char::is_alphabetic) || word.starts_with(stem) {
         return None;
     }
-    let end = end_of_words(text, piece)?;
-    Some((word, first_piece(&text[end..])?))
+    let (_, end) = end_of_words(pieces.iter().copied())?;
+    Some((word, end))
 }
 
 /// The signs that stand before every tag: of those that do, the ones before most tags, and of these the
 /// longest.
-fn before_tags<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> Vec<String> {
-    let cut: Vec<Vec<&str>> = texts.map(pieces).collect();
+fn before_tags(cut: &[Vec<&str>], stem: &str) -> Vec<String> {
     let mut tags_behind: BTreeMap<Vec<&str>, BTreeSet<&str>> = BTreeMap::new();
-    for pieces in &cut {
+    for pieces in cut {
         let tags = (0..pieces.len()).filter(|at| is_marker(pieces[*at]));
         for at in tags {
             for start in signs_before(pieces, at, stem) {
@@ -188,7 +185,7 @@ fn before_tags<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> 
         // A marker stands before two others by chance as well, as a colon does, but seldom before what
         // opens and what closes the same.
         2 => {
-            has_pair(&cut, tags)
+            has_pair(cut, tags)
                 || (lead.len() > 1 && !lead.last().is_some_and(|sign| is_marker(sign)))
         }
         _ => true,
@@ -198,7 +195,7 @@ fn before_tags<'t>(texts: impl Iterator<Item = &'t str> + Clone, stem: &str) -> 
     leads.truncate(MAX_LEADS);
     let found = leads
         .iter()
-        .find(|(lead, tags)| stands_before_all(&cut, lead, tags) && keeps_its_markers(&cut, lead));
+        .find(|(lead, tags)| stands_before_all(cut, lead, tags) && keeps_its_markers(cut, lead));
     found.map(|(lead, _)| lead.concat()).into_iter().collect()
 }
 
@@ -212,7 +209,7 @@ fn ends_value(signs: &[&str]) -> bool {
 /// The signs that stand alone around words, and nowhere else, and not around one word only.
 fn around_words<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeSet<char> {
     let mut words: BTreeMap<char, Option<BTreeSet<&str>>> = BTreeMap::new();
-    for text in texts {
+    for text in texts.filter(|text| text.contains(can_stand_around)) {
         let mut rest = text;
         while let Some(piece) = first_piece(rest) {
             let mut length = piece.len();

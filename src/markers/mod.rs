@@ -51,15 +51,13 @@ pub(crate) fn is_slot(c: char) -> bool {
 }
 
 /// The pieces of a text: markers in brackets, words, runs of a sign, single characters.
-pub(crate) fn pieces(text: &str) -> Vec<&str> {
-    let mut pieces = Vec::new();
+pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
-    while !rest.is_empty() {
-        let (piece, after) = rest.split_at(piece_length(rest));
-        pieces.push(piece);
-        rest = after;
-    }
-    pieces
+    std::iter::from_fn(move || {
+        let piece = first_piece(rest)?;
+        rest = &rest[piece.len()..];
+        Some(piece)
+    })
 }
 
 /// The first of the pieces of a text.
@@ -202,7 +200,7 @@ pub(crate) fn is_marker(piece: &str) -> bool {
 pub(crate) fn is_distinctive(text: &str) -> bool {
     // Nobody types a control character.
     let is_control = |c: char| c.is_ascii_control() && !c.is_whitespace();
-    if text.contains(is_control) || pieces(text).into_iter().any(is_marker) {
+    if text.contains(is_control) || pieces(text).any(is_marker) {
         return true;
     }
     // Where JSON begins there is nothing distinctive any more, and some fences are everywhere.
@@ -246,7 +244,7 @@ pub(crate) fn is_control(marker: &str) -> bool {
 
 /// Whether a text is such as people write as well: words, and no sign of being a marker.
 pub(crate) fn is_wordy(text: &str) -> bool {
-    let has_marker = pieces(text).into_iter().any(is_marker);
+    let has_marker = pieces(text).any(is_marker);
     !has_marker && !text.contains('_') && text.contains(char::is_lowercase)
 }
 
@@ -275,13 +273,13 @@ pub(crate) fn same_end(a: &str, b: &str) -> usize {
 
 /// How many bytes of two texts are the same from their beginnings, in whole pieces.
 pub(crate) fn common_prefix(a: &str, b: &str) -> usize {
-    let same = pieces(a).into_iter().zip(pieces(b));
+    let same = pieces(a).zip(pieces(b));
     same.take_while(|(a, b)| a == b).map(|(a, _)| a.len()).sum()
 }
 
 /// How many bytes of two texts are the same up to their ends, in whole pieces.
 pub(crate) fn common_suffix(a: &str, b: &str) -> usize {
-    let (a, b) = (pieces(a), pieces(b));
+    let [a, b] = [a, b].map(|text| pieces(text).collect::<Vec<_>>());
     let same = a.iter().rev().zip(b.iter().rev());
     same.take_while(|(a, b)| a == b).map(|(a, _)| a.len()).sum()
 }
@@ -298,7 +296,7 @@ pub(crate) fn shared_start<'a>(a: &'a str, b: &str) -> &'a str {
 
 /// Where the pieces of a text begin, and where it ends.
 pub(crate) fn boundaries(text: &str) -> Vec<usize> {
-    let ends = pieces(text).into_iter().scan(0, |at, piece| {
+    let ends = pieces(text).scan(0, |at, piece| {
         *at += piece.len();
         Some(*at)
     });
@@ -319,7 +317,7 @@ pub(crate) fn boundary(text: &str, position: usize) -> usize {
 
 /// The markers in a text.
 pub(crate) fn markers(text: &str) -> impl Iterator<Item = &str> {
-    pieces(text).into_iter().filter(|piece| is_marker(piece))
+    pieces(text).filter(|piece| is_marker(piece))
 }
 
 /// The markers of a text, if it has nothing else but white space; or else the text as one.
@@ -346,7 +344,7 @@ pub(crate) fn units(text: &str) -> Vec<&str> {
 /// A text that opens something, cut before the last of its markers, or before what begins as one and goes on with what
 /// stands behind the text; nothing is cut off that is more than markers.
 pub(crate) fn split_lead(text: &str) -> (&str, &str) {
-    let pieces = pieces(text);
+    let pieces: Vec<&str> = pieces(text).collect();
     let is_last = |piece: &&str| is_marker(piece) || piece.starts_with('<');
     let Some(last) = pieces.iter().rposition(is_last) else {
         return ("", text);
@@ -362,16 +360,13 @@ pub(crate) fn split_lead(text: &str) -> (&str, &str) {
 /// What is left of a text behind the marker that it begins with, if it has others: what reads it may do without the first.
 pub(crate) fn without_first(text: &str) -> Option<&str> {
     let text = text.trim_start();
-    let first = pieces(text)
-        .into_iter()
-        .next()
-        .filter(|piece| is_marker(piece))?;
+    let first = first_piece(text).filter(|piece| is_marker(piece))?;
     (markers(text).count() > 1).then(|| &text[first.len()..])
 }
 
 /// A text that closes something, cut behind its first marker.
 pub(crate) fn split_close(close: &str) -> (&str, &str) {
-    let pieces = pieces(close);
+    let pieces: Vec<&str> = pieces(close).collect();
     let Some(first) = pieces.iter().position(|piece| is_marker(piece)) else {
         return (close, "");
     };
@@ -441,7 +436,7 @@ pub(crate) fn dedup(texts: &mut Vec<String>) {
 /// What closes something, at the beginning of what follows it: a marker, or the words of a line.
 pub(crate) fn closing_marker(after: &str) -> Option<String> {
     let after = after.trim_start();
-    let first = pieces(after).into_iter().next()?;
+    let first = first_piece(after)?;
     if is_marker(first) {
         return Some(first.to_owned());
     }

@@ -15,6 +15,9 @@ use super::kinds::{is_a, type_name};
 /// How deeply values may nest that are turned into JSON: templates can build them without end.
 const MAX_DEPTH: usize = 500;
 
+/// So many bytes of JSON are made room for at once: tools and calls take as many.
+const ORDINARY: usize = 256;
+
 /// Our value as minijinja's. Lone surrogates, which Rust's strings can't hold, are replaced.
 pub(super) fn to_template(value: &Value) -> minijinja::Value {
     match value {
@@ -45,7 +48,7 @@ pub(super) fn pairs(
 
 /// Writes minijinja's value as JSON; what JSON has no form for is an error.
 pub(super) fn write_json(value: &minijinja::Value, style: &Style) -> Result<String, Error> {
-    let mut text = String::new();
+    let mut text = String::with_capacity(ORDINARY);
     let mut writer = JsonWriter {
         writer: Writer::new(&mut text, style, budget::MAX_PIECE),
         sort_keys: style.sort_keys,

@@ -66,7 +66,7 @@ pub(super) fn is_named_behind(calls: &CallParts<'_>) -> bool {
 
 /// What stands before a name, cut where the last marker ends: what follows it is the id's.
 pub(super) fn split_at_id(text: &str) -> (&str, &str) {
-    let pieces = markers::pieces(text);
+    let pieces: Vec<&str> = markers::pieces(text).collect();
     let own = |piece: &&str| !markers::is_marker(piece) && !piece.trim().is_empty();
     let count = pieces.iter().rev().take_while(|piece| own(piece)).count();
     let length: usize = pieces

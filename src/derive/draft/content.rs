@@ -152,7 +152,7 @@ impl Drafter<'_> {
     /// something that is neither content nor reasoning.
     fn sibling_openers(&self, open: &str) -> Vec<String> {
         let open = &unmarked(open);
-        let pieces = markers::pieces(open);
+        let pieces: Vec<&str> = markers::pieces(open).collect();
         let (Some(calls), [marker, word, rest @ ..]) = (self.calls, pieces.as_slice()) else {
             return Vec::new();
         };
@@ -165,11 +165,9 @@ impl Drafter<'_> {
         let mut sibling_openers = Vec::new();
         for text in calls.open.split(is_slot) {
             let text = unmarked(text);
-            let pieces = markers::pieces(&text);
-            for pair in pieces.windows(2) {
-                let other = pair[1];
-                if pair[0] == *marker && other != *word && other.chars().all(char::is_alphanumeric)
-                {
+            let behind = markers::pieces(&text).skip(1);
+            for (piece, other) in markers::pieces(&text).zip(behind) {
+                if piece == *marker && other != *word && other.chars().all(char::is_alphanumeric) {
                     sibling_openers.push(format!("{marker}{other}{}", rest.concat()));
                 }
             }

@@ -113,14 +113,13 @@ impl Drafter<'_> {
             return format!("{}(?P<id>{}", loose(marker), loose(own));
         }
         // Models put white space between a name and a marker that names don't have.
-        let pieces = markers::pieces(&text);
         let is_marker = |piece: Option<&str>| piece.is_some_and(markers::is_closed);
         let after_name = row.is_behind_name(at);
-        let before = match after_name && is_marker(pieces.first().copied()) {
+        let before = match after_name && is_marker(markers::first_piece(&text)) {
             true => "\\s*",
             false => "",
         };
-        let behind = match row.is_before_name(at) && is_marker(pieces.last().copied()) {
+        let behind = match row.is_before_name(at) && is_marker(markers::pieces(&text).last()) {
             false => "",
             true if is_marker(markers::first_piece(row.text(at + 2).trim_start())) => "\\s*",
             // A name behind a blank is a word: `The <call> tag opens calls.`
@@ -235,7 +234,7 @@ impl Drafter<'_> {
     fn between_name_and_body(&self, text: &str, after_name: bool) -> String {
         // What may stand before the last piece is anything, also where it is one marker with it.
         let unmarked = unmarked(text);
-        let pieces = markers::pieces(&unmarked);
+        let pieces: Vec<&str> = markers::pieces(&unmarked).collect();
         let last = pieces.iter().rposition(|piece| markers::is_marker(piece));
         match last {
             Some(last) if after_name && self.chosen(Choice::LooseHeader) && last > 0 => {

@@ -64,11 +64,10 @@ pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
             let woken = cache.intern(program, woken);
             waiting.push((woken, Vec::new()));
         }
-        for class in cache.distinct_classes(program, state) {
-            if known.len() >= MAX_VISITS || cache.is_full() {
-                return None;
-            }
-            let transition = cache.known_or_step(program, state, class);
+        if known.len() >= MAX_VISITS {
+            return None;
+        }
+        for transition in cache.distinct_transitions(program, state)? {
             if takes_back(&mut cache, program, state, transition, &places) {
                 return Some(true);
             }

@@ -253,35 +253,29 @@ impl Cache {
         self.epoch += 1;
     }
 
-    /// A transition, worked out unless it is known. The cache must not be [full](Self::is_full).
-    pub(in crate::response::pattern) fn known_or_step(
+    /// All that can come of a character in a state, each transition at least once; `None` if there is no room for them.
+    pub(in crate::response::pattern) fn distinct_transitions(
         &mut self,
         program: &Program,
         state: StateId,
-        class: Class,
-    ) -> Transition {
-        match self.transition(state, class, program.alphabet.len()) {
-            Transition::UNKNOWN => self.step(program, state, class).1,
-            known => known,
-        }
-    }
-
-    /// Classes of characters of which every other one leads from a state to where one of these does.
-    pub(in crate::response::pattern) fn distinct_classes(
-        &mut self,
-        program: &Program,
-        state: StateId,
-    ) -> Vec<Class> {
+    ) -> Option<Vec<Transition>> {
         let looks = program.looks;
         if looks.word || looks.line || looks.final_newline {
-            return (0..program.alphabet.len() as Class).collect();
+            let classes = 0..program.alphabet.len() as Class;
+            let step = |class| (!self.is_full()).then(|| self.step(program, state, class).1);
+            return classes.map(step).collect();
         }
+        if self.is_full() {
+            return None;
+        }
+        // The threads come to the same leaves whatever character follows.
         let key = self.key(state).clone();
         self.threads
             .follow(program, &key.threads, 0, &key, After::Class(0));
-        program
-            .alphabet
-            .distinguished_by(self.threads.sets(program))
+        let sets = self.threads.sets(program);
+        let classes = program.alphabet.distinguished_by(sets).into_iter();
+        let transitions = classes.map(|class| self.take(program, state, &key, class));
+        Some(transitions.collect())
     }
 
     /// Works out a transition. Returns it with the state's number, which changes when a full cache
@@ -298,7 +292,15 @@ impl Cache {
             self.forget_states();
             state = self.intern(program, key.clone());
         }
-        let (next, sources, found) = self.next_key(program, &key, class);
+        self.threads
+            .follow(program, &key.threads, 0, &key, After::Class(class));
+        let transition = self.take(program, state, &key, class);
+        (state, transition)
+    }
+
+    /// Lets the threads of a state, which have been followed, take a character of the class.
+    fn take(&mut self, program: &Program, state: StateId, key: &Key, class: Class) -> Transition {
+        let (next, sources, found) = self.next_key(program, key, class);
         // Each thread is written down, compared and kept, several times over.
         let written = sources.len() + next.behind.len();
         self.threads.add_work(8 * written as u64);
@@ -317,7 +319,7 @@ impl Cache {
             })
         };
         self.table[state as usize * program.alphabet.len() + class as usize] = transition;
-        (state, transition)
+        transition
     }
 
     /// The state after a character of the class, where the registers of its threads come from, and
@@ -331,7 +333,6 @@ impl Cache {
         let mut sources = Vec::new();
         let mut threads = Vec::new();
         let walker = &mut self.threads;
-        walker.follow(program, &key.threads, 0, key, After::Class(class));
         let found = walker.take(program, class, &mut threads, &mut sources);
         let behind = walker.take_parts(program, class);
         let mut if_final = Vec::new();

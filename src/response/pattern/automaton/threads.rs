@@ -245,7 +245,7 @@ impl Threads {
     }
 
     /// Lets the leaves take a character of the class. Adds the threads that can, up to the first
-    /// match, which is returned.
+    /// match, which is returned. The leaves stay, so that they can take another.
     pub(super) fn take(
         &mut self,
         program: &Program,
@@ -253,6 +253,7 @@ impl Threads {
         threads: &mut Vec<Pc>,
         sources: &mut Vec<Source>,
     ) -> Option<Source> {
+        self.begin_generation(program.insts.len());
         for leaf in &self.leaves {
             match program.insts[leaf.pc as usize] {
                 Inst::Match => return Some(leaf.source),
