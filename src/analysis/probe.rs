@@ -1,11 +1,10 @@
 //! Probe conversations, and the words in them.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use foldhash::fast::RandomState;
+use foldhash::HashMap;
 
 use crate::chat_template::{ChatTemplate, RenderError, RenderInput, Renderer};
 use crate::json::{self, Style};
@@ -192,7 +191,7 @@ pub(crate) struct Prober<'t> {
     /// What came to the end of its budget: others would, too, and each takes most of a second.
     exhausted: RefCell<Option<RenderError>>,
     /// What has been rendered, by all that it was made of: the same is asked more than once.
-    rendered: RefCell<HashMap<String, Result<String, RenderError>, RandomState>>,
+    rendered: RefCell<HashMap<String, Result<String, RenderError>>>,
 }
 
 impl<'t> Prober<'t> {

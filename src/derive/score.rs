@@ -1,8 +1,9 @@
 //! How good a draft is, counted in the texts that it recovers.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
 use std::fmt;
+
+use foldhash::HashSet;
 
 use crate::json;
 use crate::markers::{is_distinctive, is_wordy};
@@ -141,7 +142,7 @@ impl<'a> Trials<'a> {
     pub(super) fn new(material: &'a Material, reasoning_field: &'a str) -> Trials<'a> {
         let mut distinct: Vec<Trial<'_>> = Trial::all(material).collect();
         // Many conversations end in the same text.
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         distinct.retain(|trial| seen.insert((trial.kind, trial.prefilled, trial.output)));
         distinct.sort_by_key(|trial| trial.kind);
         let mut totals = [0; KINDS];

@@ -1,9 +1,9 @@
 //! Choosing among drafts by trying them, and mending the best by what it fails on.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
 use std::time::Duration;
 
+use foldhash::HashSet;
 use indexmap::IndexSet;
 
 use crate::format::Node;
@@ -88,7 +88,7 @@ impl<'a> Search<'a> {
         let mut drafts = Drafts {
             start,
             tried: IndexSet::new(),
-            written: HashSet::new(),
+            written: HashSet::default(),
             patterns: Patterns::default(),
         };
         let mut best = self.first(&mut drafts)?;

@@ -7,11 +7,11 @@
 //! and namespaces that change may hold what was made later; they are emptied before.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use indexmap::IndexMap;
-use minijinja::value::{ObjectRepr, Tuple};
+use minijinja::value::{DynObject, ObjectRepr, Tuple};
 use minijinja::{Error, ErrorKind, Value};
 
 use super::budget;
@@ -86,28 +86,10 @@ fn depth(value: &Value, within: usize) -> Result<usize, Error> {
         return Err(too_deep());
     }
     let mut deepest = 0;
-    let mut look = |part: &Value| -> Result<(), Error> {
+    for_each_part(object, address.is_some(), |part| {
         deepest = deepest.max(depth(part, within + 1)?);
         Ok(())
-    };
-    match object.repr() {
-        ObjectRepr::Map if address.is_some() => {
-            for (key, item) in object.try_iter_pairs().into_iter().flatten() {
-                look(&key)?;
-                look(&item)?;
-            }
-        }
-        ObjectRepr::Seq | ObjectRepr::Iterable => {
-            for item in object.try_iter().into_iter().flatten() {
-                if address.is_none() {
-                    // What makes its items when it is gone through.
-                    budget::look(1)?;
-                }
-                look(&item)?;
-            }
-        }
-        _ => {}
-    }
+    })?;
     if deepest >= MAX_DEPTH {
         return Err(too_deep());
     }
@@ -119,6 +101,41 @@ fn depth(value: &Value, within: usize) -> Result<usize, Error> {
         made.kept.push(value.clone());
     });
     Ok(deepest + 1)
+}
+
+/// Goes through what a value holds.
+fn for_each_part(
+    object: &DynObject,
+    has_address: bool,
+    mut look: impl FnMut(&Value) -> Result<(), Error>,
+) -> Result<(), Error> {
+    // Almost all are such lists and maps, which can be gone through without a clone of each value.
+    if let Some(list) = object.downcast_ref::<Vec<Value>>() {
+        return list.iter().try_for_each(look);
+    }
+    if let Some(map) = object.downcast_ref::<IndexMap<Value, Value>>() {
+        let mut parts = map.iter().flat_map(|(key, item)| [key, item]);
+        return parts.try_for_each(look);
+    }
+    match object.repr() {
+        ObjectRepr::Map if has_address => {
+            for (key, item) in object.try_iter_pairs().into_iter().flatten() {
+                look(&key)?;
+                look(&item)?;
+            }
+        }
+        ObjectRepr::Seq | ObjectRepr::Iterable => {
+            for item in object.try_iter().into_iter().flatten() {
+                if !has_address {
+                    // What makes its items when it is gone through.
+                    budget::look(1)?;
+                }
+                look(&item)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 fn too_deep() -> Error {

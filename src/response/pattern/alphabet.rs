@@ -4,8 +4,7 @@
 //! distinguishes is tiny. Two characters share a class when every set of the program holds either
 //! both of them or neither.
 
-use std::collections::HashMap;
-
+use foldhash::HashMap;
 use regex_syntax::hir::ClassUnicode;
 
 /// Index of a class of characters.
@@ -45,7 +44,7 @@ impl Alphabet {
                 }
             }
         }
-        let mut known: HashMap<Box<[u64]>, Class> = HashMap::new();
+        let mut known: HashMap<Box<[u64]>, Class> = HashMap::default();
         let mut members = Vec::new();
         let classes: Vec<Class> = runs
             .into_iter()

@@ -5,9 +5,7 @@
 //! the end. Such a pattern has a state that reports something else than its best thread; all its
 //! states are visited here to look for one.
 
-use std::collections::HashSet;
-
-use foldhash::fast::RandomState;
+use foldhash::HashSet;
 
 use super::automaton::{AtEnd, Cache, FRESH, Key, MatchEnd, Source, StateId, Transition};
 use super::program::{Before, Program};
@@ -33,48 +31,60 @@ const NOWHERE: u16 = FRESH - 1;
 /// A state, and the places of its threads.
 type Visit = (StateId, Vec<Places>);
 
+/// The visits that have been made, or are going to be.
+#[derive(Default)]
+struct Visits {
+    known: HashSet<Visit>,
+    waiting: Vec<Visit>,
+}
+
+impl Visits {
+    fn add(&mut self, state: StateId, places: Vec<Places>) {
+        let visit = (state, places);
+        if !self.known.contains(&visit) {
+            self.known.insert(visit.clone());
+            self.waiting.push(visit);
+        }
+    }
+}
+
 /// Whether what the pattern finds depends on chunks; `None` if it has too many states to say.
 pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
     let mut cache = Cache::default();
-    let mut known: HashSet<Visit, RandomState> = HashSet::default();
-    let mut waiting: Vec<Visit> = Vec::new();
+    let mut visits = Visits::default();
     for previous in [None, Some('a'), Some(' '), Some('\n')] {
         let before = match program.looks.at_characters() {
             true => program.before(previous),
             false => Before::default(),
         };
         let idle = cache.intern(program, Key::idle(before));
-        waiting.push((idle, Vec::new()));
+        visits.add(idle, Vec::new());
         if !program.parts.is_empty() {
             // A search may begin behind any text.
             let quiet = cache.intern(program, Key::quiet(before));
-            waiting.push((quiet, Vec::new()));
+            visits.add(quiet, Vec::new());
         }
     }
-    while let Some(visit) = waiting.pop() {
-        if !known.insert(visit.clone()) {
-            continue;
-        }
-        let (state, places) = visit;
+    while let Some((state, places)) = visits.waiting.pop() {
         if forgets_the_best(&mut cache, program, state, &places) {
             return Some(true);
         }
         if cache.key(state).quiet {
             let woken = cache.key(state).woken();
             let woken = cache.intern(program, woken);
-            waiting.push((woken, Vec::new()));
-        }
-        if known.len() >= MAX_VISITS {
-            return None;
+            visits.add(woken, Vec::new());
         }
         for transition in cache.distinct_transitions(program, state)? {
             if takes_back(&mut cache, program, state, transition, &places) {
                 return Some(true);
             }
             let next = cache.target(transition);
-            let rows = cache.key(next).rows();
-            let origins = cache.origins(transition, rows);
-            waiting.push((next, renumbered(program, &origins, &places)));
+            let rows = 0..cache.key(next).rows();
+            let origins = rows.map(|row| cache.origin(transition, row));
+            visits.add(next, renumbered(program, origins, &places));
+        }
+        if visits.known.len() >= MAX_VISITS {
+            return None;
         }
     }
     Some(false)
@@ -118,7 +128,11 @@ fn places_of(program: &Program, source: Source, places: &[Places]) -> Places {
 }
 
 /// The places of the threads of the next state, numbered in the order of their rows.
-fn renumbered(program: &Program, origins: &[Source], places: &[Places]) -> Vec<Places> {
+fn renumbered(
+    program: &Program,
+    origins: impl Iterator<Item = Source>,
+    places: &[Places],
+) -> Vec<Places> {
     let (mut starts, mut ends) = (Vec::new(), Vec::new());
     let number = |seen: &mut Vec<u16>, place: u16| {
         let number = seen.iter().position(|&known| known == place);
@@ -127,8 +141,7 @@ fn renumbered(program: &Program, origins: &[Source], places: &[Places]) -> Vec<P
             seen.len() - 1
         }) as u16
     };
-    let origins = origins.iter();
-    let places = origins.map(|&source| places_of(program, source, places));
+    let places = origins.map(|source| places_of(program, source, places));
     places
         .map(|Places { start, end }| Places {
             start: number(&mut starts, start),

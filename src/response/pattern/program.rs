@@ -1,7 +1,6 @@
 //! Patterns as programs: a graph of small steps that both engines walk.
 
-use std::collections::HashMap;
-
+use foldhash::HashMap;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::absence;
@@ -327,7 +326,7 @@ impl Compiler {
             target,
             insts: Vec::new(),
             sets: Vec::new(),
-            set_index: HashMap::new(),
+            set_index: HashMap::default(),
             looks: Looks::default(),
             inside: Inside::Match,
             parts: Vec::new(),

@@ -1,8 +1,6 @@
 //! The states and transitions that have been worked out so far.
 
-use std::collections::HashMap;
-
-use foldhash::fast::RandomState;
+use foldhash::HashMap;
 
 use crate::response::pattern::Window;
 use crate::response::pattern::alphabet::Class;
@@ -24,7 +22,7 @@ const LONG_STAY: usize = 64;
 #[derive(Debug, Default)]
 pub(in crate::response::pattern) struct Cache {
     states: Vec<State>,
-    index: HashMap<Key, StateId, RandomState>,
+    index: HashMap<Key, StateId>,
     /// The idle states and the quiet ones that no part has come into, by what stands before them.
     idle: [Option<StateId>; 8],
     quiet: [Option<StateId>; 8],
@@ -384,16 +382,15 @@ impl Cache {
         at_end
     }
 
-    /// What a transition does with the threads: for each in the next state, where its registers come
-    /// from.
-    pub(in crate::response::pattern) fn origins(
+    /// What a transition does with a thread of the next state: where its registers come from.
+    pub(in crate::response::pattern) fn origin(
         &self,
         transition: Transition,
-        next_rows: usize,
-    ) -> Vec<Source> {
+        next_row: usize,
+    ) -> Source {
         match transition.step() {
-            Step::To(_) => (0..next_rows as u16).map(Source::row).collect(),
-            Step::Move(number) => self.moves[number].rows.to_vec(),
+            Step::To(_) => Source::row(next_row as u16),
+            Step::Move(number) => self.moves[number].rows[next_row],
         }
     }
 

@@ -254,6 +254,13 @@ impl Threads {
         sources: &mut Vec<Source>,
     ) -> Option<Source> {
         self.begin_generation(program.insts.len());
+        let takes = |leaf: &&Leaf| match program.insts[leaf.pc as usize] {
+            Inst::Set { set, .. } => program.alphabet.holds(set, class),
+            _ => false,
+        };
+        let takers = self.leaves.iter().filter(takes).count();
+        threads.reserve_exact(takers);
+        sources.reserve_exact(takers);
         for leaf in &self.leaves {
             match program.insts[leaf.pc as usize] {
                 Inst::Match => return Some(leaf.source),

@@ -1,12 +1,13 @@
 //! Sets of characters: Unicode properties, POSIX names and case folding.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::thread::LocalKey;
 
-use super::Dialect;
+use foldhash::HashMap;
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
+
+use super::Dialect;
 
 pub(super) fn empty() -> ClassUnicode {
     ClassUnicode::empty()

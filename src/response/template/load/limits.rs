@@ -1,7 +1,8 @@
 //! How large a template may be: anything up to here loads in a moment.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use foldhash::HashMap;
 
 use crate::diagnostic::{Diagnostic, Part};
 use crate::response::delimiter::Spelling;
