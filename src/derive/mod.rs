@@ -167,7 +167,7 @@ impl Derivation {
             proof,
             outputs,
             reasoning_field: field.to_owned(),
-            damaged: proof::damaged_texts(&chosen.template, field, &samples, &material.damaged),
+            damaged: proof::damaged_texts(field, &material.damaged, &chosen.recovered_damage),
             missing_tokens: missing_tokens(&material.findings, &samples.refused),
             tools: samples.tools,
             refused: samples.refused,

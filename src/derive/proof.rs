@@ -6,7 +6,7 @@ use crate::value::{Object, Value};
 
 use super::damage::Damaged;
 use super::material::Material;
-use super::sample::{Origin, Sample, Samples, Sampling};
+use super::sample::{Origin, Sample, Sampling};
 use super::trial::{Difference, Expected, TrialReader};
 
 /// What a response template makes of a rendering.
@@ -277,24 +277,20 @@ pub(super) fn misread<'r>(
 
 /// What a template makes of damaged renderings.
 pub(super) fn damaged_texts(
-    template: &ResponseTemplate,
     field: &str,
-    samples: &Samples,
     damaged: &[Damaged],
+    is_recovered: &[bool],
 ) -> Vec<DamagedText> {
-    let reader = TrialReader::new(template, field, &samples.tools);
-    let texts = damaged.iter().map(|text| {
-        let expected = Expected::Turn(&text.expected);
-        let difference = reader.difference(&text.prefilled, &text.output, expected);
-        DamagedText {
+    let texts = damaged.iter().zip(is_recovered);
+    texts
+        .map(|(text, is_recovered)| DamagedText {
             damage: text.damage.to_owned(),
             prefix: text.prefilled.clone(),
             output: text.output.clone(),
             message: text.expected.to_message(field),
-            is_recovered: difference.is_none(),
-        }
-    });
-    texts.collect()
+            is_recovered: *is_recovered,
+        })
+        .collect()
 }
 
 /// The texts counted by what was done to them.

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
-use foldhash::HashSet;
+use foldhash::{HashMap, HashSet};
 
 use crate::json;
 use crate::markers::{is_distinctive, is_wordy};
@@ -17,6 +17,9 @@ use super::trial::{self, Cut, Difference, Expected, PARTS, Part, TrialReader};
 /// How many kinds of texts there are: those that the chat template wrote, or the model a message that is
 /// known; synthetic ones, and outputs that mean nobody knows what; and damaged ones. A text of one kind counts more than all of the next.
 pub(super) const KINDS: usize = 3;
+
+/// The kind of damaged texts.
+const DAMAGED: usize = KINDS - 1;
 
 /// How many texts are recovered, of how many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -57,6 +60,8 @@ pub(super) struct Score {
 pub(super) struct Outcome {
     pub(super) score: Score,
     pub(super) failures: Failures,
+    /// Of each distinct text, whether it is recovered.
+    is_recovered: Vec<bool>,
 }
 
 /// In how many texts of each kind a draft misreads each part of the message.
@@ -113,14 +118,17 @@ impl<'a> Trial<'a> {
             expected: output.expected(),
             tools: &output.tools,
         });
-        let damaged = material.damaged.iter().map(|damaged| Trial {
-            kind: 2,
+        whole.chain(outputs).chain(Trial::damaged(material))
+    }
+
+    fn damaged(material: &'a Material) -> impl Iterator<Item = Trial<'a>> {
+        material.damaged.iter().map(|damaged| Trial {
+            kind: DAMAGED,
             prefilled: &damaged.prefilled,
             output: &damaged.output,
             expected: Expected::Turn(&damaged.expected),
-            tools,
-        });
-        whole.chain(outputs).chain(damaged)
+            tools: &material.samples.tools,
+        })
     }
 }
 
@@ -183,17 +191,20 @@ impl<'a> Trials<'a> {
             reader.difference_when(cut, trial.prefilled, trial.output, trial.expected)
         };
         let mut recovered = Vec::new();
+        let mut is_recovered = vec![true; self.distinct.len()];
         let mut failures = Failures::default();
         let mut order = self.order.borrow_mut();
         for at in 0..order.len() {
             if !wins(&score) || !goes_on() {
                 return None;
             }
-            let trial = &self.distinct[order[at]];
+            let place = order[at];
+            let trial = &self.distinct[place];
             self.read.set(self.read.get() + 1);
             match difference(trial, Cut::Whole) {
-                None => recovered.push(trial),
+                None => recovered.push(place),
                 Some(difference) => {
+                    is_recovered[place] = false;
                     failures.add(trial.kind, &difference);
                     score.recovered[trial.kind] -= 1;
                     order[..=at].rotate_right(1);
@@ -204,16 +215,42 @@ impl<'a> Trials<'a> {
         if !trial::depends_on_pieces(template) {
             recovered.clear();
         }
-        for trial in recovered {
+        for place in recovered {
             if !wins(&score) || !goes_on() {
                 return None;
             }
+            let trial = &self.distinct[place];
             if let Some(difference) = difference(trial, Cut::Pieces) {
+                is_recovered[place] = false;
                 failures.add(trial.kind, &difference);
                 score.recovered[trial.kind] -= 1;
             }
         }
-        wins(&score).then_some(Outcome { score, failures })
+        wins(&score).then_some(Outcome {
+            score,
+            failures,
+            is_recovered,
+        })
+    }
+
+    /// Which of the damaged texts a template recovers, of which the outcome is known.
+    pub(super) fn recovered_damage(
+        &self,
+        template: &ResponseTemplate,
+        outcome: &Outcome,
+    ) -> Vec<bool> {
+        let distinct = self.distinct.iter().zip(&outcome.is_recovered);
+        let distinct = distinct.filter(|(trial, _)| trial.kind == DAMAGED);
+        let known: HashMap<(&str, &str), (&Trial<'_>, bool)> = distinct
+            .map(|(trial, is_recovered)| ((trial.prefilled, trial.output), (trial, *is_recovered)))
+            .collect();
+        let all = Trial::damaged(self.material);
+        all.map(|trial| match known.get(&(trial.prefilled, trial.output)) {
+            Some((known, is_recovered)) if known.expected == trial.expected => *is_recovered,
+            // The same text as another, of something else that was said.
+            _ => self.is_recovered(&trial, template),
+        })
+        .collect()
     }
 
     /// What a template leaves around texts of the chat template's renderings that are all it misreads there.

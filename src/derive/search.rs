@@ -35,6 +35,8 @@ pub(super) struct Chosen {
     pub(super) drafts: usize,
     /// How many texts they have read.
     pub(super) trials: usize,
+    /// Of each damaged text, whether it is recovered.
+    pub(super) recovered_damage: Vec<bool>,
     /// Whether it recovers all that was rendered.
     pub(super) is_whole: bool,
     pub(super) score: Score,
@@ -97,6 +99,7 @@ impl<'a> Search<'a> {
         }
         Ok(Chosen {
             is_whole: best.outcome.failures.in_rendered() == 0,
+            recovered_damage: self.trials.recovered_damage(&best.template, &best.outcome),
             score: best.outcome.score,
             template: best.template,
             choices: best.choices,

@@ -11,7 +11,7 @@ use crate::value::Object;
 const PIECE: usize = 3;
 
 /// What is to come of a text.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Expected<'a> {
     /// What was said.
     Turn(&'a AssistantTurn),
