@@ -55,6 +55,9 @@ fn quoted_body(
     let arguments = quoting.object_range(text, span)?;
     let dialect = quoting.dialect();
     for (range, value) in quoting.containers(text, &arguments) {
+        if has_other_quotes(&text[range.start..arguments.start], &dialect) {
+            continue;
+        }
         let (call, is_list) = match &value {
             Value::Array(calls) => (calls.first(), true),
             call => (Some(call), false),
@@ -74,6 +77,13 @@ fn quoted_body(
         body: Node::Arguments(dialect),
         range: arguments,
     })
+}
+
+/// Whether what stands in an object before the arguments has quotes of JSON and the arguments have others, as in
+/// `{"name": "f", "arguments": {'x': 'y'}}`: no dialect is that of both.
+fn has_other_quotes(ahead: &str, dialect: &Dialect) -> bool {
+    let own = dialect.string_delimiters.as_ref();
+    own.is_some_and(|(open, _)| ahead.contains('"') && !ahead.contains(open.as_str()))
 }
 
 /// Whether keys are read as such: without quotes they are only where no white space stands before them.

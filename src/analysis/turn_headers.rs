@@ -42,10 +42,14 @@ impl TurnHeaders {
 
     /// What stands before a turn in a situation and a mode.
     pub(crate) fn header(&self, situation: Situation, mode: ThinkingMode) -> &str {
+        let found = self.find(situation, mode);
+        found.map_or("", |header| header.in_conversation.as_str())
+    }
+
+    fn find(&self, situation: Situation, mode: ThinkingMode) -> Option<&TurnHeader> {
         let in_situation = || self.0.iter().filter(|header| header.situation == situation);
         let exact = in_situation().find(|header| header.mode == mode);
-        let found = exact.or_else(|| in_situation().next());
-        found.map_or("", |header| header.in_conversation.as_str())
+        exact.or_else(|| in_situation().next())
     }
 
     /// The turn itself, out of all that follows the message before it.
@@ -55,10 +59,18 @@ impl TurnHeaders {
         situation: Situation,
         mode: ThinkingMode,
     ) -> &'a str {
-        let header = self.header(situation, mode);
-        // A whole header may end amid a piece, as `▁go▁` does in `▁go▁▁think▁`.
-        let whole = tail.strip_prefix(header);
-        whole.unwrap_or_else(|| &tail[common_prefix(header, tail)..])
+        let Some(header) = self.find(situation, mode) else {
+            return tail;
+        };
+        // A whole header may end amid a piece, as `▁go▁` does in `▁go▁▁think▁`. Where turns of text begin in another
+        // way than prompts do, turns of calls may begin as prompts.
+        let whole = [&header.in_conversation, &header.in_prompt];
+        let mut whole = whole
+            .into_iter()
+            .filter_map(|header| tail.strip_prefix(header.as_str()));
+        whole
+            .next()
+            .unwrap_or_else(|| &tail[common_prefix(&header.in_conversation, tail)..])
     }
 
     /// A turn as the template writes it, from behind its header on.

@@ -60,7 +60,10 @@ impl Drafter<'_> {
             return format!(r#"(?P<value>"(?:[^"\\]|\\.)*"|{JSON}{end}|.*?{end})"#);
         }
         match tagged.separator.trim().chars().next() {
-            Some(stop) => format!("(?P<value>[^{}\\n]*)", exact(&stop.to_string())),
+            Some(_) => {
+                let (separator, open) = (loose(&tagged.separator), loose(tagged.open()));
+                format!("(?P<value>.*?)(?={separator}{open}{key}+{between}|\\Z)")
+            }
             // Nothing but the next key's marker ends a value: it may be of several lines.
             None if begins_clearly(tagged.open()) => {
                 let behind = self.calls.map(behind_arguments).unwrap_or_default();
@@ -333,8 +336,8 @@ fn key_class(tagged: &SingleArguments<'_>) -> String {
 fn before_key(tagged: &SingleArguments<'_>) -> String {
     let open = tagged.open().trim();
     let separator = match tagged.separator.trim() {
-        // It must not be taken for what opens an argument.
-        separator if !open.is_empty() && separator.starts_with(open) => {
+        // It must not be taken for what opens an argument, or for a part of the key.
+        separator if separator.starts_with(open) && !separator.is_empty() => {
             format!("(?:{})?\\s*", loose(separator))
         }
         _ => String::new(),
