@@ -34,8 +34,7 @@ impl TurnShape {
     /// do, and words don't, nor what begins a turn.
     pub(crate) fn ends_with(&self, rest: &str) -> bool {
         let goes_on = |header: &String| rest.contains(header.trim());
-        let belongs = |piece: &str| markers::is_marker(piece) || piece.trim().is_empty();
-        markers::pieces(rest).all(belongs) && !self.headers.iter().any(goes_on)
+        are_markers(rest) && !self.headers.iter().any(goes_on)
     }
 
     /// The part of a prompt that stands after the last header.
@@ -78,9 +77,29 @@ pub(super) fn find(
     });
     let next_header = next_header.and_then(|header| {
         let end = last[..last.rfind(header.trim())?].trim_end().len();
+        let end = end.min(end_of_first(shared_start(&last, &past)).unwrap_or(end));
         Some(last.split_off(end))
     });
+    let mut headers = headers;
+    if let Some(next) = next_header.as_deref().map(str::trim_start) {
+        // A header that is always written shows as a whole only where no message stands before it.
+        let ends_next = |header: &&mut String| next.trim_end().ends_with(header.trim());
+        headers
+            .iter_mut()
+            .filter(ends_next)
+            .for_each(|header| next.clone_into(header));
+    }
     let mut ends: Vec<String> = ends(&last, &past).into_iter().map(str::to_owned).collect();
+    if next_header.is_none() {
+        // What every prompt goes on with, and is always written, is a part of the end.
+        let own = last[shared_start(&last, &past).len()..].trim();
+        let before = prober.no_prompt(situation, mode);
+        let is_always = before.is_ok_and(|before| before.tail().trim_end().ends_with(own));
+        let holds_header = headers.iter().any(|header| own.contains(header.trim()));
+        if is_always && !holds_header && are_markers(own) {
+            ends.extend(markers::units(own).into_iter().map(str::to_owned));
+        }
+    }
     ends.extend(prober.eos_token().map(str::to_owned));
     dedup(&mut ends);
     TurnShape {
@@ -89,6 +108,20 @@ pub(super) fn find(
         next_header,
         answer_marker: None,
     }
+}
+
+/// Whether a text is nothing but markers and white space.
+fn are_markers(text: &str) -> bool {
+    markers::pieces(text).all(|piece| markers::is_marker(piece) || piece.trim().is_empty())
+}
+
+/// Where the first marker of a text ends, if others follow.
+fn end_of_first(text: &str) -> Option<usize> {
+    let (first, second) = (
+        markers::markers(text).next()?,
+        markers::markers(text).nth(1),
+    );
+    second.and(text.find(first)).map(|at| at + first.len())
 }
 
 /// The markers that end turns, of what stands behind one that comes last, and behind one in the past.

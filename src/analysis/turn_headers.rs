@@ -149,8 +149,13 @@ impl TurnHeaders {
     /// The shortest texts after which a turn begins, in all situations.
     pub(crate) fn headers(&self, prober: &TurnProber<'_>) -> Vec<String> {
         let mut headers: Vec<String> = Vec::new();
-        for header in &self.0 {
-            let header = own_header(prober, header);
+        let seams = self.0.iter().filter_map(TurnHeader::seam);
+        for header in self
+            .0
+            .iter()
+            .map(|header| own_header(prober, header))
+            .chain(seams)
+        {
             if !header.is_empty() && !headers.contains(&header) {
                 headers.push(header);
             }
@@ -210,7 +215,9 @@ impl TurnHeader {
             return Some(same(header));
         };
         let end = shared_end(ahead, prompt.tail());
-        let begins_alike = prompt.tail().len() - header.len() <= end.len();
+        // Some conversations have other white space before it than prompts do, and so not even the beginning in common.
+        let begins_alike = says_more(&header) || !says_more(end);
+        let begins_alike = begins_alike && prompt.tail().len() - header.len() <= end.len();
         if begins_alike || markers::markers(end).next().is_none() {
             return Some(same(header));
         }
@@ -221,6 +228,25 @@ impl TurnHeader {
             in_prompt: prompt.tail().to_owned(),
         })
     }
+}
+
+impl TurnHeader {
+    /// The last marker before the place where a conversation goes on with other white space than a prompt does: a model
+    /// that is given the conversation up to there writes the rest of the header itself.
+    fn seam(&self) -> Option<String> {
+        let (prompt, conversation) = (&self.in_prompt, &self.in_conversation);
+        let solid = |text: &str| text.split_whitespace().collect::<String>();
+        let differs = prompt != conversation && solid(prompt) == solid(conversation);
+        let shared = &prompt[..common_prefix(prompt, conversation)];
+        from_last_marker(shared).filter(|_| differs)
+    }
+}
+
+/// A text from its last marker on.
+fn from_last_marker(text: &str) -> Option<String> {
+    let pieces: Vec<&str> = markers::pieces(text).collect();
+    let last = pieces.iter().rposition(|piece| markers::is_marker(piece))?;
+    Some(pieces[last..].concat())
 }
 
 /// Where a prompt says more before the header than a conversation does, and goes on behind it, the two have
@@ -309,9 +335,5 @@ fn own_header(prober: &TurnProber<'_>, header: &TurnHeader) -> String {
         return own.trim_start().to_owned();
     }
     // The turn begins where the message before it ends: with the last marker.
-    let pieces: Vec<&str> = markers::pieces(header).collect();
-    match pieces.iter().rposition(|piece| markers::is_marker(piece)) {
-        Some(last) => pieces[last..].concat(),
-        None => header.trim_start().to_owned(),
-    }
+    from_last_marker(header).unwrap_or_else(|| header.trim_start().to_owned())
 }
