@@ -1,7 +1,7 @@
 //! What stands between a message and the turn of the assistant that follows it.
 
 use super::assistant_turn::AssistantTurn;
-use super::turn_prober::{Situation, ThinkingMode, TurnProber};
+use super::turn_prober::{RenderedTurn, Situation, ThinkingMode, TurnProber};
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, common_prefix, shared_end};
 
@@ -68,9 +68,15 @@ impl TurnHeaders {
         let mut whole = whole
             .into_iter()
             .filter_map(|header| tail.strip_prefix(header.as_str()));
-        whole
-            .next()
-            .unwrap_or_else(|| &tail[common_prefix(&header.in_conversation, tail)..])
+        if let Some(body) = whole.next() {
+            return body;
+        }
+        match common_prefix(&header.in_conversation, tail) {
+            shared if tail[..shared].trim().is_empty() => {
+                behind_loosely(tail, &header.in_conversation).unwrap_or(&tail[shared..])
+            }
+            shared => &tail[shared..],
+        }
     }
 
     /// A turn as the template writes it, from behind its header on.
@@ -83,6 +89,21 @@ impl TurnHeaders {
     ) -> Option<String> {
         let turn = prober.turn(situation, assistant, mode).ok()?;
         Some(self.body(turn.tail(), situation, mode).to_owned())
+    }
+
+    /// The turn itself behind a prompt, which may have written a part of it with other white space.
+    pub(crate) fn body_behind<'a>(
+        &self,
+        prompt: &RenderedTurn,
+        tail: &'a str,
+        situation: Situation,
+        mode: ThinkingMode,
+    ) -> &'a str {
+        let body = self.body(tail, situation, mode);
+        let header = self.find(situation, mode);
+        let header = header.map_or("", |header| header.in_prompt.as_str());
+        let written = prompt.tail().strip_prefix(header).unwrap_or_default();
+        behind_loosely(body, written).unwrap_or(body)
     }
 
     /// Whether prompts say more before a turn than conversations do.
@@ -219,6 +240,17 @@ impl TurnHeader {
         let begins_alike = says_more(&header) || !says_more(end);
         let begins_alike = begins_alike && prompt.tail().len() - header.len() <= end.len();
         if begins_alike || markers::markers(end).next().is_none() {
+            if !says_more(&header)
+                && let Some((in_prompt, in_conversation)) =
+                    shared_loosely(prompt.tail(), ahead).filter(|(header, _)| says_more(header))
+            {
+                return Some(TurnHeader {
+                    situation,
+                    mode,
+                    in_prompt: in_prompt.to_owned(),
+                    in_conversation: in_conversation.to_owned(),
+                });
+            }
             return Some(same(header));
         }
         Some(TurnHeader {
@@ -240,6 +272,42 @@ impl TurnHeader {
         let shared = &prompt[..common_prefix(prompt, conversation)];
         from_last_marker(shared).filter(|_| differs)
     }
+}
+
+/// What two texts begin with that is the same but for white space, if it is more than that: as each has it, up to the
+/// last marker of it.
+fn shared_loosely<'a, 'b>(a: &'a str, b: &'b str) -> Option<(&'a str, &'b str)> {
+    let (mut in_a, mut in_b) = (solid_pieces(a), solid_pieces(b));
+    let same = std::iter::from_fn(|| {
+        let ((piece, end), (other, other_end)) = (in_a.next()?, in_b.next()?);
+        (piece == other).then_some((piece, end, other_end))
+    });
+    let markers = same.filter(|(piece, ..)| markers::is_marker(piece));
+    let (_, end, other_end) = markers.last()?;
+    Some((&a[..end], &b[..other_end]))
+}
+
+/// What stands in a text behind a header with which it begins but for white space.
+fn behind_loosely<'t>(text: &'t str, header: &str) -> Option<&'t str> {
+    let mut own = solid_pieces(text);
+    let mut end = 0;
+    for (piece, _) in solid_pieces(header) {
+        let (other, other_end) = own.next()?;
+        if other != piece {
+            return None;
+        }
+        end = other_end;
+    }
+    Some(&text[end..])
+}
+
+/// The pieces of a text that are no white space, each with the place where it ends.
+fn solid_pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
+    let ends = markers::pieces(text).scan(0, |at, piece| {
+        *at += piece.len();
+        Some((piece, *at))
+    });
+    ends.filter(|(piece, _)| !piece.trim().is_empty())
 }
 
 /// A text from its last marker on.
@@ -295,8 +363,8 @@ fn cut_to_shortest(headers: &mut [TurnHeader]) {
     }
     for header in headers {
         for header in [&mut header.in_conversation, &mut header.in_prompt] {
-            if let Some(at) = header.rfind(&shortest) {
-                header.truncate(at + shortest.len());
+            if let Some(at) = header.rfind(shortest.trim_start()) {
+                header.truncate(at + shortest.trim_start().len());
             }
         }
     }

@@ -243,13 +243,15 @@ impl Sampler<'_, '_> {
         } = self.conversation;
         let turn = self.prober.turn(*situation, turn, mode)?;
         let full = turn.text();
-        let prompt = self.prober.prompt(*situation, mode)?;
-        let prompt = prompt.text();
+        let rendered_prompt = self.prober.prompt(*situation, mode)?;
+        let prompt = rendered_prompt.text();
         if let Some(output) = full.strip_prefix(prompt) {
             return Ok(self.sample(prompt, output, None));
         }
         if self.headers.differ(*situation, mode) {
-            let output = self.headers.body(turn.tail(), *situation, mode);
+            let output = self
+                .headers
+                .body_behind(&rendered_prompt, turn.tail(), *situation, mode);
             return Ok(self.sample(prompt, output, None));
         }
         let shared = markers::same_start(prompt, full);
