@@ -17,8 +17,8 @@ mod content;
 mod reasoning;
 
 use crate::analysis::CallParts;
-use crate::markers::is_distinctive;
 use crate::markers::lexicon::unmarked;
+use crate::markers::{dedup, is_distinctive};
 use crate::value::{Object, Value};
 
 use super::choices::{Choice, Choices};
@@ -56,8 +56,7 @@ pub(super) fn draft(material: &Material, choices: &Choices, options: &DeriveOpti
     let mut template = Object::new();
     template.insert("version", 1);
     template.insert("defaults", Object::from_iter([("role", "assistant")]));
-    let headers = &findings.turn.headers;
-    match headers.as_slice() {
+    match anchors(material).as_slice() {
         // Nothing of the prompt belongs to the turn.
         [] => template.insert("start_anchor_pattern", "\\Z"),
         [one] => template.insert("start_anchor", one.as_str()),
@@ -73,6 +72,28 @@ pub(super) fn draft(material: &Material, choices: &Choices, options: &DeriveOpti
     fields.insert("content", drafter.content());
     template.insert("fields", fields);
     without_brackets(template.into())
+}
+
+/// The texts behind which a turn begins: what stands before it, and thoughts that prompts write as a whole, which the
+/// model never had.
+fn anchors(material: &Material) -> Vec<String> {
+    let mut anchors = material.marked.turn.headers.clone();
+    let reasoning = material.findings.reasoning.as_ref();
+    let open = reasoning.and_then(|shape| shape.open.as_deref());
+    let close = reasoning.and_then(|shape| shape.close.as_deref());
+    if let (Some(open), Some(close), false) = (open, close, anchors.is_empty()) {
+        let is_thought = |prefilled: &str| {
+            let behind = prefilled.trim().strip_prefix(open.trim());
+            let thought = behind.and_then(|text| text.strip_suffix(close.trim()));
+            thought.is_some_and(|thought| !thought.trim().is_empty())
+        };
+        let prefilled = material.samples.all.iter();
+        let prefilled = prefilled.map(|sample| sample.prefilled.trim());
+        let thoughts = prefilled.filter(|prefilled| is_thought(prefilled));
+        anchors.extend(thoughts.map(str::to_owned));
+        dedup(&mut anchors);
+    }
+    anchors
 }
 
 /// The value without the brackets around markers that consist of several parts.
