@@ -363,8 +363,11 @@ fn cut_to_shortest(headers: &mut [TurnHeader]) {
     }
     for header in headers {
         for header in [&mut header.in_conversation, &mut header.in_prompt] {
-            if let Some(at) = header.rfind(shortest.trim_start()) {
-                header.truncate(at + shortest.trim_start().len());
+            let shortest = shortest.trim_start();
+            let end = header.rfind(shortest).map(|at| at + shortest.len());
+            let loosely = || Some(header.len() - behind_loosely(header, shortest)?.len());
+            if let Some(end) = end.or_else(loosely) {
+                header.truncate(end);
             }
         }
     }

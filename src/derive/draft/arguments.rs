@@ -62,7 +62,8 @@ impl Drafter<'_> {
         match tagged.separator.trim().chars().next() {
             Some(_) => {
                 let (separator, open) = (loose(&tagged.separator), loose(tagged.open()));
-                format!("(?P<value>.*?)(?={separator}{open}{key}+{between}|\\Z)")
+                let end = format!("(?={separator}{open}{key}+{between}|\\Z)");
+                format!("(?P<value>{JSON}{end}|.*?{end})")
             }
             // Nothing but the next key's marker ends a value: it may be of several lines.
             None if begins_clearly(tagged.open()) => {
