@@ -115,14 +115,7 @@ pub(crate) fn analyze<'t>(
     };
     let call = turns.call.take();
     let (calls, not_understood) = call_shape(&mut prober, template, call, &surroundings, outputs);
-    let own_headers = headers.headers(&prober);
-    let turn = turn::find(
-        &prober,
-        own_headers,
-        &turns.plain,
-        &turns.word,
-        &content.close,
-    );
+    let turn = turn::find(&prober, &headers, &turns.plain, &turns.word, &content.close);
     let mut marked = Findings {
         turn,
         prompt_remainders: headers.all_prompt_remainders(&prober),

@@ -12,7 +12,7 @@ use super::call_probe::CallWords;
 use super::call_renderings::{ArgumentSpan, CallRenderings};
 use super::call_shape::{array_of, nodes, numbered};
 use super::delimiters::Delimiters;
-use crate::markers::is_slot;
+use crate::markers::{NAME_SLOT, is_slot};
 
 /// The body of the call in the rendering of one call, and where it stands.
 pub(super) struct LocatedBody {
@@ -55,7 +55,8 @@ fn quoted_body(
     let arguments = quoting.object_range(text, span)?;
     let dialect = quoting.dialect();
     for (range, value) in quoting.containers(text, &arguments) {
-        if has_other_quotes(&text[range.start..arguments.start], &dialect) {
+        let ahead = &text[range.start..arguments.start];
+        if value.as_object().is_some() && has_other_quotes(ahead, &dialect) {
             continue;
         }
         let (call, is_list) = match &value {
@@ -79,11 +80,12 @@ fn quoted_body(
     })
 }
 
-/// Whether what stands in an object before the arguments has quotes of JSON and the arguments have others, as in
+/// Whether a name in quotes of JSON stands before arguments that have others, as in
 /// `{"name": "f", "arguments": {'x': 'y'}}`: no dialect is that of both.
 fn has_other_quotes(ahead: &str, dialect: &Dialect) -> bool {
     let own = dialect.string_delimiters.as_ref();
-    own.is_some_and(|(open, _)| ahead.contains('"') && !ahead.contains(open.as_str()))
+    let is_other = own.is_some_and(|(open, _)| !ahead.contains(open.as_str()));
+    is_other && ahead.contains('"') && ahead.contains(NAME_SLOT)
 }
 
 /// Whether keys are read as such: without quotes they are only where no white space stands before them.

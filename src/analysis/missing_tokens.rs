@@ -7,6 +7,7 @@ use crate::remedy::Remedy;
 use super::advice::how_to_give;
 use super::sample_turns::SampleTurns;
 use super::turn;
+use super::turn_headers::TurnHeaders;
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
 
 /// A token that the chat template writes into a turn of the assistant or at its end, and that nobody
@@ -89,7 +90,13 @@ fn written(
             texts.push(rendered.map(|turn| turn.tail().to_owned()));
         }
     }
-    let shape = turn::find(prober, Vec::new(), &turns.plain, &turns.word, content_close);
+    let shape = turn::find(
+        prober,
+        &TurnHeaders::default(),
+        &turns.plain,
+        &turns.word,
+        content_close,
+    );
     texts.push(Some(shape.ends.concat()));
     texts
 }

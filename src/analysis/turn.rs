@@ -4,6 +4,7 @@ use crate::chat_template::RenderError;
 use crate::format::after_headers;
 
 use super::assistant_turn::AssistantTurn;
+use super::turn_headers::TurnHeaders;
 use super::turn_prober::{RenderedTurn, Situation, ThinkingMode, TurnProber};
 use crate::markers::{self, dedup, shared_start};
 
@@ -46,11 +47,13 @@ impl TurnShape {
 /// How turns begin and end. The markers that end one are found from the turn that comes last and from one in the past.
 pub(super) fn find(
     prober: &TurnProber<'_>,
-    headers: Vec<String>,
+    headers: &TurnHeaders,
     assistant: &AssistantTurn,
     word: &str,
     content_close: &[String],
 ) -> TurnShape {
+    let seams = headers.seams();
+    let mut headers = headers.headers(prober);
     let after = |turn: Result<RenderedTurn, RenderError>| {
         let turn = turn.ok();
         let behind = turn.as_ref().and_then(|turn| turn.tail().rsplit_once(word));
@@ -77,31 +80,34 @@ pub(super) fn find(
     });
     let next_header = next_header.and_then(|header| {
         let end = last[..last.rfind(header.trim())?].trim_end().len();
-        let end = end.min(end_of_first(shared_start(&last, &past)).unwrap_or(end));
-        Some(last.split_off(end))
+        Some(last.split_off(start_of_words(&last[..end]).unwrap_or(end)))
     });
-    let mut headers = headers;
     if let Some(next) = next_header.as_deref().map(str::trim_start) {
         // A header that is always written shows as a whole only where no message stands before it.
         let ends_next = |header: &&mut String| next.trim_end().ends_with(header.trim());
-        headers
-            .iter_mut()
-            .filter(ends_next)
-            .for_each(|header| next.clone_into(header));
+        let has_next = |situation: &Situation| match prober.prompt(*situation, mode) {
+            Ok(prompt) => prompt.tail().contains(next.trim_end()),
+            Err(_) => true,
+        };
+        if Situation::ALL.iter().all(has_next) {
+            headers
+                .iter_mut()
+                .filter(ends_next)
+                .for_each(|header| next.clone_into(header));
+        }
     }
     let mut ends: Vec<String> = ends(&last, &past).into_iter().map(str::to_owned).collect();
     if next_header.is_none() {
-        // What every prompt goes on with, and is always written, is a part of the end.
-        let own = last[shared_start(&last, &past).len()..].trim();
         let before = prober.no_prompt(situation, mode);
-        let is_always = before.is_ok_and(|before| before.tail().trim_end().ends_with(own));
-        let holds_header = headers.iter().any(|header| own.contains(header.trim()));
-        if is_always && !holds_header && are_markers(own) {
-            ends.extend(markers::units(own).into_iter().map(str::to_owned));
-        }
+        let before = before.map_or_else(|_| String::new(), |turn| turn.tail().to_owned());
+        let own = always_written(&last, &past, &before, &headers);
+        ends.extend(own.into_iter().map(str::to_owned));
     }
     ends.extend(prober.eos_token().map(str::to_owned));
     dedup(&mut ends);
+    let is_end = |seam: &String| ends.iter().any(|end| seam.contains(end.trim()));
+    headers.extend(seams.into_iter().filter(|seam| !is_end(seam)));
+    dedup(&mut headers);
     TurnShape {
         headers,
         ends,
@@ -110,18 +116,33 @@ pub(super) fn find(
     }
 }
 
+/// The markers of the last turn's end that a past one does not have, if what comes before a turn ends with them, too, prompt or
+/// none, and they are no header: they begin the next turn, as every prompt does.
+fn always_written<'t>(last: &'t str, past: &str, before: &str, headers: &[String]) -> Vec<&'t str> {
+    let own = last[shared_start(last, past).len()..].trim();
+    let holds_header = headers.iter().any(|header| own.contains(header.trim()));
+    match before.trim_end().ends_with(own) && are_markers(own) && !holds_header {
+        true => markers::units(own),
+        false => Vec::new(),
+    }
+}
+
 /// Whether a text is nothing but markers and white space.
 fn are_markers(text: &str) -> bool {
     markers::pieces(text).all(|piece| markers::is_marker(piece) || piece.trim().is_empty())
 }
 
-/// Where the first marker of a text ends, if others follow.
-fn end_of_first(text: &str) -> Option<usize> {
-    let (first, second) = (
-        markers::markers(text).next()?,
-        markers::markers(text).nth(1),
-    );
-    second.and(text.find(first)).map(|at| at + first.len())
+/// Where the marker begins that stands before the first word of a text, if markers stand before that as well.
+fn start_of_words(text: &str) -> Option<usize> {
+    let pieces: Vec<&str> = markers::pieces(text).collect();
+    let word = pieces
+        .iter()
+        .position(|piece| !markers::is_marker(piece) && !piece.trim().is_empty())?;
+    let marker = pieces[..word]
+        .iter()
+        .rposition(|piece| markers::is_marker(piece))?;
+    let start: usize = pieces[..marker].iter().map(|piece| piece.len()).sum();
+    (!text[..start].trim().is_empty()).then_some(start)
 }
 
 /// The markers that end turns, of what stands behind one that comes last, and behind one in the past.

@@ -17,7 +17,7 @@ struct TurnHeader {
 }
 
 /// What stands before the turn in all situations that the template can render.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct TurnHeaders(Vec<TurnHeader>);
 
 impl TurnHeaders {
@@ -67,6 +67,7 @@ impl TurnHeaders {
         let whole = [&header.in_conversation, &header.in_prompt];
         let mut whole = whole
             .into_iter()
+            .filter(|header| !header.is_empty())
             .filter_map(|header| tail.strip_prefix(header.as_str()));
         if let Some(body) = whole.next() {
             return body;
@@ -170,13 +171,8 @@ impl TurnHeaders {
     /// The shortest texts after which a turn begins, in all situations.
     pub(crate) fn headers(&self, prober: &TurnProber<'_>) -> Vec<String> {
         let mut headers: Vec<String> = Vec::new();
-        let seams = self.0.iter().filter_map(TurnHeader::seam);
-        for header in self
-            .0
-            .iter()
-            .map(|header| own_header(prober, header))
-            .chain(seams)
-        {
+        for header in &self.0 {
+            let header = own_header(prober, header);
             if !header.is_empty() && !headers.contains(&header) {
                 headers.push(header);
             }
@@ -188,6 +184,12 @@ impl TurnHeaders {
             !all.iter().any(shorter)
         });
         headers
+    }
+
+    /// The last markers before the places where conversations go on with other white space than prompts do: a model that
+    /// is given a conversation up to there writes the rest of the header itself.
+    pub(super) fn seams(&self) -> Vec<String> {
+        self.0.iter().filter_map(TurnHeader::seam).collect()
     }
 }
 
@@ -237,8 +239,11 @@ impl TurnHeader {
         };
         let end = shared_end(ahead, prompt.tail());
         // Some conversations have other white space before it than prompts do, and so not even the beginning in common.
-        let begins_alike = says_more(&header) || !says_more(end);
-        let begins_alike = begins_alike && prompt.tail().len() - header.len() <= end.len();
+        let start = prompt.tail().len() - end.len();
+        let own = prompt.tail().get(before.max(start)..);
+        let has_own_end = own.is_some_and(|own| !own.trim().is_empty());
+        let covers_prompt = prompt.tail().len() - header.len() <= end.len();
+        let begins_alike = covers_prompt && (says_more(&header) || !has_own_end);
         if begins_alike || markers::markers(end).next().is_none() {
             if !says_more(&header)
                 && let Some((in_prompt, in_conversation)) =
@@ -263,8 +268,7 @@ impl TurnHeader {
 }
 
 impl TurnHeader {
-    /// The last marker before the place where a conversation goes on with other white space than a prompt does: a model
-    /// that is given the conversation up to there writes the rest of the header itself.
+    /// The last marker before the place where a conversation goes on with other white space than a prompt does.
     fn seam(&self) -> Option<String> {
         let (prompt, conversation) = (&self.in_prompt, &self.in_conversation);
         let solid = |text: &str| text.split_whitespace().collect::<String>();
@@ -274,8 +278,8 @@ impl TurnHeader {
     }
 }
 
-/// What two texts begin with that is the same but for white space, if it is more than that: as each has it, up to the
-/// last marker of it.
+/// What two texts begin with that is the same but for white space, up to the last marker in it, as each has it. `None` if
+/// no marker is in it.
 fn shared_loosely<'a, 'b>(a: &'a str, b: &'b str) -> Option<(&'a str, &'b str)> {
     let (mut in_a, mut in_b) = (solid_pieces(a), solid_pieces(b));
     let same = std::iter::from_fn(|| {
@@ -290,15 +294,12 @@ fn shared_loosely<'a, 'b>(a: &'a str, b: &'b str) -> Option<(&'a str, &'b str)> 
 /// What stands in a text behind a header with which it begins but for white space.
 fn behind_loosely<'t>(text: &'t str, header: &str) -> Option<&'t str> {
     let mut own = solid_pieces(text);
-    let mut end = 0;
+    let mut end = None;
     for (piece, _) in solid_pieces(header) {
-        let (other, other_end) = own.next()?;
-        if other != piece {
-            return None;
-        }
-        end = other_end;
+        let (_, other_end) = own.next().filter(|(other, _)| *other == piece)?;
+        end = Some(other_end);
     }
-    Some(&text[end..])
+    Some(&text[end?..])
 }
 
 /// The pieces of a text that are no white space, each with the place where it ends.

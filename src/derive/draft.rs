@@ -74,8 +74,8 @@ pub(super) fn draft(material: &Material, choices: &Choices, options: &DeriveOpti
     without_brackets(template.into())
 }
 
-/// The texts behind which a turn begins: what stands before it, and thoughts that prompts write as a whole, which the
-/// model never had.
+/// The texts behind which a turn begins: what stands before it, and a thought that prompts write as a whole: the model has
+/// not written it.
 fn anchors(material: &Material) -> Vec<String> {
     let mut anchors = material.marked.turn.headers.clone();
     let reasoning = material.findings.reasoning.as_ref();
@@ -90,8 +90,12 @@ fn anchors(material: &Material) -> Vec<String> {
         let prefilled = material.samples.all.iter();
         let prefilled = prefilled.map(|sample| sample.prefilled.trim());
         let thoughts = prefilled.filter(|prefilled| is_thought(prefilled));
-        anchors.extend(thoughts.map(str::to_owned));
-        dedup(&mut anchors);
+        let mut thoughts: Vec<String> = thoughts.map(str::to_owned).collect();
+        dedup(&mut thoughts);
+        // What is another in each conversation is in no template.
+        if let [thought] = thoughts.as_slice() {
+            anchors.push(thought.clone());
+        }
     }
     anchors
 }

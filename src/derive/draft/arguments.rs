@@ -4,8 +4,8 @@ use crate::analysis::{CallParts, SingleArguments, row};
 use crate::derive::regex::{any_of, char_between, exact, loose};
 use crate::format::{Node, ValueType, ValueWriting};
 use crate::markers::{
-    self, KEY_SLOT, begins_with_rare_sign, closing_bracket, is_distinctive, is_slot, same_end,
-    same_start,
+    self, KEY_SLOT, begins_with_rare_sign, closing_bracket, is_distinctive, is_slot, is_word,
+    same_end, same_start,
 };
 use crate::value::{Object, Value};
 
@@ -60,9 +60,20 @@ impl Drafter<'_> {
             return format!(r#"(?P<value>"(?:[^"\\]|\\.)*"|{JSON}{end}|.*?{end})"#);
         }
         match tagged.separator.trim().chars().next() {
-            Some(_) => {
+            Some(stop) => {
                 let (separator, open) = (loose(&tagged.separator), loose(tagged.open()));
-                let end = format!("(?={separator}{open}{key}+{between}|\\Z)");
+                // The next key has none of the signs before it, so that each sign is looked behind once.
+                let key = match is_word(stop) {
+                    true => key.to_owned(),
+                    false => key.replacen("[^", &format!("[^{}", exact(&stop.to_string())), 1),
+                };
+                let behind = self.calls.map(behind_arguments).unwrap_or_default();
+                let space = if behind.starts_with(char::is_whitespace) {
+                    "\\s*"
+                } else {
+                    ""
+                };
+                let end = format!("(?={separator}{open}{key}+{between}|{space}\\Z)");
                 format!("(?P<value>{JSON}{end}|.*?{end})")
             }
             // Nothing but the next key's marker ends a value: it may be of several lines.
@@ -337,8 +348,12 @@ fn key_class(tagged: &SingleArguments<'_>) -> String {
 fn before_key(tagged: &SingleArguments<'_>) -> String {
     let open = tagged.open().trim();
     let separator = match tagged.separator.trim() {
-        // It must not be taken for what opens an argument, or for a part of the key.
-        separator if separator.starts_with(open) && !separator.is_empty() => {
+        // It must not be taken for what opens an argument, or for a part of the key. A word may begin a key.
+        separator
+            if separator.starts_with(open)
+                && !separator.starts_with(is_word)
+                && !separator.is_empty() =>
+        {
             format!("(?:{})?\\s*", loose(separator))
         }
         _ => String::new(),

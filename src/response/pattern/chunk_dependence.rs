@@ -12,7 +12,7 @@ use super::program::{Before, Program};
 #[cfg(feature = "chat-template")]
 use super::syntax::{Node, Syntax};
 
-/// So many states are visited at the most.
+/// So many visits are made, or wait, at the most.
 const MAX_VISITS: usize = 10_000;
 
 /// What is known of the places of a thread: of two threads in one state, those with equal numbers began

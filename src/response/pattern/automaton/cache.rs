@@ -251,7 +251,8 @@ impl Cache {
         self.epoch += 1;
     }
 
-    /// All that can come of a character in a state, each transition at least once; `None` if there is no room for them.
+    /// The transitions from a state, one for each class of characters that it distinguishes; `None` if there is no room for
+    /// them.
     pub(in crate::response::pattern) fn distinct_transitions(
         &mut self,
         program: &Program,
@@ -260,11 +261,12 @@ impl Cache {
         let looks = program.looks;
         if looks.word || looks.line || looks.final_newline {
             let classes = 0..program.alphabet.len() as Class;
-            let step = |class| (!self.is_full()).then(|| self.step(program, state, class).1);
+            let step = |class| {
+                self.known_or(program, state, class, |cache| {
+                    cache.step(program, state, class).1
+                })
+            };
             return classes.map(step).collect();
-        }
-        if self.is_full() {
-            return None;
         }
         // The threads come to the same leaves whatever character follows.
         let key = self.key(state).clone();
@@ -272,8 +274,27 @@ impl Cache {
             .follow(program, &key.threads, 0, &key, After::Class(0));
         let sets = self.threads.sets(program);
         let classes = program.alphabet.distinguished_by(sets).into_iter();
-        let transitions = classes.map(|class| self.take(program, state, &key, class));
-        Some(transitions.collect())
+        let take = |class| {
+            self.known_or(program, state, class, |cache| {
+                cache.take(program, state, &key, class)
+            })
+        };
+        classes.map(take).collect()
+    }
+
+    /// A transition, found out unless it is known; `None` if there is no room for it.
+    fn known_or(
+        &mut self,
+        program: &Program,
+        state: StateId,
+        class: Class,
+        find_out: impl FnOnce(&mut Self) -> Transition,
+    ) -> Option<Transition> {
+        match self.transition(state, class, program.alphabet.len()) {
+            Transition::UNKNOWN if self.is_full() => None,
+            Transition::UNKNOWN => Some(find_out(self)),
+            known => Some(known),
+        }
     }
 
     /// Works out a transition. Returns it with the state's number, which changes when a full cache
