@@ -22,6 +22,7 @@ use unjinja::derive::{DeriveOptions, derive};
 use unjinja::format::Format;
 #[cfg(feature = "grammar")]
 use unjinja::grammar::{Grammar, Request};
+use unjinja::json;
 #[cfg(feature = "grammar")]
 use unjinja::response::Tools;
 #[cfg(feature = "grammar")]
@@ -68,6 +69,40 @@ fn invented_formats_are_recovered_as_far_as_is_known() {
         }
     }
     insta::assert_snapshot!(table);
+}
+
+/// What prompts say around a conversation, and what begins a turn, is no reasoning.
+#[test]
+fn no_reasoning_is_found_where_no_model_reasons() {
+    let without = [
+        "answers_of_tools_are_said",
+        "begins_unasked",
+        "judge",
+        "other_header_in_prompts",
+        "voice",
+    ];
+    for path in templates() {
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        if without.contains(&&*name) {
+            let derived = derive(&chat_template(&path), &DeriveOptions::default()).expect(&name);
+            assert_eq!(derived.findings.reasoning, None, "{name}");
+        }
+    }
+}
+
+/// What is said in the conversations that a template is tried on is another text in all others.
+#[test]
+fn no_response_template_holds_words_of_the_conversations_it_was_tried_on() {
+    for path in templates() {
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        let Ok(derived) = derive(&chat_template(&path), &DeriveOptions::default()) else {
+            continue;
+        };
+        let written = json::write(derived.template.as_value());
+        for word in ["zq0", "read_tide", "harbour", "save_note", "High water"] {
+            assert!(!written.contains(word), "{name}: {word} in {written}");
+        }
+    }
 }
 
 /// What grammars of these formats allow, the derived templates read into the same calls.

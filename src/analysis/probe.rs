@@ -349,7 +349,7 @@ impl<'t> Prober<'t> {
     }
 
     /// What all words begin with.
-    pub(super) fn stem(&self) -> &str {
+    pub(crate) fn stem(&self) -> &str {
         &self.stem
     }
 

@@ -30,8 +30,9 @@ pub(super) fn infer(
     template_source: &str,
     remainders: &[String],
 ) -> Option<ReasoningMarkers> {
+    let remainders: Vec<&str> = remainders.iter().map(|rest| behind_role(rest)).collect();
     let in_one = remainders.iter().find_map(|rest| pair_in(rest));
-    if let Some(pair) = in_one.or_else(|| closed_in_another(remainders)) {
+    if let Some(pair) = in_one.or_else(|| closed_in_another(&remainders)) {
         return Some(pair);
     }
     let template_source = prober.marked(template_source);
@@ -39,7 +40,7 @@ pub(super) fn infer(
     known.sort_unstable();
     known.dedup();
     known.truncate(MAX_MARKERS);
-    let last_marker = |rest: &String| markers::markers(rest).last().map(str::to_owned);
+    let last_marker = |rest: &&str| markers::markers(rest).last().map(str::to_owned);
     let marker = remainders.iter().find_map(last_marker);
     if let Some(marker) = &marker
         && let Some(pair) = with_counterpart(prober, marker, &known)
@@ -66,6 +67,18 @@ pub(super) fn infer(
         .find_map(|close| cut_marker(prober, close, &known))
 }
 
+/// What stands behind the name of who speaks, with the markers around it: `<start>assistant<stop>`, or `<start>assistant`.
+fn behind_role(rest: &str) -> &str {
+    let pieces: Vec<&str> = markers::pieces(rest).collect();
+    let is_role = |pair: &[&str]| markers::is_marker(pair[0]) && pair[1] == "assistant";
+    let Some(open) = pieces.windows(2).rposition(is_role) else {
+        return rest;
+    };
+    let is_closed = |close: &&str| is_pair(pieces[open], close);
+    let end = open + 2 + usize::from(pieces.get(open + 2).is_some_and(is_closed));
+    &rest[pieces[..end].concat().len()..]
+}
+
 /// Two markers of a text, of which the second closes what the first opens.
 fn pair_in(rest: &str) -> Option<ReasoningMarkers> {
     let found: Vec<&str> = markers::markers(rest).take(MAX_MARKERS).collect();
@@ -74,7 +87,7 @@ fn pair_in(rest: &str) -> Option<ReasoningMarkers> {
 }
 
 /// The marker with which one prompt ends, and the one with which another goes on and ends.
-fn closed_in_another(remainders: &[String]) -> Option<ReasoningMarkers> {
+fn closed_in_another(remainders: &[&str]) -> Option<ReasoningMarkers> {
     remainders.iter().find_map(|opened| {
         let open = markers::units(opened).pop()?;
         let closed = remainders.iter().find_map(|rest| {

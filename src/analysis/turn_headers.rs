@@ -156,7 +156,14 @@ impl TurnHeaders {
             let Ok(prompt) = prober.prompt(header.situation, header.mode) else {
                 continue;
             };
-            let rest = prompt.tail().strip_prefix(header.in_prompt.as_str());
+            // Where no header says where the turn begins, what is written without a prompt belongs to the messages
+            // before.
+            let without = prober.no_prompt(header.situation, header.mode).ok();
+            let without = without.filter(|_| header.in_prompt.trim().is_empty());
+            let before = without
+                .as_ref()
+                .map_or(header.in_prompt.as_str(), RenderedTurn::tail);
+            let rest = prompt.tail().strip_prefix(before);
             remainders.extend(rest.map(str::to_owned));
         }
         remainders.sort_unstable();
@@ -213,7 +220,9 @@ impl TurnHeader {
         let rendered: Vec<_> = rendered
             .map(|assistant| prober.turn(situation, assistant, mode).ok())
             .collect();
-        let before = prober.no_prompt(situation, mode);
+        // Some templates begin the turn whether or not they are asked to.
+        let before = prober.no_prompt(situation, mode).ok();
+        let before = before.filter(|turn| turn.tail() != prompt.tail());
         let before = before.map_or(0, |turn| turn.tail().trim_end().len());
         let says_more = |text: &str| text.get(before..).is_some_and(|own| !own.trim().is_empty());
         for (at, turn) in rendered.iter().flatten().enumerate() {

@@ -94,6 +94,8 @@ pub(super) struct Samples {
     pub(super) all: Vec<Sample>,
     pub(super) tools: Tools,
     pub(super) refused: Vec<RefusedConversation>,
+    /// What all words begin with that stand in prompts for what others say.
+    pub(super) stem: String,
 }
 
 impl Samples {
@@ -148,6 +150,7 @@ impl<'t> Sampling<'t> {
             all: Vec::new(),
             tools: self.tools.clone(),
             refused: Vec::new(),
+            stem: self.analysis.prober.stem().to_owned(),
         };
         for conversation in conversations() {
             self.sampler(&conversation, findings).add_to(&mut samples);

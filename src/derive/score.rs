@@ -293,6 +293,9 @@ impl<'a> Trials<'a> {
         });
         let own: Vec<String> = own.filter(|words| !words.is_empty()).collect();
         around.extend(own);
+        // What others say in a prompt is another text in each conversation.
+        let stem = self.material.samples.stem.as_str();
+        around.retain(|text| !text.contains(stem));
         around
     }
 

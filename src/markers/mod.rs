@@ -424,7 +424,8 @@ pub(crate) fn mirrored(open: &str) -> Option<String> {
     }
     marker_bracket(first)?;
     let name = &open[first.len_utf8()..];
-    Some(format!("{first}/{name}"))
+    // Tokens in bars have names of their own for what they open and close.
+    (!name.starts_with(['|', '｜'])).then(|| format!("{first}/{name}"))
 }
 
 /// Drops empty texts, and all but the first of texts that are equal.
