@@ -121,9 +121,9 @@ fn what_recovers_more_comes_first_and_renderings_count_most() {
 #[test]
 fn what_does_as_well_is_told_apart_by_what_it_does() {
     assert_snapshot!(summary("bare-json-call"), @"
-    15/15   0/0     22/22   chosen
-    15/15   0/0     22/22   calls can't begin within a text
-    15/15   0/0     22/22   a call's name and its arguments are read one by one
+    15/15   0/0     30/30   chosen
+    15/15   0/0     30/30   calls can't begin within a text
+    15/15   0/0     30/30   a call's name and its arguments are read one by one
     ");
     assert_snapshot!(summary("json-lines-section"), @"
     18/18   0/0     52/52   chosen

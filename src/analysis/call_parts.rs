@@ -71,6 +71,11 @@ impl<'a> CallParts<'a> {
         matches!(self.body, Node::Array(_))
     }
 
+    /// Whether a call is an object of JSON that nothing opens.
+    pub(crate) fn is_bare_object(&self) -> bool {
+        self.open.is_empty() && matches!(self.body, Node::Object(..))
+    }
+
     /// The dialect of a call, or its arguments, that are JSON.
     pub(crate) fn dialect(&self) -> Option<&'a Dialect> {
         match self.single_body() {

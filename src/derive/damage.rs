@@ -35,6 +35,7 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
         damager.ends();
         damager.between_calls();
         damager.text_before_calls();
+        damager.token_before_calls();
         damager.text_between_calls();
         damager.cut_text();
         damager.header();
@@ -240,6 +241,18 @@ impl Damager<'_, '_> {
         output.insert_str(at, "Let us see.\n");
         let expected = written.clone().with_content("Let us see.");
         self.put_as("a text before the calls", output, expected);
+    }
+
+    /// A token that the template never writes says that calls follow, which nothing else opens.
+    fn token_before_calls(&mut self) {
+        let sample = self.sample;
+        let is_bare = self.calls.is_some_and(CallParts::is_bare_object);
+        let written = &sample.written;
+        let calls_alone = written.content.is_none() && written.reasoning.is_none();
+        if is_bare && calls_alone && sample.output.trim_start().starts_with('{') {
+            let output = format!("<|json_call|>{}", sample.output);
+            self.put("a token before the calls", output);
+        }
     }
 
     /// An answer stands without the markers around texts.

@@ -6,7 +6,6 @@ use std::time::Duration;
 use foldhash::HashSet;
 use indexmap::IndexSet;
 
-use crate::format::Node;
 use crate::json;
 use crate::markers::dedup;
 use crate::response::{Patterns, ResponseTemplate, TemplateError};
@@ -246,7 +245,7 @@ impl<'a> Search<'a> {
     /// Whether calls are JSON objects and nothing else.
     fn has_bare_objects(&self) -> bool {
         let calls = self.material.findings.call_parts();
-        calls.is_some_and(|calls| calls.open.is_empty() && matches!(calls.body, Node::Object(..)))
+        calls.is_some_and(|calls| calls.is_bare_object())
     }
 
     /// Whether the chat template writes a turn's text behind its calls.

@@ -126,6 +126,11 @@ impl Drafter<'_> {
         };
         let own = self.slots_pattern(open, true);
         let own = format!("{own}{}{ahead}", self.not_another_marker(calls, open));
+        let is_json = calls.is_bare_object() || begins_with_json(calls);
+        let own = match is_json && section.is_empty() {
+            true => format!("{TOKEN_BEFORE_CALL}{own}"),
+            false => own,
+        };
         let start = match section {
             // Code in an answer, at which a fence stands, is no call.
             _ if self.begins_anywhere(calls) && begins_with_json(calls) => {
@@ -197,6 +202,9 @@ impl Drafter<'_> {
         }
     }
 }
+
+/// A token with which some models say that a call follows, though no chat template writes it.
+const TOKEN_BEFORE_CALL: &str = "(?:<\\|\\w+\\|>\\s*)?";
 
 /// Whether what opens a call begins with the brace of its JSON, before the arguments in it.
 fn begins_with_json(calls: &CallParts<'_>) -> bool {
