@@ -34,8 +34,13 @@ impl TurnShape {
     /// Whether what stands behind a marker that ends turns belongs to the end: other markers and white space
     /// do, and words don't, nor what begins a turn.
     pub(crate) fn ends_with(&self, rest: &str) -> bool {
-        let goes_on = |header: &String| rest.contains(header.trim());
-        are_markers(rest) && !self.headers.iter().any(goes_on)
+        are_markers(rest) && !self.goes_on(rest)
+    }
+
+    /// Whether another turn begins in a text.
+    pub(crate) fn goes_on(&self, rest: &str) -> bool {
+        let mut headers = self.headers.iter().chain(&self.next_header);
+        headers.any(|header| rest.contains(header.trim()))
     }
 
     /// The part of a prompt that stands after the last header.

@@ -362,9 +362,10 @@ fn one_turn<'a>(output: &'a str, intended: &AssistantTurn, turn: &TurnShape) -> 
     let Some(end) = end.min() else {
         return output;
     };
-    match turn.ends_with(&output[end..]) {
-        true => output,
-        false => &output[..end],
+    // What ends a turn may be a part of the next header.
+    match turn.goes_on(&output[last..]) {
+        true => &output[..end],
+        false => output,
     }
 }
 

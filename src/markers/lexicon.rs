@@ -29,7 +29,7 @@ pub(crate) struct Lexicon {
     before_words: BTreeSet<String>,
     /// The signs that stand before every tag.
     before_tags: Vec<String>,
-    /// The single signs that stand around words only, as in `#CALL#`.
+    /// The single signs that stand around words only, as in `#CALL#` and `(call)`: the one before the word.
     around_words: BTreeSet<char>,
 }
 
@@ -214,6 +214,9 @@ fn around_words<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeSe
         while let Some(piece) = first_piece(rest) {
             let mut length = piece.len();
             let sign = piece.chars().next().filter(|sign| can_stand_around(*sign));
+            if piece == ")" {
+                words.insert('(', None);
+            }
             // A marker by itself says nothing of the sign alone.
             if let Some(sign) = sign.filter(|_| !is_named_run(piece)) {
                 let known = words.entry(sign).or_insert_with(|| Some(BTreeSet::new()));
@@ -242,7 +245,7 @@ fn word_between_signs(text: &str) -> Option<(char, &str)> {
     let is_word = word.contains(char::is_alphabetic);
     // Of two signs, the second is a marker's own if a word follows. Of more, all but the first are if they stand around a
     // word themselves, as in `#END###DONE##`.
-    let next = behind.strip_prefix(sign)?;
+    let next = behind.strip_prefix(if sign == '(' { ')' } else { sign })?;
     let is_single = next
         .strip_prefix(sign)
         .is_none_or(|word| word.starts_with(belongs))
@@ -261,7 +264,7 @@ fn can_stand_around(c: char) -> bool {
     !c.is_alphanumeric()
         && !c.is_whitespace()
         && !is_slot(c)
-        && !"{}[]()<>\"',:;/\\._-*~`|".contains(c)
+        && !"{}[])<>\"',:;/\\._-*~`|".contains(c)
 }
 
 /// Whether one of the tags closes what another has opened before it in the same text. A header stands before
@@ -392,7 +395,14 @@ mod tests {
         let texts = ["%CALL% zq1\n%ARGS%: 5%/CALL%%%END%%"];
         let expected = "{%CALL%} zq1\n{%ARGS%}: 5{%/CALL%}%%END%%";
         assert_eq!(marked(&texts, texts[0]), expected);
+        // So are words in parentheses, where no other texts stand in them.
+        let texts = ["(call) zq1\n(args): {\"zq2\": 5}(/call)<end>"];
+        let expected = "{(call)} zq1\n{(args)}: {\"zq2\": 5}{(/call)}<end>";
+        assert_eq!(marked(&texts, texts[0]), expected);
         let elsewhere = [
+            "(call) zq1 (args) f(zq2)",
+            "(call) zq1 (args) f()",
+            "(call) zq1 (args) a) b",
             "%CALL% zq1\n%ARGS% 5 % 3",
             "%CALL% zq1 %CALL%",
             "%zq1% %CALL% %ARGS%",

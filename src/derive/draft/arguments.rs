@@ -428,7 +428,11 @@ fn before_value(text: &str) -> String {
         [] | [_] => loose(marker),
         tags => {
             let tags: Vec<String> = tags.iter().map(|tag| loose(tag)).collect();
-            tags.join("\\s*")
+            let before = match marker.starts_with(char::is_whitespace) {
+                true => "\\s*",
+                false => "",
+            };
+            format!("{before}{}", tags.join("\\s*"))
         }
     };
     format!("{marker}{}", optional(space))
