@@ -4,7 +4,7 @@
 //! ends: `<|open|>` stands before everything. What makes a marker is the piece together with the word
 //! behind it, up to the piece that ends it. And where the same sign stands before every tag, as in
 //! `::<call>…::</call>`, the sign and the tag are one marker. So is a word between two signs, as in
-//! `#CALL#`, where the sign stands around words and nowhere else.
+//! `#CALL#`, where the sign stands around words and nowhere else, and a line of words behind a sign, as `## Call`.
 //!
 //! [`Lexicon::mark`] puts such a marker in brackets that nobody writes, so that all that cuts texts
 //! into [pieces] takes it for one. [`unmarked`] takes the brackets out again.
@@ -31,6 +31,8 @@ pub(crate) struct Lexicon {
     before_tags: Vec<String>,
     /// The single signs that stand around words only, as in `#CALL#` and `(call)`: the one before the word.
     around_words: BTreeSet<char>,
+    /// The signs with which lines of words begin, as `##` in `## Call`, and which stand nowhere else.
+    before_lines: BTreeSet<String>,
 }
 
 impl Lexicon {
@@ -40,12 +42,13 @@ impl Lexicon {
         Lexicon {
             before_words: before_words(&cut, stem),
             before_tags: before_tags(&cut, stem),
-            around_words: around_words(texts, stem),
+            around_words: around_words(texts.clone(), stem),
+            before_lines: before_lines(texts, stem),
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.before_words.is_empty() && self.before_tags.is_empty() && self.around_words.is_empty()
+        *self == Lexicon::default()
     }
 
     /// The text with its markers of several parts in brackets that nobody writes.
@@ -53,7 +56,9 @@ impl Lexicon {
         let mut out = String::with_capacity(text.len() + 16);
         let mut rest = text;
         while let Some(first) = first_piece(rest) {
-            let length = self.unit(rest).unwrap_or(0);
+            let begins_line = out.is_empty() || out.ends_with('\n');
+            let line = self.line(rest).filter(|_| begins_line);
+            let length = line.or_else(|| self.unit(rest)).unwrap_or(0);
             let (piece, after) = rest.split_at(length.max(first.len()));
             if length == 0 {
                 out.push_str(piece);
@@ -65,6 +70,12 @@ impl Lexicon {
             rest = after;
         }
         out
+    }
+
+    /// The length of the line of words behind a sign with which a text begins.
+    fn line(&self, text: &str) -> Option<usize> {
+        let (sign, length) = line_of_words(text)?;
+        self.before_lines.contains(sign).then_some(length)
     }
 
     /// The length of the marker of several parts with which a text begins.
@@ -233,6 +244,48 @@ fn around_words<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeSe
     }
     words.retain(|_, words| words.as_ref().is_some_and(|words| words.len() >= MIN_WORDS));
     words.into_keys().collect()
+}
+
+/// The signs that stand at the beginning of lines, before words and nowhere else, and not before one line only.
+fn before_lines<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeSet<String> {
+    let mut lines: BTreeMap<&str, Option<BTreeSet<&str>>> = BTreeMap::new();
+    for line in texts.flat_map(|text| text.split('\n')) {
+        let own = line_of_words(line).filter(|_| !line.contains(stem));
+        if let Some((sign, length)) = own {
+            let known = lines.entry(sign).or_insert_with(|| Some(BTreeSet::new()));
+            known.as_mut().map(|known| known.insert(&line[..length]));
+        }
+        let rest = &line[own.map_or(0, |(_, length)| length)..];
+        for sign in pieces(rest).filter(|piece| is_line_sign(piece)) {
+            lines.insert(sign, None);
+        }
+    }
+    lines.retain(|_, words| words.as_ref().is_some_and(|words| words.len() >= MIN_WORDS));
+    lines.into_keys().map(str::to_owned).collect()
+}
+
+/// The sign with which a line begins, and the length of it with the words behind it, up to a marker: the sign may
+/// stand behind them, too.
+fn line_of_words(text: &str) -> Option<(&str, usize)> {
+    let sign = first_piece(text).filter(|piece| is_line_sign(piece))?;
+    let behind = text[sign.len()..].lines().next()?;
+    let own = pieces(behind).take_while(|piece| !is_marker(piece));
+    let behind = behind[..own.map(str::len).sum()].trim_end();
+    let words = behind.strip_prefix(' ')?;
+    let words = words.strip_suffix(sign).unwrap_or(words);
+    let length = sign.len() + behind.len();
+    let is_line = length <= LONGEST && words.contains(char::is_alphabetic);
+    (is_line && !pieces(words).any(is_line_sign)).then_some((sign, length))
+}
+
+/// Whether a piece is a sign with which lines begin: a single one is of lists, of quotes and of sums, but for that
+/// of headings.
+fn is_line_sign(piece: &str) -> bool {
+    let mut signs = piece.chars();
+    let first = signs.next();
+    let is_sign = first
+        .is_some_and(|first| first != '(' && (can_stand_around(first) || "-*~".contains(first)));
+    is_sign && signs.all(|c| Some(c) == first) && (piece.len() > 1 || piece == "#")
 }
 
 /// The sign with which a text begins, and the word between it and the next of its kind.
@@ -406,6 +459,25 @@ mod tests {
             "%CALL% zq1\n%ARGS% 5 % 3",
             "%CALL% zq1 %CALL%",
             "%zq1% %CALL% %ARGS%",
+        ];
+        for text in elsewhere {
+            assert!(learned(&[text]).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_words_behind_a_sign_that_stands_nowhere_else_is_one_marker() {
+        let texts = ["## Call\nzq1\n## With it\n{\"zq2\": 5}\n## /Call\n<end>"];
+        let expected = "{## Call}\nzq1\n{## With it}\n{\"zq2\": 5}\n{## /Call}\n<end>";
+        assert_eq!(marked(&texts, texts[0]), expected);
+        let texts = ["=== call ===\nzq1\n=== over ===\n"];
+        let expected = "{=== call ===}\nzq1\n{=== over ===}\n";
+        assert_eq!(marked(&texts, texts[0]), expected);
+        let elsewhere = [
+            "## Call\nzq1\n",
+            "## Call\nzq1\n## With zq2\n",
+            "## Call\nzq1 ## over\n## With\n",
+            "##Call\nzq1\n##With\n",
         ];
         for text in elsewhere {
             assert!(learned(&[text]).is_empty(), "{text}");
