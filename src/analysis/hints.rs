@@ -9,7 +9,7 @@ use super::call_shape::{CallShape, array_of, calls_of};
 use super::certainty::Certainty;
 use super::delimiters::Delimiters;
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
-use crate::markers::{self, core, is_pair};
+use crate::markers::{self, core, is_pair, thinks};
 
 /// Reasoning as instructions describe it: its markers, and other pairs of markers beside them.
 pub(crate) struct DescribedReasoning {
@@ -41,14 +41,6 @@ pub(crate) fn reasoning(prober: &TurnProber<'_>) -> Option<DescribedReasoning> {
             .map(str::to_owned)
             .collect(),
     })
-}
-
-/// Whether a marker's name says that reasoning is in it.
-pub(super) fn thinks(marker: &str) -> bool {
-    let name = core(marker);
-    ["think", "thought", "reason"]
-        .iter()
-        .any(|word| name.contains(word))
 }
 
 /// How many different markers of a text are looked at.

@@ -13,10 +13,9 @@ use crate::value::{Object, Value};
 use super::assistant_turn::{AssistantTurn, ToolCall};
 use super::call_probe::CallWords;
 use super::call_renderings::CallRenderings;
-use super::hints::thinks;
 use super::reasoning_inference::ReasoningMarkers;
 use super::turn_prober::TurnProber;
-use crate::markers::{self, closing_marker, first_piece, is_marker, is_pair, pieces};
+use crate::markers::{self, closing_marker, first_piece, is_marker, is_pair, pieces, thinks};
 
 /// An output of a model, as evidence of how it writes its turns.
 ///

@@ -3,7 +3,7 @@
 use super::assistant_turn::AssistantTurn;
 use super::turn_prober::{Situation, ThinkingMode, TurnProber};
 use crate::markers::lexicon::unmarked;
-use crate::markers::{self, is_pair, mirrored};
+use crate::markers::{self, core, is_pair, mirrored, thinks};
 
 /// How many different markers of a template are looked at.
 const MAX_MARKERS: usize = 300;
@@ -58,7 +58,10 @@ pub(super) fn infer(
         if let Some(close) = texts.find(|text| cuts_off(prober, text)) {
             return Some(ReasoningMarkers::both(open, close));
         }
-        let marker = marker?;
+        // Most tokens in bars that a prompt ends with open no thought: what closes one is made up only where the name
+        // leaves no doubt.
+        let is_token = |marker: &String| marker.contains(['|', '｜']);
+        let marker = marker.filter(|marker| !is_token(marker) || thinks(marker))?;
         let close = mirrored(&marker)?;
         return Some(ReasoningMarkers::both(marker, close));
     }
@@ -67,16 +70,28 @@ pub(super) fn infer(
         .find_map(|close| cut_marker(prober, close, &known))
 }
 
-/// What stands behind the name of who speaks, with the markers around it: `<start>assistant<stop>`, or `<start>assistant`.
+/// What stands behind the name of who speaks, with the markers around it: `<role>assistant</role>`, or
+/// `<start>assistant`.
 fn behind_role(rest: &str) -> &str {
-    let pieces: Vec<&str> = markers::pieces(rest).collect();
-    let is_role = |pair: &[&str]| markers::is_marker(pair[0]) && pair[1] == "assistant";
-    let Some(open) = pieces.windows(2).rposition(is_role) else {
+    let ends = markers::pieces(rest).scan(0, |end, piece| {
+        *end += piece.len();
+        Some((piece, *end))
+    });
+    let solid: Vec<(&str, usize)> = ends.filter(|(piece, _)| !piece.trim().is_empty()).collect();
+    let is_role = |pair: &[(&str, usize)]| {
+        let (open, name) = (pair[0].0, pair[1].0.to_lowercase());
+        markers::is_marker(open) && !thinks(open) && (name == "assistant" || name == "model")
+    };
+    let Some(open) = solid.windows(2).rposition(is_role) else {
         return rest;
     };
-    let is_closed = |close: &&str| is_pair(pieces[open], close);
-    let end = open + 2 + usize::from(pieces.get(open + 2).is_some_and(is_closed));
-    &rest[pieces[..end].concat().len()..]
+    let closes = |(close, _): &&(&str, usize)| {
+        let names = [core(solid[open].0), core(close)];
+        is_pair(solid[open].0, close) || (markers::is_marker(close) && names == ["", ""])
+    };
+    let close = solid.get(open + 2).filter(closes);
+    let (_, end) = close.unwrap_or(&solid[open + 1]);
+    &rest[*end..]
 }
 
 /// Two markers of a text, of which the second closes what the first opens.

@@ -34,7 +34,7 @@ impl TurnShape {
     /// Whether what stands behind a marker that ends turns belongs to the end: other markers and white space
     /// do, and words don't, nor what begins a turn.
     pub(crate) fn ends_with(&self, rest: &str) -> bool {
-        are_markers(rest) && !self.goes_on(rest)
+        markers::are_markers(rest) && !self.goes_on(rest)
     }
 
     /// Whether another turn begins in a text.
@@ -126,15 +126,10 @@ pub(super) fn find(
 fn always_written<'t>(last: &'t str, past: &str, before: &str, headers: &[String]) -> Vec<&'t str> {
     let own = last[shared_start(last, past).len()..].trim();
     let holds_header = headers.iter().any(|header| own.contains(header.trim()));
-    match before.trim_end().ends_with(own) && are_markers(own) && !holds_header {
+    match before.trim_end().ends_with(own) && markers::are_markers(own) && !holds_header {
         true => markers::units(own),
         false => Vec::new(),
     }
-}
-
-/// Whether a text is nothing but markers and white space.
-fn are_markers(text: &str) -> bool {
-    markers::pieces(text).all(|piece| markers::is_marker(piece) || piece.trim().is_empty())
 }
 
 /// Where the marker begins that stands before the first word of a text, if markers stand before that as well.

@@ -3,7 +3,7 @@
 use super::assistant_turn::AssistantTurn;
 use super::turn_prober::{RenderedTurn, Situation, ThinkingMode, TurnProber};
 use crate::markers::lexicon::unmarked;
-use crate::markers::{self, common_prefix, shared_end};
+use crate::markers::{self, common_prefix, shared_end, thinks};
 
 /// What stands between the message before a turn and the turn, in a situation and a mode.
 #[derive(Debug, Clone)]
@@ -157,9 +157,12 @@ impl TurnHeaders {
                 continue;
             };
             // Where no header says where the turn begins, what is written without a prompt belongs to the messages
-            // before.
+            // before. Some templates begin to think whether or not they are asked to.
             let without = prober.no_prompt(header.situation, header.mode).ok();
-            let without = without.filter(|_| header.in_prompt.trim().is_empty());
+            let without = without.filter(|without| {
+                let mut unasked = markers::markers(without.tail());
+                header.in_prompt.trim().is_empty() && !unasked.any(thinks)
+            });
             let before = without
                 .as_ref()
                 .map_or(header.in_prompt.as_str(), RenderedTurn::tail);

@@ -340,7 +340,7 @@ impl Sampler<'_, '_> {
     }
 }
 
-/// The output up to the end of the turn: some templates go on with what comes next.
+/// The output up to the marker that ends the turn, or up to the next header: some templates go on with what comes next.
 fn one_turn<'a>(output: &'a str, intended: &AssistantTurn, turn: &TurnShape) -> &'a str {
     let texts = intended
         .reasoning
@@ -358,12 +358,13 @@ fn one_turn<'a>(output: &'a str, intended: &AssistantTurn, turn: &TurnShape) -> 
     let end = turn
         .ends
         .iter()
-        .filter_map(|end| Some(last + output[last..].find(end.as_str())? + end.len()));
-    let Some(end) = end.min() else {
+        .filter_map(|end| Some((last + output[last..].find(end.as_str())? + end.len(), end)));
+    let Some((end, marker)) = end.min() else {
         return output;
     };
-    // What ends a turn may be a part of the next header.
-    match turn.goes_on(&output[last..]) {
+    // Of words, and of signs with words, a part alone may have been found.
+    let is_ended = markers::are_markers(marker) || turn.goes_on(&output[last..]);
+    match is_ended && !turn.ends_with(&output[end..]) {
         true => &output[..end],
         false => output,
     }

@@ -57,7 +57,7 @@ impl Lexicon {
         let mut rest = text;
         while let Some(first) = first_piece(rest) {
             let begins_line = out.is_empty() || out.ends_with('\n');
-            let line = self.line(rest).filter(|_| begins_line);
+            let line = begins_line.then(|| self.line(rest)).flatten();
             let length = line.or_else(|| self.unit(rest)).unwrap_or(0);
             let (piece, after) = rest.split_at(length.max(first.len()));
             if length == 0 {
@@ -266,9 +266,12 @@ fn before_lines<'t>(texts: impl Iterator<Item = &'t str>, stem: &str) -> BTreeSe
 
 /// The sign with which a line begins, and the length of it with the words behind it, up to a marker: the sign may
 /// stand behind them, too.
-fn line_of_words(text: &str) -> Option<(&str, usize)> {
+pub(super) fn line_of_words(text: &str) -> Option<(&str, usize)> {
     let sign = first_piece(text).filter(|piece| is_line_sign(piece))?;
-    let behind = text[sign.len()..].lines().next()?;
+    let behind = &text[sign.len()..];
+    let behind = behind[..behind.floor_char_boundary(LONGEST + 1)]
+        .lines()
+        .next()?;
     let own = pieces(behind).take_while(|piece| !is_marker(piece));
     let behind = behind[..own.map(str::len).sum()].trim_end();
     let words = behind.strip_prefix(' ')?;
@@ -284,8 +287,9 @@ fn is_line_sign(piece: &str) -> bool {
     let mut signs = piece.chars();
     let first = signs.next();
     let is_sign = first
-        .is_some_and(|first| first != '(' && (can_stand_around(first) || "-*~".contains(first)));
-    is_sign && signs.all(|c| Some(c) == first) && (piece.len() > 1 || piece == "#")
+        .is_some_and(|first| first != '(' && (can_stand_around(first) || "->*".contains(first)));
+    let is_run = signs.all(|c| Some(c) == first) && piece.chars().nth(1).is_some();
+    is_sign && (is_run || piece == "#")
 }
 
 /// The sign with which a text begins, and the word between it and the next of its kind.
@@ -311,13 +315,13 @@ fn is_named_run(piece: &str) -> bool {
     is_marker(piece) && piece.starts_with(can_stand_around) && piece.contains(char::is_alphanumeric)
 }
 
-/// Whether a sign can stand around the word of a marker: these are of JSON, of paths, or make words
-/// bold.
+/// Whether a sign can stand around the word of a marker. Those that can't are of JSON, of tags, of paths and names, or
+/// quote words.
 fn can_stand_around(c: char) -> bool {
     !c.is_alphanumeric()
         && !c.is_whitespace()
         && !is_slot(c)
-        && !"{}[])<>\"',:;/\\._-*~`|".contains(c)
+        && !"{}[])<>\"',:;/\\._-*`".contains(c)
 }
 
 /// Whether one of the tags closes what another has opened before it in the same text. A header stands before
@@ -448,6 +452,11 @@ mod tests {
         let texts = ["%CALL% zq1\n%ARGS%: 5%/CALL%%%END%%"];
         let expected = "{%CALL%} zq1\n{%ARGS%}: 5{%/CALL%}%%END%%";
         assert_eq!(marked(&texts, texts[0]), expected);
+        let texts = ["~call~ zq1\n~args~: 5~/call~<end>"];
+        assert_eq!(
+            marked(&texts, texts[0]),
+            "{~call~} zq1\n{~args~}: 5{~/call~}<end>"
+        );
         // So are words in parentheses, where no other texts stand in them.
         let texts = ["(call) zq1\n(args): {\"zq2\": 5}(/call)<end>"];
         let expected = "{(call)} zq1\n{(args)}: {\"zq2\": 5}{(/call)}<end>";
@@ -470,6 +479,8 @@ mod tests {
         let texts = ["## Call\nzq1\n## With it\n{\"zq2\": 5}\n## /Call\n<end>"];
         let expected = "{## Call}\nzq1\n{## With it}\n{\"zq2\": 5}\n{## /Call}\n<end>";
         assert_eq!(marked(&texts, texts[0]), expected);
+        let texts = [">> call\nzq1\n>> over\n"];
+        assert_eq!(marked(&texts, texts[0]), "{>> call}\nzq1\n{>> over}\n");
         let texts = ["=== call ===\nzq1\n=== over ===\n"];
         let expected = "{=== call ===}\nzq1\n{=== over ===}\n";
         assert_eq!(marked(&texts, texts[0]), expected);

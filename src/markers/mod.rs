@@ -193,7 +193,19 @@ pub(crate) fn is_marker(piece: &str) -> bool {
     let is_sign = !is_word(first) && !first.is_whitespace();
     let is_run = || is_sign && piece.chars().all(|c| c == first) && !MARKDOWN.contains(first);
     let has_name = || is_sign && piece.ends_with(first) && piece.contains(is_word);
-    count > 2 && (bracketed || is_run() || has_name())
+    count > 2 && (bracketed || is_run() || has_name()) && !is_common(piece)
+}
+
+/// Whether a piece of several parts is such as people write as well: a word in parentheses, or a heading. It is not cut,
+/// but a text may hold it.
+fn is_common(piece: &str) -> bool {
+    let parts = piece.strip_prefix(UNIT_OPEN).unwrap_or_default();
+    parts.starts_with('(') || lexicon::line_of_words(parts).is_some()
+}
+
+/// Whether a text is nothing but markers and white space.
+pub(crate) fn are_markers(text: &str) -> bool {
+    pieces(text).all(|piece| is_marker(piece) || piece.trim().is_empty())
 }
 
 /// Whether a text has something in it that can be distinguished from a model's prose and from JSON.
@@ -388,6 +400,14 @@ pub(crate) fn core(marker: &str) -> String {
         .join("_")
 }
 
+/// Whether a marker's name says that reasoning is in it.
+pub(crate) fn thinks(marker: &str) -> bool {
+    let name = core(marker);
+    ["think", "thought", "reason"]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
 /// Whether one marker can close what the other opens.
 pub(crate) fn is_pair(open: &str, close: &str) -> bool {
     let name = core(open);
@@ -423,9 +443,9 @@ pub(crate) fn mirrored(open: &str) -> Option<String> {
         ));
     }
     marker_bracket(first)?;
-    let name = &open[first.len_utf8()..];
-    // Tokens in bars have names of their own for what they open and close.
-    (!name.starts_with(['|', '｜'])).then(|| format!("{first}/{name}"))
+    let name = open[first.len_utf8()..].trim_start_matches(['|', '｜']);
+    let start = &open[..open.len() - name.len()];
+    Some(format!("{start}/{name}"))
 }
 
 /// Drops empty texts, and all but the first of texts that are equal.
