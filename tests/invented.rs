@@ -81,12 +81,11 @@ fn no_reasoning_is_found_where_no_model_reasons() {
         "other_header_in_prompts",
         "voice",
     ];
-    for path in templates() {
-        let name = path.file_stem().expect("a name").to_string_lossy();
-        if without.contains(&&*name) {
-            let derived = derive(&chat_template(&path), &DeriveOptions::default()).expect(&name);
-            assert_eq!(derived.findings.reasoning, None, "{name}");
-        }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/invented");
+    for name in without {
+        let template = chat_template(&folder.join(format!("{name}.jinja")));
+        let derived = derive(&template, &DeriveOptions::default()).expect(name);
+        assert_eq!(derived.findings.reasoning, None, "{name}");
     }
 }
 

@@ -316,7 +316,7 @@ fn is_named_run(piece: &str) -> bool {
 }
 
 /// Whether a sign can stand around the word of a marker. Those that can't are of JSON, of tags, of paths and names, or
-/// quote words.
+/// quote words and make them bold.
 fn can_stand_around(c: char) -> bool {
     !c.is_alphanumeric()
         && !c.is_whitespace()
