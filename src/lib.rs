@@ -70,50 +70,47 @@ pub mod analysis;
 pub mod chat_template;
 #[cfg(feature = "check")]
 pub mod check;
-pub mod completion;
 #[cfg(feature = "chat-template")]
 pub mod conversation;
 #[cfg(feature = "chat-template")]
 pub mod derive;
-mod diagnostic;
 #[cfg(feature = "chat-template")]
 pub mod files;
 #[cfg(feature = "chat-template")]
 pub mod format;
 #[cfg(feature = "grammar")]
 pub mod grammar;
-pub mod json;
 #[cfg(feature = "chat-template")]
 pub mod lint;
 #[cfg(feature = "chat-template")]
 mod markers;
-mod number;
-mod position;
 #[cfg(feature = "chat-template")]
 pub mod profile;
 #[cfg(feature = "chat-template")]
 mod remedy;
-pub mod response;
 #[cfg(feature = "response-schema")]
 pub mod response_schema;
-#[cfg(feature = "serde")]
+#[cfg(all(feature = "serde", feature = "chat-template"))]
 mod serialize;
-mod spelling;
 #[cfg(feature = "chat-template")]
 mod stopwatch;
-mod tree;
-mod value;
-mod white_space;
 
-pub use diagnostic::{Diagnostic, DiagnosticInFile};
-pub use position::Position;
 #[cfg(feature = "chat-template")]
 pub use remedy::Remedy;
-pub use response::{
-    Event, EventBuffer, EventWriter, OnMalformed, OwnedEvent, ParseError, ParserOptions,
-    ResponseParser, ResponseTemplate, TemplateError, Tools, parse,
+#[doc(inline)]
+pub use unjinja_parser::{
+    Diagnostic, DiagnosticInFile, Event, EventBuffer, EventWriter, JsonString, Number, Object,
+    OnMalformed, OwnedEvent, ParseError, ParserOptions, Position, ResponseParser, ResponseTemplate,
+    TemplateError, Tools, Value, completion, json, parse, response,
 };
-pub use value::{JsonString, Number, Object, Value};
+
+// What the rooms of this package need of the parser's, under the names that these have there.
+#[cfg(feature = "chat-template")]
+use unjinja_parser::position;
+#[cfg(feature = "check")]
+use unjinja_parser::tree;
+#[cfg(any(feature = "chat-template", feature = "response-schema"))]
+use unjinja_parser::{diagnostic, number, spelling, value, white_space};
 
 /// The examples of the README are run as they stand there.
 #[cfg(all(doctest, feature = "grammar"))]

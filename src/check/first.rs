@@ -58,10 +58,7 @@ impl FirstFixture {
         let mut cases = Vec::new();
         let mut outcomes = Vec::new();
         for (row, others) in by_text(template, &derivation.proof) {
-            let options = ParserOptions {
-                tools: derivation.tools.clone(),
-                ..ParserOptions::default()
-            };
+            let options = ParserOptions::default().tools(derivation.tools.clone());
             let outcome = parse(template, &row.prefix, &row.output, options);
             cases.push(case(template, row, &others, &outcome, &mut names));
             outcomes.push(outcome);

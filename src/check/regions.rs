@@ -61,12 +61,10 @@ pub fn regions(
         .flatten()
         .unwrap_or(prefix);
     let text = format!("{prefilled}{output}");
-    let options = ParserOptions {
-        tools: tools.clone(),
-        on_malformed: OnMalformed::Event,
-        spans: true,
-        ..ParserOptions::default()
-    };
+    let options = ParserOptions::default()
+        .tools(tools.clone())
+        .on_malformed(OnMalformed::Event)
+        .spans(true);
     let mut map = Map::new(template);
     let mut events = Vec::new();
     if let Ok(mut parser) = ResponseParser::new(template, "", options) {
@@ -126,6 +124,8 @@ impl Map<'_> {
                 self.open = None;
                 self.closed.insert(field);
             }
+            // Whatever other events there may be, they end no region.
+            _ => {}
         }
     }
 

@@ -28,10 +28,7 @@ impl EventTrace {
         output: &str,
         places: &[usize],
     ) -> EventTrace {
-        let options = ParserOptions {
-            tools: tools.clone(),
-            ..ParserOptions::default()
-        };
+        let options = ParserOptions::default().tools(tools.clone());
         let mut events = Vec::new();
         let outcome = read(
             template,

@@ -126,10 +126,7 @@ impl<'a> TrialReader<'a> {
     }
 
     fn options(&self) -> ParserOptions {
-        ParserOptions {
-            tools: self.tools.clone(),
-            ..ParserOptions::default()
-        }
+        ParserOptions::default().tools(self.tools.clone())
     }
 
     /// What a message says.

@@ -45,10 +45,7 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
 
 /// Whether the end of a turn is a part of what is read.
 fn stays_in_text(subject: &Subject<'_>, field: &str, end: &str) -> bool {
-    let options = ParserOptions {
-        on_malformed: OnMalformed::Event,
-        ..ParserOptions::default()
-    };
+    let options = ParserOptions::default().on_malformed(OnMalformed::Event);
     let Ok(message) = parse(subject.template, "", &format!("{WORD}{end}"), options) else {
         return false;
     };

@@ -68,10 +68,7 @@ fn losing_close(subject: &Subject<'_>, name: &str, close: &Watch) -> Option<Stri
 
 /// What a field says in the message that a text means.
 fn value_of(subject: &Subject<'_>, field: &str, text: &str) -> Option<String> {
-    let options = ParserOptions {
-        on_malformed: OnMalformed::Event,
-        ..ParserOptions::default()
-    };
+    let options = ParserOptions::default().on_malformed(OnMalformed::Event);
     let message = parse(subject.template, "", text, options).ok()?;
     let value = message.get(field).and_then(Value::as_str);
     value.map(str::to_owned)

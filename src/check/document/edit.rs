@@ -544,11 +544,7 @@ impl Edits<'_> {
             return text;
         }
         if !self.has_lines {
-            let style = Style {
-                item_separator: ", ".into(),
-                key_separator: ": ".into(),
-                ..Style::COMPACT
-            };
+            let style = Style::COMPACT.separators(", ", ": ");
             return json::write_styled(value, &style);
         }
         let before = &self.document.text[..at];

@@ -97,32 +97,3 @@ impl Document {
         self.position(found.key.unwrap_or(&found.node.span).start)
     }
 }
-
-impl Node {
-    /// The value of a key.
-    pub(super) fn get(&self, key: &str) -> Option<&Node> {
-        self.entry(key).map(|entry| &entry.value)
-    }
-
-    /// A key with its value.
-    pub(super) fn entry(&self, key: &str) -> Option<&Entry> {
-        match &self.content {
-            Content::Map(map) => map.get(key),
-            _ => None,
-        }
-    }
-
-    pub(super) fn entries(&self) -> Option<&[Entry]> {
-        match &self.content {
-            Content::Map(map) => Some(map.entries()),
-            _ => None,
-        }
-    }
-
-    pub(super) fn items(&self) -> Option<&[Node]> {
-        match &self.content {
-            Content::List(nodes) => Some(nodes),
-            _ => None,
-        }
-    }
-}

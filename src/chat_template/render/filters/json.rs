@@ -17,12 +17,10 @@ pub(super) fn add_to(environment: &mut Environment<'_>) {
 /// `tojson`, with the arguments of Python's `json.dumps`.
 fn to_json(value: &Value, args: Rest<Value>, named: Kwargs) -> Result<Value, Error> {
     let args = Arguments::of_filter(args, named);
-    let mut style = Style {
-        ensure_ascii: args.flag(0, "ensure_ascii")?,
-        indent: json_indent(&args)?,
-        sort_keys: args.flag(3, "sort_keys")?,
-        ..Style::PYTHON
-    };
+    let mut style = Style::PYTHON
+        .ensure_ascii(args.flag(0, "ensure_ascii")?)
+        .indent(json_indent(&args)?)
+        .sort_keys(args.flag(3, "sort_keys")?);
     if style.indent.is_some() {
         style.item_separator = ",".into();
     }

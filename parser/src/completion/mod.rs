@@ -1,0 +1,326 @@
+//! Outputs as the chat completions that clients of servers expect: whole, and in deltas while a model
+//! writes.
+//!
+//! A [`Completion`] is fed the output piece by piece, as a [`ResponseParser`] is, and says what clients are
+//! to be sent. What has been sent is never taken back, and put together it is the message of the
+//! end.
+//!
+//! ```
+//! use unjinja::completion::{Completion, CompletionOptions, Delta, Ending};
+//! use unjinja::{ParserOptions, ResponseTemplate, json};
+//!
+//! let template = ResponseTemplate::from_json(r#"{
+//!     "start_anchor": "<bot>",
+//!     "fields": {
+//!         "thinking": {"open": "<think>", "close": "</think>"},
+//!         "tool_calls": {
+//!             "open_pattern": "<call (?P<name>\\w+)>", "close": "</call>", "repeats": true,
+//!             "content": "json",
+//!             "transform": {"function": {"name": "{name}", "arguments": "{content}"}}
+//!         },
+//!         "content": {"close": "<end>"}
+//!     }
+//! }"#)?;
+//! let options = CompletionOptions::default();
+//! let mut completion =
+//!     Completion::new(&template, "<bot><think>", ParserOptions::default(), options)?;
+//! assert_eq!(completion.initial_deltas(), [Delta::Role("assistant".into())]);
+//! assert_eq!(completion.feed("Rain?</th")?, [Delta::Reasoning("Rain?".into())]);
+//! assert_eq!(
+//!     completion.feed("ink><call weather>{\"city\": \"Ber")?,
+//!     [
+//!         Delta::Call { index: 0, id: "call_0".into(), name: "weather".into() },
+//!         Delta::Arguments { index: 0, text: "{\"city\": \"Ber".into() },
+//!     ],
+//! );
+//! let last = completion.feed("gen\"}</call><end>")?;
+//! assert_eq!(
+//!     completion.chunk(&last[0]).pointer("/choices/0/delta").map(json::write).as_deref(),
+//!     Some(r#"{"tool_calls":[{"index":0,"function":{"arguments":"gen\"}"}}]}"#),
+//! );
+//! let finished = completion.finish(Ending::Stop)?;
+//! assert_eq!(finished.finish_reason, "tool_calls");
+//! assert_eq!(finished.message.tool_calls[0].arguments, r#"{"city": "Bergen"}"#);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is sent when
+//!
+//! A piece is sent with the text that makes it certain, except where the template makes it wait:
+//!
+//! | what | when it is sent |
+//! |---|---|
+//! | content and reasoning | as it is written; white space around it that the template strips, when more text follows |
+//! | text that may begin a delimiter | when it is known not to |
+//! | a call and its name | when the name is known: as the region opens, or when the string with the name ends; where the call has an id in the text, when both are known |
+//! | arguments in JSON | as they are written, if the name comes before them; else when the region closes |
+//! | a text among them whose tool declares another type | when the text ends |
+//! | JSON with quotes of its own, or keys without any | the same, turned into JSON; a key when its colon comes |
+//! | arguments that are no object | when they end |
+//! | arguments in tags or lines | each when its tag or line ends and no further text can change it, typed by the tools |
+//! | JSON with several kinds of quotes of its own, or that may also be text; tags that only backtracking finds, or that are merged; calls that no transform describes | when the region closes |
+//! | fields that the interface does not have | in the end |
+//!
+//! # Where the message differs from the parser's
+//!
+//! What has been sent stays. So where a later part of the text makes the parser drop or replace
+//! an earlier one, the message here has what was sent:
+//!
+//! - A call that is cut off, or whose text turns out not to be what its parser expects
+//!   ([`OnMalformed::Event`](crate::OnMalformed::Event)), stays as far as it was written. Its arguments are not whole then.
+//! - Of equal keys beside a call's arguments, as two names, the first counts.
+//! - Where `content` or reasoning closes more than once, and the template neither joins the texts
+//!   nor makes a list, the parser keeps the last one; here they stand one behind the other.
+
+mod calls;
+mod delta;
+mod json_calls;
+mod json_dialect;
+mod json_walk;
+mod message;
+mod region;
+mod writer;
+
+use crate::response::{OwnedEvent, ParseError, ParserOptions, ResponseParser, ResponseTemplate};
+use crate::value::{Object, Value};
+
+pub use delta::Delta;
+pub use message::{CompletionMessage, ToolCall};
+
+use writer::Writer;
+
+/// What the fields are called that hold reasoning, in the templates of this world.
+#[doc(hidden)]
+pub const REASONING: [&str; 3] = ["thinking", "reasoning_content", "reasoning"];
+
+/// What a completion says of itself.
+///
+/// ```
+/// use unjinja::completion::CompletionOptions;
+///
+/// let options = CompletionOptions::default().id("chatcmpl-7").model("small").reasoning("reasoning");
+/// assert_eq!(options.reasoning, "reasoning");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct CompletionOptions {
+    /// Its id. Calls to which the model gives no id have it in theirs.
+    pub id: String,
+    /// The name of the model.
+    pub model: String,
+    /// When it began, in seconds since 1970.
+    pub created: i64,
+    /// The key of the reasoning: `reasoning_content`, unless clients expect another one.
+    pub reasoning: String,
+}
+
+impl Default for CompletionOptions {
+    fn default() -> CompletionOptions {
+        CompletionOptions {
+            id: String::new(),
+            model: String::new(),
+            created: 0,
+            reasoning: "reasoning_content".into(),
+        }
+    }
+}
+
+impl CompletionOptions {
+    /// Sets [`id`](Self::id).
+    pub fn id(mut self, id: impl Into<String>) -> CompletionOptions {
+        self.id = id.into();
+        self
+    }
+
+    /// Sets [`model`](Self::model).
+    pub fn model(mut self, model: impl Into<String>) -> CompletionOptions {
+        self.model = model.into();
+        self
+    }
+
+    /// Sets [`created`](Self::created).
+    pub fn created(mut self, created: i64) -> CompletionOptions {
+        self.created = created;
+        self
+    }
+
+    /// Sets [`reasoning`](Self::reasoning).
+    pub fn reasoning(mut self, key: impl Into<String>) -> CompletionOptions {
+        self.reasoning = key.into();
+        self
+    }
+
+    /// The id of a call to which the model gives none.
+    fn call_id(&self, index: usize) -> String {
+        match self.id.strip_prefix("chatcmpl-").unwrap_or(&self.id) {
+            "" => format!("call_{index}"),
+            id => format!("call_{id}_{index}"),
+        }
+    }
+
+    fn object(&self, kind: &str, choice: Vec<(&str, Value)>) -> Value {
+        let mut choice = choice;
+        choice.insert(0, ("index", 0.into()));
+        let choice: Value = Object::from_iter(choice).into();
+        Object::from_iter([
+            ("id", Value::from(self.id.as_str())),
+            ("object", kind.into()),
+            ("created", self.created.into()),
+            ("model", self.model.as_str().into()),
+            ("choices", vec![choice].into()),
+        ])
+        .into()
+    }
+
+    fn chunk(&self, delta: Value, finish_reason: Value) -> Value {
+        let choice = vec![("delta", delta), ("finish_reason", finish_reason)];
+        self.object("chat.completion.chunk", choice)
+    }
+}
+
+/// Why an output ended, as far as the text can't say it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ending {
+    /// The model was done.
+    #[default]
+    Stop,
+    /// There was no room for more.
+    Length,
+}
+
+/// Turns an output into a chat completion while it is written: see the [module](self).
+#[derive(Debug, Clone)]
+pub struct Completion {
+    parser: ResponseParser,
+    writer: Writer,
+    initial_deltas: Vec<Delta>,
+}
+
+impl Completion {
+    /// A completion of one output; `prefix` and `parser` are those of
+    /// [`ResponseParser::new`](crate::ResponseParser::new). Its chunks are stripped and its events have spans, whatever
+    /// `parser` says of these.
+    pub fn new(
+        template: &ResponseTemplate,
+        prefix: &str,
+        parser: ParserOptions,
+        options: CompletionOptions,
+    ) -> Result<Completion, ParseError> {
+        let tools = parser.tools.clone();
+        let parser = parser.spans(true).stripped_chunks(true);
+        let parser = ResponseParser::new(template, prefix, parser)?;
+        let mut writer = Writer::new(template, tools, options);
+        let mut initial_deltas = Vec::new();
+        let mut send = |delta: &Delta| initial_deltas.push(delta.clone());
+        writer.begin(&mut send);
+        for event in parser.initial_events().iter().map(OwnedEvent::as_event) {
+            writer.take(&event, &mut send);
+        }
+        Ok(Completion {
+            parser,
+            writer,
+            initial_deltas,
+        })
+    }
+
+    /// What is to be sent before anything is fed: the role, and what the prefix has written into the
+    /// message.
+    pub fn initial_deltas(&self) -> &[Delta] {
+        &self.initial_deltas
+    }
+
+    /// Reads the next piece of the output, and returns what is to be sent.
+    ///
+    /// # Errors
+    ///
+    /// As [`ResponseParser::feed`]. What is certain of the text before the fault is only handed over by
+    /// [`feed_with`](Self::feed_with).
+    pub fn feed(&mut self, chunk: &str) -> Result<Vec<Delta>, ParseError> {
+        let mut deltas = Vec::new();
+        self.feed_with(chunk, |delta| deltas.push(delta.clone()))?;
+        Ok(deltas)
+    }
+
+    /// Reads the next piece of the output, and hands over what is to be sent as it is found.
+    pub fn feed_with(
+        &mut self,
+        chunk: &str,
+        mut send: impl FnMut(&Delta),
+    ) -> Result<(), ParseError> {
+        let writer = &mut self.writer;
+        self.parser
+            .feed_with(chunk, |event| writer.take(&event, &mut send))
+    }
+
+    /// Ends the output.
+    pub fn finish(self, ending: Ending) -> Result<Finished, ParseError> {
+        let mut writer = self.writer;
+        let mut deltas = Vec::new();
+        let mut send = |delta: &Delta| deltas.push(delta.clone());
+        let message = self
+            .parser
+            .finalize_with(|event| writer.take(&event, &mut send))?;
+        writer.end(&message, &mut send);
+        let (message, malformed, options) = writer.into_parts();
+        let finish_reason = match ending {
+            Ending::Length => "length",
+            Ending::Stop if message.tool_calls.is_empty() => "stop",
+            Ending::Stop => "tool_calls",
+        };
+        Ok(Finished {
+            deltas,
+            message,
+            malformed,
+            finish_reason,
+            options,
+        })
+    }
+
+    /// The message so far: what has been sent, put together.
+    pub fn message_so_far(&self) -> &CompletionMessage {
+        self.writer.message()
+    }
+
+    /// A delta as the `chat.completion.chunk` that clients are sent.
+    pub fn chunk(&self, delta: &Delta) -> Value {
+        let options = self.writer.options();
+        options.chunk(delta.to_value(&options.reasoning), Value::Null)
+    }
+}
+
+/// What comes of an output in the end.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Finished {
+    /// What is to be sent last, before the reason.
+    pub deltas: Vec<Delta>,
+    /// The whole message.
+    pub message: CompletionMessage,
+    /// The fields with regions that could not be parsed, where
+    /// [`on_malformed`](ParserOptions::on_malformed) lets these pass.
+    pub malformed: Vec<String>,
+    /// Why the model ended: `stop`, `tool_calls` or `length`.
+    pub finish_reason: &'static str,
+    options: CompletionOptions,
+}
+
+impl Finished {
+    /// The last `chat.completion.chunk`s: one for each of the last deltas, and one with the reason.
+    pub fn chunks(&self) -> Vec<Value> {
+        let options = &self.options;
+        let chunks = self.deltas.iter();
+        let chunks =
+            chunks.map(|delta| options.chunk(delta.to_value(&options.reasoning), Value::Null));
+        let last = options.chunk(Object::new().into(), self.finish_reason.into());
+        chunks.chain([last]).collect()
+    }
+
+    /// The whole as a `chat.completion`.
+    pub fn to_value(&self) -> Value {
+        let message = self.message.to_value(&self.options.reasoning);
+        let reason = Value::from(self.finish_reason);
+        let choice = vec![("message", message), ("finish_reason", reason)];
+        self.options.object("chat.completion", choice)
+    }
+}

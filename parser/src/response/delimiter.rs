@@ -1,0 +1,98 @@
+//! What opens and closes regions: literals, or a regular expression.
+
+use std::sync::Arc;
+
+use super::pattern::Pattern;
+
+/// The opening or closing delimiter of a field, or the anchor of a message.
+#[derive(Debug)]
+pub struct Delimiter {
+    spelling: Spelling,
+    pattern: Arc<Pattern>,
+    /// Whether a match that ends where the text ends is final.
+    pub(crate) commits_at_end: bool,
+}
+
+/// How something is spelled that is looked for in texts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Spelling {
+    Literals(Vec<String>),
+    Pattern(String),
+}
+
+/// Delimiters are equal if they are spelled the same.
+impl PartialEq for Delimiter {
+    fn eq(&self, other: &Delimiter) -> bool {
+        self.spelling == other.spelling
+    }
+}
+
+impl Eq for Delimiter {}
+
+impl Delimiter {
+    /// The delimiter that is spelled so, and the pattern that this was compiled to.
+    pub(crate) fn new(spelling: Spelling, pattern: Arc<Pattern>) -> Delimiter {
+        let can_extend = match &spelling {
+            Spelling::Literals(literals) => {
+                let mut sorted: Vec<&str> = literals.iter().map(String::as_str).collect();
+                sorted.sort_unstable();
+                sorted.dedup();
+                // What begins with another literal stands right behind it, or behind one that does so, too.
+                sorted.windows(2).any(|pair| pair[1].starts_with(pair[0]))
+            }
+            Spelling::Pattern(_) => true,
+        };
+        Delimiter {
+            spelling,
+            pattern,
+            commits_at_end: !can_extend,
+        }
+    }
+
+    /// The literals, if it is spelled as literals.
+    pub fn literals(&self) -> Option<&[String]> {
+        match &self.spelling {
+            Spelling::Literals(literals) => Some(literals),
+            Spelling::Pattern(_) => None,
+        }
+    }
+
+    /// The regular expression, if it is spelled as one.
+    pub fn pattern(&self) -> Option<&str> {
+        match &self.spelling {
+            Spelling::Literals(_) => None,
+            Spelling::Pattern(pattern) => Some(pattern),
+        }
+    }
+
+    /// The names of the groups that it captures.
+    pub fn group_names(&self) -> &[String] {
+        self.pattern.groups()
+    }
+
+    /// Whether the places where it is found depend on how a text is cut into chunks.
+    ///
+    /// For some patterns they do: `a(?:bc)?` takes the `a` when a chunk ends after `ab`, though a `c`
+    /// might follow; and `<end>|$` takes the end of any chunk for the end of the text, so that
+    /// `<end>` is never found when it comes in pieces. `None` says that this is not known, because
+    /// the pattern looks around in ways that only backtracking can follow, or is too large.
+    ///
+    /// ```
+    /// use unjinja::ResponseTemplate;
+    ///
+    /// let template = ResponseTemplate::from_json(
+    ///     r#"{"start_anchor": "A:", "fields": {"content": {"close_pattern": "<end>|$"}}}"#,
+    /// )?;
+    /// let close = template.field("content").and_then(|field| field.close());
+    /// assert_eq!(close.and_then(|close| close.is_chunk_dependent()), Some(true));
+    /// # Ok::<(), unjinja::TemplateError>(())
+    /// ```
+    pub fn is_chunk_dependent(&self) -> Option<bool> {
+        self.pattern.is_chunk_dependent()
+    }
+
+    #[doc(hidden)]
+    pub fn compiled(&self) -> &Pattern {
+        &self.pattern
+    }
+}
