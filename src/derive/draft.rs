@@ -17,11 +17,11 @@ mod content;
 mod reasoning;
 
 use crate::analysis::CallParts;
-use crate::markers::lexicon::unmarked;
 use crate::markers::{dedup, is_distinctive};
-use crate::value::{Object, Value};
+use crate::value::Object;
 
 use super::choices::{Choice, Choices};
+use super::delimiter::Draft;
 use super::material::Material;
 use super::options::DeriveOptions;
 use super::surroundings::Surroundings;
@@ -29,7 +29,7 @@ pub(super) use call_texts::unclosed_tag;
 use drafter::{Drafter, texts};
 
 /// A response template for what is known of a format, with some choices made.
-pub(super) fn draft(material: &Material, choices: &Choices, options: &DeriveOptions) -> Value {
+pub(super) fn draft(material: &Material, choices: &Choices, options: &DeriveOptions) -> Draft {
     let findings = &material.marked;
     let around = material
         .surroundings
@@ -62,16 +62,11 @@ pub(super) fn draft(material: &Material, choices: &Choices, options: &DeriveOpti
         [one] => template.insert("start_anchor", one.as_str()),
         several => template.insert("start_anchor", texts(several)),
     };
-    let mut fields = Object::new();
-    if let Some(thinking) = drafter.thinking() {
-        fields.insert(options.reasoning_field.as_str(), thinking);
+    let fields = drafter.thinking().into_iter().chain(drafter.calls());
+    Draft {
+        fields: fields.chain([drafter.content()]).collect(),
+        head: template,
     }
-    if let Some(calls) = drafter.calls() {
-        fields.insert("tool_calls", calls);
-    }
-    fields.insert("content", drafter.content());
-    template.insert("fields", fields);
-    without_brackets(template.into())
 }
 
 /// The texts behind which a turn begins: what stands before it, and a thought that prompts write as a whole: the model has
@@ -98,20 +93,6 @@ fn anchors(material: &Material) -> Vec<String> {
         }
     }
     anchors
-}
-
-/// The value without the brackets around markers that consist of several parts.
-fn without_brackets(value: Value) -> Value {
-    match value {
-        Value::String(text) => unmarked(&text.to_string_lossy()).into(),
-        Value::Array(values) => values.into_iter().map(without_brackets).collect(),
-        Value::Object(object) => {
-            let pairs = object.into_iter();
-            let pairs = pairs.map(|(key, value)| (key, without_brackets(value)));
-            pairs.collect::<Object>().into()
-        }
-        other => other,
-    }
 }
 
 /// Takes what was seen around calls for what stands there.

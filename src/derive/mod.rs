@@ -34,6 +34,8 @@ mod options;
 mod regex;
 mod trial;
 
+mod delimiter;
+
 mod choices;
 mod surroundings;
 

@@ -207,7 +207,7 @@ impl<'a> Search<'a> {
     }
 
     pub(super) fn draft(&self, choices: &Choices) -> Value {
-        draft(self.material, choices, self.options)
+        draft(self.material, choices, self.options).to_value()
     }
 
     /// A draft, if it is new and beats the score that there is. What can't beat it any more is not

@@ -1,11 +1,11 @@
 //! The field for a text that is read by whatever stands around it.
 
+use crate::derive::delimiter::{Delimiter, Delimiters, FieldDraft};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::derive::surroundings::{Ahead, Around};
 use crate::markers::{self, begins_with_rare_sign, is_distinctive, same_end, same_start};
-use crate::value::Object;
 
-use super::drafter::{Drafter, literals};
+use super::drafter::Drafter;
 
 /// Behind a quote in a string of JSON that no backslash escapes. In `"C:\\"`, the second backslash is escaped
 /// itself.
@@ -13,8 +13,8 @@ const BEHIND_QUOTE: &str = r#"(?<=[^\\](?:\\\\)*")"#;
 
 impl Drafter<'_> {
     /// The field for a text that stands between these others.
-    pub(super) fn field_as_seen(&self, around: &Around) -> Object {
-        let mut field = Object::new();
+    pub(super) fn field_as_seen(&self, name: &str, around: &Around) -> FieldDraft {
+        let mut field = FieldDraft::new(name);
         let mut closes = around.closes.clone();
         closes.extend(self.turn_ends());
         // Words behind a marker belong to what follows: `</mull>Plan:` closes what `</mull>` has closed.
@@ -27,25 +27,29 @@ impl Drafter<'_> {
         markers::dedup(&mut closes);
         if around.is_json {
             let openers = self.openers(around);
-            field.insert("open_pattern", format!("{openers}\\s*(?=\")"));
+            let open = format!("{openers}\\s*(?=\")");
+            field.open = Delimiters::one(Delimiter::Expression(open));
             let closers = any_of(closers(around, &closes));
             let not_first = not_behind_first_quote(around);
-            field.insert(
-                "close_pattern",
-                format!("{BEHIND_QUOTE}{not_first}\\s*{closers}"),
-            );
-            field.insert("content", "json");
+            let close = format!("{BEHIND_QUOTE}{not_first}\\s*{closers}");
+            field.close = Delimiters::one(Delimiter::Expression(close));
+            field.rest.insert("content", "json");
             return field;
         }
-        match around.opens.iter().all(|open| can_be_literal(open)) {
-            true => field.insert("open", literals(&around.opens)),
-            false => field.insert("open_pattern", self.openers(around)),
+        let exact = |texts: &[String]| texts.iter().cloned().map(Delimiter::Exact).collect();
+        field.open.alternatives = match around.opens.iter().all(|open| can_be_literal(open)) {
+            true => exact(&around.opens),
+            false => vec![Delimiter::Expression(self.openers(around))],
         };
-        if !around.ahead.is_empty() || !closes.iter().all(|close| can_be_literal(close)) {
-            field.insert("close_pattern", closers(around, &closes).join("|"));
-        } else if !closes.is_empty() {
-            field.insert("close", literals(&closes));
-        }
+        let is_literal =
+            around.ahead.is_empty() && closes.iter().all(|close| can_be_literal(close));
+        field.close.alternatives = match is_literal {
+            true => exact(&closes),
+            false => {
+                let closers = closers(around, &closes).into_iter();
+                closers.map(Delimiter::Expression).collect()
+            }
+        };
         field
     }
 

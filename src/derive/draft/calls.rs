@@ -1,6 +1,7 @@
 //! The field for calls, and how the body of a call becomes a name and arguments.
 
 use crate::analysis::CallKeys;
+use crate::derive::delimiter::{Delimiter, Delimiters, FieldDraft};
 use crate::format::Dialect;
 use crate::value::{Object, Value};
 
@@ -9,22 +10,21 @@ use super::drafter::Drafter;
 
 impl Drafter<'_> {
     /// The field for calls.
-    pub(super) fn calls(&self) -> Option<Object> {
+    pub(super) fn calls(&self) -> Option<FieldDraft> {
         let calls = self.calls?;
-        let mut field = Object::new();
-        match literal_open(calls) {
-            _ if is_named_behind(calls) => {
-                field.insert("open_pattern", self.open_before_name(calls))
-            }
-            Some(open) => field.insert("open", open),
-            None => field.insert("open_pattern", self.open_pattern(calls)),
-        };
-        self.close_calls(calls, &mut field);
+        let mut draft = FieldDraft::new("tool_calls");
+        draft.open = Delimiters::one(match literal_open(calls) {
+            _ if is_named_behind(calls) => Delimiter::Expression(self.open_before_name(calls)),
+            Some(open) => Delimiter::Exact(open),
+            None => Delimiter::Expression(self.open_pattern(calls)),
+        });
+        draft.close = self.close_calls(calls);
+        let field = &mut draft.rest;
         if !calls.is_array() {
             field.insert("repeats", true);
         }
         match (calls.dialect(), calls.single_arguments()) {
-            (Some(dialect), _) => json_content(&mut field, dialect),
+            (Some(dialect), _) => json_content(field, dialect),
             (None, Some(arguments)) => {
                 field.insert("content", "xml-inline");
                 let arguments = match arguments.in_python {
@@ -49,7 +49,7 @@ impl Drafter<'_> {
                 field.insert("transform_each", true);
             }
         }
-        Some(field)
+        Some(draft)
     }
 
     /// The shape of a call whose parts are under keys, unless it is in shape already.

@@ -2,9 +2,9 @@
 
 use crate::analysis::{CallParts, SingleArguments};
 use crate::derive::choices::Choice;
+use crate::derive::delimiter::Delimiters;
 use crate::derive::regex::{any_of, exact, loose};
 use crate::markers::{self, is_distinctive, is_wordy};
-use crate::value::Object;
 
 use super::call_texts::{
     SPOKEN, between_calls, json_behind_words, json_call_start, opens_clearly, python_argument,
@@ -13,8 +13,8 @@ use super::call_texts::{
 use super::drafter::{Drafter, push_markers};
 
 impl Drafter<'_> {
-    /// Puts in what closes a call.
-    pub(super) fn close_calls(&self, calls: &CallParts<'_>, field: &mut Object) {
+    /// What closes a call.
+    pub(super) fn close_calls(&self, calls: &CallParts<'_>) -> Delimiters {
         let close = own_close(calls);
         let close = close.as_str();
         let section = calls.section_close.trim();
@@ -44,8 +44,7 @@ impl Drafter<'_> {
         if self.chosen(Choice::NextCallCloses) {
             ahead.extend(self.next_openers(calls, close));
         }
-        let ahead = (!ahead.is_empty()).then(|| ahead.join("|"));
-        self.close(field, &closers, ahead);
+        self.closers(&closers, ahead)
     }
 
     /// The markers between calls that close one by themselves.

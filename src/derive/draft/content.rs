@@ -2,41 +2,39 @@
 
 use crate::analysis::CallParts;
 use crate::derive::choices::Choice;
+use crate::derive::delimiter::{Delimiter, FieldDraft};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::markers::lexicon::unmarked;
 use crate::markers::{self, dedup, is_distinctive, is_slot};
-use crate::value::Object;
 
 use super::call_texts::{is_line_of_words, literal_open, split_lead};
-use super::drafter::{Drafter, literals, push_markers};
+use super::drafter::{Drafter, push_markers};
 
 impl Drafter<'_> {
     /// The field for content.
-    pub(super) fn content(&self) -> Object {
+    pub(super) fn content(&self) -> FieldDraft {
         if let Some(around) = self.around.and_then(|around| around.content.as_ref()) {
-            return self.field_as_seen(around);
+            return self.field_as_seen("content", around);
         }
-        let mut field = Object::new();
+        let mut field = FieldDraft::new("content");
         let shape = &self.findings.content;
         let is_marked = self.chosen(Choice::ContentMarked);
         if let Some(open) = shape.open.as_ref().filter(|_| is_marked) {
-            if is_distinctive(open) {
+            field.open.alternatives = if is_distinctive(open) {
                 let mut opens = vec![open.trim().to_owned()];
                 opens.extend(self.sibling_openers(open.trim()));
-                field.insert("open", literals(&opens));
+                opens.into_iter().map(Delimiter::Exact).collect()
             } else {
-                field.insert(
-                    "open_pattern",
-                    format!("{}{}", self.part_start(), exact(open)),
-                );
-            }
+                let words = format!("{}{}", self.part_start(), exact(open));
+                vec![Delimiter::Expression(words)]
+            };
             let mut closers = shape.close.clone();
             closers.extend(self.turn_ends());
             let ahead = match self.chosen(Choice::CallsCloseContent) {
                 true => self.calls_ahead(),
                 false => None,
             };
-            self.close(&mut field, &closers, ahead);
+            field.close = self.closers(&closers, ahead.into_iter().collect());
         } else {
             let words = self.choices.dropped().iter();
             let mut words: Vec<String> = words
@@ -50,8 +48,7 @@ impl Drafter<'_> {
             words.extend(self.next_header());
             words.extend(self.lines_of_words());
             words.extend(self.separator_behind_call());
-            let ahead = (!words.is_empty()).then(|| words.join("|"));
-            self.close(&mut field, &self.skipped(), ahead);
+            field.close = self.closers(&self.skipped(), words);
         }
         field
     }

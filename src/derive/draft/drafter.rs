@@ -1,14 +1,12 @@
 //! What all fields of a draft are written with.
 
-use std::cmp::Reverse;
-
 use crate::analysis::{CallParts, Findings};
 use crate::derive::choices::{Choice, Choices};
+use crate::derive::delimiter::Delimiters;
 use crate::derive::options::DeriveOptions;
-use crate::derive::regex::{any_of, loose};
 use crate::derive::surroundings::Surroundings;
-use crate::markers::{self, dedup, is_distinctive};
-use crate::value::{Object, Value};
+use crate::markers::{self, is_distinctive};
+use crate::value::Value;
 
 use super::call_texts::call_openers;
 
@@ -28,37 +26,9 @@ impl Drafter<'_> {
         self.choices.has(choice)
     }
 
-    /// Puts in what closes a region: literals where they do, a pattern where white space has to go
-    /// with them or something is to be looked for ahead.
-    pub(super) fn close(&self, field: &mut Object, closers: &[String], ahead: Option<String>) {
-        let mut closers = closers.to_vec();
-        dedup(&mut closers);
-        let has_slots = closers
-            .iter()
-            .any(|closer| closer.contains(markers::is_slot));
-        // White space in a literal would have to be as the template writes it.
-        let has_space = closers
-            .iter()
-            .any(|closer| closer.contains(char::is_whitespace));
-        let is_literal = ahead.is_none() && !has_slots && !has_space;
-        let is_marked = self.chosen(Choice::ContentMarked);
-        if is_marked && is_literal {
-            if !closers.is_empty() {
-                field.insert("close", literals(&closers));
-            }
-            return;
-        }
-        let space = if is_marked { "" } else { "\\s*" };
-        let mut alternatives = Vec::new();
-        if !closers.is_empty() {
-            closers.sort_by_key(|closer| Reverse(closer.len()));
-            let closers = any_of(closers.iter().map(|closer| loose(closer)));
-            alternatives.push(format!("{closers}{space}"));
-        }
-        alternatives.extend(ahead);
-        if !alternatives.is_empty() {
-            field.insert("close_pattern", alternatives.join("|"));
-        }
+    /// What closes a region: texts, and expressions. White space behind texts goes with them, unless what is said has markers of its own.
+    pub(super) fn closers(&self, closers: &[String], expressions: Vec<String>) -> Delimiters {
+        Delimiters::loose(closers, expressions, !self.chosen(Choice::ContentMarked))
     }
 
     pub(super) fn turn_ends(&self) -> Vec<String> {
@@ -93,12 +63,4 @@ pub(super) fn push_markers(into: &mut Vec<String>, text: &str) {
 
 pub(super) fn texts(texts: &[String]) -> Vec<Value> {
     texts.iter().map(|text| text.as_str().into()).collect()
-}
-
-/// One literal as itself, several as a list.
-pub(super) fn literals(literals: &[String]) -> Value {
-    match literals {
-        [one] => one.as_str().into(),
-        several => texts(several).into(),
-    }
 }

@@ -1,35 +1,35 @@
 //! The field for reasoning.
 
 use crate::derive::choices::Choice;
+use crate::derive::delimiter::{Delimiter, Delimiters, FieldDraft};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::markers::{dedup, is_distinctive, markers, says_end};
-use crate::value::Object;
 
 use super::call_texts::{SPOKEN, split_lead};
 use super::drafter::Drafter;
 
 impl Drafter<'_> {
     /// The field for reasoning, if the model reasons.
-    pub(super) fn thinking(&self) -> Option<Object> {
+    pub(super) fn thinking(&self) -> Option<FieldDraft> {
         if let Some(around) = self.around.and_then(|around| around.reasoning.as_ref()) {
-            return Some(self.field_as_seen(around));
+            return Some(self.field_as_seen(&self.options.reasoning_field, around));
         }
         let shape = self.findings.reasoning.as_ref()?;
         let close = shape.close.as_deref().map(str::trim);
-        let mut field = Object::new();
+        let mut field = FieldDraft::new(&self.options.reasoning_field);
         let open = shape.open.as_deref().map(str::trim);
         match (self.chosen(Choice::ThinkingIfClosed), open, close) {
             (true, Some(open), Some(close)) => {
                 // The white space makes it as long as what would skip the marker.
                 let pattern = format!("{}\\s*(?=.*?{})", exact(open), exact(close));
-                field.insert("open_pattern", pattern);
+                field.open = Delimiters::one(Delimiter::Expression(pattern));
             }
             (_, Some(open), _) => {
-                match markers(open).next() {
-                    Some(_) => field.insert("open", open),
+                field.open = Delimiters::one(match markers(open).next() {
+                    Some(_) => Delimiter::Exact(open.to_owned()),
                     // An answer may have the same words in it.
-                    None => field.insert("open_pattern", self.words_at_start(open)),
-                };
+                    None => Delimiter::Expression(self.words_at_start(open)),
+                });
             }
             (_, None, close) => {
                 let close = exact(close?);
@@ -45,14 +45,14 @@ impl Drafter<'_> {
                         format!("\\A(?!\\s*{openers})(?=.*?(?:{close}|{openers}))")
                     }
                 };
-                field.insert("open_pattern", pattern);
+                field.open = Delimiters::one(Delimiter::Expression(pattern));
             }
         }
         let Some(close) = close else {
             let openers = self.next_openers_after_reasoning();
             let any = || any_of(openers.iter().map(|opener| loose(opener)));
             let ahead = (!openers.is_empty()).then(|| format!("(?={})", any()));
-            self.close(&mut field, &self.turn_ends(), ahead);
+            field.close = self.closers(&self.turn_ends(), ahead.into_iter().collect());
             return Some(field);
         };
         let mut closers = vec![close.to_owned()];
@@ -64,7 +64,7 @@ impl Drafter<'_> {
             false => Vec::new(),
         };
         let ahead = (!openers.is_empty()).then(|| self.not_spoken_of(&openers));
-        self.close(&mut field, &closers, ahead);
+        field.close = self.closers(&closers, ahead.into_iter().collect());
         Some(field)
     }
 

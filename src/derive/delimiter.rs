@@ -1,0 +1,178 @@
+//! What opens and closes the fields of a draft, as values. Here alone they become literals and expressions.
+
+use std::cmp::Reverse;
+
+use crate::markers::lexicon::unmarked;
+use crate::markers::{dedup, is_slot};
+use crate::value::{Object, Value};
+
+use super::regex::{any_of, exact, loose};
+
+/// One alternative of what opens or closes a field.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Delimiter {
+    /// A text as it stands, white space too.
+    Exact(String),
+    /// A text, whatever white space there is in the place of its own.
+    Loose(String),
+    /// An expression, for what is known by more than its text: a place, a name in it, what follows.
+    Expression(String),
+}
+
+impl Delimiter {
+    /// The literal that says the same, if there is one.
+    fn literal(&self) -> Option<&str> {
+        match self {
+            Delimiter::Exact(text) => Some(text),
+            Delimiter::Loose(text) => {
+                (!text.contains(char::is_whitespace) && !text.contains(is_slot)).then_some(text)
+            }
+            Delimiter::Expression(_) => None,
+        }
+    }
+}
+
+/// All alternatives of what opens or closes a field.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct Delimiters {
+    pub(super) alternatives: Vec<Delimiter>,
+    /// Whether the white space behind texts goes with them.
+    pub(super) takes_space: bool,
+}
+
+impl Delimiters {
+    /// One alternative alone.
+    pub(super) fn one(delimiter: Delimiter) -> Delimiters {
+        Delimiters {
+            alternatives: vec![delimiter],
+            takes_space: false,
+        }
+    }
+
+    /// Texts with whatever white space is in them, and expressions, each once.
+    pub(super) fn loose(
+        texts: &[String],
+        expressions: Vec<String>,
+        takes_space: bool,
+    ) -> Delimiters {
+        let mut texts = texts.to_vec();
+        dedup(&mut texts);
+        let texts = texts.into_iter().map(Delimiter::Loose);
+        let expressions = expressions.into_iter().map(Delimiter::Expression);
+        Delimiters {
+            alternatives: texts.chain(expressions).collect(),
+            takes_space,
+        }
+    }
+
+    /// Puts them into a field, under the key `open` or `close`: as literals where all are, else as one expression.
+    pub(super) fn put_into(&self, field: &mut Object, key: &str) {
+        if self.alternatives.is_empty() {
+            return;
+        }
+        match self.literals() {
+            Some(literals) => field.insert(key, literals),
+            None => field.insert(format!("{key}_pattern"), self.expression()),
+        };
+    }
+
+    /// One literal as itself, several as a list; none if only an expression says what is meant.
+    fn literals(&self) -> Option<Value> {
+        if self.takes_space {
+            return None;
+        }
+        let literals: Option<Vec<&str>> =
+            self.alternatives.iter().map(Delimiter::literal).collect();
+        Some(match literals?.as_slice() {
+            [one] => (*one).into(),
+            several => several.iter().copied().collect(),
+        })
+    }
+
+    /// The expression for all of them, of texts the longest first: what begins with another has to be tried before it.
+    fn expression(&self) -> String {
+        let mut texts: Vec<(usize, String)> = Vec::new();
+        let mut expressions: Vec<&str> = Vec::new();
+        for delimiter in &self.alternatives {
+            match delimiter {
+                Delimiter::Exact(text) => texts.push((text.len(), exact(text))),
+                Delimiter::Loose(text) => texts.push((text.len(), loose(text))),
+                Delimiter::Expression(expression) => expressions.push(expression),
+            }
+        }
+        texts.sort_by_key(|(length, _)| Reverse(*length));
+        let space = if self.takes_space { "\\s*" } else { "" };
+        let texts = (!texts.is_empty()).then(|| {
+            let texts = any_of(texts.into_iter().map(|(_, text)| text));
+            format!("{texts}{space}")
+        });
+        let all: Vec<&str> = texts.as_deref().into_iter().chain(expressions).collect();
+        all.join("|")
+    }
+}
+
+/// A field of a draft, with what opens and closes it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct FieldDraft {
+    pub(super) name: String,
+    pub(super) open: Delimiters,
+    pub(super) close: Delimiters,
+    /// All else that the field says.
+    pub(super) rest: Object,
+}
+
+impl FieldDraft {
+    pub(super) fn new(name: &str) -> FieldDraft {
+        FieldDraft {
+            name: name.to_owned(),
+            open: Delimiters::default(),
+            close: Delimiters::default(),
+            rest: Object::new(),
+        }
+    }
+
+    fn to_value(&self) -> Object {
+        let mut field = Object::new();
+        self.open.put_into(&mut field, "open");
+        self.close.put_into(&mut field, "close");
+        for (key, value) in self.rest.iter() {
+            field.insert(key.clone(), value.clone());
+        }
+        field
+    }
+}
+
+/// A response template that is not written yet.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Draft {
+    /// All but the fields.
+    pub(super) head: Object,
+    pub(super) fields: Vec<FieldDraft>,
+}
+
+impl Draft {
+    /// The response template.
+    pub(super) fn to_value(&self) -> Value {
+        let mut template = self.head.clone();
+        let fields = self.fields.iter();
+        let fields: Object = fields
+            .map(|field| (field.name.clone(), field.to_value()))
+            .collect();
+        template.insert("fields", fields);
+        without_brackets(template.into())
+    }
+}
+
+/// The value without the brackets around markers that consist of several parts.
+fn without_brackets(value: Value) -> Value {
+    match value {
+        Value::String(text) => unmarked(&text.to_string_lossy()).into(),
+        Value::Array(values) => values.into_iter().map(without_brackets).collect(),
+        Value::Object(object) => {
+            let pairs = object.into_iter();
+            let pairs = pairs.map(|(key, value)| (key, without_brackets(value)));
+            pairs.collect::<Object>().into()
+        }
+        other => other,
+    }
+}
