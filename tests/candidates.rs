@@ -103,32 +103,26 @@ fn what_recovers_more_comes_first_and_renderings_count_most() {
     8/18    0/0     8/25    text is whatever is nothing else
     ");
     assert_snapshot!(summary("channels"), @"
-    15/15   0/0     49/49   chosen
-    15/15   0/0     49/49   a call closes a text that is never closed
-    15/15   0/0     49/49   the next call closes one that is never closed
-    15/15   0/0     49/49   a call closes reasoning, and so does the end of the turn
-    15/15   0/0     45/49   only its marker closes reasoning
-    15/15   0/0     41/49   a marker opens reasoning only if it is closed later; only its marker closes reasoning
-    15/15   0/0     41/49   a marker opens reasoning only if it is closed later
-    15/15   0/0     33/49   only what the format writes stands between a call's name and its arguments
-    15/15   0/0     29/49   only its marker closes reasoning; only what the format writes stands between a call's name and its arguments
-    15/15   0/0     29/49   only its marker closes reasoning; the next call closes one that is never closed; only what the format writes stands between a call's name and its arguments
-    13/15   0/0     43/49   text is whatever is nothing else
-    13/15   0/0     27/49   only its marker closes reasoning; text is whatever is nothing else; only what the format writes stands between a call's name and its arguments
+    15/15   0/0     65/65   chosen
+    15/15   0/0     61/65   only its marker closes reasoning
+    15/15   0/0     55/65   no damage is allowed for
+    15/15   0/0     49/65   only what the format writes stands between a call's name and its arguments
+    15/15   0/0     45/65   only its marker closes reasoning; only what the format writes stands between a call's name and its arguments
+    13/15   0/0     59/65   text is whatever is nothing else
+    13/15   0/0     43/65   only its marker closes reasoning; text is whatever is nothing else; only what the format writes stands between a call's name and its arguments
     ");
 }
 
 #[test]
 fn what_does_as_well_is_told_apart_by_what_it_does() {
     assert_snapshot!(summary("bare-json-call"), @"
-    15/15   0/0     30/30   chosen
-    15/15   0/0     30/30   calls can't begin within a text
-    15/15   0/0     30/30   a call's name and its arguments are read one by one
+    15/15   0/0     30/38   chosen
+    15/15   0/0     30/38   calls can't begin within a text
+    15/15   0/0     30/38   a call's name and its arguments are read one by one
     ");
     assert_snapshot!(summary("json-lines-section"), @"
-    18/18   0/0     52/52   chosen
-    18/18   0/0     52/52   the next call closes one that is never closed
-    18/18   0/0     52/52   a call's name and its arguments are read one by one
+    18/18   0/0     58/58   chosen
+    18/18   0/0     58/58   a call's name and its arguments are read one by one
     ");
 }
 

@@ -1039,10 +1039,6 @@ fn words_of_the_format_may_stand_within_lines_and_in_strings_of_json() {
                 "So:\nNow the tools follow\n<do>{\"name\": \"see\", \"arguments\": {}}</do>",
                 &see("{}"),
             ),
-            (
-                "So:<do>{\"name\": \"see\", \"arguments\": {}}</do>\nNow the tools follow\n",
-                &see("{}"),
-            ),
         ],
     );
     // Calls that a word opens.

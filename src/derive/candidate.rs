@@ -5,8 +5,19 @@ use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value};
 
 use super::choices::{Choices, OPEN};
+use super::options::Lenience;
 use super::score::{KINDS, Outcome, Score, Tally};
 use super::search::{Chosen, MAX_TRYING, Search};
+
+/// What each lenience does.
+const LENIENCES: [(Lenience, &str); 3] = [
+    (Lenience::None, "no damage is allowed for"),
+    (
+        Lenience::Usual,
+        "a damage is allowed for where no answer is lost",
+    ),
+    (Lenience::All, "every damage is allowed for"),
+];
 
 /// How many drafts are kept.
 const MAX_CANDIDATES: usize = 24;
@@ -63,16 +74,34 @@ impl Candidate {
     }
 }
 
-/// The one that was chosen, and the best of the others that could be tried in time, best first.
-pub(super) fn candidates(search: &Search<'_>, chosen: &Chosen) -> Vec<Candidate> {
+/// The one that was chosen, and the best of the others that could be tried in time, best first: what was tried otherwise, and
+/// what another lenience makes of it. `thin` searches the delimiters for choices and a lenience.
+pub(super) fn candidates(
+    search: &Search<'_>,
+    chosen: &Chosen,
+    lenience: Lenience,
+    thin: impl Fn(&Choices, Lenience) -> Option<ResponseTemplate>,
+) -> Vec<Candidate> {
     let start = Stopwatch::start();
     let is_late = || start.elapsed() > MAX_TRYING;
     let mut others: Vec<(Score, Candidate)> = Vec::new();
-    for (choices, value) in distinct(search, chosen, is_late) {
+    let mut seen = vec![chosen.template.clone()];
+    let leniences = LENIENCES.iter().filter(|(other, _)| *other != lenience);
+    let leniences = leniences.map(|(other, what)| (chosen.choices.clone(), *other, vec![*what]));
+    let drafts = distinct(search, chosen, is_late).into_iter();
+    let drafts = drafts.map(|choices| {
+        let differences = choices.differences(&chosen.choices);
+        (choices, lenience, differences)
+    });
+    for (choices, lenience, differences) in leniences.chain(drafts) {
+        if is_late() {
+            break;
+        }
         // What is no valid template is nothing to choose.
-        let Ok(template) = ResponseTemplate::from_value(&value) else {
+        let Some(template) = thin(&choices, lenience).filter(|new| !seen.contains(new)) else {
             continue;
         };
+        seen.push(template.clone());
         let measured = search
             .trials
             .score(&template, None, || !is_late())
@@ -80,7 +109,6 @@ pub(super) fn candidates(search: &Search<'_>, chosen: &Chosen) -> Vec<Candidate>
         let Some((Outcome { score, .. }, tallies)) = measured else {
             break;
         };
-        let differences = choices.differences(&chosen.choices);
         others.push((score, Candidate::new(template, differences, tallies)));
     }
     others.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
@@ -96,15 +124,12 @@ pub(super) fn candidates(search: &Search<'_>, chosen: &Chosen) -> Vec<Candidate>
 
 /// The drafts that are not the one that was chosen, each once, and those first that differ in the
 /// least from it.
-fn distinct(
-    search: &Search<'_>,
-    chosen: &Chosen,
-    is_late: impl Fn() -> bool,
-) -> Vec<(Choices, Value)> {
+fn distinct(search: &Search<'_>, chosen: &Chosen, is_late: impl Fn() -> bool) -> Vec<Choices> {
+    let own = search.draft(&chosen.choices);
     let mut drafts: Vec<(Choices, Value)> = Vec::new();
     for choices in chosen.tried.iter().take_while(|_| !is_late()) {
         let value = search.draft(choices);
-        if value != *chosen.template.as_value() {
+        if value != own {
             drafts.push((nearest(search, choices, &value, &chosen.choices), value));
         }
     }
@@ -115,7 +140,7 @@ fn distinct(
             distinct.push((choices, value));
         }
     }
-    distinct
+    distinct.into_iter().map(|(choices, _)| choices).collect()
 }
 
 /// The choices without those that change nothing of the draft, compared with the one that was

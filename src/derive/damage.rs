@@ -37,9 +37,12 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
         damager.text_before_calls();
         damager.token_before_calls();
         damager.text_between_calls();
+        damager.text_behind_calls();
         damager.cut_text();
         damager.header();
         damager.text_alone();
+        damager.header_written();
+        damager.other_ends();
         damager.no_id();
         damager.reasoning();
     }
@@ -148,6 +151,9 @@ impl Damager<'_, '_> {
                 .filter(|_| close.trim().len() > 3)
             {
                 self.put("a call's end missing", bare.to_owned());
+                if let Some(end) = self.findings.turn.ends.first() {
+                    self.put("a call's end missing", format!("{bare}{end}"));
+                }
             }
         }
     }
@@ -197,6 +203,24 @@ impl Damager<'_, '_> {
         output.insert_str(at, "And now this.\n");
         let expected = written.clone().with_content("And now this.");
         self.put_as("a text between two calls", output, expected);
+    }
+
+    /// A text stands behind the calls; it is the last that counts.
+    fn text_behind_calls(&mut self) {
+        let sample = self.sample;
+        let written = &sample.written;
+        if written.calls.len() != 1
+            || written.content.is_some()
+            || self.findings.content.open.is_some()
+        {
+            return;
+        }
+        let output = sample.output.trim_end();
+        let mut ends = self.findings.turn.ends.iter();
+        let bare = ends.find_map(|end| output.strip_suffix(end.trim()));
+        let output = format!("{}\nThat is what I ask.", bare.unwrap_or(output).trim_end());
+        let expected = written.clone().with_content("That is what I ask.");
+        self.put_as("a text behind the calls", output, expected);
     }
 
     /// The text is cut off.
@@ -276,6 +300,46 @@ impl Damager<'_, '_> {
         self.put("a text without its markers", output);
     }
 
+    /// The turn's header stands in front of an answer, where a turn may begin without it: then a prompt may lack it, too.
+    fn header_written(&mut self) {
+        let written = &self.sample.written;
+        let headers = &self.findings.turn.headers;
+        let Some(header) = headers.iter().find(|header| {
+            markers::markers(header).next().is_some() && !markers::is_wordy(header.trim())
+        }) else {
+            return;
+        };
+        let is_other = |other: &String| !other.contains(header.trim());
+        let is_answer = written.calls.is_empty() && written.reasoning.is_none();
+        if headers.iter().any(is_other) && is_answer && written.content.is_some() {
+            let output = format!("{header}{}", self.sample.output);
+            self.put("the turn's header written again", output);
+        }
+    }
+
+    /// An answer ends with another of the markers that end one, as engines have a token for it.
+    fn other_ends(&mut self) {
+        let written = &self.sample.written;
+        let (Some(content), []) = (&written.content, written.calls.as_slice()) else {
+            return;
+        };
+        let shape = &self.findings.content;
+        let turn_ends = self.findings.turn.all_ends();
+        let ends = turn_ends.chain(&shape.close).map(|end| end.trim());
+        let Some((before, _)) = self.sample.output.split_once(content.as_str()) else {
+            return;
+        };
+        let ends: Vec<&str> = ends
+            .filter(|end| !self.sample.output.contains(end))
+            .collect();
+        for end in ends {
+            self.put(
+                "another end of an answer",
+                format!("{before}{content}{end}"),
+            );
+        }
+    }
+
     /// A call lacks its id, which has a marker of its own.
     fn no_id(&mut self) {
         let (Some(calls), [call]) = (self.calls, self.sample.written.calls.as_slice()) else {
@@ -349,6 +413,7 @@ impl Damager<'_, '_> {
         if let Some(open) = &shape.open {
             self.cut_reasoning(&span);
             self.no_reasoning(&span, open);
+            self.text_in_reasoning(&span);
         }
         self.calls_in_reasoning(&span, shape.open.is_some());
     }
@@ -386,6 +451,20 @@ impl Damager<'_, '_> {
             output[span.end..].trim_start()
         );
         self.put_as("reasoning left out", output, expected);
+    }
+
+    /// Reasoning is not closed before a text that has markers of its own.
+    fn text_in_reasoning(&mut self, span: &Range<usize>) {
+        let open = self.findings.content.open.as_deref().map(str::trim);
+        let written = &self.sample.written;
+        let Some(open) = open.filter(|open| markers::is_closed(open)) else {
+            return;
+        };
+        let rest = &self.sample.output[span.end..];
+        if let (Some(at), true) = (rest.find(open), written.calls.is_empty()) {
+            let output = format!("{}\n{}", &self.sample.output[..span.end], &rest[at..]);
+            self.put("reasoning not closed before a text", output);
+        }
     }
 
     /// Reasoning is not closed before the calls, or the calls stand in it as well.

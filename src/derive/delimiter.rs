@@ -6,7 +6,7 @@ use crate::markers::lexicon::unmarked;
 use crate::markers::{dedup, is_slot};
 use crate::value::{Object, Value};
 
-use super::regex::{any_of, exact, loose};
+use super::regex::{any_of, exact, loose, needed_text};
 
 /// One alternative of what opens or closes a field.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -21,7 +21,7 @@ pub(super) enum Delimiter {
 
 impl Delimiter {
     /// The literal that says the same, if there is one.
-    fn literal(&self) -> Option<&str> {
+    pub(super) fn literal(&self) -> Option<&str> {
         match self {
             Delimiter::Exact(text) => Some(text),
             Delimiter::Loose(text) => {
@@ -29,6 +29,26 @@ impl Delimiter {
             }
             Delimiter::Expression(_) => None,
         }
+    }
+
+    /// The expression that matches it and nothing else.
+    pub(super) fn expression(&self) -> String {
+        match self {
+            Delimiter::Exact(text) => exact(text),
+            Delimiter::Loose(text) => loose(text),
+            Delimiter::Expression(expression) => expression.clone(),
+        }
+    }
+
+    /// Whether it looks at what stands before it, or behind it.
+    pub(super) fn looks_around(&self) -> bool {
+        let looks = ["(?=", "(?!", "(?<=", "(?<!"];
+        matches!(self, Delimiter::Expression(text) if looks.iter().any(|look| text.contains(look)))
+    }
+
+    /// A text without which it stands nowhere, if that is easily found.
+    pub(super) fn needed_text(&self) -> Option<String> {
+        needed_text(&self.expression()).map(|text| unmarked(&text))
     }
 }
 
@@ -74,6 +94,21 @@ impl Delimiters {
             Some(literals) => field.insert(key, literals),
             None => field.insert(format!("{key}_pattern"), self.expression()),
         };
+    }
+
+    /// Whether literals say all that is meant.
+    pub(super) fn is_literal(&self) -> bool {
+        self.literals().is_some()
+    }
+
+    /// As a person reads it: the literals, or the expression.
+    pub(super) fn shown(&self) -> String {
+        let literals = || self.alternatives.iter().map(Delimiter::literal);
+        let literals: Option<Vec<&str>> = (!self.takes_space)
+            .then(literals)
+            .and_then(Iterator::collect);
+        let text = literals.map_or_else(|| self.expression(), |literals| literals.join("|"));
+        unmarked(&text)
     }
 
     /// One literal as itself, several as a list; none if only an expression says what is meant.

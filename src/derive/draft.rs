@@ -16,6 +16,8 @@ mod calls;
 mod content;
 mod reasoning;
 
+mod variants;
+
 use crate::analysis::CallParts;
 use crate::markers::{dedup, is_distinctive};
 use crate::value::Object;
@@ -27,9 +29,34 @@ use super::options::DeriveOptions;
 use super::surroundings::Surroundings;
 pub(super) use call_texts::unclosed_tag;
 use drafter::{Drafter, texts};
+pub(super) use variants::Variants;
 
 /// A response template for what is known of a format, with some choices made.
 pub(super) fn draft(material: &Material, choices: &Choices, options: &DeriveOptions) -> Draft {
+    with_drafter(material, choices, options, |drafter| {
+        write(material, drafter)
+    })
+}
+
+/// The same, with the other ways of opening and closing its fields.
+pub(super) fn draft_with_variants(
+    material: &Material,
+    choices: &Choices,
+    options: &DeriveOptions,
+) -> (Draft, Variants) {
+    with_drafter(material, choices, options, |drafter| {
+        let draft = write(material, drafter);
+        let variants = drafter.variants(&draft);
+        (draft, variants)
+    })
+}
+
+fn with_drafter<T>(
+    material: &Material,
+    choices: &Choices,
+    options: &DeriveOptions,
+    write: impl FnOnce(&Drafter<'_>) -> T,
+) -> T {
     let findings = &material.marked;
     let around = material
         .surroundings
@@ -46,13 +73,16 @@ pub(super) fn draft(material: &Material, choices: &Choices, options: &DeriveOpti
         }
         leave_turn_end_out(calls, &findings.turn.ends);
     }
-    let drafter = Drafter {
+    write(&Drafter {
         findings,
         around,
         calls: calls.as_ref(),
         choices,
         options,
-    };
+    })
+}
+
+fn write(material: &Material, drafter: &Drafter<'_>) -> Draft {
     let mut template = Object::new();
     template.insert("version", 1);
     template.insert("defaults", Object::from_iter([("role", "assistant")]));

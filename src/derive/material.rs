@@ -7,6 +7,7 @@ use super::damage::{self, Damaged};
 use super::options::DeriveOptions;
 use super::output::{self, OutputCase};
 use super::sample::{Samples, Sampling};
+use super::spoken::{self, Spoken};
 use super::surroundings::Surroundings;
 use super::synthetic;
 
@@ -16,6 +17,8 @@ pub(super) struct Material {
     /// The same with brackets around markers that consist of several parts.
     pub(super) marked: Findings,
     pub(super) samples: Samples,
+    /// Texts that speak of markers.
+    pub(super) spoken: Vec<Spoken>,
     pub(super) damaged: Vec<Damaged>,
     /// Outputs of the model.
     pub(super) outputs: Vec<OutputCase>,
@@ -36,6 +39,7 @@ impl Material {
         let mut samples = sampling.render(&findings);
         let synthetic = synthetic::samples(&findings, &samples.all);
         samples.all.extend(synthetic);
+        let spoken = spoken::all(&findings, &samples.all);
         let damaged = damage::all(&findings, &samples.all);
         let outputs = output::cases(&findings, &samples, options);
         let material = Material {
@@ -43,6 +47,7 @@ impl Material {
             findings,
             marked,
             samples,
+            spoken,
             damaged,
             surroundings: None,
         };

@@ -44,6 +44,9 @@ mod synthetic;
 
 mod damage;
 mod output;
+mod spoken;
+
+mod reason;
 
 mod draft;
 mod material;
@@ -52,6 +55,8 @@ mod proof;
 mod score;
 
 mod search;
+
+mod thin;
 
 mod candidate;
 
@@ -62,17 +67,21 @@ use crate::response::{ResponseTemplate, TemplateError, Tools};
 use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value};
 
+use choices::Choices;
 use material::Material;
 use sample::Sampling;
 use search::{Chosen, Search};
+use thin::{Thinned, Thinning};
 
 pub use crate::analysis::ModelOutput;
 pub use candidate::Candidate;
-pub use options::DeriveOptions;
+pub use options::{DeriveOptions, Lenience};
 pub use output::OutputRow;
 pub use proof::{DamageRow, DamagedText, Recovery, Row};
+pub use reason::Reason;
 pub use sample::RefusedConversation;
 pub use score::Tally;
+pub use spoken::SpokenText;
 
 /// A response template, and how it was found.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,6 +100,12 @@ pub struct Derivation {
     pub refused: Vec<RefusedConversation>,
     /// What it makes of damaged renderings.
     pub damaged: Vec<DamagedText>,
+    /// Answers and thoughts that speak of the format's markers, and whether they come back whole.
+    pub spoken: Vec<SpokenText>,
+    /// Why each alternative of what opens and closes fields is there.
+    pub reasons: Vec<Reason>,
+    /// Which damages it allows for.
+    pub lenience: Lenience,
     /// What it makes of the outputs of the model that were [given](DeriveOptions::outputs).
     pub outputs: Vec<OutputRow>,
     /// The tools that the calls in renderings are calls of.
@@ -108,8 +123,8 @@ pub struct Derivation {
 impl Derivation {
     /// What [`derive()`] does, and the drafts that it has tried.
     ///
-    /// The one that was chosen comes first, then the others, best first: at most 24 in all, and no
-    /// two of them are the same response template. How good one is is counted as [`derive()`] counts:
+    /// The one that was chosen comes first, then the others, best first: those of other [leniences](Lenience), and of other
+    /// choices, at most 24 in all, and no two of them are the same response template. How good one is is counted as [`derive()`] counts:
     /// texts that are the same are one, renderings come before synthetic texts, and these before
     /// damaged ones.
     ///
@@ -132,7 +147,7 @@ impl Derivation {
     /// assert_eq!(candidates[0].template, derivation.template);
     ///
     /// let other = &candidates[1];
-    /// assert_eq!(other.differences, ["only its marker closes reasoning"]);
+    /// assert_eq!(other.differences, ["no damage is allowed for"]);
     /// assert!(other.damaged.recovered < candidates[0].damaged.recovered);
     /// # Ok::<(), unjinja::derive::DeriveError>(())
     /// ```
@@ -147,7 +162,11 @@ impl Derivation {
         let prepared = template.prepare();
         let (mut material, mut sampling) = gather(template, &prepared, options)?;
         let chosen = choose(&mut material, &mut sampling, options)?;
-        let candidates = candidate::candidates(&Search::new(&material, options), &chosen);
+        let search = Search::new(&material, options);
+        let thin = |choices: &Choices, lenience| {
+            Some(thinned(&material, options, choices, lenience)?.template)
+        };
+        let candidates = candidate::candidates(&search, &chosen, options.lenience, thin);
         let derivation = Derivation::of(material, sampling, chosen, options);
         Ok((derivation, candidates))
     }
@@ -158,6 +177,7 @@ impl Derivation {
         chosen: Chosen,
         options: &DeriveOptions,
     ) -> Derivation {
+        let spoken = spoken::texts(&material.spoken, &chosen.recovered_spoken);
         let field = options.reasoning_field.as_str();
         let proof = proof::rows(&chosen.template, field, &material, &mut sampling);
         let outputs = material.outputs.iter();
@@ -168,6 +188,9 @@ impl Derivation {
         Derivation {
             proof,
             outputs,
+            spoken,
+            reasons: chosen.reasons,
+            lenience: options.lenience,
             reasoning_field: field.to_owned(),
             damaged: proof::damaged_texts(field, &material.damaged, &chosen.recovered_damage),
             missing_tokens: missing_tokens(&material.findings, &samples.refused),
@@ -219,6 +242,14 @@ impl Derivation {
             ("proof", self.proof.iter().map(Row::to_value).collect()),
             ("refused", refused.collect()),
             ("damage", damage.iter().map(DamageRow::to_value).collect()),
+            (
+                "spoken",
+                self.spoken.iter().map(SpokenText::to_value).collect(),
+            ),
+            (
+                "reasons",
+                self.reasons.iter().map(Reason::to_value).collect(),
+            ),
             (
                 "outputs",
                 self.outputs.iter().map(OutputRow::to_value).collect(),
@@ -290,6 +321,12 @@ impl Derivation {
         proof::damage_rows(&self.damaged)
     }
 
+    /// How many answers and thoughts that speak of markers come back whole.
+    pub fn recovered_spoken(&self) -> usize {
+        let spoken = self.spoken.iter();
+        spoken.filter(|text| text.is_recovered).count()
+    }
+
     /// How many renderings are recovered, as far as they were written.
     pub fn recovered(&self) -> usize {
         let rows = self.proof.iter();
@@ -339,6 +376,34 @@ pub fn derive(template: &ChatTemplate, options: &DeriveOptions) -> Result<Deriva
 /// Chooses among drafts. What stands around texts in all ways of a format is only looked at where drafts from
 /// markers don't recover all that was rendered.
 fn choose(
+    material: &mut Material,
+    sampling: &mut Sampling<'_>,
+    options: &DeriveOptions,
+) -> Result<Chosen, DeriveError> {
+    let mut chosen = chosen_draft(material, sampling, options)?;
+    if let Some(thinned) = thinned(material, options, &chosen.choices, options.lenience) {
+        chosen.template = thinned.template;
+        chosen.reasons = thinned.reasons;
+        chosen.recovered_spoken = thinned.recovered_spoken;
+        chosen.recovered_damage = thinned.recovered_damage;
+        chosen.trials += thinned.trials;
+    }
+    Ok(chosen)
+}
+
+/// The draft for some choices, with the delimiters that a lenience asks for.
+fn thinned(
+    material: &Material,
+    options: &DeriveOptions,
+    choices: &Choices,
+    lenience: Lenience,
+) -> Option<Thinned> {
+    let (draft, variants) = draft::draft_with_variants(material, choices, options);
+    Thinning::new(material, &options.reasoning_field, lenience).best(draft, &variants)
+}
+
+/// The draft from which delimiters are searched.
+fn chosen_draft(
     material: &mut Material,
     sampling: &mut Sampling<'_>,
     options: &DeriveOptions,

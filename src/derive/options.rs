@@ -28,6 +28,21 @@ pub struct DeriveOptions {
     /// Outputs of the model. What the chat template never renders is looked for in them, and drafts are tried
     /// on them.
     pub outputs: Vec<ModelOutput>,
+    /// Which damages delimiters allow for.
+    pub lenience: Lenience,
+}
+
+/// Which damages delimiters allow for: texts as models write them, which are sloppier than any chat template.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Lenience {
+    /// None: texts are read as the chat template writes them.
+    None,
+    /// Those that can be read without losing an answer that speaks of a marker.
+    #[default]
+    Usual,
+    /// All, whatever answers are lost for them.
+    All,
 }
 
 impl Default for DeriveOptions {
@@ -38,6 +53,7 @@ impl Default for DeriveOptions {
             ids: false,
             guess_types: false,
             outputs: Vec::new(),
+            lenience: Lenience::default(),
         }
     }
 }
@@ -82,6 +98,12 @@ impl DeriveOptions {
     /// ```
     pub fn outputs(mut self, outputs: Vec<ModelOutput>) -> DeriveOptions {
         self.outputs = outputs;
+        self
+    }
+
+    /// Sets which damages delimiters allow for.
+    pub fn lenience(mut self, lenience: Lenience) -> DeriveOptions {
+        self.lenience = lenience;
         self
     }
 

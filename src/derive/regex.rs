@@ -1,5 +1,8 @@
 //! Writing regular expressions that every engine reads alike.
 
+use std::iter::Peekable;
+use std::str::Chars;
+
 use crate::markers::lexicon::unmarked;
 use crate::markers::{closing_bracket, is_slot};
 
@@ -56,6 +59,117 @@ pub(super) fn any_of(alternatives: impl IntoIterator<Item = impl AsRef<str>>) ->
     }
 }
 
+/// A text without which the expression matches nothing, the longest that is easily found: `</a>` of `</a>\\s*|(?=</a>)` is
+/// not, since either alternative will do.
+pub(super) fn needed_text(expression: &str) -> Option<String> {
+    let mut runs = vec![String::new()];
+    let mut chars = expression.chars().peekable();
+    // For each open group, how many runs were known before it.
+    let mut groups: Vec<usize> = Vec::new();
+    while let Some(c) = chars.next() {
+        let literal = match c {
+            '\\' => match chars.next()? {
+                'n' => Some('\n'),
+                't' => Some('\t'),
+                'r' => Some('\r'),
+                escaped if escaped.is_alphanumeric() => None,
+                escaped => Some(escaped),
+            },
+            '[' => {
+                skip_class(&mut chars);
+                None
+            }
+            '(' => {
+                groups.push(runs.len());
+                // What must not follow is not needed, and a name is no text.
+                let is_negative = skip_group_head(&mut chars);
+                runs.push(String::new());
+                if is_negative {
+                    skip_group(&mut chars);
+                    runs.truncate(groups.pop()?);
+                    runs.push(String::new());
+                }
+                continue;
+            }
+            ')' => {
+                let before = groups.pop()?;
+                if matches!(chars.peek(), Some('?' | '*' | '{')) {
+                    runs.truncate(before);
+                }
+                None
+            }
+            '|' => {
+                // Nothing in a choice is needed.
+                let before = *groups.last()?;
+                skip_group(&mut chars);
+                groups.pop();
+                runs.truncate(before);
+                None
+            }
+            '.' | '^' | '$' | '?' | '*' | '+' => None,
+            '{' => {
+                chars.by_ref().find(|c| *c == '}');
+                None
+            }
+            other => Some(other),
+        };
+        // A character that need not be there is in no run.
+        let is_optional = matches!(chars.peek(), Some('?' | '*' | '{'));
+        match literal.filter(|_| !is_optional) {
+            Some(literal) => runs.last_mut()?.push(literal),
+            None => runs.push(String::new()),
+        }
+    }
+    let longest = runs.into_iter().max_by_key(String::len);
+    longest.filter(|run| !run.is_empty())
+}
+
+/// Goes behind the end of a class.
+fn skip_class(chars: &mut Peekable<Chars<'_>>) {
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => drop(chars.next()),
+            ']' => return,
+            _ => {}
+        }
+    }
+}
+
+/// Goes behind what a group begins with, and says whether it must not match.
+fn skip_group_head(chars: &mut Peekable<Chars<'_>>) -> bool {
+    if chars.next_if_eq(&'?').is_none() {
+        return false;
+    }
+    let is_named = chars.next_if_eq(&'P').is_some();
+    let is_behind = chars.next_if_eq(&'<').is_some();
+    match chars.next_if(|c| "!=:".contains(*c)) {
+        Some(sign) => sign == '!',
+        None => {
+            if is_named || is_behind {
+                chars.by_ref().find(|c| *c == '>');
+            }
+            false
+        }
+    }
+}
+
+/// Goes behind the end of the group that one is in, with what says how often it matches.
+fn skip_group(chars: &mut Peekable<Chars<'_>>) {
+    let mut depth = 1;
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => drop(chars.next()),
+            '[' => skip_class(chars),
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return;
+        }
+    }
+}
+
 /// A character that is no white space, and not the one that the text after it begins with.
 pub(super) fn char_until(next: &str) -> String {
     char_between(&[], &[next])
@@ -98,4 +212,28 @@ pub(super) fn char_between(before: &[&str], after: &[&str]) -> String {
 /// Whether names of tools have this character.
 fn is_of_names(c: char) -> bool {
     c.is_alphanumeric() || "_-./".contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::needed_text;
+
+    #[test]
+    fn needed_texts() {
+        for (expression, needed) in [
+            ("</a>", Some("</a>")),
+            (r"<\|a\|>\s*", Some("<|a|>")),
+            (r"\A\s*<think>", Some("<think>")),
+            (r"(?:<s>\s*)?<call>(?P<name>[^\s>]+)>", Some("<call>")),
+            (r"</a>|</bcd>", None),
+            (r"(?:</a>|</b>)\s*</call>", Some("</call>")),
+            (r"(?:</a>|</call>)\s*", None),
+            (r"(?<![ `(]|</aaaaaaaa>)(?=<call>)", Some("<call>")),
+            (r"(?<=\))\s*\]<end>", Some("]<end>")),
+            (r"<ab?c*>", Some("<a")),
+            (r"[<>]{2}", None),
+        ] {
+            assert_eq!(needed_text(expression).as_deref(), needed, "{expression}");
+        }
+    }
 }

@@ -25,6 +25,8 @@ pub(super) struct Sample {
     pub(super) prefilled: String,
     /// What the model writes.
     pub(super) output: String,
+    /// What the chat template writes behind the turn.
+    pub(super) tail: String,
     /// What the chat template was given.
     pub(super) intended: AssistantTurn,
     /// What of it the chat template has written.
@@ -323,7 +325,7 @@ impl Sampler<'_, '_> {
     /// The sample with this prompt and output. `thought` is what was added to the output.
     fn sample(&self, prefix: &str, output: &str, thought: Option<&str>) -> Sample {
         let turn_shape = &self.findings.turn;
-        let output = one_turn(output, &self.conversation.turn, turn_shape);
+        let (output, tail) = one_turn(output, &self.conversation.turn, turn_shape);
         let mut intended = self.conversation.turn.clone();
         if intended.reasoning.is_none() {
             intended.reasoning = thought.map(str::to_owned);
@@ -333,6 +335,7 @@ impl Sampler<'_, '_> {
             prefix: prefix.to_owned(),
             prefilled: turn_shape.prefilled(prefix).to_owned(),
             output: output.to_owned(),
+            tail: tail.to_owned(),
             written: written(&intended, output),
             intended,
             origin: Origin::Rendered,
@@ -340,8 +343,9 @@ impl Sampler<'_, '_> {
     }
 }
 
-/// The output up to the marker that ends the turn, or up to the next header: some templates go on with what comes next.
-fn one_turn<'a>(output: &'a str, intended: &AssistantTurn, turn: &TurnShape) -> &'a str {
+/// The output up to the marker that ends the turn, or up to the next header, and the rest: some templates go on with what comes
+/// next.
+fn one_turn<'a>(output: &'a str, intended: &AssistantTurn, turn: &TurnShape) -> (&'a str, &'a str) {
     let texts = intended
         .reasoning
         .iter()
@@ -353,20 +357,20 @@ fn one_turn<'a>(output: &'a str, intended: &AssistantTurn, turn: &TurnShape) -> 
         .filter_map(|text| Some(output.rfind(text)? + text.len()))
         .max();
     let Some(last) = last else {
-        return output;
+        return (output, "");
     };
     let end = turn
         .ends
         .iter()
         .filter_map(|end| Some((last + output[last..].find(end.as_str())? + end.len(), end)));
     let Some((end, marker)) = end.min() else {
-        return output;
+        return (output, "");
     };
     // Of words, and of signs with words, a part alone may have been found.
     let is_ended = markers::are_markers(marker) || turn.goes_on(&output[last..]);
     match is_ended && !turn.ends_with(&output[end..]) {
-        true => &output[..end],
-        false => output,
+        true => output.split_at(end),
+        false => (output, ""),
     }
 }
 

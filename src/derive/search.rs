@@ -16,6 +16,7 @@ use super::choices::{Choice, Choices, OPEN};
 use super::draft::{draft, unclosed_tag};
 use super::material::Material;
 use super::options::DeriveOptions;
+use super::reason::Reason;
 use super::score::{Outcome, Score, Trials};
 use super::surroundings::Surroundings;
 use super::trial::Part;
@@ -36,6 +37,10 @@ pub(super) struct Chosen {
     pub(super) trials: usize,
     /// Of each damaged text, whether it is recovered.
     pub(super) recovered_damage: Vec<bool>,
+    /// Of each text that speaks of a marker, the same.
+    pub(super) recovered_spoken: Vec<bool>,
+    /// Why each of its delimiters is there.
+    pub(super) reasons: Vec<Reason>,
     /// Whether it recovers all that was rendered.
     pub(super) is_whole: bool,
     pub(super) score: Score,
@@ -98,6 +103,8 @@ impl<'a> Search<'a> {
         }
         Ok(Chosen {
             is_whole: best.outcome.failures.in_rendered() == 0,
+            recovered_spoken: Vec::new(),
+            reasons: Vec::new(),
             recovered_damage: self.trials.recovered_damage(&best.template, &best.outcome),
             score: best.outcome.score,
             template: best.template,

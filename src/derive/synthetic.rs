@@ -27,6 +27,7 @@ pub(super) fn samples(findings: &Findings, rendered: &[Sample]) -> Vec<Sample> {
             output,
             written: turn.clone(),
             intended: turn,
+            tail: String::new(),
             origin: Origin::Synthetic,
             ..answer.clone()
         });

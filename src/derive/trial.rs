@@ -108,6 +108,31 @@ impl<'a> TrialReader<'a> {
         Some(difference)
     }
 
+    /// Whether a text that comes in this way is read as what it means.
+    pub(super) fn is_read(
+        &self,
+        cut: Cut,
+        prefix: &str,
+        output: &str,
+        expected: Expected<'_>,
+    ) -> bool {
+        let read = match cut {
+            Cut::Whole => self.read(prefix, output),
+            Cut::Pieces => self.read_pieces(prefix, output),
+        };
+        match (read, expected) {
+            (Ok(read), Expected::Turn(turn)) => {
+                trimmed(&read.reasoning) == trimmed(&turn.reasoning)
+                    && trimmed(&read.content) == trimmed(&turn.content)
+                    && read.calls == turn.calls
+            }
+            (Ok(read), Expected::NoMarkers(markers)) => {
+                self.marker_left_in(&read, markers).is_none()
+            }
+            (Err(_), _) => false,
+        }
+    }
+
     /// What comes of a text.
     pub(super) fn read(&self, prefix: &str, output: &str) -> Result<AssistantTurn, ParseError> {
         Ok(self.turn(&parse(self.template, prefix, output, self.options())?))

@@ -14,7 +14,7 @@ use clap::ValueEnum;
 
 use crate::options::option_name;
 use unjinja::chat_template::{ChatTemplate, Source};
-use unjinja::derive::{Derivation, DeriveOptions, ModelOutput, derive};
+use unjinja::derive::{Derivation, DeriveOptions, Lenience, ModelOutput, derive};
 use unjinja::profile::{Verdict, reasoning_for};
 use unjinja::{Value, json};
 
@@ -122,6 +122,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOW", default_value = "text")]
     untyped: Untyped,
 
+    /// Which damages delimiters allow for: texts as models write them, sloppier than the chat template
+    #[arg(long, value_name = "HOW", default_value = "usual")]
+    lenience: AllowedDamage,
+
+    /// Report why each delimiter is there: the texts that are misread without it
+    #[arg(long, conflicts_with = "quiet")]
+    explain: bool,
+
     /// Outputs of the model (`-` is standard input): on each line a JSON object with the `output`, and where
     /// they are known the `prefix`, the `message` that it means, and the `tools`
     #[arg(long, value_name = "FILE")]
@@ -144,6 +152,17 @@ enum Untyped {
     /// They are read as JSON where they are JSON: a text such as `40100` becomes a number, so the
     /// proof is not whole
     Guess,
+}
+
+/// Which damages delimiters allow for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AllowedDamage {
+    /// None: texts are read as the chat template writes them
+    None,
+    /// Those that can be read without losing an answer that speaks of a marker
+    Usual,
+    /// All, whatever answers are lost for them
+    All,
 }
 
 /// How to print the response template.
@@ -252,6 +271,14 @@ impl Args {
         targets
             .map(|target| target.verdict(&derivation.template))
             .collect()
+    }
+
+    /// Why each delimiter is there, if that is asked for.
+    fn explained(&self, derivation: &Derivation) -> String {
+        match self.explain {
+            true => report::reasons(derivation),
+            false => String::new(),
+        }
     }
 
     /// The same in words, and why not.
@@ -479,6 +506,11 @@ fn derive_for(
     options.ids = args.ids;
     options.outputs = given.to_vec();
     options.guess_types = args.untyped == Untyped::Guess;
+    options.lenience = match args.lenience {
+        AllowedDamage::None => Lenience::None,
+        AllowedDamage::Usual => Lenience::Usual,
+        AllowedDamage::All => Lenience::All,
+    };
     derive(template, &options).map_err(|error| error.explain(option_name))
 }
 
@@ -519,7 +551,9 @@ fn hand_out(
         super::print_error(format_args!(
             "{}",
             report::coloured(
-                &(report::derivation(template, derivation, siblings) + &args.suits(derivation)),
+                &(report::derivation(template, derivation, siblings)
+                    + &args.explained(derivation)
+                    + &args.suits(derivation)),
                 io::stderr().is_terminal()
             )
         ));

@@ -125,6 +125,15 @@ pub(crate) fn derivation(
         }
     }
     out.push_str(&outputs(derivation));
+    if !derivation.spoken.is_empty() {
+        let recovered = derivation.recovered_spoken();
+        let all = derivation.spoken.len();
+        let text = format!("{recovered} of {all} texts that speak of a marker recovered");
+        line(&mut out, "spoken", &text);
+    }
+    for text in lost_by_manner(derivation) {
+        line(&mut out, "", &text);
+    }
     let (recovered, damaged) = damage(derivation);
     line(
         &mut out,
@@ -250,6 +259,53 @@ fn grouped(pairs: impl Iterator<Item = (String, String)>) -> Vec<(String, String
         .map(|(key, names)| (key, names.join("; ")))
         .collect()
 }
+
+/// The markers that can't be spoken of, with the ways in which they can't.
+fn lost_by_manner(derivation: &Derivation) -> Vec<String> {
+    let lost = derivation.spoken.iter().filter(|text| !text.is_recovered);
+    let mut markers: Vec<(&str, Vec<&str>)> = Vec::new();
+    for text in lost {
+        match markers
+            .iter_mut()
+            .find(|(marker, _)| *marker == text.marker)
+        {
+            Some((_, manners)) => manners.push(&text.manner),
+            None => markers.push((&text.marker, vec![&text.manner])),
+        }
+    }
+    let markers = markers.into_iter();
+    let lines = markers.map(|(marker, manners)| format!("lost: `{marker}` {}", manners.join(", ")));
+    lines.collect()
+}
+
+/// Why each delimiter is there.
+pub(crate) fn reasons(derivation: &Derivation) -> String {
+    let mut out = String::new();
+    for (at, reason) in derivation.reasons.iter().enumerate() {
+        let label = if at == 0 { "delimiters" } else { "" };
+        let does = if reason.opens { "opens" } else { "closes" };
+        let head = format!(
+            "`{}` {does} {}: {} texts",
+            reason.delimiter, reason.field, reason.count
+        );
+        line(&mut out, label, &head);
+        for text in reason.texts.iter().take(MAX_TEXTS) {
+            line(&mut out, "", &format!("  {text}"));
+        }
+        if let Some(more) = reason
+            .texts
+            .len()
+            .checked_sub(MAX_TEXTS)
+            .filter(|more| *more > 0)
+        {
+            line(&mut out, "", &format!("  and {more} other kinds of texts"));
+        }
+    }
+    out
+}
+
+/// How many kinds of texts are named that need a delimiter.
+const MAX_TEXTS: usize = 3;
 
 fn damage(derivation: &Derivation) -> (usize, usize) {
     let texts = derivation.damaged.iter();

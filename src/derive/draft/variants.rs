@@ -1,0 +1,343 @@
+//! Other ways of opening and closing the fields of a draft, from the plainest on, for those who look for the best.
+
+use crate::analysis::CallParts;
+use crate::derive::delimiter::{Delimiter, Delimiters, Draft};
+use crate::derive::regex::{any_of, exact, loose};
+use crate::markers::{self, is_distinctive, is_slot};
+
+use super::call_texts::{is_named_behind, split_lead};
+use super::drafter::Drafter;
+
+/// Other ways of opening and closing calls and thoughts, and what ends a turn.
+#[derive(Debug, Default)]
+pub(in crate::derive) struct Variants {
+    reasoning_field: String,
+    calls_open: Vec<Delimiter>,
+    calls_close: Vec<Delimiter>,
+    thinking_open: Vec<Delimiter>,
+    thinking_close: Vec<Delimiter>,
+    /// What ends a turn.
+    ends: Vec<Delimiter>,
+    /// The fields that take the white space along that stands behind what closes them.
+    spaced: Vec<String>,
+    /// Markers that belong to no field, where they stand behind what closes one: anywhere else, they are spoken of.
+    between: Vec<Delimiter>,
+}
+
+impl Variants {
+    /// The ways of opening a field, or of closing it.
+    pub(in crate::derive) fn of(&self, field: &str, opens: bool) -> &[Delimiter] {
+        match (field, opens) {
+            ("tool_calls", true) => &self.calls_open,
+            ("tool_calls", false) => &self.calls_close,
+            ("content", true) => &[],
+            ("content", false) => &self.between,
+            (name, true) if name == self.reasoning_field => &self.thinking_open,
+            (_, true) => &[],
+            (_, false) => &self.thinking_close,
+        }
+    }
+
+    /// Whether each field of a draft is closed by what the format writes behind it, whatever else closes it: what comes next
+    /// may close a call that was broken off, and is none of its own.
+    pub(in crate::derive) fn are_kept(&self, draft: &Draft) -> bool {
+        draft.fields.iter().all(|field| {
+            // White space behind it would be a text, and the last text counts: unless none can have come before.
+            let is_first = || {
+                let mut opens = field.open.alternatives.iter();
+                opens.all(|open| open.expression().starts_with("\\A"))
+            };
+            let takes_space = field.close.takes_space || !self.spaced.contains(&field.name);
+            if !takes_space && (field.open.alternatives.is_empty() || !is_first()) {
+                return false;
+            }
+            let closes = field.close.alternatives.iter();
+            let closes: Vec<String> = closes.map(Delimiter::expression).collect();
+            let closes = |own: &Delimiter| closes.contains(&own.expression());
+            match field.name.as_str() {
+                // Nobody speaks of what ends a turn.
+                "content" => self.ends.iter().all(closes),
+                name => {
+                    let own = self.of(name, false);
+                    own.is_empty() || own.iter().any(closes)
+                }
+            }
+        })
+    }
+
+    /// The draft with the plainest way of each: a thought ends with its marker alone, a call with what the format writes
+    /// behind it, and a text with the turn. Ways of opening calls are tried with all ways of closing them.
+    pub(in crate::derive) fn plain(&self, draft: &Draft) -> Vec<Draft> {
+        let mut plain = draft.clone();
+        for field in &mut plain.fields {
+            let is_thought = field.name == self.reasoning_field;
+            let is_text = field.name == "content" && field.open.alternatives.is_empty();
+            if let (Some(close), true) = (self.thinking_close.first(), is_thought) {
+                field.close.alternatives = vec![close.clone()];
+            }
+            if is_text && !self.ends.is_empty() {
+                field.close.alternatives = self.ends.clone();
+            }
+        }
+        let calls = plain.fields.iter().find(|field| field.name == "tool_calls");
+        let Some(calls) = calls.cloned() else {
+            return vec![plain];
+        };
+        let sides = |own: &Delimiters, others: &[Delimiter]| {
+            let others = others.iter().cloned().map(Delimiters::one);
+            let sides: Vec<Delimiters> = others.collect();
+            if sides.is_empty() {
+                vec![own.clone()]
+            } else {
+                sides
+            }
+        };
+        let opens = sides(&calls.open, &self.calls_open);
+        let closes = sides(&calls.close, &self.calls_close);
+        let pairs = opens
+            .iter()
+            .flat_map(|open| closes.iter().map(move |close| (open, close)));
+        pairs
+            .map(|(open, close)| {
+                let mut draft = plain.clone();
+                let calls = draft.fields.iter_mut();
+                for calls in calls.filter(|field| field.name == "tool_calls") {
+                    calls.open = open.clone();
+                    calls.close.alternatives = close.alternatives.clone();
+                }
+                draft
+            })
+            .collect()
+    }
+}
+
+impl Drafter<'_> {
+    /// The other ways of opening and closing the fields of a draft.
+    pub(super) fn variants(&self, draft: &Draft) -> Variants {
+        let mut variants = Variants {
+            reasoning_field: self.options.reasoning_field.clone(),
+            ends: self.content_ends(draft),
+            spaced: draft
+                .fields
+                .iter()
+                .filter(|field| field.close.takes_space)
+                .map(|field| field.name.clone())
+                .collect(),
+            ..Variants::default()
+        };
+        if let Some(calls) = self.calls {
+            let own = draft.fields.iter().find(|field| field.name == "tool_calls");
+            let own = own.and_then(|field| field.open.alternatives.first());
+            variants.calls_open = own.map_or_else(Vec::new, |own| self.call_opens(calls, own));
+            variants.calls_close = call_closes(calls);
+        }
+        variants.between = self.between_fields(draft);
+        if let (Some(shape), None) = (&self.findings.reasoning, self.around) {
+            if let Some(open) = shape
+                .open
+                .as_deref()
+                .map(str::trim)
+                .filter(|open| is_distinctive(open) && !markers::is_wordy(open))
+            {
+                variants.thinking_open = vec![
+                    Delimiter::Exact(open.to_owned()),
+                    Delimiter::Expression(format!("\\A\\s*{}", exact(open))),
+                ];
+            }
+            let close = shape.close.as_deref().map(str::trim);
+            if let Some(close) = close.filter(|close| !markers::is_wordy(close)) {
+                variants.thinking_close = vec![Delimiter::Exact(close.to_owned())];
+            }
+        }
+        variants
+    }
+
+    /// What ends content whatever else does: what ends the turn, and what closes texts that have markers of their own.
+    fn content_ends(&self, draft: &Draft) -> Vec<Delimiter> {
+        let mut ends = self.turn_ends();
+        let content = draft.fields.iter().find(|field| field.name == "content");
+        if content.is_some_and(|content| !content.open.alternatives.is_empty()) {
+            let own = self.findings.content.close.iter();
+            ends.extend(own.map(|close| close.trim().to_owned()));
+            markers::dedup(&mut ends);
+        }
+        let mut ends: Vec<Delimiter> = ends.into_iter().map(Delimiter::Loose).collect();
+        let known = content.map_or(&[][..], |content| &content.close.alternatives);
+        let known: Vec<String> = known.iter().map(Delimiter::expression).collect();
+        ends.retain(|end| known.contains(&end.expression()));
+        ends
+    }
+
+    /// What closes content in a draft and stands behind what closes another field, there and nowhere else.
+    fn between_fields(&self, draft: &Draft) -> Vec<Delimiter> {
+        let content = draft.fields.iter().find(|field| field.name == "content");
+        let Some(content) = content.filter(|content| content.open.alternatives.is_empty()) else {
+            return Vec::new();
+        };
+        let ends = self.turn_ends();
+        let mut behind: Vec<String> = Vec::new();
+        if let Some(calls) = self.calls {
+            behind.push(markers::split_close(&calls.close).0.trim().to_owned());
+            behind.push(calls.close.trim().to_owned());
+        }
+        let shape = self.findings.reasoning.as_ref();
+        behind.extend(shape.and_then(|shape| Some(shape.close.as_deref()?.trim().to_owned())));
+        behind.retain(|text| is_distinctive(text) && !text.contains(is_slot));
+        markers::dedup(&mut behind);
+        let opens = &self.findings.content;
+        let opens: Vec<&str> = opens
+            .open
+            .iter()
+            .chain(&opens.beside_reasoning)
+            .map(|text| text.trim())
+            .collect();
+        let skipped = content.close.alternatives.iter();
+        let skipped = skipped.filter_map(|delimiter| match delimiter {
+            Delimiter::Exact(text) | Delimiter::Loose(text) => Some(text),
+            Delimiter::Expression(_) => None,
+        });
+        let skipped = skipped.filter(|text| !ends.contains(text));
+        let mut between = Vec::new();
+        for text in skipped {
+            let start = "\\A\\s*".to_owned();
+            let others = behind.iter().filter(|behind| *behind != text);
+            let others = others.map(|behind| format!("(?<={}\\s*)", loose(behind)));
+            let mut places: Vec<String> = others.chain([start]).collect();
+            if opens.contains(&text.as_str()) {
+                // What opens a text does so at the start, and behind whatever was before it.
+                places = vec![any_of(places)];
+            }
+            let at = |place| format!("{place}{}\\s*", loose(text));
+            between.extend(places.into_iter().map(at).map(Delimiter::Expression));
+        }
+        between
+    }
+
+    /// A call's opener with more of what the format writes before it, the longest first, and as the format writes it.
+    fn call_opens(&self, calls: &CallParts<'_>, own: &Delimiter) -> Vec<Delimiter> {
+        let expression = own.expression();
+        let mut opens: Vec<String> = Vec::new();
+        if is_named_behind(calls) {
+            return Vec::new();
+        }
+        let lead = split_lead(calls).0.trim();
+        let section = calls.section_open.trim();
+        let with_lead = match lead {
+            "" => expression.clone(),
+            lead => format!("{}\\s*{expression}", loose(lead)),
+        };
+        let mut heads = vec![expression.clone()];
+        if !lead.is_empty() {
+            heads.push(with_lead.clone());
+            heads.push(format!("(?:{}\\s*)?{expression}", loose(lead)));
+        }
+        if is_distinctive(section) && !calls.is_array() && !expression.contains(&loose(section)) {
+            let section = format!("(?:{}\\s*)?", loose(section));
+            heads.push(format!("{section}{expression}"));
+            if !lead.is_empty() {
+                heads.push(format!("{section}{with_lead}"));
+            }
+        }
+        // In inline code and between quotes, no name stands behind a marker.
+        let quoted: Vec<String> = heads.iter().map(|head| without_quotes(head)).collect();
+        heads.extend(quoted);
+        let follows = self.follows_opener(calls);
+        for head in &heads {
+            opens.push(head.clone());
+            if let Some(follows) = &follows {
+                opens.push(format!(
+                    "{}\\s*(?={follows})",
+                    head.trim_end_matches("\\s*")
+                ));
+            }
+        }
+        let mut opens: Vec<Delimiter> = opens.into_iter().map(Delimiter::Expression).collect();
+        let open = calls.open.trim();
+        if !open.contains(is_slot) && markers::is_marker(open) {
+            opens.insert(0, Delimiter::Loose(open.to_owned()));
+        }
+        let mut seen = Vec::new();
+        opens.retain(|open| {
+            let expression = open.expression();
+            let is_new = !seen.contains(&expression);
+            seen.push(expression);
+            is_new
+        });
+        opens
+    }
+
+    /// The expression for what stands behind a call's opener, if only that is known: a bracket of JSON, or the first argument, or
+    /// the call's end.
+    fn follows_opener(&self, calls: &CallParts<'_>) -> Option<String> {
+        if calls.dialect().is_some() {
+            let bracket = if calls.is_array() { "\\[" } else { "\\{" };
+            return Some(bracket.to_owned());
+        }
+        let arguments = calls.single_arguments()?;
+        let close = markers::split_close(&calls.close).0.trim();
+        let opens = arguments.opens.iter().map(|open| {
+            let marker = markers::markers(open).next().unwrap_or(open);
+            marker
+                .split(is_slot)
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .to_owned()
+        });
+        let mut follows: Vec<String> = opens.chain([close.to_owned()]).collect();
+        let is_known = |text: &String| is_distinctive(text) && !text.contains(is_slot);
+        markers::dedup(&mut follows);
+        follows
+            .iter()
+            .all(is_known)
+            .then(|| any_of(follows.iter().map(|text| loose(text))))
+    }
+}
+
+/// A call's opener whose name has no quotes in it.
+fn without_quotes(expression: &str) -> String {
+    let (before, name) = match expression.split_once("(?P<name>[^") {
+        Some((before, rest)) => (before, format!("(?P<name>[^`\"'{rest}")),
+        None => return expression.to_owned(),
+    };
+    format!("{before}{name}")
+}
+
+/// What closes a call, with more and with less of what the format writes there.
+fn call_closes(calls: &CallParts<'_>) -> Vec<Delimiter> {
+    let close = calls.close.trim();
+    // White space may stand before a bracket of JSON, as only the draft has it.
+    if close.contains(is_slot) || !is_distinctive(close) || close.starts_with(['}', ']', ')']) {
+        return Vec::new();
+    }
+    let (first, rest) = markers::split_close(close);
+    // White space may stand between what a call ends with, as between the bracket of its JSON and a marker.
+    let mut closes = vec![Delimiter::Loose(markers::units(close).join(" "))];
+    let section = calls.section_close.trim();
+    let optional = |text: &str| match text.trim() {
+        "" => String::new(),
+        text => format!("(?:\\s*{})?", loose(text)),
+    };
+    if is_distinctive(section) {
+        closes.push(Delimiter::Expression(format!(
+            "{}{}",
+            loose(close),
+            optional(section)
+        )));
+        closes.push(Delimiter::Loose(format!("{close} {section}")));
+    }
+    if !rest.trim().is_empty() {
+        let all = format!("{}{}{}", loose(first), optional(rest), optional(section));
+        closes.push(Delimiter::Expression(all));
+        closes.push(Delimiter::Loose(first.to_owned()));
+        closes.push(Delimiter::Loose(rest.trim().to_owned()));
+    }
+    let mut seen = Vec::new();
+    closes.retain(|close| {
+        !seen.contains(close) && {
+            seen.push(close.clone());
+            true
+        }
+    });
+    closes
+}

@@ -1,0 +1,281 @@
+//! Answers and thoughts that speak of the markers of their own format, and have to come back whole.
+
+use crate::analysis::assistant_turn::AssistantTurn;
+use crate::analysis::{CallParts, Findings};
+use crate::format::Dialect;
+use crate::markers::{self, INDEX_SLOT, KEY_SLOT, NAME_SLOT, dedup, is_distinctive, is_slot};
+use crate::value::{Object, Value};
+
+use super::conversations::{ANSWER, THOUGHT, tide_call};
+use super::sample::{Origin, Sample};
+
+/// How many markers are spoken of. Formats have some ten.
+const MAX_MARKERS: usize = 16;
+
+/// What is said of a marker, and in which way it stands in that.
+const SAID: [(&str, &str); 4] = [
+    ("in code", "Put `%` behind the last line, and all is well."),
+    (
+        "in quotes",
+        "The sign \"%\" means that a part is over, they say.",
+    ),
+    (
+        "bare",
+        "What comes before % is read first, as everybody knows.",
+    ),
+    ("in a fence", "Here it is:\n\n```\n%\n```\n\nThat is all."),
+];
+
+/// What is thought of one.
+const THOUGHT_OF: [(&str, &str); 2] = [
+    (
+        "in a thought",
+        "There could be `%` now, though nobody needs it.\nThe answer is plain.",
+    ),
+    (
+        "on a line of a thought",
+        "It begins so:\n%\nBut the answer is plain.",
+    ),
+];
+
+/// What stands in a value with one.
+const VALUE: &str = "First line\n%\nlast line";
+
+/// A text that speaks of a marker.
+#[derive(Debug, Clone)]
+pub(super) struct Spoken {
+    pub(super) marker: String,
+    /// How it is spoken of.
+    pub(super) manner: &'static str,
+    pub(super) prefilled: String,
+    pub(super) output: String,
+    pub(super) expected: AssistantTurn,
+}
+
+/// All texts that speak of a format's markers, put in the place of what was said in renderings.
+pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Spoken> {
+    let markers = spoken_of(findings);
+    let mut all = Vec::new();
+    let plain = |thought| {
+        let mut samples = samples.iter();
+        samples.find(|sample| is_plain(sample, thought))
+    };
+    let thought = plain(Some(THOUGHT));
+    // Some models never answer without a thought.
+    let said = plain(None).or(thought);
+    for marker in &markers {
+        if let Some(sample) = said {
+            for (manner, sentence) in SAID {
+                let sentence = sentence.replace('%', marker);
+                all.extend(in_place(sample, marker, manner, ANSWER, &sentence));
+            }
+        }
+        if let Some(sample) = thought.filter(|_| !closes_thoughts(findings, marker)) {
+            for (manner, sentence) in THOUGHT_OF {
+                let sentence = sentence.replace('%', marker);
+                all.extend(in_place(sample, marker, manner, THOUGHT, &sentence));
+            }
+        }
+        all.extend(in_value(findings, samples, marker));
+    }
+    if let (Some(sample), Some(call)) = (thought, whole_call(findings, samples)) {
+        let sentence = format!("I could write this:\n{call}\nBut no, the answer is plain.");
+        all.extend(in_place(sample, &call, "in a thought", THOUGHT, &sentence));
+    }
+    all
+}
+
+/// A whole call, as the chat template writes it.
+fn whole_call(findings: &Findings, samples: &[Sample]) -> Option<String> {
+    let calls = findings.call_parts()?;
+    let sample = samples.iter().find(|sample| is_call(sample))?;
+    let output = sample.output.trim_end();
+    let mut ends = findings.turn.ends.iter();
+    let own = ends
+        .find_map(|end| output.strip_suffix(end.as_str()))
+        .unwrap_or(output);
+    let head = match calls.section_open.trim() {
+        "" => calls.first_text().trim(),
+        section => section,
+    };
+    let start = own.find(head).filter(|_| !head.is_empty())?;
+    Some(own[start..].trim().to_owned())
+}
+
+/// Whether a sample is of one plain call and nothing else.
+fn is_call(sample: &Sample) -> bool {
+    sample.origin == Origin::Rendered && sample.written == AssistantTurn::calls([tide_call()])
+}
+
+/// A call with a marker on a line of a value: unless it closes values there, or has to be written otherwise.
+fn in_value(findings: &Findings, samples: &[Sample], marker: &str) -> Option<Spoken> {
+    let calls = findings.call_parts()?;
+    let arguments = calls.single_arguments();
+    let is_json = calls.dialect().is_some_and(Dialect::is_json);
+    let closes = match &arguments {
+        Some(arguments) if arguments.in_python || arguments.has_json_texts() => return None,
+        Some(arguments) => {
+            let mut closes = arguments.closes.iter();
+            arguments.quotes().is_some()
+                || arguments.close().trim().is_empty()
+                || closes.any(|close| close.contains(marker))
+        }
+        None => !is_json,
+    };
+    // What closes calls closes them there, too.
+    let closes = closes || calls.close.contains(marker) || calls.section_close.contains(marker);
+    if closes || marker.contains(['"', '\\', '\'']) {
+        return None;
+    }
+    let sample = samples.iter().find(|sample| is_call(sample))?;
+    let value = VALUE.replace('%', marker);
+    let written = match is_json {
+        true => value.replace('\n', "\\n"),
+        false => value.clone(),
+    };
+    let mut call = tide_call();
+    call.arguments.insert("harbour", value);
+    let (before, behind) = sample.output.split_once("Brest")?;
+    Some(Spoken {
+        marker: marker.to_owned(),
+        manner: "on a line of a value",
+        prefilled: sample.prefilled.clone(),
+        output: format!("{before}{written}{behind}"),
+        expected: AssistantTurn::calls([call]),
+    })
+}
+
+/// Whether nothing but this is said in a sample, and written.
+fn is_plain(sample: &Sample, thought: Option<&str>) -> bool {
+    sample.origin == Origin::Rendered
+        && sample.written.calls.is_empty()
+        && sample.written.reasoning.as_deref() == thought
+        && sample.written.content.as_deref() == Some(ANSWER)
+}
+
+/// The sample with a sentence in the place of what was said.
+fn in_place(
+    sample: &Sample,
+    marker: &str,
+    manner: &'static str,
+    said: &str,
+    sentence: &str,
+) -> Option<Spoken> {
+    let (before, behind) = sample.output.split_once(said)?;
+    let turn = &sample.written;
+    Some(Spoken {
+        marker: marker.to_owned(),
+        manner,
+        prefilled: sample.prefilled.clone(),
+        output: format!("{before}{sentence}{behind}"),
+        expected: match said == ANSWER {
+            true => turn.clone().with_content(sentence),
+            false => turn.clone().with_reasoning(sentence),
+        },
+    })
+}
+
+/// Whether a thought can't hold this marker, which closes it.
+fn closes_thoughts(findings: &Findings, marker: &str) -> bool {
+    let shape = findings.reasoning.as_ref();
+    let close = shape.and_then(|shape| shape.close.as_deref());
+    close.is_some_and(|close| close.contains(marker))
+}
+
+/// The markers that can be spoken of: all but those that end a turn, behind which nothing is read.
+fn spoken_of(findings: &Findings) -> Vec<String> {
+    let ends = &findings.turn.ends;
+    let is_end = |marker: &str| ends.iter().any(|end| end.contains(marker));
+    let mut found: Vec<String> = Vec::new();
+    if let Some(calls) = findings.call_parts() {
+        found.extend(around_calls(&calls));
+    }
+    if let Some(shape) = &findings.reasoning {
+        let texts = shape.open.iter().chain(&shape.close);
+        found.extend(texts.flat_map(|text| spoken_texts(text)));
+    }
+    let content = &findings.content;
+    let texts = content.open.iter().chain(&content.close);
+    let texts = texts.chain(&content.beside_reasoning);
+    found.extend(texts.flat_map(|text| spoken_texts(text)));
+    dedup(&mut found);
+    found.retain(|marker| !is_end(marker));
+    found.truncate(MAX_MARKERS);
+    found
+}
+
+/// The markers around calls and arguments, with a tool's name and a key in the place of their slots.
+fn around_calls(calls: &CallParts<'_>) -> Vec<String> {
+    let call = tide_call();
+    let key = call.arguments.iter().next();
+    let key = key.map_or_else(String::new, |(key, _)| key.to_string_lossy().into_owned());
+    let filled = |text: &str| {
+        let text = text.replace(NAME_SLOT, &call.name).replace(KEY_SLOT, &key);
+        text.replace(INDEX_SLOT, "0").replace(is_slot, "x1")
+    };
+    let mut texts = vec![
+        filled(&calls.section_open),
+        filled(&calls.open),
+        filled(&calls.close),
+        filled(&calls.section_close),
+    ];
+    if let Some(arguments) = calls.single_arguments() {
+        let between = arguments.between.first().map_or("", String::as_str);
+        texts.push(filled(&format!("{}{KEY_SLOT}{between}", arguments.open())));
+        texts.push(filled(arguments.close()));
+    }
+    texts.iter().flat_map(|text| spoken_texts(text)).collect()
+}
+
+/// What is spoken of in a text of the format: its markers, or words and signs that are none, as `CALL:`.
+fn spoken_texts(text: &str) -> Vec<String> {
+    let found: Vec<String> = markers::markers(text).map(str::to_owned).collect();
+    match found.is_empty() && is_distinctive(text) {
+        true => vec![text.trim().to_owned()],
+        false => found,
+    }
+}
+
+/// What a response template makes of an answer or a thought that speaks of a marker.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SpokenText {
+    /// The marker.
+    pub marker: String,
+    /// How it is spoken of: `in code`, `in quotes`, `bare`, `in a fence`, `in a thought`.
+    pub manner: String,
+    /// The part of the prompt that belongs to the turn.
+    pub prefix: String,
+    /// What the model would write.
+    pub output: String,
+    /// Whether it comes back whole.
+    pub is_recovered: bool,
+}
+
+impl SpokenText {
+    /// For programs: an object of `marker`, `manner`, `prefix` and `output`, and whether it is `recovered`.
+    pub fn to_value(&self) -> Value {
+        Object::from_iter([
+            ("marker", Value::from(&self.marker)),
+            ("manner", Value::from(&self.manner)),
+            ("prefix", Value::from(&self.prefix)),
+            ("output", Value::from(&self.output)),
+            ("recovered", self.is_recovered.into()),
+        ])
+        .into()
+    }
+}
+
+/// What a response template makes of such texts.
+pub(super) fn texts(spoken: &[Spoken], is_recovered: &[bool]) -> Vec<SpokenText> {
+    let texts = spoken.iter().zip(is_recovered);
+    texts
+        .map(|(text, is_recovered)| SpokenText {
+            marker: text.marker.clone(),
+            manner: text.manner.to_owned(),
+            prefix: text.prefilled.clone(),
+            output: text.output.clone(),
+            is_recovered: *is_recovered,
+        })
+        .collect()
+}
