@@ -321,6 +321,8 @@ fn a_derivation_reports_its_proof() {
         "proof",
         "refused",
         "damage",
+        "spoken",
+        "reasons",
         "outputs",
         "drafts",
         "renderings",

@@ -86,6 +86,13 @@ struct Text<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Score([isize; 5], Reverse<usize>);
 
+impl Score {
+    /// Whether each merit is as good, whatever there is to read.
+    fn is_as_good_as(&self, other: &Score) -> bool {
+        self.0.iter().zip(&other.0).all(|(own, other)| own >= other)
+    }
+}
+
 /// A draft whose delimiters all have their reasons.
 pub(super) struct Thinned {
     pub(super) template: ResponseTemplate,
@@ -121,6 +128,15 @@ struct Tried {
     /// Of each text, whether it is read as what it means.
     is_read: Vec<bool>,
     score: Score,
+}
+
+/// What another draft has otherwise in one place.
+#[derive(Debug)]
+struct Change {
+    /// The alternatives that one of them has alone.
+    delimiters: Vec<Delimiter>,
+    /// Whether one of them alone takes white space along.
+    is_of_space: bool,
 }
 
 /// The texts that a change of delimiters can make a difference to.
@@ -171,14 +187,18 @@ impl<'a> Thinning<'a> {
                 plain = Some(better);
             }
         }
-        let starts = plain.into_iter().chain(whole);
-        let mut best: Option<Tried> = None;
-        for start in starts {
-            let climbed = self.climbed(start, &draft, variants, &mut patterns);
-            if best.as_ref().is_none_or(|best| climbed.score > best.score) {
-                best = Some(climbed);
-            }
-        }
+        let from_plain = plain.map(|start| self.climbed(start, &draft, variants, &mut patterns));
+        let is_enough = |whole: &Tried| {
+            from_plain
+                .as_ref()
+                .is_some_and(|plain| plain.score.is_as_good_as(&whole.score))
+        };
+        // Where the whole draft does nothing better, nothing is to be found from there.
+        let from_whole = whole
+            .filter(|whole| !is_enough(whole))
+            .map(|start| self.climbed(start, &draft, variants, &mut patterns));
+        let best = from_plain.into_iter().chain(from_whole);
+        let best = best.max_by_key(|tried| tried.score);
         let best = best?;
         let value = best.draft.to_value();
         let template = ResponseTemplate::with_patterns(&value, &mut patterns).ok()?;
@@ -245,8 +265,7 @@ impl<'a> Thinning<'a> {
 
     /// What comes of another draft that differs in some delimiters, if it is better.
     fn changed(&self, from: &Tried, draft: Draft, patterns: &mut Patterns) -> Option<Tried> {
-        let affected = self.affected(&from.draft, &draft);
-        let affected: Vec<usize> = match affected {
+        let mut order: Vec<usize> = match self.affected(&changes(&from.draft, &draft)) {
             Affected::All => (0..self.texts.len()).collect(),
             Affected::These(these) => these.into_iter().collect(),
         };
@@ -255,7 +274,7 @@ impl<'a> Thinning<'a> {
             is_read: from.is_read.clone(),
             draft,
         };
-        for at in &affected {
+        for at in &order {
             tried.is_read[*at] = true;
         }
         for (text, is_read) in self.texts.iter().zip(&tried.is_read) {
@@ -269,7 +288,6 @@ impl<'a> Thinning<'a> {
         // that stays so, nothing is gained.
         let is_dearer = tried.score.1 < from.score.1;
         let failures = self.failures.borrow();
-        let mut order = affected;
         order.sort_by_key(|at| {
             let is_first = is_dearer && !from.is_read[*at];
             (!is_first, Reverse(failures[*at]))
@@ -303,27 +321,19 @@ impl<'a> Thinning<'a> {
         beats(tried.score).then_some(())
     }
 
-    /// The texts that two drafts can make something else of: those which hold what one of the delimiters needs that only
-    /// one of them has.
-    fn affected(&self, one: &Draft, other: &Draft) -> Affected {
+    /// The texts that a change can make something else of: those that hold what one of its delimiters needs.
+    fn affected(&self, change: &[Change]) -> Affected {
         let mut all = BTreeSet::new();
-        for (one, other) in one.fields.iter().zip(&other.fields) {
-            for (one, other) in [(&one.open, &other.open), (&one.close, &other.close)] {
-                if one.takes_space != other.takes_space {
-                    return Affected::All;
-                }
-                let (these, those) = (&one.alternatives, &other.alternatives);
-                let missing = these.iter().filter(|one| !those.contains(one));
-                let new = those.iter().filter(|one| !these.contains(one));
-                for delimiter in missing.chain(new) {
-                    let Some(text) = delimiter.needed_text() else {
-                        return Affected::All;
-                    };
-                    all.extend(self.with_text(&text).iter());
-                }
-            }
+        for delimiter in change.iter().flat_map(|change| &change.delimiters) {
+            let Some(text) = delimiter.needed_text() else {
+                return Affected::All;
+            };
+            all.extend(self.with_text(&text).iter());
         }
-        Affected::These(all)
+        match change.iter().any(|change| change.is_of_space) {
+            true => Affected::All,
+            false => Affected::These(all),
+        }
     }
 
     /// The texts that hold a text.
@@ -378,7 +388,7 @@ impl<'a> Thinning<'a> {
             let mut without = best.draft.clone();
             let own = side_mut(&mut without, field, opens);
             let taken = own.alternatives.remove(at);
-            let affected = self.affected(&best.draft, &without);
+            let affected = self.affected(&changes(&best.draft, &without));
             let template = ResponseTemplate::with_patterns(&without.to_value(), patterns);
             let is_needed = |at: &usize| match (&template, &affected) {
                 (Ok(_), Affected::These(these)) if !these.contains(at) => false,
@@ -560,6 +570,26 @@ fn moves(from: &Draft, whole: &Draft, variants: &Variants) -> Vec<Draft> {
     }
     moves.retain(|draft| draft != from && variants.are_kept(draft));
     moves
+}
+
+/// In what delimiters two drafts differ.
+fn changes(one: &Draft, other: &Draft) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (one, other) in one.fields.iter().zip(&other.fields) {
+        for (one, other) in [(&one.open, &other.open), (&one.close, &other.close)] {
+            let (these, those) = (&one.alternatives, &other.alternatives);
+            let missing = these.iter().filter(|one| !those.contains(one));
+            let new = those.iter().filter(|one| !these.contains(one));
+            let change = Change {
+                delimiters: missing.chain(new).cloned().collect(),
+                is_of_space: one.takes_space != other.takes_space,
+            };
+            if change.is_of_space || !change.delimiters.is_empty() {
+                changes.push(change);
+            }
+        }
+    }
+    changes
 }
 
 /// What closes other fields and stands in a delimiter of this one: that takes it along.
