@@ -256,6 +256,8 @@ impl Drafter<'_> {
         if !open.contains(is_slot) && markers::is_marker(open) {
             opens.insert(0, Delimiter::Loose(open.to_owned()));
         }
+        // As the draft has it, which may be a literal.
+        opens.insert(0, own.clone());
         let mut seen = Vec::new();
         opens.retain(|open| {
             let expression = open.expression();
