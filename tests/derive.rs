@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use unjinja::analysis::{Certainty, Findings};
 use unjinja::chat_template::{ChatTemplate, RenderInput};
-use unjinja::derive::{Derivation, DeriveOptions, ModelOutput, Recovery, derive};
+use unjinja::derive::{Derivation, DeriveOptions, Lenience, ModelOutput, Recovery, derive};
 use unjinja::{Object, ParserOptions, ResponseTemplate, Value, json, parse};
 
 /// Each turn has a header and an end; what the assistant's consists of is given.
@@ -1039,8 +1039,20 @@ fn words_of_the_format_may_stand_within_lines_and_in_strings_of_json() {
                 "So:\nNow the tools follow\n<do>{\"name\": \"see\", \"arguments\": {}}</do>",
                 &see("{}"),
             ),
+            // An answer may have the words on a line of their own, too.
+            (
+                "I said:\n\n```\nNow the tools follow\n```\n\nThat is all.",
+                r#"{"role": "assistant", "content": "I said:\n\n```\nNow the tools follow\n```\n\nThat is all."}"#,
+            ),
         ],
     );
+    // Behind the calls, they are dropped where all damages are allowed for: such an answer is the price.
+    let all = DeriveOptions::default().lenience(Lenience::All);
+    let derived = derive(&chat_template(section), &all).unwrap().template;
+    let output =
+        "So:<do>{\"name\": \"see\", \"arguments\": {}}</do>\nNow the tools follow\n<turn:end>";
+    let read = parse(&derived, "<turn:bot>", output, ParserOptions::default()).unwrap();
+    assert_eq!(Value::from(read), json::read(&see("{}")).unwrap());
     // Calls that a word opens.
     let words = "{{- m.content }}{%- for c in m.tool_calls or [] -%}
 {{- 'toolbox ' + {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}{%- endfor -%}";

@@ -215,12 +215,17 @@ impl Damager<'_, '_> {
         {
             return;
         }
-        let output = sample.output.trim_end();
-        let mut ends = self.findings.turn.ends.iter();
-        let bare = ends.find_map(|end| output.strip_suffix(end.trim()));
-        let output = format!("{}\nThat is what I ask.", bare.unwrap_or(output).trim_end());
+        let output = format!("{}\nThat is what I ask.", self.without_turn_end());
         let expected = written.clone().with_content("That is what I ask.");
         self.put_as("a text behind the calls", output, expected);
+    }
+
+    /// What is written, without what ends the turn.
+    fn without_turn_end(&self) -> &str {
+        let output = self.sample.output.trim_end();
+        let mut ends = self.findings.turn.ends.iter();
+        let bare = ends.find_map(|end| output.strip_suffix(end.trim()));
+        bare.unwrap_or(output).trim_end()
     }
 
     /// The text is cut off.

@@ -242,7 +242,8 @@ fn spoken_texts(text: &str) -> Vec<String> {
 pub struct SpokenText {
     /// The marker.
     pub marker: String,
-    /// How it is spoken of: `in code`, `in quotes`, `bare`, `in a fence`, `in a thought`.
+    /// How it is spoken of: `in code`, `in quotes`, `bare`, `in a fence`, `in a thought`, `on a line of a thought`, or
+    /// `on a line of a value`.
     pub manner: String,
     /// The part of the prompt that belongs to the turn.
     pub prefix: String,

@@ -89,11 +89,7 @@ impl<'a> TrialReader<'a> {
         output: &str,
         expected: Expected<'_>,
     ) -> Option<Difference> {
-        let read = match cut {
-            Cut::Whole => self.read(prefix, output),
-            Cut::Pieces => self.read_pieces(prefix, output),
-        };
-        let mut difference = match (read, expected) {
+        let mut difference = match (self.read_when(cut, prefix, output), expected) {
             (Ok(read), Expected::Turn(turn)) => self.difference_to(&read, turn)?,
             (Ok(read), Expected::NoMarkers(markers)) => self.marker_left_in(&read, markers)?,
             // Nothing but what stands in calls can fail to be read.
@@ -116,11 +112,7 @@ impl<'a> TrialReader<'a> {
         output: &str,
         expected: Expected<'_>,
     ) -> bool {
-        let read = match cut {
-            Cut::Whole => self.read(prefix, output),
-            Cut::Pieces => self.read_pieces(prefix, output),
-        };
-        match (read, expected) {
+        match (self.read_when(cut, prefix, output), expected) {
             (Ok(read), Expected::Turn(turn)) => {
                 trimmed(&read.reasoning) == trimmed(&turn.reasoning)
                     && trimmed(&read.content) == trimmed(&turn.content)
@@ -130,6 +122,14 @@ impl<'a> TrialReader<'a> {
                 self.marker_left_in(&read, markers).is_none()
             }
             (Err(_), _) => false,
+        }
+    }
+
+    /// What comes of a text that comes in this way.
+    fn read_when(&self, cut: Cut, prefix: &str, output: &str) -> Result<AssistantTurn, ParseError> {
+        match cut {
+            Cut::Whole => self.read(prefix, output),
+            Cut::Pieces => self.read_pieces(prefix, output),
         }
     }
 

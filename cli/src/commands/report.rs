@@ -275,7 +275,7 @@ fn lost_by_manner(derivation: &Derivation) -> Vec<String> {
     }
     let markers = markers.into_iter();
     let lines = markers.map(|(marker, manners)| format!("lost: `{marker}` {}", manners.join(", ")));
-    lines.collect()
+    lines.map(|text| one_line(&text)).collect()
 }
 
 /// Why each delimiter is there.
@@ -288,9 +288,9 @@ pub(crate) fn reasons(derivation: &Derivation) -> String {
             "`{}` {does} {}: {} texts",
             reason.delimiter, reason.field, reason.count
         );
-        line(&mut out, label, &head);
+        line(&mut out, label, &one_line(&head));
         for text in reason.texts.iter().take(MAX_TEXTS) {
-            line(&mut out, "", &format!("  {text}"));
+            line(&mut out, "", &format!("  {}", one_line(text)));
         }
         if let Some(more) = reason
             .texts

@@ -258,14 +258,7 @@ impl Drafter<'_> {
         }
         // As the draft has it, which may be a literal.
         opens.insert(0, own.clone());
-        let mut seen = Vec::new();
-        opens.retain(|open| {
-            let expression = open.expression();
-            let is_new = !seen.contains(&expression);
-            seen.push(expression);
-            is_new
-        });
-        opens
+        distinct(opens)
     }
 
     /// The expression for what stands behind a call's opener, if only that is known: a bracket of JSON, or the first argument, or
@@ -298,11 +291,7 @@ impl Drafter<'_> {
 
 /// A call's opener whose name has no quotes in it.
 fn without_quotes(expression: &str) -> String {
-    let (before, name) = match expression.split_once("(?P<name>[^") {
-        Some((before, rest)) => (before, format!("(?P<name>[^`\"'{rest}")),
-        None => return expression.to_owned(),
-    };
-    format!("{before}{name}")
+    expression.replacen("(?P<name>[^", "(?P<name>[^`\"'", 1)
 }
 
 /// What closes a call, with more and with less of what the format writes there.
@@ -316,30 +305,24 @@ fn call_closes(calls: &CallParts<'_>) -> Vec<Delimiter> {
     // White space may stand between what a call ends with, as between the bracket of its JSON and a marker.
     let mut closes = vec![Delimiter::Loose(markers::units(close).join(" "))];
     let section = calls.section_close.trim();
-    let optional = |text: &str| match text.trim() {
-        "" => String::new(),
-        text => format!("(?:\\s*{})?", loose(text)),
-    };
     if is_distinctive(section) {
-        closes.push(Delimiter::Expression(format!(
-            "{}{}",
-            loose(close),
-            optional(section)
-        )));
         closes.push(Delimiter::Loose(format!("{close} {section}")));
     }
     if !rest.trim().is_empty() {
-        let all = format!("{}{}{}", loose(first), optional(rest), optional(section));
-        closes.push(Delimiter::Expression(all));
         closes.push(Delimiter::Loose(first.to_owned()));
         closes.push(Delimiter::Loose(rest.trim().to_owned()));
     }
+    distinct(closes)
+}
+
+/// Each delimiter once, as the first of those that match the same has it.
+fn distinct(mut delimiters: Vec<Delimiter>) -> Vec<Delimiter> {
     let mut seen = Vec::new();
-    closes.retain(|close| {
-        !seen.contains(close) && {
-            seen.push(close.clone());
-            true
-        }
+    delimiters.retain(|delimiter| {
+        let expression = delimiter.expression();
+        let is_new = !seen.contains(&expression);
+        seen.push(expression);
+        is_new
     });
-    closes
+    delimiters
 }
