@@ -71,7 +71,7 @@ use choices::Choices;
 use material::Material;
 use sample::Sampling;
 use search::{Chosen, Search};
-use thin::{Thinned, Thinning};
+use thin::Thinning;
 
 pub use crate::analysis::ModelOutput;
 pub use candidate::Candidate;
@@ -164,7 +164,9 @@ impl Derivation {
         let chosen = choose(&mut material, &mut sampling, options)?;
         let search = Search::new(&material, options);
         let thin = |choices: &Choices, lenience| {
-            Some(thinned(&material, options, choices, lenience)?.template)
+            let (draft, variants) = draft::draft_with_variants(&material, choices, options);
+            let thinning = Thinning::new(&material, &options.reasoning_field, lenience);
+            thinning.template(&draft, &variants)
         };
         let candidates = candidate::candidates(&search, &chosen, options.lenience, thin);
         let derivation = Derivation::of(material, sampling, chosen, options);
@@ -381,7 +383,9 @@ fn choose(
     options: &DeriveOptions,
 ) -> Result<Chosen, DeriveError> {
     let mut chosen = chosen_draft(material, sampling, options)?;
-    if let Some(thinned) = thinned(material, options, &chosen.choices, options.lenience) {
+    let (draft, variants) = draft::draft_with_variants(material, &chosen.choices, options);
+    let thinning = Thinning::new(material, &options.reasoning_field, options.lenience);
+    if let Some(thinned) = thinning.thinned(&draft, &variants) {
         chosen.template = thinned.template;
         chosen.reasons = thinned.reasons;
         chosen.recovered_spoken = thinned.recovered_spoken;
@@ -389,17 +393,6 @@ fn choose(
         chosen.trials += thinned.trials;
     }
     Ok(chosen)
-}
-
-/// The draft for some choices, with the delimiters that a lenience asks for.
-fn thinned(
-    material: &Material,
-    options: &DeriveOptions,
-    choices: &Choices,
-    lenience: Lenience,
-) -> Option<Thinned> {
-    let (draft, variants) = draft::draft_with_variants(material, choices, options);
-    Thinning::new(material, &options.reasoning_field, lenience).best(draft, &variants)
 }
 
 /// The draft from which delimiters are searched.

@@ -172,34 +172,21 @@ impl<'a> Thinning<'a> {
         }
     }
 
-    /// The best that is found from a draft.
-    pub(super) fn best(mut self, draft: Draft, variants: &Variants) -> Option<Thinned> {
-        self.texts.extend(opened_otherwise(self.material, &draft));
-        self.was_read = RefCell::new(vec![false; self.texts.len()]);
-        self.failures = RefCell::new(vec![0; self.texts.len()]);
+    /// The best that is found from a draft, by itself.
+    pub(super) fn template(
+        mut self,
+        draft: &Draft,
+        variants: &Variants,
+    ) -> Option<ResponseTemplate> {
         let mut patterns = Patterns::default();
-        // The draft first, which reads what can be read.
-        let whole = self.tried(draft.clone(), None, &mut patterns);
-        let mut plain: Option<Tried> = None;
-        for start in variants.plain(&draft) {
-            let to_beat = plain.as_ref().map(|best| best.score);
-            if let Some(better) = self.tried(start, to_beat, &mut patterns) {
-                plain = Some(better);
-            }
-        }
-        let from_plain = plain.map(|start| self.climbed(start, &draft, variants, &mut patterns));
-        let is_enough = |whole: &Tried| {
-            from_plain
-                .as_ref()
-                .is_some_and(|plain| plain.score.is_as_good_as(&whole.score))
-        };
-        // Where the whole draft does nothing better, nothing is to be found from there.
-        let from_whole = whole
-            .filter(|whole| !is_enough(whole))
-            .map(|start| self.climbed(start, &draft, variants, &mut patterns));
-        let best = from_plain.into_iter().chain(from_whole);
-        let best = best.max_by_key(|tried| tried.score);
-        let best = best?;
+        let best = self.best(draft, variants, &mut patterns)?;
+        ResponseTemplate::with_patterns(&best.draft.to_value(), &mut patterns).ok()
+    }
+
+    /// The best that is found from a draft, with what it recovers, and why.
+    pub(super) fn thinned(mut self, draft: &Draft, variants: &Variants) -> Option<Thinned> {
+        let mut patterns = Patterns::default();
+        let best = self.best(draft, variants, &mut patterns)?;
         let value = best.draft.to_value();
         let template = ResponseTemplate::with_patterns(&value, &mut patterns).ok()?;
         let reasons = self.reasons(&best, &mut patterns);
@@ -215,6 +202,38 @@ impl<'a> Thinning<'a> {
             reasons,
             template,
         })
+    }
+
+    fn best(
+        &mut self,
+        draft: &Draft,
+        variants: &Variants,
+        patterns: &mut Patterns,
+    ) -> Option<Tried> {
+        self.texts.extend(opened_otherwise(self.material, draft));
+        self.was_read = RefCell::new(vec![false; self.texts.len()]);
+        self.failures = RefCell::new(vec![0; self.texts.len()]);
+        // The draft first, which reads what can be read.
+        let whole = self.tried(draft.clone(), None, patterns);
+        let mut plain: Option<Tried> = None;
+        for start in variants.plain(draft) {
+            let to_beat = plain.as_ref().map(|best| best.score);
+            if let Some(better) = self.tried(start, to_beat, patterns) {
+                plain = Some(better);
+            }
+        }
+        let from_plain = plain.map(|start| self.climbed(start, draft, variants, patterns));
+        let is_enough = |whole: &Tried| {
+            from_plain
+                .as_ref()
+                .is_some_and(|plain| plain.score.is_as_good_as(&whole.score))
+        };
+        // Where the whole draft does nothing better, nothing is to be found from there.
+        let from_whole = whole
+            .filter(|whole| !is_enough(whole))
+            .map(|start| self.climbed(start, draft, variants, patterns));
+        let best = from_plain.into_iter().chain(from_whole);
+        best.max_by_key(|tried| tried.score)
     }
 
     /// Goes on from delimiters to better ones until none is. What did not help is not tried again before something else did.
