@@ -311,7 +311,7 @@ impl<'t> TurnProber<'t> {
 
     /// Gives arguments as a text of JSON where the template writes the same call then, and only the signs differ around
     /// and within the arguments: an object is printed as Python prints it, or makes the template escape its own signs
-    /// (`{&#34;name&#34;`). No model is trained to write either.
+    /// (`{&#34;name&#34;`). No model is trained to write either, but where all of a call is as Python prints it.
     fn prefer_arguments_as_text(
         &mut self,
         situation: Situation,
@@ -324,9 +324,11 @@ impl<'t> TurnProber<'t> {
         self.input_form.arguments_as_text = true;
         let with_text = self.turn(situation, assistant, ThinkingMode::On);
         let signs = |text: &str| Unescaped::of(text).text().replace('\'', "\"");
+        let mixes_quotes = |text: &str| text.contains('\'') && text.contains('"');
         let is_plainer = with_text.is_ok_and(|with_text| {
             let with_text = with_text.tail();
-            with_text != with_object && signs(with_text) == signs(with_object)
+            let says_the_same = with_text != with_object && signs(with_text) == signs(with_object);
+            says_the_same && (mixes_quotes(with_object) || !mixes_quotes(with_text))
         });
         self.input_form.arguments_as_text = is_plainer;
     }
