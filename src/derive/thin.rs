@@ -7,7 +7,6 @@
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashSet};
@@ -86,13 +85,6 @@ struct Text<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Score([isize; 5], Reverse<usize>);
 
-impl Score {
-    /// Whether each merit is as good, whatever there is to read.
-    fn is_as_good_as(&self, other: &Score) -> bool {
-        self.0.iter().zip(&other.0).all(|(own, other)| own >= other)
-    }
-}
-
 /// A draft whose delimiters all have their reasons.
 pub(super) struct Thinned {
     pub(super) template: ResponseTemplate,
@@ -133,16 +125,10 @@ struct Tried {
 /// What another draft has otherwise in one place.
 #[derive(Debug)]
 struct Change {
-    /// The alternatives that one of them has alone.
+    /// The alternatives that one of them has alone, or all where one of them alone takes white space along.
     delimiters: Vec<Delimiter>,
-    /// Whether one of them alone takes white space along.
-    is_of_space: bool,
-}
-
-/// The texts that a change of delimiters can make a difference to.
-enum Affected {
-    All,
-    These(BTreeSet<usize>),
+    /// What opens the field, if that is about what closes it.
+    opens: Vec<Delimiter>,
 }
 
 impl<'a> Thinning<'a> {
@@ -213,20 +199,16 @@ impl<'a> Thinning<'a> {
         self.texts.extend(opened_otherwise(self.material, draft));
         self.was_read = RefCell::new(vec![false; self.texts.len()]);
         self.failures = RefCell::new(vec![0; self.texts.len()]);
+        let all: Vec<usize> = (0..self.texts.len()).collect();
         // The draft first, which reads what can be read.
-        let whole = self.tried(draft.clone(), None, patterns);
-        let mut plain: Option<Tried> = None;
-        for start in variants.plain(draft) {
-            let to_beat = plain.as_ref().map(|best| best.score);
-            if let Some(better) = self.tried(start, to_beat, patterns) {
-                plain = Some(better);
-            }
-        }
+        let whole = self.tried(draft.clone(), &all, None, patterns);
+        let plain = self.plainest(draft, variants, patterns);
+        let plain = plain.and_then(|draft| self.tried(draft, &all, None, patterns));
         let from_plain = plain.map(|start| self.climbed(start, draft, variants, patterns));
         let is_enough = |whole: &Tried| {
             from_plain
                 .as_ref()
-                .is_some_and(|plain| plain.score.is_as_good_as(&whole.score))
+                .is_some_and(|plain| plain.score.0 >= whole.score.0)
         };
         // Where the whole draft does nothing better, nothing is to be found from there.
         let from_whole = whole
@@ -234,6 +216,26 @@ impl<'a> Thinning<'a> {
             .map(|start| self.climbed(start, draft, variants, patterns));
         let best = from_plain.into_iter().chain(from_whole);
         best.max_by_key(|tried| tried.score)
+    }
+
+    /// The best of the plainest drafts as far as texts go that are not damaged: what these need is put in later.
+    fn plainest(
+        &self,
+        draft: &Draft,
+        variants: &Variants,
+        patterns: &mut Patterns,
+    ) -> Option<Draft> {
+        let texts = self.texts.iter().enumerate();
+        let undamaged = texts.filter(|(_, text)| text.kind != Kind::Damaged);
+        let undamaged: Vec<usize> = undamaged.map(|(at, _)| at).collect();
+        let mut starts = variants.plain(draft);
+        starts.sort_by_cached_key(cost);
+        let mut best: Option<Tried> = None;
+        for start in starts {
+            let to_beat = best.as_ref().map(|best| best.score);
+            best = self.tried(start, &undamaged, to_beat, patterns).or(best);
+        }
+        best.map(|best| best.draft)
     }
 
     /// Goes on from delimiters to better ones until none is. What did not help is not tried again before something else did.
@@ -247,13 +249,14 @@ impl<'a> Thinning<'a> {
         let mut next = 0;
         loop {
             let moves = moves(&best.draft, whole, variants);
-            let count = moves.len();
-            let mut moves: Vec<Option<Draft>> = moves.into_iter().map(Some).collect();
-            let better = (0..count).find_map(|tried| {
-                let at = (next + tried) % count;
-                let draft = moves[at].take()?;
-                let goes_on = self.start.elapsed() < MAX_TRYING;
-                let better = goes_on.then(|| self.changed(&best, draft, patterns))??;
+            let tried = (0..moves.len()).map(|tried| (next + tried) % moves.len());
+            let better = tried.into_iter().find_map(|at| {
+                if self.start.elapsed() > MAX_TRYING {
+                    return None;
+                }
+                let draft = moves[at].of(&best.draft);
+                let is_one = draft != best.draft && variants.are_kept(&draft);
+                let better = is_one.then(|| self.changed(&best, draft, patterns))??;
                 Some((at, better))
             });
             match better {
@@ -263,10 +266,11 @@ impl<'a> Thinning<'a> {
         }
     }
 
-    /// Delimiters with their score, if that beats another.
+    /// Delimiters with their score on some texts, if that beats another.
     fn tried(
         &self,
         draft: Draft,
+        texts: &[usize],
         to_beat: Option<Score>,
         patterns: &mut Patterns,
     ) -> Option<Tried> {
@@ -275,8 +279,11 @@ impl<'a> Thinning<'a> {
             is_read: vec![true; self.texts.len()],
             draft,
         };
+        to_beat
+            .is_none_or(|to_beat| tried.score > to_beat)
+            .then_some(())?;
         let template = ResponseTemplate::with_patterns(&tried.draft.to_value(), patterns).ok()?;
-        let mut order: Vec<usize> = (0..self.texts.len()).collect();
+        let mut order = texts.to_vec();
         order.sort_by_key(|at| Reverse(self.failures.borrow()[*at]));
         self.read_again(&mut tried, &template, order, to_beat)?;
         Some(tried)
@@ -284,10 +291,7 @@ impl<'a> Thinning<'a> {
 
     /// What comes of another draft that differs in some delimiters, if it is better.
     fn changed(&self, from: &Tried, draft: Draft, patterns: &mut Patterns) -> Option<Tried> {
-        let mut order: Vec<usize> = match self.affected(&changes(&from.draft, &draft)) {
-            Affected::All => (0..self.texts.len()).collect(),
-            Affected::These(these) => these.into_iter().collect(),
-        };
+        let mut order = self.affected(&changes(&from.draft, &draft));
         let mut tried = Tried {
             score: self.best_possible(&draft),
             is_read: from.is_read.clone(),
@@ -340,19 +344,33 @@ impl<'a> Thinning<'a> {
         beats(tried.score).then_some(())
     }
 
-    /// The texts that a change can make something else of: those that hold what one of its delimiters needs.
-    fn affected(&self, change: &[Change]) -> Affected {
-        let mut all = BTreeSet::new();
-        for delimiter in change.iter().flat_map(|change| &change.delimiters) {
-            let Some(text) = delimiter.needed_text() else {
-                return Affected::All;
-            };
-            all.extend(self.with_text(&text).iter());
+    /// The texts that changes can make something else of, in order: those that hold what a delimiter needs that is otherwise,
+    /// and what opens its field.
+    fn affected(&self, changes: &[Change]) -> Vec<usize> {
+        let mut affected = vec![false; self.texts.len()];
+        for change in changes {
+            let changed = self.with_any(&change.delimiters);
+            let opened = self.with_any(&change.opens);
+            for (at, affected) in affected.iter_mut().enumerate() {
+                let holds =
+                    |texts: &Option<Vec<bool>>| texts.as_ref().is_none_or(|texts| texts[at]);
+                *affected |= holds(&changed) && holds(&opened);
+            }
         }
-        match change.iter().any(|change| change.is_of_space) {
-            true => Affected::All,
-            false => Affected::These(all),
+        let affected = affected.into_iter().enumerate();
+        let affected = affected.filter(|(_, is_affected)| *is_affected);
+        affected.map(|(at, _)| at).collect()
+    }
+
+    /// Which texts hold what one of some delimiters needs; `None` if that isn't known of all of them, or there are none.
+    fn with_any(&self, delimiters: &[Delimiter]) -> Option<Vec<bool>> {
+        let mut holds = vec![false; self.texts.len()];
+        for delimiter in delimiters {
+            for at in self.with_text(&delimiter.needed_text()?).iter() {
+                holds[*at] = true;
+            }
         }
+        (!delimiters.is_empty()).then_some(holds)
     }
 
     /// The texts that hold a text.
@@ -409,13 +427,12 @@ impl<'a> Thinning<'a> {
             let taken = own.alternatives.remove(at);
             let affected = self.affected(&changes(&best.draft, &without));
             let template = ResponseTemplate::with_patterns(&without.to_value(), patterns);
-            let is_needed = |at: &usize| match (&template, &affected) {
-                (Ok(_), Affected::These(these)) if !these.contains(at) => false,
-                (Ok(template), _) => !self.reads(template, &self.texts[*at]),
-                // Without it, this is no response template.
-                (Err(_), _) => true,
+            // Without some, this is no response template.
+            let is_needed = |at: &usize| {
+                let template = template.as_ref().ok();
+                template.is_none_or(|template| !self.reads(template, &self.texts[*at]))
             };
-            let read = (0..self.texts.len()).filter(|at| best.is_read[*at]);
+            let read = affected.into_iter().filter(|at| best.is_read[*at]);
             let needing: Vec<usize> = read.filter(is_needed).collect();
             let mut texts: Vec<String> = needing
                 .iter()
@@ -540,38 +557,89 @@ fn side_mut(draft: &mut Draft, field: usize, opens: bool) -> &mut Delimiters {
     }
 }
 
-/// All drafts that differ in one thing from one: in an alternative that is taken away, exchanged or put in, or in whether white
-/// space goes along.
-fn moves(from: &Draft, whole: &Draft, variants: &Variants) -> Vec<Draft> {
+/// One thing that another draft has otherwise.
+#[derive(Debug)]
+struct Move<'v> {
+    field: usize,
+    opens: bool,
+    step: Step<'v>,
+}
+
+/// What is done to what opens or closes a field.
+#[derive(Debug)]
+enum Step<'v> {
+    /// An alternative is taken away.
+    Without(usize),
+    /// All are exchanged for one, which takes along an alternative that closes another field.
+    Alone(&'v Delimiter, Option<(usize, usize)>),
+    /// All are exchanged for one, and a text is closed by what stood behind it.
+    Split(&'v Delimiter, usize, &'v Delimiter),
+    /// An alternative is exchanged.
+    Exchanged(usize, &'v Delimiter),
+    /// An alternative is put in.
+    With(&'v Delimiter),
+    /// White space goes along, or does no more.
+    Space,
+}
+
+impl Move<'_> {
+    /// What comes of a draft.
+    fn of(&self, draft: &Draft) -> Draft {
+        let mut draft = draft.clone();
+        let own = side_mut(&mut draft, self.field, self.opens);
+        match &self.step {
+            Step::Without(at) => drop(own.alternatives.remove(*at)),
+            Step::Exchanged(at, other) => own.alternatives[*at] = (*other).clone(),
+            Step::With(other) => own.alternatives.push((*other).clone()),
+            Step::Space => own.takes_space = !own.takes_space,
+            Step::Split(other, text, behind) => {
+                own.alternatives = vec![(*other).clone()];
+                let close = &mut draft.fields[*text].close;
+                close.alternatives.push((*behind).clone());
+            }
+            Step::Alone(other, along) => {
+                own.alternatives = vec![(*other).clone()];
+                if let Some((field, at)) = *along {
+                    draft.fields[field].close.alternatives.remove(at);
+                }
+            }
+        }
+        draft
+    }
+}
+
+/// All moves to drafts that differ in one thing from one: in an alternative that is taken away, exchanged or put in, or in
+/// whether white space goes along.
+fn moves<'v>(from: &Draft, whole: &'v Draft, variants: &'v Variants) -> Vec<Move<'v>> {
     let mut moves = Vec::new();
-    let mut put = |change: &dyn Fn(&mut Draft)| {
-        let mut draft = from.clone();
-        change(&mut draft);
-        moves.push(draft);
-    };
     for (at, field) in from.fields.iter().enumerate() {
         for opens in [true, false] {
             let own = if opens { &field.open } else { &field.close };
-            if own.alternatives.is_empty() {
-                continue;
+            let count = own.alternatives.len();
+            let mut put = |step| {
+                moves.push(Move {
+                    field: at,
+                    opens,
+                    step,
+                });
+            };
+            if count > 1 {
+                (0..count).for_each(|one| put(Step::Without(one)));
             }
-            for one in (0..own.alternatives.len()).filter(|_| own.alternatives.len() > 1) {
-                put(&|draft| drop(side_mut(draft, at, opens).alternatives.remove(one)));
-            }
-            let others = variants.of(&field.name, opens);
-            for other in others
-                .iter()
-                .filter(|other| !own.alternatives.contains(other))
-            {
-                put(&|draft| side_mut(draft, at, opens).alternatives = vec![other.clone()]);
-                for (field, one) in taken_along(from, at, other) {
-                    put(&|draft| {
-                        side_mut(draft, at, opens).alternatives = vec![other.clone()];
-                        draft.fields[field].close.alternatives.remove(one);
-                    });
+            let others = variants.of(&field.name, opens).iter();
+            for other in others.filter(|other| count > 0 && !own.alternatives.contains(other)) {
+                put(Step::Alone(other, None));
+                let along = taken_along(from, at, other).into_iter();
+                along.for_each(|along| put(Step::Alone(other, Some(along))));
+                if count > 1 {
+                    (0..count).for_each(|one| put(Step::Exchanged(one, other)));
                 }
-                for one in (0..own.alternatives.len()).filter(|_| own.alternatives.len() > 1) {
-                    put(&|draft| side_mut(draft, at, opens).alternatives[one] = other.clone());
+                let text = from.fields.iter().position(|field| field.name == "content");
+                if let (Some(text), false) = (text.filter(|text| *text != at), opens) {
+                    let known = &from.fields[text].close.alternatives;
+                    let behind = variants.of("content", false).iter();
+                    let behind = behind.filter(|behind| !known.contains(behind));
+                    behind.for_each(|behind| put(Step::Split(other, text, behind)));
                 }
             }
         }
@@ -580,34 +648,46 @@ fn moves(from: &Draft, whole: &Draft, variants: &Variants) -> Vec<Draft> {
         let own = &field.close;
         let all = whole.fields.iter().filter(|other| other.name == field.name);
         let all = all.flat_map(|other| &other.close.alternatives);
-        let variants = variants.of(&field.name, false);
-        let all = all.chain(variants);
-        for other in all.filter(|other| !own.alternatives.contains(other)) {
-            put(&|draft| draft.fields[at].close.alternatives.push(other.clone()));
-        }
-        put(&|draft| draft.fields[at].close.takes_space = !own.takes_space);
+        let all = all.chain(variants.of(&field.name, false));
+        let new = all.filter(|other| !own.alternatives.contains(other));
+        let steps = new.map(Step::With).chain([Step::Space]);
+        moves.extend(steps.map(|step| Move {
+            field: at,
+            opens: false,
+            step,
+        }));
     }
-    moves.retain(|draft| draft != from && variants.are_kept(draft));
     moves
 }
 
 /// In what delimiters two drafts differ.
 fn changes(one: &Draft, other: &Draft) -> Vec<Change> {
+    let differing = |one: &Delimiters, other: &Delimiters| {
+        let (these, those) = (&one.alternatives, &other.alternatives);
+        let is_of_space = one.takes_space != other.takes_space;
+        let missing = these
+            .iter()
+            .filter(|one| is_of_space || !those.contains(one));
+        let new = those.iter().filter(|one| !these.contains(one));
+        let differing: Vec<Delimiter> = missing.chain(new).cloned().collect();
+        differing
+    };
     let mut changes = Vec::new();
     for (one, other) in one.fields.iter().zip(&other.fields) {
-        for (one, other) in [(&one.open, &other.open), (&one.close, &other.close)] {
-            let (these, those) = (&one.alternatives, &other.alternatives);
-            let missing = these.iter().filter(|one| !those.contains(one));
-            let new = those.iter().filter(|one| !these.contains(one));
-            let change = Change {
-                delimiters: missing.chain(new).cloned().collect(),
-                is_of_space: one.takes_space != other.takes_space,
-            };
-            if change.is_of_space || !change.delimiters.is_empty() {
-                changes.push(change);
-            }
-        }
+        let opens = one.open.alternatives.iter().chain(&other.open.alternatives);
+        let opens: Vec<Delimiter> = opens.cloned().collect();
+        changes.extend([
+            Change {
+                delimiters: differing(&one.open, &other.open),
+                opens: Vec::new(),
+            },
+            Change {
+                delimiters: differing(&one.close, &other.close),
+                opens,
+            },
+        ]);
     }
+    changes.retain(|change| !change.delimiters.is_empty());
     changes
 }
 
