@@ -72,7 +72,8 @@ fn candidates_are_few_and_different_and_valid_and_say_how_they_differ() {
     for name in ["fenced-json-calls", "action-list", "channels"] {
         let (derivation, candidates) = with_candidates(name);
         assert!((2..=24).contains(&candidates.len()), "{name}");
-        assert!(candidates.len() <= derivation.drafts, "{name}");
+        // Each draft, and what two other leniences make of the one that was chosen.
+        assert!(candidates.len() <= derivation.drafts + 2, "{name}");
         for (at, candidate) in candidates.iter().enumerate() {
             let loaded = ResponseTemplate::from_value(&candidate.template);
             assert!(loaded.is_ok(), "{name}: {:?}", loaded.err());
@@ -99,17 +100,14 @@ fn what_is_derived_is_the_same_with_candidates_and_without() {
 fn what_recovers_more_comes_first_and_renderings_count_most() {
     assert_snapshot!(summary("recipient-lines"), @"
     18/18   0/0     25/25   chosen
-    15/18   0/0     22/25   a call does not close a text
     8/18    0/0     8/25    text is whatever is nothing else
     ");
     assert_snapshot!(summary("channels"), @"
     15/15   0/0     65/65   chosen
-    15/15   0/0     61/65   only its marker closes reasoning
     15/15   0/0     55/65   no damage is allowed for
     15/15   0/0     49/65   only what the format writes stands between a call's name and its arguments
-    15/15   0/0     45/65   only its marker closes reasoning; only what the format writes stands between a call's name and its arguments
     13/15   0/0     59/65   text is whatever is nothing else
-    13/15   0/0     43/65   only its marker closes reasoning; text is whatever is nothing else; only what the format writes stands between a call's name and its arguments
+    13/15   0/0     47/65   text is whatever is nothing else; only what the format writes stands between a call's name and its arguments
     ");
 }
 

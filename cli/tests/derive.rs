@@ -109,7 +109,7 @@ fn the_template_is_printed_and_the_report_beside_it() {
       calls      each a JSON object: name under `name`, arguments under `arguments`
                  a call is `<call>{…}</call>`
                  several calls a turn
-      proof      18 of 18 renderings recovered, 8 drafts tried
+      proof      18 of 18 renderings recovered, 1 draft tried
       spoken     26 of 26 texts that speak of a marker recovered
       damaged    72 of 76 damaged texts recovered
                  0 of 1: reasoning not closed before a call
@@ -240,12 +240,12 @@ fn what_can_not_be_recovered_is_reported() {
       calls      each a JSON object: name under `name`, arguments under `arguments`
                  a call is `<call>{…}</call>`
                  several calls a turn
-      proof      15 of 18 renderings recovered, 10 drafts tried
+      proof      15 of 18 renderings recovered, 2 drafts tried
                  not expressible: a text and a call: thinking is "One moment, I look it up.", not ""
                    the prompt ends  "<user>zq012question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\"harbour\": \"Brest\", \"scale\": \"metres\"}}</call><end>"
                    it also stands for {"thinking":"One moment, I look it up.","tool_calls":[{"type":"function","function":{"name":"read_tide","arguments":{"harbour":"Brest","scale":"metres"}}}]}
-                 not recovered: a thought, a text and a call: content is "<think>One moment, I look it up.</think>", not "One moment, I look it up."
+                 not recovered: a thought, a text and a call: thinking is "One moment, I look it up.", not "They ask about the tide.\n\nA table would tell, so I look there."
                    the prompt ends  "<user>zq012question<end><assistant>"
                    the output is    "<think>They ask about the tide.\n\nA table would tell, so I look there.</think><think>One moment, I look it up.</think><call>{\"name\": \"read_tide\", \"arguments\": {\""…
                    no other message was found that the chat template writes so
@@ -253,7 +253,8 @@ fn what_can_not_be_recovered_is_reported() {
                    the prompt ends  "<user>zq012question<end><assistant>"
                    the output is    "<think>One moment, I look it up.</think><call>{\"name\": \"find_pages\", \"arguments\": {\"words\": \"spring tide\", \"most\": 3}}</call><call>{\"name\": \"read_tide\", \"argume"…
                    it also stands for {"thinking":"One moment, I look it up.","tool_calls":[{"type":"function","function":{"name":"find_pages","arguments":{"words":"spring tide","most":3}}},{"type":…
-      spoken     26 of 26 texts that speak of a marker recovered
+      spoken     22 of 26 texts that speak of a marker recovered
+                 lost: `<think>` in code, in quotes, bare, in a fence
       damaged    66 of 76 damaged texts recovered
                  15 of 18: the turn's end missing
                  8 of 10: white space added

@@ -5,15 +5,10 @@ use super::trial::Part;
 /// One thing that findings leave open, and trials decide. What its answers mean stands in [`OPEN`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
-    ThinkingIfClosed,
-    TurnEndClosesThinking,
     ContentMarked,
-    CallsCloseContent,
-    NextCallCloses,
     CallsAnywhere,
     SplitObjects,
     LooseHeader,
-    OptionalLead,
     TextFollows,
     TagClosesItself,
     Dropped,
@@ -30,46 +25,13 @@ pub(super) struct Open {
 }
 
 /// All that is to be chosen, in the order of [`Choice`].
-pub(super) const OPEN: [Open; 13] = [
-    Open {
-        choice: Choice::ThinkingIfClosed,
-        part: Part::Reasoning,
-        answers: &[
-            "a marker opens reasoning, whether or not it is closed later",
-            "a marker opens reasoning only if it is closed later",
-        ],
-    },
-    Open {
-        choice: Choice::TurnEndClosesThinking,
-        part: Part::Reasoning,
-        answers: &[
-            "only its marker closes reasoning",
-            "the end of the turn closes reasoning, and calls do not",
-            "a call closes reasoning, and so does the end of the turn",
-        ],
-    },
+pub(super) const OPEN: [Open; 8] = [
     Open {
         choice: Choice::ContentMarked,
         part: Part::Content,
         answers: &[
             "text is whatever is nothing else",
             "text stands between its markers only",
-        ],
-    },
-    Open {
-        choice: Choice::CallsCloseContent,
-        part: Part::Content,
-        answers: &[
-            "a call does not close a text",
-            "a call closes a text that is never closed",
-        ],
-    },
-    Open {
-        choice: Choice::NextCallCloses,
-        part: Part::Calls,
-        answers: &[
-            "the next call does not close one that is never closed",
-            "the next call closes one that is never closed",
         ],
     },
     Open {
@@ -94,14 +56,6 @@ pub(super) const OPEN: [Open; 13] = [
         answers: &[
             "only what the format writes stands between a call's name and its arguments",
             "anything may stand between a call's name and its arguments",
-        ],
-    },
-    Open {
-        choice: Choice::OptionalLead,
-        part: Part::Calls,
-        answers: &[
-            "the first marker of a call has to be there",
-            "the first marker of a call may be left out",
         ],
     },
     Open {
@@ -151,11 +105,6 @@ impl Choices {
     /// Whether the answer is not the plainest.
     pub(super) fn has(&self, choice: Choice) -> bool {
         self.answers[choice as usize] > 0
-    }
-
-    /// Whether calls close reasoning, as the end of the turn does.
-    pub(super) fn calls_close_thinking(&self) -> bool {
-        self.answers[Choice::TurnEndClosesThinking as usize] == 2
     }
 
     /// What is no part of texts, though it stands around them.

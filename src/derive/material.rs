@@ -39,7 +39,7 @@ impl Material {
         let mut samples = sampling.render(&findings);
         let synthetic = synthetic::samples(&findings, &samples.all);
         samples.all.extend(synthetic);
-        let spoken = spoken::all(&findings, &samples.all);
+        let spoken = spoken::all(&findings, &marked, &samples.all);
         let damaged = damage::all(&findings, &samples.all);
         let outputs = output::cases(&findings, &samples, options);
         let material = Material {

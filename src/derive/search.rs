@@ -184,27 +184,18 @@ impl<'a> Search<'a> {
     /// The choices with other answers to what concerns a part of messages.
     fn other_answers(&self, from: &Choices, part: Part) -> Vec<(Part, Choices)> {
         let open = OPEN.iter().filter(|open| open.part == part);
-        open.filter(|open| self.is_open(open.choice, from))
+        open.filter(|open| self.is_open(open.choice))
             .flat_map(|open| (0..open.answers.len()).map(|answer| (open.choice, answer)))
             .map(|(choice, answer)| (part, from.clone().with(choice, answer)))
             .collect()
     }
 
     /// Whether another answer to this by itself may make another draft.
-    fn is_open(&self, choice: Choice, from: &Choices) -> bool {
+    fn is_open(&self, choice: Choice) -> bool {
         let findings = &self.material.findings;
-        let reasoning = findings.reasoning.as_ref();
         match choice {
-            Choice::ThinkingIfClosed => reasoning.is_some_and(|shape| shape.open.is_some()),
-            Choice::TurnEndClosesThinking => reasoning.is_some(),
             Choice::ContentMarked => findings.content.open.is_some(),
-            Choice::CallsCloseContent => {
-                findings.content.open.is_some() && from.has(Choice::ContentMarked)
-            }
-            Choice::NextCallCloses
-            | Choice::CallsAnywhere
-            | Choice::LooseHeader
-            | Choice::OptionalLead => findings.calls.is_some(),
+            Choice::CallsAnywhere | Choice::LooseHeader => findings.calls.is_some(),
             Choice::SplitObjects => self.has_bare_objects(),
             Choice::TextFollows => findings.calls.is_some() && self.has_text_behind_calls(),
             Choice::TagClosesItself => self.calls_are_tags(),

@@ -3,6 +3,7 @@
 use crate::analysis::assistant_turn::AssistantTurn;
 use crate::analysis::{CallParts, Findings};
 use crate::format::Dialect;
+use crate::markers::lexicon::unmarked;
 use crate::markers::{self, INDEX_SLOT, KEY_SLOT, NAME_SLOT, dedup, is_distinctive, is_slot};
 use crate::value::{Object, Value};
 
@@ -52,9 +53,9 @@ pub(super) struct Spoken {
     pub(super) expected: AssistantTurn,
 }
 
-/// All texts that speak of a format's markers, put in the place of what was said in renderings.
-pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Spoken> {
-    let markers = spoken_of(findings);
+/// All texts that speak of a format's markers, which are whole where they are marked, put in the place of what was said in renderings.
+pub(super) fn all(findings: &Findings, marked: &Findings, samples: &[Sample]) -> Vec<Spoken> {
+    let markers = spoken_of(marked);
     let mut all = Vec::new();
     let plain = |thought| {
         let mut samples = samples.iter();
@@ -198,8 +199,9 @@ fn spoken_of(findings: &Findings) -> Vec<String> {
     let texts = content.open.iter().chain(&content.close);
     let texts = texts.chain(&content.beside_reasoning);
     found.extend(texts.flat_map(|text| spoken_texts(text)));
-    dedup(&mut found);
     found.retain(|marker| !is_end(marker));
+    let mut found: Vec<String> = found.iter().map(|marker| unmarked(marker)).collect();
+    dedup(&mut found);
     found.truncate(MAX_MARKERS);
     found
 }

@@ -25,8 +25,8 @@ use super::sample::Origin;
 use super::search::MAX_TRYING;
 use super::trial::{self, Cut, Expected, TrialReader};
 
-/// How many drafts may misread a text that none has read yet.
-const HOPELESS: usize = 12;
+/// As how many texts it counts against a draft that a delimiter holds all text back.
+const HELD_BACK: isize = 1000;
 
 /// Where a text comes from that delimiters are tried on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,8 +106,6 @@ pub(super) struct Thinning<'a> {
     start: Stopwatch,
     /// How many texts have been read.
     read: Cell<usize>,
-    /// For each text, whether any draft has read it.
-    was_read: RefCell<Vec<bool>>,
     /// For each text, how many drafts have misread it.
     failures: RefCell<Vec<usize>>,
     /// The texts that hold a text, for those that were asked for.
@@ -152,7 +150,6 @@ impl<'a> Thinning<'a> {
             order,
             start: Stopwatch::start(),
             read: Cell::new(0),
-            was_read: RefCell::default(),
             failures: RefCell::default(),
             with_text: RefCell::default(),
         }
@@ -196,8 +193,8 @@ impl<'a> Thinning<'a> {
         variants: &Variants,
         patterns: &mut Patterns,
     ) -> Option<Tried> {
+        let draft = &variants.whole(draft);
         self.texts.extend(opened_otherwise(self.material, draft));
-        self.was_read = RefCell::new(vec![false; self.texts.len()]);
         self.failures = RefCell::new(vec![0; self.texts.len()]);
         let all: Vec<usize> = (0..self.texts.len()).collect();
         // The draft first, which reads what can be read.
@@ -331,10 +328,7 @@ impl<'a> Thinning<'a> {
         let beats = |score: Score| to_beat.is_none_or(|to_beat| score > to_beat);
         for at in texts {
             let text = &self.texts[at];
-            let is_read = !self.is_hopeless(at) && self.reads(template, text);
-            if is_read {
-                self.was_read.borrow_mut()[at] = true;
-            } else {
+            if !self.reads(template, text) {
                 tried.is_read[at] = false;
                 self.failures.borrow_mut()[at] += 1;
                 tried.score.0[self.order.rank(text.kind)] -= 1;
@@ -392,18 +386,13 @@ impl<'a> Thinning<'a> {
         texts
     }
 
-    /// Whether a damaged text was misread by so many drafts, and read by none, that it is not tried again.
-    fn is_hopeless(&self, at: usize) -> bool {
-        self.texts[at].kind == Kind::Damaged
-            && !self.was_read.borrow()[at]
-            && self.failures.borrow()[at] >= HOPELESS
-    }
-
     /// The score of a draft that reads all texts.
     fn best_possible(&self, draft: &Draft) -> Score {
         let mut score = Score([0; 5], Reverse(cost(draft)));
         let (rank, weight) = self.order.looks;
         score.0[rank] = -weight * looks_around(draft);
+        // What looks as far as it has to holds all text back: renderings alone are worth that.
+        score.0[1] -= HELD_BACK * sides(draft).filter(|side| looks_far(side)).count() as isize;
         for text in &self.texts {
             score.0[self.order.rank(text.kind)] += 1;
         }
@@ -649,13 +638,42 @@ fn moves<'v>(from: &Draft, whole: &'v Draft, variants: &'v Variants) -> Vec<Move
         let all = whole.fields.iter().filter(|other| other.name == field.name);
         let all = all.flat_map(|other| &other.close.alternatives);
         let all = all.chain(variants.of(&field.name, false));
-        let new = all.filter(|other| !own.alternatives.contains(other));
-        let steps = new.map(Step::With).chain([Step::Space]);
+        let new: Vec<&Delimiter> = all
+            .filter(|other| !own.alternatives.contains(other))
+            .collect();
+        let looking = own.alternatives.iter().enumerate();
+        let looking = looking.filter(|(_, own)| own.looks_around());
+        // What looks around may have come before what does without.
+        let exchanged = looking.flat_map(|(one, _)| {
+            let plain = new.iter().filter(|other| !other.looks_around());
+            plain.map(move |other| Step::Exchanged(one, other))
+        });
+        let steps = exchanged.chain(new.iter().copied().map(Step::With));
+        let steps = steps.chain([Step::Space]);
         moves.extend(steps.map(|step| Move {
             field: at,
             opens: false,
             step,
         }));
+    }
+    for (at, field) in from.fields.iter().enumerate() {
+        let loose = variants.opens_loosely(&field.name).iter();
+        let new = loose.filter(|other| !field.open.alternatives.contains(other));
+        let text = from.fields.iter().position(|field| field.name == "content");
+        let dropped = text.map(|text| (text, variants.unopened(&field.name)));
+        for other in new {
+            // What opens a field only if something follows is no part of a text where nothing does.
+            let dropped = dropped.iter().flat_map(|(text, all)| {
+                let all = all.iter();
+                all.map(|behind| Step::Split(other, *text, behind))
+            });
+            let steps = [Step::Alone(other, None)].into_iter().chain(dropped);
+            moves.extend(steps.map(|step| Move {
+                field: at,
+                opens: true,
+                step,
+            }));
+        }
     }
     moves
 }
@@ -708,6 +726,12 @@ fn taken_along(draft: &Draft, own: usize, delimiter: &Delimiter) -> Vec<(usize, 
 fn looks_around(draft: &Draft) -> isize {
     let looking = sides(draft).filter(|side| side.alternatives.iter().any(Delimiter::looks_around));
     isize::try_from(looking.count()).unwrap_or(isize::MAX)
+}
+
+/// Whether an alternative looks ahead as far as it has to.
+fn looks_far(side: &Delimiters) -> bool {
+    let mut alternatives = side.alternatives.iter();
+    alternatives.any(|one| matches!(one, Delimiter::Expression(text) if text.contains("(?=.*?")))
 }
 
 /// How much there is to read for a person, and how much a parser has to hold back.

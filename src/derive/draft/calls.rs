@@ -16,7 +16,7 @@ impl Drafter<'_> {
         draft.open = Delimiters::one(match literal_open(calls) {
             _ if is_named_behind(calls) => Delimiter::Expression(self.open_before_name(calls)),
             Some(open) => Delimiter::Exact(open),
-            None => Delimiter::Expression(self.open_pattern(calls)),
+            None => Delimiter::Expression(self.open_patterns(calls).swap_remove(0)),
         });
         draft.close = self.close_calls(calls);
         let field = &mut draft.rest;

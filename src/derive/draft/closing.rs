@@ -2,7 +2,7 @@
 
 use crate::analysis::{CallParts, SingleArguments};
 use crate::derive::choices::Choice;
-use crate::derive::delimiter::Delimiters;
+use crate::derive::delimiter::{Delimiter, Delimiters};
 use crate::derive::regex::{any_of, exact, loose};
 use crate::markers::{self, is_distinctive, is_wordy};
 
@@ -31,6 +31,7 @@ impl Drafter<'_> {
         } else {
             ahead.extend(self.unclear_close(calls, close, section));
             ahead.extend(self.next_after(calls, close));
+            ahead.extend(self.next_openers(calls, close));
         }
         // What closes an argument as well closes no call by itself.
         let arguments = calls.single_arguments();
@@ -41,10 +42,14 @@ impl Drafter<'_> {
         if let Some(tag) = unclosed_tag(calls).filter(|_| self.chosen(Choice::TagClosesItself)) {
             ahead.push(format!("(?<={})\\s*/>\\s*", self.slots_pattern(tag, false)));
         }
-        if self.chosen(Choice::NextCallCloses) {
-            ahead.extend(self.next_openers(calls, close));
-        }
         self.closers(&closers, ahead)
+    }
+
+    /// What closes a call where what closes it has been left out: the next call.
+    pub(super) fn other_closes_of_calls(&self, calls: &CallParts<'_>) -> Vec<Delimiter> {
+        let close = own_close(calls);
+        let next = self.next_openers(calls, &close).into_iter();
+        next.map(Delimiter::Expression).collect()
     }
 
     /// The markers between calls that close one by themselves.

@@ -30,27 +30,44 @@ impl Drafter<'_> {
             };
             let mut closers = shape.close.clone();
             closers.extend(self.turn_ends());
-            let ahead = match self.chosen(Choice::CallsCloseContent) {
-                true => self.calls_ahead(),
-                false => None,
-            };
-            field.close = self.closers(&closers, ahead.into_iter().collect());
+            field.close = self.closers(&closers, Vec::new());
         } else {
             let words = self.choices.dropped().iter();
             let mut words: Vec<String> = words
                 .filter(|text| !is_clear(text))
                 .map(|text| self.dropped_words(text))
                 .collect();
-            words.extend(
-                self.words_of_thoughts()
-                    .map(|open| self.dropped_words(open)),
-            );
             words.extend(self.next_header());
             words.extend(self.lines_of_words());
             words.extend(self.separator_behind_call());
             field.close = self.closers(&self.skipped(), words);
         }
         field
+    }
+
+    /// What closes a text with markers of its own where its closer has been left out: a call.
+    pub(super) fn other_closes_of_content(&self) -> Option<Delimiter> {
+        let is_seen = self.around.is_some_and(|around| around.content.is_some());
+        let is_marked = self.chosen(Choice::ContentMarked) && !is_seen;
+        let ahead = is_marked.then(|| self.calls_ahead()).flatten();
+        ahead.map(Delimiter::Expression)
+    }
+
+    /// What opens a thought, where that is none since nothing closes it, and no part of a text.
+    pub(super) fn unclosed_thoughts(&self) -> Vec<Delimiter> {
+        let shape = self.findings.reasoning.as_ref();
+        let open = shape.and_then(|shape| shape.open.as_deref());
+        match open.map(str::trim) {
+            Some(open) if markers::is_wordy(open) => {
+                vec![Delimiter::Expression(self.dropped_words(open))]
+            }
+            Some(open) => {
+                let mut texts = Vec::new();
+                push_markers(&mut texts, open);
+                texts.into_iter().map(Delimiter::Loose).collect()
+            }
+            None => Vec::new(),
+        }
     }
 
     /// The expression for words that open a text: at the turn's start, or behind reasoning, or behind other such words.
@@ -61,22 +78,13 @@ impl Drafter<'_> {
             .map(str::trim)
             .filter(|close| markers::is_marker(close));
         let others = self.choices.dropped().iter().map(String::as_str);
-        let others = others
-            .filter(|text| !is_clear(text))
-            .chain(self.words_of_thoughts());
+        let others = others.filter(|text| !is_clear(text));
         let mut places = self.turn_starts();
         let behind = close
             .into_iter()
             .chain(others.filter(|other| *other != words));
         places.extend(behind.map(|text| format!("(?<={}\\s*)", exact(text))));
         format!("{}\\s*{}\\s*", any_of(&places), exact(words))
-    }
-
-    /// What opens thoughts, if it may stand before a text as well and consists of words.
-    fn words_of_thoughts(&self) -> Option<&str> {
-        let open = self.findings.reasoning.as_ref()?.open.as_deref()?.trim();
-        let is_left = self.chosen(Choice::ThinkingIfClosed) && markers::is_wordy(open);
-        is_left.then_some(open)
     }
 
     /// A header of mere words that is always written behind a turn: there it is no part of what is said.
@@ -193,12 +201,6 @@ impl Drafter<'_> {
             let close = shape.close.as_deref().unwrap_or_default();
             if !markers::is_wordy(close) {
                 push_markers(&mut skipped, close);
-            }
-            if self.chosen(Choice::ThinkingIfClosed) {
-                let open = shape.open.as_deref().unwrap_or_default();
-                if !markers::is_wordy(open) {
-                    push_markers(&mut skipped, open);
-                }
             }
         }
         let content = &findings.content;

@@ -13,8 +13,9 @@ use super::call_texts::{
 use super::drafter::Drafter;
 
 impl Drafter<'_> {
-    /// The expression that opens a call whose name stands in it, or that nothing clear opens.
-    pub(super) fn open_pattern(&self, calls: &CallParts<'_>) -> String {
+    /// The expressions that open a call whose name stands in it, or that nothing clear opens: the one that the format asks
+    /// for, and one that does without its first marker.
+    pub(super) fn open_patterns(&self, calls: &CallParts<'_>) -> Vec<String> {
         let (lead, rest) = split_lead(calls);
         let open = &calls.open[lead.len()..];
         let lead_is_skipped = !lead.is_empty();
@@ -30,21 +31,20 @@ impl Drafter<'_> {
         };
         let section = calls.section_open.trim();
         if lead_is_skipped || opens_clearly(calls) {
-            let own = match self.chosen(Choice::OptionalLead) {
-                true => with_optional_lead(rest, own),
-                false => own,
-            };
+            let loose_own = with_optional_lead(rest, &own);
             let before = match lead.trim() {
                 "" => String::new(),
                 lead => format!("(?:{}\\s*)?", loose(lead)),
             };
-            return match section.is_empty() || is_distinctive(section) {
+            let all = [own].into_iter().chain(loose_own);
+            let all = all.map(|own| match section.is_empty() || is_distinctive(section) {
                 true => own,
                 // Where it does not stand before a call, it is text.
                 false => format!("(?:{}\\s*{before})?{own}", loose(section)),
-            };
+            });
+            return all.collect();
         }
-        self.chained(calls, open)
+        vec![self.chained(calls, open)]
     }
 
     /// The expression that opens a call whose name stands behind its arguments: what opens a call is all that captures.
@@ -212,14 +212,10 @@ fn begins_with_json(calls: &CallParts<'_>) -> bool {
 }
 
 /// The expression, which begins with a marker, also without it if another one follows.
-fn with_optional_lead(text: &str, own: String) -> String {
+fn with_optional_lead(text: &str, own: &str) -> Option<String> {
     let text = text.trim_start();
-    let Some(rest) = markers::without_first(text) else {
-        return own;
-    };
+    let rest = markers::without_first(text)?;
     let lead = loose(&text[..text.len() - rest.len()]);
-    match own.strip_prefix(lead.as_str()) {
-        Some(rest) => format!("(?:{lead})?{rest}"),
-        None => own,
-    }
+    let rest = own.strip_prefix(lead.as_str())?;
+    Some(format!("(?:{lead})?{rest}"))
 }

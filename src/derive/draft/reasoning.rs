@@ -1,9 +1,9 @@
 //! The field for reasoning.
 
-use crate::derive::choices::Choice;
+use crate::analysis::ReasoningShape;
 use crate::derive::delimiter::{Delimiter, Delimiters, FieldDraft};
 use crate::derive::regex::{any_of, exact, loose};
-use crate::markers::{dedup, is_distinctive, markers, says_end};
+use crate::markers::{dedup, is_distinctive, is_wordy, markers, says_end};
 
 use super::call_texts::{SPOKEN, split_lead};
 use super::drafter::Drafter;
@@ -18,36 +18,12 @@ impl Drafter<'_> {
         let close = shape.close.as_deref().map(str::trim);
         let mut field = FieldDraft::new(&self.options.reasoning_field);
         let open = shape.open.as_deref().map(str::trim);
-        match (self.chosen(Choice::ThinkingIfClosed), open, close) {
-            (true, Some(open), Some(close)) => {
-                // The white space makes it as long as what would skip the marker.
-                let pattern = format!("{}\\s*(?=.*?{})", exact(open), exact(close));
-                field.open = Delimiters::one(Delimiter::Expression(pattern));
-            }
-            (_, Some(open), _) => {
-                field.open = Delimiters::one(match markers(open).next() {
-                    Some(_) => Delimiter::Exact(open.to_owned()),
-                    // An answer may have the same words in it.
-                    None => Delimiter::Expression(self.words_at_start(open)),
-                });
-            }
-            (_, None, close) => {
-                let close = exact(close?);
-                let openers = match self.choices.calls_close_thinking() {
-                    true => self.call_openers(),
-                    false => Vec::new(),
-                };
-                let pattern = match openers.is_empty() {
-                    true => format!("\\A(?=.*?{close})"),
-                    // What calls close, they show to be reasoning, unless they stand first.
-                    false => {
-                        let openers = any_of(openers.iter().map(|head| loose(head)));
-                        format!("\\A(?!\\s*{openers})(?=.*?(?:{close}|{openers}))")
-                    }
-                };
-                field.open = Delimiters::one(Delimiter::Expression(pattern));
-            }
-        }
+        field.open = Delimiters::one(match (open, close) {
+            (Some(open), _) if markers(open).next().is_some() => Delimiter::Exact(open.to_owned()),
+            // An answer may have the same words in it.
+            (Some(open), _) => Delimiter::Expression(self.words_at_start(open)),
+            (None, close) => Delimiter::Expression(format!("\\A(?=.*?{})", exact(close?))),
+        });
         let Some(close) = close else {
             let openers = self.next_openers_after_reasoning();
             let any = || any_of(openers.iter().map(|opener| loose(opener)));
@@ -55,17 +31,49 @@ impl Drafter<'_> {
             field.close = self.closers(&self.turn_ends(), ahead.into_iter().collect());
             return Some(field);
         };
-        let mut closers = vec![close.to_owned()];
-        if self.chosen(Choice::TurnEndClosesThinking) {
-            closers.extend(self.turn_ends());
-        }
-        let openers = match self.choices.calls_close_thinking() {
-            true => self.next_openers_after_reasoning(),
-            false => Vec::new(),
-        };
-        let ahead = (!openers.is_empty()).then(|| self.not_spoken_of(&openers));
-        field.close = self.closers(&closers, ahead.into_iter().collect());
+        field.close = self.closers(&[close.to_owned()], Vec::new());
         Some(field)
+    }
+
+    /// Other ways of opening reasoning: anywhere, or at the turn's start.
+    pub(super) fn other_opens_of_thinking(&self, shape: &ReasoningShape) -> Vec<Delimiter> {
+        let open = shape.open.as_deref().map(str::trim);
+        let open = open.filter(|open| is_distinctive(open) && !is_wordy(open));
+        let opens = open.map(|open| {
+            let at_start = format!("\\A\\s*{}", exact(open));
+            [
+                Delimiter::Exact(open.to_owned()),
+                Delimiter::Expression(at_start),
+            ]
+        });
+        opens.into_iter().flatten().collect()
+    }
+
+    /// Ways of opening reasoning that look for what ends it.
+    pub(super) fn looking_opens_of_thinking(&self, shape: &ReasoningShape) -> Option<Delimiter> {
+        let open = shape.open.as_deref().map(str::trim);
+        let close = exact(shape.close.as_deref()?.trim());
+        let openers = self.call_openers();
+        match open {
+            // The white space makes it as long as what would skip the marker.
+            Some(open) => Some(format!("{}\\s*(?=.*?{close})", exact(open))),
+            None if openers.is_empty() => None,
+            // What calls close, they show to be reasoning, unless they stand first.
+            None => {
+                let openers = any_of(openers.iter().map(|head| loose(head)));
+                let ahead = format!("(?=.*?(?:{close}|{openers}))");
+                Some(format!("\\A(?!\\s*{openers}){ahead}"))
+            }
+        }
+        .map(Delimiter::Expression)
+    }
+
+    /// What closes reasoning where what closes it has been left out: the end of the turn, and what opens the next part.
+    pub(super) fn other_closes_of_thinking(&self) -> Vec<Delimiter> {
+        let ends = self.turn_ends().into_iter().map(Delimiter::Loose);
+        let openers = self.next_openers_after_reasoning();
+        let ahead = (!openers.is_empty()).then(|| self.not_spoken_of(&openers));
+        ends.chain(ahead.map(Delimiter::Expression)).collect()
     }
 
     /// The expression for words that open the turn, behind its header if the prompt has not ended in that.

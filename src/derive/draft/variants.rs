@@ -2,40 +2,77 @@
 
 use crate::analysis::CallParts;
 use crate::derive::delimiter::{Delimiter, Delimiters, Draft};
-use crate::derive::regex::{any_of, exact, loose};
+use crate::derive::regex::{any_of, loose};
 use crate::markers::{self, is_distinctive, is_slot};
 
 use super::call_texts::{is_named_behind, split_lead};
 use super::drafter::Drafter;
 
-/// Other ways of opening and closing calls and thoughts, and what ends a turn.
+/// The other ways of opening and closing one field.
+#[derive(Debug, Default)]
+struct FieldVariants {
+    name: String,
+    /// Ways of opening it.
+    opens: Vec<Delimiter>,
+    /// Ways of opening it as the format never does.
+    opens_loosely: Vec<Delimiter>,
+    /// What closes content where none of these opens the field.
+    unopened: Vec<Delimiter>,
+    /// Ways of closing it.
+    closes: Vec<Delimiter>,
+    /// What else may close it, where what does is left out.
+    also_closes: Vec<Delimiter>,
+}
+
+/// The other ways of opening and closing the fields of a draft.
 #[derive(Debug, Default)]
 pub(in crate::derive) struct Variants {
-    reasoning_field: String,
-    calls_open: Vec<Delimiter>,
-    calls_close: Vec<Delimiter>,
-    thinking_open: Vec<Delimiter>,
-    thinking_close: Vec<Delimiter>,
+    fields: Vec<FieldVariants>,
     /// What ends a turn.
     ends: Vec<Delimiter>,
     /// The fields that take the white space along that stands behind what closes them.
     spaced: Vec<String>,
-    /// Markers that belong to no field, where they stand behind what closes one: anywhere else, they are spoken of.
-    between: Vec<Delimiter>,
 }
 
 impl Variants {
+    fn field(&self, name: &str) -> Option<&FieldVariants> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
     /// The ways of opening a field, or of closing it.
     pub(in crate::derive) fn of(&self, field: &str, opens: bool) -> &[Delimiter] {
-        match (field, opens) {
-            ("tool_calls", true) => &self.calls_open,
-            ("tool_calls", false) => &self.calls_close,
-            ("content", true) => &[],
-            ("content", false) => &self.between,
-            (name, true) if name == self.reasoning_field => &self.thinking_open,
-            (_, true) => &[],
-            (_, false) => &self.thinking_close,
+        self.field(field).map_or(&[], |field| match opens {
+            true => &field.opens,
+            false => &field.closes,
+        })
+    }
+
+    /// Ways of opening a field as the format never does, or that look far ahead.
+    pub(in crate::derive) fn opens_loosely(&self, field: &str) -> &[Delimiter] {
+        self.field(field).map_or(&[], |field| &field.opens_loosely)
+    }
+
+    /// What closes content where none of these opens a field.
+    pub(in crate::derive) fn unopened(&self, field: &str) -> &[Delimiter] {
+        self.field(field).map_or(&[], |field| &field.unopened)
+    }
+
+    /// What else may close a field, where what does is left out.
+    pub(in crate::derive) fn also_closes(&self, field: &str) -> &[Delimiter] {
+        self.field(field).map_or(&[], |field| &field.also_closes)
+    }
+
+    /// The draft with all that may close its fields.
+    pub(in crate::derive) fn whole(&self, draft: &Draft) -> Draft {
+        let mut whole = draft.clone();
+        for field in &mut whole.fields {
+            for close in self.also_closes(&field.name) {
+                if !field.close.alternatives.contains(close) {
+                    field.close.alternatives.push(close.clone());
+                }
+            }
         }
+        whole
     }
 
     /// Whether each field of a draft is closed by what the format writes behind it, whatever else closes it: what comes next
@@ -65,35 +102,26 @@ impl Variants {
         })
     }
 
-    /// The draft with the plainest way of each: a thought ends with its marker alone, a call with what the format writes
-    /// behind it, and a text with the turn. Ways of opening calls are tried with all ways of closing them.
+    /// The draft with the plainest way of each: a call ends with what the format writes behind it, and a text with the turn.
+    /// Ways of opening calls are tried with all ways of closing them.
     pub(in crate::derive) fn plain(&self, draft: &Draft) -> Vec<Draft> {
         let mut plain = draft.clone();
         for field in &mut plain.fields {
-            let is_thought = field.name == self.reasoning_field;
             let is_text = field.name == "content" && field.open.alternatives.is_empty();
-            if let (Some(close), true) = (self.thinking_close.first(), is_thought) {
-                field.close.alternatives = vec![close.clone()];
-            }
             if is_text && !self.ends.is_empty() {
                 field.close.alternatives = self.ends.clone();
             }
         }
         let calls = plain.fields.iter().find(|field| field.name == "tool_calls");
-        let Some(calls) = calls.cloned() else {
+        let (Some(calls), Some(others)) = (calls.cloned(), self.field("tool_calls")) else {
             return vec![plain];
         };
-        let sides = |own: &Delimiters, others: &[Delimiter]| {
-            let others = others.iter().cloned().map(Delimiters::one);
-            let sides: Vec<Delimiters> = others.collect();
-            if sides.is_empty() {
-                vec![own.clone()]
-            } else {
-                sides
-            }
+        let sides = |own: &Delimiters, others: &[Delimiter]| match others {
+            [] => vec![own.clone()],
+            others => others.iter().cloned().map(Delimiters::one).collect(),
         };
-        let opens = sides(&calls.open, &self.calls_open);
-        let closes = sides(&calls.close, &self.calls_close);
+        let opens = sides(&calls.open, &others.opens);
+        let closes = sides(&calls.close, &others.closes);
         let pairs = opens
             .iter()
             .flat_map(|open| closes.iter().map(move |close| (open, close)));
@@ -114,42 +142,65 @@ impl Variants {
 impl Drafter<'_> {
     /// The other ways of opening and closing the fields of a draft.
     pub(super) fn variants(&self, draft: &Draft) -> Variants {
-        let mut variants = Variants {
-            reasoning_field: self.options.reasoning_field.clone(),
-            ends: self.content_ends(draft),
-            spaced: draft
-                .fields
-                .iter()
-                .filter(|field| field.close.takes_space)
-                .map(|field| field.name.clone())
-                .collect(),
-            ..Variants::default()
+        let thinking = self.variants_of_thinking();
+        let calls = self
+            .calls
+            .and_then(|calls| self.variants_of_calls(calls, draft));
+        let content = FieldVariants {
+            name: "content".to_owned(),
+            closes: self.between_fields(draft),
+            also_closes: self.other_closes_of_content().into_iter().collect(),
+            ..FieldVariants::default()
         };
-        if let Some(calls) = self.calls {
-            let own = draft.fields.iter().find(|field| field.name == "tool_calls");
-            let own = own.and_then(|field| field.open.alternatives.first());
-            variants.calls_open = own.map_or_else(Vec::new, |own| self.call_opens(calls, own));
-            variants.calls_close = call_closes(calls);
+        let spaced = draft.fields.iter().filter(|field| field.close.takes_space);
+        Variants {
+            ends: self.content_ends(draft),
+            spaced: spaced.map(|field| field.name.clone()).collect(),
+            fields: thinking.into_iter().chain(calls).chain([content]).collect(),
         }
-        variants.between = self.between_fields(draft);
-        if let (Some(shape), None) = (&self.findings.reasoning, self.around) {
-            if let Some(open) = shape
-                .open
-                .as_deref()
-                .map(str::trim)
-                .filter(|open| is_distinctive(open) && !markers::is_wordy(open))
-            {
-                variants.thinking_open = vec![
-                    Delimiter::Exact(open.to_owned()),
-                    Delimiter::Expression(format!("\\A\\s*{}", exact(open))),
-                ];
-            }
-            let close = shape.close.as_deref().map(str::trim);
-            if let Some(close) = close.filter(|close| !markers::is_wordy(close)) {
-                variants.thinking_close = vec![Delimiter::Exact(close.to_owned())];
-            }
+    }
+
+    fn variants_of_thinking(&self) -> Option<FieldVariants> {
+        let shape = self.findings.reasoning.as_ref();
+        let shape = shape.filter(|_| self.around.is_none())?;
+        let close = shape.close.as_deref().map(str::trim);
+        let own = close.filter(|close| !markers::is_wordy(close));
+        Some(FieldVariants {
+            name: self.options.reasoning_field.clone(),
+            opens: self.other_opens_of_thinking(shape),
+            opens_loosely: self.looking_opens_of_thinking(shape).into_iter().collect(),
+            unopened: self.unclosed_thoughts(),
+            closes: own
+                .map(|close| Delimiter::Exact(close.to_owned()))
+                .into_iter()
+                .collect(),
+            also_closes: close.map_or_else(Vec::new, |_| self.other_closes_of_thinking()),
+            ..FieldVariants::default()
+        })
+    }
+
+    fn variants_of_calls(&self, calls: &CallParts<'_>, draft: &Draft) -> Option<FieldVariants> {
+        let own = draft
+            .fields
+            .iter()
+            .find(|field| field.name == "tool_calls")?;
+        let own = own.open.alternatives.first()?;
+        let mut variants = FieldVariants {
+            name: "tool_calls".to_owned(),
+            closes: call_closes(calls),
+            also_closes: self.other_closes_of_calls(calls),
+            ..FieldVariants::default()
+        };
+        if is_named_behind(calls) {
+            return Some(variants);
         }
-        variants
+        variants.opens = self.call_opens(calls, own);
+        if own.literal().is_none() {
+            let loose = self.open_patterns(calls).into_iter().skip(1);
+            let loose = loose.map(Delimiter::Expression);
+            variants.opens_loosely = loose.flat_map(|own| self.call_opens(calls, &own)).collect();
+        }
+        Some(variants)
     }
 
     /// What ends content whatever else does: what ends the turn, and what closes texts that have markers of their own.
@@ -191,7 +242,8 @@ impl Drafter<'_> {
             .chain(&opens.beside_reasoning)
             .map(|text| text.trim())
             .collect();
-        let skipped = content.close.alternatives.iter();
+        let unclosed = self.unclosed_thoughts();
+        let skipped = content.close.alternatives.iter().chain(&unclosed);
         let skipped = skipped.filter_map(|delimiter| match delimiter {
             Delimiter::Exact(text) | Delimiter::Loose(text) => Some(text),
             Delimiter::Expression(_) => None,
@@ -217,9 +269,6 @@ impl Drafter<'_> {
     fn call_opens(&self, calls: &CallParts<'_>, own: &Delimiter) -> Vec<Delimiter> {
         let expression = own.expression();
         let mut opens: Vec<String> = Vec::new();
-        if is_named_behind(calls) {
-            return Vec::new();
-        }
         let lead = split_lead(calls).0.trim();
         let section = calls.section_open.trim();
         let with_lead = match lead {
