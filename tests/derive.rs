@@ -230,6 +230,53 @@ fn calls_of_lines_and_words_are_told_apart_and_from_the_text_before_them() {
 }
 
 #[test]
+fn keys_and_names_have_what_tools_allow() {
+    let each = |call: &str| format!("{{%- for c in m.tool_calls or [] -%}}{call}{{%- endfor -%}}");
+    let pairs = |pair: &str| {
+        format!("{{%- for k, v in c.function.arguments | items -%}}{pair}{{%- endfor -%}}")
+    };
+    let quoted = "{{- ', ' if not loop.first }}{{- k + '=' }}{{- \"'\" + v + \"'\" if v is string else v | tojson }}";
+    let tagged = "{{- '<arg ' + k + '>' }}{{- v if v is string else v | tojson }}{{- '</arg>' }}";
+    let python = format!(
+        "{{{{- '<calls>[' if loop.first else ', ' }}}}{{{{- c.function.name + '(' }}}}{}{{{{- ')' }}}}{{{{- ']</calls>' if loop.last }}}}",
+        pairs(quoted)
+    );
+    let elements = format!(
+        "{{{{- '<call ' + c.function.name + '>' }}}}{}{{{{- '</call>' }}}}",
+        pairs(tagged)
+    );
+    let numbered = "{{- '<call>tools.' + c.function.name ~ ':' ~ loop.index0 ~ '<with>' }}{{- c.function.arguments | tojson }}{{- '</call>' }}";
+    let keys = "user-id filter.name 9lives $ref @type a/b x:y ключ key_with_blanks";
+    for key in keys.split(' ').map(|key| key.replace('_', " ")) {
+        let outputs = [
+            (
+                each(&python),
+                format!("<calls>[look({key}='u-1', n=3)]</calls>"),
+            ),
+            (
+                each(&elements),
+                format!("<call look><arg {key}>u-1</arg><arg n>3</arg></call>"),
+            ),
+        ];
+        for (assistant, output) in outputs {
+            let assistant = format!("{{{{- m.content or '' }}}}{assistant}");
+            let message = message(&assistant, &format!("{output}<turn:end>"));
+            let arguments = message.pointer("/tool_calls/0/function/arguments");
+            let arguments = arguments.and_then(Value::as_object).expect("a call");
+            let u_1 = arguments.get(key.as_str()).and_then(Value::as_str);
+            assert_eq!((u_1, arguments.len()), (Some("u-1"), 2), "{output}");
+        }
+    }
+    for name in ["get-it", "ns.tool", "a/b", "a:b", "9x", "имя"] {
+        let assistant = format!("{{{{- m.content or '' }}}}{}", each(numbered));
+        let output = format!("<call>tools.{name}:0<with>{{}}</call><turn:end>");
+        let message = message(&assistant, &output);
+        let read = message.pointer("/tool_calls/0/function/name");
+        assert_eq!(read.and_then(Value::as_str), Some(name));
+    }
+}
+
+#[test]
 fn calls_may_stand_within_reasoning() {
     let assistant = "{{- '<think>' + (m.reasoning_content or '') }}
 {%- for c in m.tool_calls or [] -%}

@@ -36,11 +36,12 @@ impl Drafter<'_> {
             true => self.open_value(tagged, &key, &between),
             false => closed_value(tagged, &key, &between),
         };
+        let key = whole_key(tagged, &key);
         let open = before_key(tagged);
         // No key begins as a closing tag does.
         let is_tag = tagged.close().contains(KEY_SLOT) && open.ends_with(['<', '[']);
         let no_slash = if is_tag { "(?!/)" } else { "" };
-        let pattern = format!("{open}(?P<key>{no_slash}{key}+){between}{value}");
+        let pattern = format!("{open}(?P<key>{no_slash}{key}){between}{value}");
         match nested {
             Some(quotes) => arguments(pattern, values_in_quotes(tagged, quotes)),
             None if self.options.guess_types || tagged.has_json_texts() => {
@@ -131,7 +132,8 @@ impl Drafter<'_> {
             }
         }
         quotes.push(["'", "'"].map(str::to_owned));
-        let (open, key, head) = (before_key(tagged), key_class(tagged), loose(head));
+        let (open, head) = (before_key(tagged), loose(head));
+        let key = whole_key(tagged, &key_class(tagged));
         let (before, after) = (exact(before), exact(after));
         let value = format!("{before}.*?{after}|{LIST}.*?(?=\\s*{after})");
         // What closes a list must not be taken for what opens the next argument.
@@ -140,7 +142,7 @@ impl Drafter<'_> {
             false => String::new(),
         };
         let list = format!("(?:{before}\\s*(?={LIST}))?");
-        let pattern = format!("{open}(?P<key>{key}+){head}{list}(?P<value>{value}){closed}");
+        let pattern = format!("{open}(?P<key>{key}){head}{list}(?P<value>{value}){closed}");
         Some(arguments(pattern, json_or_text(&quotes)))
     }
 
@@ -159,15 +161,16 @@ impl Drafter<'_> {
             false => "\\)?",
         };
         // Models write a comma behind the last argument, too, where each has a line.
-        let end = format!(r"\s*(?:,\s*\w+\s*=|(?:,\s*)?{bracket}\s*\Z)");
+        let key = python_key(tagged);
+        let end = format!(r"\s*(?:,\s*{key}\s*=|(?:,\s*)?{bracket}\s*\Z)");
         let is_python = |(open, _): &(&str, &str)| open.contains(['\'', '"']);
         if let Some(quotes) = tagged.quotes().filter(|quotes| !is_python(quotes)) {
             let value = outside_quotes(quotes);
-            let pattern = format!(r"(?P<key>\w+)\s*=\s*(?P<value>{value})(?={end})");
+            let pattern = format!(r"(?P<key>{key})\s*=\s*(?P<value>{value})(?={end})");
             return arguments(pattern, values_in_quotes(tagged, quotes));
         }
         let texts = [
-            r"='(?:(?!'[,)]).)*'(?:,(?=\s*\w+\s*=)|\)(?=\s*\Z))".to_owned(),
+            format!(r"='(?:(?!'[,)]).)*'(?:,(?=\s*{key}\s*=)|\)(?=\s*\Z))"),
             format!("='[^']*'(?={end})"),
             format!(r"(?<=')(?:[^\\]|\\.)*?(?='{end})"),
         ];
@@ -195,13 +198,24 @@ impl Drafter<'_> {
         };
         forms.extend(others);
         let forms = forms.join("|");
-        let pattern = format!(r"(?P<key>\w+){assigned}(?P<value>{forms})");
+        let pattern = format!(r"(?P<key>{key}){assigned}(?P<value>{forms})");
         let quotes = quotes.iter();
         let quotes: Vec<[String; 2]> = quotes
             .map(|(open, close)| [*open, *close].map(str::to_owned))
             .collect();
         arguments(pattern, json_or_text(&quotes))
     }
+}
+
+/// The expression for a key in a Python call. Those of tools may have other signs than Python's names, and blanks, but none of
+/// those that stand around values.
+fn python_key(tagged: &SingleArguments<'_>) -> String {
+    let (open, close) = tagged.quotes().unwrap_or_default();
+    let signs = open.chars().next().into_iter().chain(close.chars().next());
+    let signs: String = signs.filter(|sign| !is_word(*sign)).collect();
+    let within = format!("[^\\s=,'\"(){}]", exact(&signs));
+    let first = format!("[^\\s=,'\"(){{}}\\[\\]{}]", exact(&signs));
+    format!("{first}{within}*(?: +{within}+)*")
 }
 
 /// Whether lists are written as Python prints them, and texts are not JSON: no parser reads both.
@@ -285,7 +299,8 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> Strin
                 true => "\\s*",
                 false => "",
             };
-            let next = format!("{separator}{space}{open}{key}+{between}");
+            let key = whole_key(tagged, key);
+            let next = format!("{separator}{space}{open}{key}{between}");
             format!("(?={next}|\\s*\\Z)")
         }
     };
@@ -341,6 +356,18 @@ fn key_class(tagged: &SingleArguments<'_>) -> String {
             let quote = if tagged.has_json_texts() { "\"" } else { "" };
             char_between(&[open], &[between, close, quote])
         }
+    }
+}
+
+/// The expression for a key: with blanks in it where what stands behind one is clear, and no element's name.
+fn whole_key(tagged: &SingleArguments<'_>, class: &str) -> String {
+    let between = tagged.between.first().map_or("", String::as_str);
+    let is_clear = between.starts_with('>') || is_distinctive(between);
+    let is_element = tagged.close().contains(KEY_SLOT);
+    let has_blanks = is_clear && !between.starts_with(char::is_whitespace) && !is_element;
+    match has_blanks {
+        true => format!("{class}+(?: +{class}+)*"),
+        false => format!("{class}+"),
     }
 }
 

@@ -147,7 +147,12 @@ impl Drafter<'_> {
                 }
             }
         };
-        let name = format!("{}+", self.name_class(&before, row.text(at + 1)));
+        // Names may have the sign before a call's number, which goes up to the last of them: `a:b` in `a:b:0`.
+        let next = match row.slots.get(at + 2) {
+            Some(Node::Slot(Slot::Index)) if is_distinctive(row.text(at + 3)) => row.text(at + 3),
+            _ => row.text(at + 1),
+        };
+        let name = format!("{}+", self.name_class(&before, next));
         let is_last = row.last_name == Some(at);
         let id = match is_last && row.number.is_some() && at == 0 {
             true => "(?P<id>",

@@ -175,7 +175,6 @@ impl Drafter<'_> {
                 .into_iter()
                 .collect(),
             also_closes: close.map_or_else(Vec::new, |_| self.other_closes_of_thinking()),
-            ..FieldVariants::default()
         })
     }
 
