@@ -103,16 +103,15 @@ pub fn compare(
 ) -> Comparison {
     compare_pair(
         &Pair {
-            first: first.into(),
-            second: second.into(),
-            target: None,
+            first: Side::new(first.into(), None),
+            second: Side::new(second.into(), None),
         },
         texts,
     )
 }
 
-/// The same of the messages that a target hands on: where a region does not parse, it does as the target does, calls that
-/// the target can't send are gone, and the field for reasoning has one name.
+/// The same of the messages that a target hands on: it reads them in its version of the language, where a region does not
+/// parse, it does as the target does, calls that the target can't send are gone, and the field for reasoning has one name.
 ///
 /// ```
 /// use unjinja::ResponseTemplate;
@@ -132,11 +131,34 @@ pub fn compare_for(
     second: impl Into<Reader>,
     texts: &[ComparisonInput],
 ) -> Comparison {
+    compare_between([target, target], first, second, texts)
+}
+
+/// The same where the messages of the first are those that one target hands on, and those of the second another one's: two
+/// versions of a package, for one template.
+///
+/// ```
+/// use unjinja::ResponseTemplate;
+/// use unjinja::check::{ComparisonInput, compare_between};
+///
+/// let template = ResponseTemplate::from_json(r#"{"start_anchor": "<bot>", "fields": {"content": {
+///     "open": "<x>", "close": "</x>", "content": "json", "content_args": {"unquoted_keys": true}}}}"#)?;
+/// let texts = [ComparisonInput::new("by hand", "", "<x>{ a: 1}</x>")];
+/// let versions = ["transformers@5.23".parse()?, "transformers@5.24".parse()?];
+/// let comparison = compare_between(versions, &template, &template, &texts);
+/// assert_eq!(comparison.diverging.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn compare_between(
+    [one, other]: [Target; 2],
+    first: impl Into<Reader>,
+    second: impl Into<Reader>,
+    texts: &[ComparisonInput],
+) -> Comparison {
     compare_pair(
         &Pair {
-            first: first.into(),
-            second: second.into(),
-            target: Some(target),
+            first: Side::new(first.into(), Some(one)),
+            second: Side::new(second.into(), Some(other)),
         },
         texts,
     )
@@ -208,26 +230,53 @@ impl PortTrial {
 }
 
 struct Pair {
-    first: Reader,
-    second: Reader,
+    first: Side,
+    second: Side,
+}
+
+/// What reads texts, and what is made of their messages.
+struct Side {
+    /// Nothing, and why, where whoever's messages are compared refuses it.
+    reader: Result<Reader, String>,
     /// Whose messages are compared, if not those of the language.
     target: Option<Target>,
 }
 
-impl Pair {
-    fn outcomes(&self, prefix: &str, output: &str, tools: &Tools) -> [Result<Value, String>; 2] {
-        [&self.first, &self.second].map(|reader| match self.target {
+impl Side {
+    fn new(reader: Reader, target: Option<Target>) -> Side {
+        let read = match target {
+            Some(target) => reader.in_language(target.language()),
+            None => Ok(reader),
+        };
+        Side {
+            reader: read.map_err(|error| error.to_string()),
+            target,
+        }
+    }
+
+    fn outcome(&self, prefix: &str, output: &str, tools: &Tools) -> Result<Value, String> {
+        let reader = self.reader.as_ref().map_err(String::clone)?;
+        match self.target {
             Some(target) => reader.read_for(target, prefix, output, tools),
             None => reader.read(prefix, output, tools),
-        })
+        }
+    }
+
+    fn is_schema(&self) -> bool {
+        matches!(self.reader, Ok(Reader::Schema(_)))
+    }
+}
+
+impl Pair {
+    fn outcomes(&self, prefix: &str, output: &str, tools: &Tools) -> [Result<Value, String>; 2] {
+        [&self.first, &self.second].map(|side| side.outcome(prefix, output, tools))
     }
 
     fn differs_on(&self, prefix: &str, output: &str, tools: &Tools) -> bool {
         match self.outcomes(prefix, output, tools) {
-            [Ok(first), Ok(second)] => match (&self.first, &self.second) {
-                (Reader::Template(_), Reader::Template(_))
-                | (Reader::Schema(_), Reader::Schema(_)) => !first.total_eq(&second),
-                _ => !without_empty(&first).total_eq(&without_empty(&second)),
+            [Ok(first), Ok(second)] => match self.first.is_schema() == self.second.is_schema() {
+                true => !first.total_eq(&second),
+                false => !without_empty(&first).total_eq(&without_empty(&second)),
             },
             [Err(_), Err(_)] => false,
             _ => true,

@@ -41,7 +41,9 @@ mod witness;
 
 pub use add::free_name;
 pub use case::Failure;
-pub use compare::{Comparison, ComparisonInput, Divergence, PortTrial, compare, compare_for};
+pub use compare::{
+    Comparison, ComparisonInput, Divergence, PortTrial, compare, compare_between, compare_for,
+};
 pub use conversation::{CheckedConversation, ConversationCase, ExpectedConversation};
 pub use cuts::{Cut, Pieces};
 pub use files::{find, is_fixture};

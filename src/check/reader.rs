@@ -2,7 +2,9 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::profile::{Malformed, Target};
-use crate::response::{OnMalformed, ParserOptions, ResponseTemplate, Tools, parse};
+use crate::response::{
+    Language, OnMalformed, ParserOptions, ResponseTemplate, TemplateError, Tools, parse,
+};
 use crate::response_schema::ResponseSchema;
 use crate::value::{Object, Value};
 
@@ -32,6 +34,18 @@ impl Reader {
         match self {
             Reader::Template(template) => template.warnings(),
             Reader::Schema(schema) => schema.warnings(),
+        }
+    }
+
+    /// The same in a version of the language of response templates; a response schema is the same in all.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ResponseTemplate::in_language`].
+    pub fn in_language(&self, language: Language) -> Result<Reader, TemplateError> {
+        match self {
+            Reader::Template(template) => template.in_language(language).map(Reader::Template),
+            Reader::Schema(_) => Ok(self.clone()),
         }
     }
 
