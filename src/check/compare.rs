@@ -25,6 +25,8 @@ pub struct ComparisonInput {
     pub output: String,
     /// The tools of the prompt.
     pub tools: Tools,
+    /// Whether it comes character by character, where messages are compared that targets hand on.
+    pub by_character: bool,
 }
 
 /// How two response templates, or schemas, read some texts.
@@ -65,17 +67,20 @@ impl Comparison {
 }
 
 impl Divergence {
-    /// For programs: an object of the `origin`, `prefix` and `output` of the text, and of what the
-    /// `first` and the `second` make of it: each an object of a `message` or an `error`.
+    /// For programs: an object of the `origin`, `prefix` and `output` of the text, whether it comes `by_character`, if it
+    /// does, and of what the `first` and the `second` make of it: each an object of a `message` or an `error`.
     pub fn to_value(&self) -> Value {
-        Object::from_iter([
+        let mut out = Object::from_iter([
             ("origin", Value::from(&self.input.origin)),
             ("prefix", Value::from(&self.input.prefix)),
             ("output", Value::from(&self.input.output)),
-            ("first", outcome_object(&self.first).into()),
-            ("second", outcome_object(&self.second).into()),
-        ])
-        .into()
+        ]);
+        if self.input.by_character {
+            out.insert("by_character", true);
+        }
+        out.insert("first", outcome_object(&self.first));
+        out.insert("second", outcome_object(&self.second));
+        out.into()
     }
 }
 
@@ -165,8 +170,7 @@ pub fn compare_between(
 }
 
 fn compare_pair(pair: &Pair, texts: &[ComparisonInput]) -> Comparison {
-    let differs =
-        |text: &&ComparisonInput| pair.differs_on(&text.prefix, &text.output, &text.tools);
+    let differs = |text: &&ComparisonInput| pair.differs_on(text);
     let mut diverging: Vec<ComparisonInput> = texts.iter().filter(differs).cloned().collect();
     diverging.sort_by_key(|text| text.prefix.len() + text.output.len());
     let shrunk = diverging
@@ -254,11 +258,11 @@ impl Side {
         }
     }
 
-    fn outcome(&self, prefix: &str, output: &str, tools: &Tools) -> Result<Value, String> {
+    fn outcome(&self, text: &ComparisonInput) -> Result<Value, String> {
         let reader = self.reader.as_ref().map_err(String::clone)?;
         match self.target {
-            Some(target) => reader.read_for(target, prefix, output, tools),
-            None => reader.read(prefix, output, tools),
+            Some(target) => reader.read_for(target, text),
+            None => reader.read(&text.prefix, &text.output, &text.tools),
         }
     }
 
@@ -268,12 +272,12 @@ impl Side {
 }
 
 impl Pair {
-    fn outcomes(&self, prefix: &str, output: &str, tools: &Tools) -> [Result<Value, String>; 2] {
-        [&self.first, &self.second].map(|side| side.outcome(prefix, output, tools))
+    fn outcomes(&self, text: &ComparisonInput) -> [Result<Value, String>; 2] {
+        [&self.first, &self.second].map(|side| side.outcome(text))
     }
 
-    fn differs_on(&self, prefix: &str, output: &str, tools: &Tools) -> bool {
-        match self.outcomes(prefix, output, tools) {
+    fn differs_on(&self, text: &ComparisonInput) -> bool {
+        match self.outcomes(text) {
             [Ok(first), Ok(second)] => match self.first.is_schema() == self.second.is_schema() {
                 true => !first.total_eq(&second),
                 false => !without_empty(&first).total_eq(&without_empty(&second)),
@@ -288,27 +292,25 @@ impl Pair {
         let mut text = text.clone();
         let prefix: Vec<char> = text.prefix.chars().collect();
         let prefix = smallest(&prefix, |prefix| {
-            self.differs_on(
-                &prefix.iter().collect::<String>(),
-                &text.output,
-                &text.tools,
-            )
+            self.differs_on(&ComparisonInput {
+                prefix: prefix.iter().collect(),
+                ..text.clone()
+            })
         });
         text.prefix = prefix.into_iter().collect();
         let output: Vec<char> = text.output.chars().collect();
         let output = smallest(&output, |output| {
-            self.differs_on(
-                &text.prefix,
-                &output.iter().collect::<String>(),
-                &text.tools,
-            )
+            self.differs_on(&ComparisonInput {
+                output: output.iter().collect(),
+                ..text.clone()
+            })
         });
         text.output = output.into_iter().collect();
         text
     }
 
     fn divergence(&self, text: ComparisonInput) -> Divergence {
-        let [first, second] = self.outcomes(&text.prefix, &text.output, &text.tools);
+        let [first, second] = self.outcomes(&text);
         Divergence {
             input: text,
             first,
@@ -333,6 +335,7 @@ impl ComparisonInput {
             prefix: prefix.to_owned(),
             output: output.to_owned(),
             tools: Tools::none(),
+            by_character: false,
         }
     }
 
@@ -344,6 +347,7 @@ impl ComparisonInput {
             prefix: case.prefix.clone(),
             output: case.output.clone(),
             tools: case.tools.clone(),
+            by_character: false,
         });
         texts.collect()
     }

@@ -37,6 +37,7 @@ mod shrink;
 mod synthetic;
 mod trace;
 mod update;
+mod versions;
 mod witness;
 
 pub use add::free_name;
@@ -55,4 +56,5 @@ pub use run::{CaseReport, CheckOptions, CheckedCases, FileReport, Report, Unread
 pub use settings::{Settings, SettingsError};
 pub use trace::EventTrace;
 pub use update::{Update, Updated};
+pub use versions::VersionReading;
 pub use witness::Testimony;

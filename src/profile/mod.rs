@@ -368,6 +368,14 @@ impl Target {
         .collect()
     }
 
+    /// The first version of the library that has a version of the language.
+    pub(crate) fn of_language(profile: &'static Profile, language: Language) -> Target {
+        Target {
+            profile,
+            version: Version::of_language(language),
+        }
+    }
+
     /// The version of the language that it has.
     ///
     /// ```

@@ -118,6 +118,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         None => first.clone(),
     };
     let mut texts = ComparisonInput::synthetic(&first, &second);
+    if let (Some([one, other]), Reader::Template(template)) = (targets, &first)
+        && one.language() != other.language()
+    {
+        texts.extend(ComparisonInput::telling_versions(template));
+    }
     texts.extend(of_fixtures(&args.fixtures)?);
     texts.extend(rendered(args)?);
     if texts.is_empty() {
@@ -219,7 +224,14 @@ fn human(args: &Args, comparison: &Comparison, count: usize, terminal: bool) -> 
     if !divergence.input.prefix.is_empty() {
         out.push_str(&format!("the prompt   {:?}\n", divergence.input.prefix));
     }
-    out.push_str(&format!("the output   {:?}\n", divergence.input.output));
+    let pieces = match divergence.input.by_character {
+        true => ", character by character",
+        false => "",
+    };
+    out.push_str(&format!(
+        "the output   {:?}{pieces}\n",
+        divergence.input.output
+    ));
     let (first, second) = (outcome(&divergence.first), outcome(&divergence.second));
     let files = format!("--- {}\n+++ {}\n", args.title(0), args.title(1));
     out.push_str(&painted_diff(&files, terminal));

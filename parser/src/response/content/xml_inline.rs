@@ -15,6 +15,8 @@ use super::{Allowance, Content, ContentError, parse_value};
 #[derive(Debug)]
 pub struct XmlInlineArgs {
     pub pattern: Arc<Pattern>,
+    /// As the template spells it.
+    pub spelling: String,
     /// The number of the group `key`, and that of `value` if the pattern has it.
     pub key: usize,
     pub value: Option<usize>,

@@ -167,6 +167,7 @@ impl Loader<'_> {
         Some(XmlInlineArgs {
             key,
             value: group("value"),
+            spelling: text.to_owned(),
             pattern,
             value_parser,
             merge_duplicates,
