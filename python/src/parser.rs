@@ -20,7 +20,7 @@ use crate::values::{from_python, object_to_python, to_python};
 /// A response template that has been read: parsers that are given it need not read it again.
 ///
 /// ``ResponseTemplate(template)`` takes a dict, or JSON text. What is wrong with it is a
-/// ``TemplateError`` that names every fault with its place. With ``target``, such as ``"transformers@5.23"``
+/// ``TemplateError`` that names every fault with its place. With ``profile``, such as ``"transformers@5.23"``
 /// or ``"vllm"``, it is read in the version of the language that this one has, else in the newest.
 #[pyclass(frozen, name = "ResponseTemplate", module = "unjinja")]
 pub(crate) struct PyTemplate(pub(crate) ResponseTemplate);
@@ -28,13 +28,13 @@ pub(crate) struct PyTemplate(pub(crate) ResponseTemplate);
 #[pymethods]
 impl PyTemplate {
     #[new]
-    #[pyo3(signature = (template, *, target=None))]
-    fn new(template: &Bound<'_, PyAny>, target: Option<&str>) -> PyResult<PyTemplate> {
+    #[pyo3(signature = (template, *, profile=None))]
+    fn new(template: &Bound<'_, PyAny>, profile: Option<&str>) -> PyResult<PyTemplate> {
         let read = template_of(template)?;
-        let Some(target) = target else {
+        let Some(profile) = profile else {
             return Ok(PyTemplate(read));
         };
-        let language = crate::profiles::target(target)?.language();
+        let language = crate::profiles::target(profile)?.language();
         let fail = |error| Kind::Template.exception(template.py(), error);
         read.in_language(language).map(PyTemplate).map_err(fail)
     }

@@ -18,7 +18,7 @@ def as_installed(template):
     """The template as the version of the transformers library reads it that is installed."""
     from transformers import __version__ as version
 
-    return unjinja.ResponseTemplate(template, target=f"transformers@{version}")
+    return unjinja.ResponseTemplate(template, profile=f"transformers@{version}")
 
 
 def our_parser(template, **options):
@@ -105,16 +105,16 @@ def test_random_templates_are_read_alike(reference):
         assert json.dumps(ours) == json.dumps(theirs) and bool(our_error) == bool(their_error), json.dumps(case)
 
 
-def test_a_template_is_read_for_a_target():
+def test_a_template_is_read_for_a_profile():
     template = {"start_anchor": "A:", "fields": {"tool_calls": {"content": "python-call-list"}}}
     assert unjinja.ResponseTemplate(template).language == "5.24"
     calls = unjinja.parse_response("[f(a=1)]", template, prefix="")
     assert calls == {"tool_calls": [{"name": "f", "arguments": {"a": 1}}]}
-    for target in ("transformers@5.23", "vllm"):
+    for profile in ("transformers@5.23", "vllm"):
         with pytest.raises(unjinja.TemplateError, match="not in version 5.20 of the language"):
-            unjinja.ResponseTemplate(template, target=target)
+            unjinja.ResponseTemplate(template, profile=target)
     with pytest.raises(ValueError, match="no profile"):
-        unjinja.ResponseTemplate(template, target="vlm")
+        unjinja.ResponseTemplate(template, profile="vlm")
 
 
 def test_functions_are_tools(reference, template):

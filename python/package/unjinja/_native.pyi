@@ -9,7 +9,7 @@ class ResponseTemplate:
     """A response template that has been read: parsers that are given it need not read it again."""
 
     def __new__(
-        cls, template: Mapping[str, Any] | ResponseTemplate | str, *, target: str | None = None
+        cls, template: Mapping[str, Any] | ResponseTemplate | str, *, profile: str | None = None
     ) -> ResponseTemplate: ...
     @property
     def language(self) -> str:
