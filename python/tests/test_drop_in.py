@@ -112,7 +112,7 @@ def test_a_template_is_read_for_a_profile():
     assert calls == {"tool_calls": [{"name": "f", "arguments": {"a": 1}}]}
     for profile in ("transformers@5.23", "vllm"):
         with pytest.raises(unjinja.TemplateError, match="not in version 5.20 of the language"):
-            unjinja.ResponseTemplate(template, profile=target)
+            unjinja.ResponseTemplate(template, profile=profile)
     with pytest.raises(ValueError, match="no profile"):
         unjinja.ResponseTemplate(template, profile="vlm")
 
