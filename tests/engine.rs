@@ -1,20 +1,21 @@
 //! What the engine does, as the cases in `tests/engine/*.json` say.
 //!
 //! A case has a `name` that reads like a statement, a `template`, an output (`text`, or `chunks`),
-//! and may have a `prefix`, `tools` and `options`. The other keys say what is to come of it; events
+//! and may have a `prefix`, `tools`, `options`, and the release whose `language` the template is read in. The other keys say what is to come of it; events
 //! are written shorter than they are exchanged, as `{"chunk": field, "text": "…"}`, and `dirty` only
 //! where it is true. What is compared is the written form: the order of keys matters, and `1` is
 //! not `1.0`.
 
 use std::path::Path;
 
+use unjinja::response::{Language, UnknownLanguage};
 use unjinja::{
     Event, Object, OnMalformed, ParseError, ParserOptions, Position, ResponseParser,
     ResponseTemplate, Tools, Value, json,
 };
 
 const INPUTS: &[&str] = &[
-    "name", "template", "prefix", "text", "chunks", "tools", "options",
+    "name", "template", "language", "prefix", "text", "chunks", "tools", "options",
 ];
 const EXPECTATIONS: &[&str] = &[
     "initial_events",
@@ -131,6 +132,7 @@ fn refuse_unknown(object: &Object, known: &[&str]) -> Result<(), String> {
 /// What a case is about.
 struct Input<'c> {
     template: &'c Value,
+    language: Language,
     prefix: &'c str,
     chunks: Vec<&'c str>,
     options: ParserOptions,
@@ -153,6 +155,13 @@ fn input(case: &Object) -> Result<Input<'_>, String> {
     };
     Ok(Input {
         template: case.get("template").ok_or("there is no template")?,
+        language: match case.get("language").map(Value::as_str) {
+            None => Language::default(),
+            Some(release) => release
+                .unwrap_or_default()
+                .parse()
+                .map_err(|error: UnknownLanguage| error.to_string())?,
+        },
         prefix,
         chunks,
         options: options(case)?,
@@ -167,7 +176,8 @@ fn run(case: &Object) -> Result<Object, String> {
         let faults = faults.iter().map(|fault| Value::from(fault.to_string()));
         faults.collect::<Vec<Value>>().into()
     };
-    match ResponseTemplate::from_value(input.template) {
+    let newest = ResponseTemplate::from_value(input.template);
+    match newest.and_then(|template| template.in_language(input.language)) {
         Ok(template) => {
             actual.insert("warnings", faults(template.warnings()));
             if let Err(error) = parse(&template, &input, &mut actual) {

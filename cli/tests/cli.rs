@@ -584,7 +584,7 @@ mod refused_templates {
         ! cli/tests/cli/faults.json:3:3: /feilds: unknown key `feilds`: did you mean `fields`?
         ! cli/tests/cli/faults.json:5:46: /fields/thinking/close: an empty literal would match everywhere: write the text that the model writes
         ! cli/tests/cli/faults.json:7:23: /fields/tool_calls/open_pattern: the pattern can't have a group without its `)`, as at its byte 6: write `\(` for a literal parenthesis
-        ! cli/tests/cli/faults.json:9:18: /fields/tool_calls/content: there is no content parser `yaml`: known are `text`, `int`, `float`, `bool`, `json`, `xml-inline`, `kv-lines`
+        ! cli/tests/cli/faults.json:9:18: /fields/tool_calls/content: there is no content parser `yaml`: known are `text`, `int`, `float`, `bool`, `json`, `xml-inline`, `kv-lines`, `python-call-list`
         ! cli/tests/cli/faults.json:11:28: /fields/content/repeats: expected true or false, found a string
         exit 2
         ");

@@ -377,3 +377,23 @@ proptest! {
         bear_with(&field(&open, &close));
     }
 }
+
+#[test]
+fn versions_that_read_a_template_otherwise_are_named_with_a_text() {
+    let field = |content: &str| {
+        format!(
+            r#"{{"start_anchor": "A:", "fields": {{"x": {{"open": "<x>", "close": "</x>", {content}}}}}}}"#
+        )
+    };
+    let keys = field(r#""content": "json", "content_args": {"unquoted_keys": true}"#);
+    let calls = field(r#""content": "python-call-list""#);
+    let folder = folder("versions", &[("keys.json", &keys), ("calls.json", &calls)]);
+    let said = unjinja_lint(&folder, "keys.json calls.json --versions");
+    for expected in [
+        "keys.json: language 5.24: taken, and no text was found that is read otherwise",
+        "keys.json: language 5.13 to 5.20: taken, but \"<x>{a :1}</x>\" is read as an error",
+        "calls.json: language 5.13 to 5.20: refused: /fields/x/content: the content parser `python-call-list`",
+    ] {
+        assert!(said.contains(expected), "{expected} is not in\n{said}");
+    }
+}

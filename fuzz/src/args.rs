@@ -124,6 +124,7 @@ pub fn any(u: &mut Unstructured<'_>) -> Result<(&'static str, Object)> {
         "json",
         "xml-inline",
         "kv-lines",
+        "python-call-list",
     ])?;
     let args = match name {
         "json" => json(u)?,

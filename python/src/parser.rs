@@ -20,15 +20,29 @@ use crate::values::{from_python, object_to_python, to_python};
 /// A response template that has been read: parsers that are given it need not read it again.
 ///
 /// ``ResponseTemplate(template)`` takes a dict, or JSON text. What is wrong with it is a
-/// ``TemplateError`` that names every fault with its place.
+/// ``TemplateError`` that names every fault with its place. With ``profile``, such as ``"transformers@5.23"``
+/// or ``"vllm"``, it is read in the version of the language that this one has, else in the newest.
 #[pyclass(frozen, name = "ResponseTemplate", module = "unjinja")]
 pub(crate) struct PyTemplate(pub(crate) ResponseTemplate);
 
 #[pymethods]
 impl PyTemplate {
     #[new]
-    fn new(template: &Bound<'_, PyAny>) -> PyResult<PyTemplate> {
-        template_of(template).map(PyTemplate)
+    #[pyo3(signature = (template, *, profile=None))]
+    fn new(template: &Bound<'_, PyAny>, profile: Option<&str>) -> PyResult<PyTemplate> {
+        let read = template_of(template)?;
+        let Some(profile) = profile else {
+            return Ok(PyTemplate(read));
+        };
+        let language = crate::profiles::target(profile)?.language();
+        let fail = |error| Kind::Template.exception(template.py(), error);
+        read.in_language(language).map(PyTemplate).map_err(fail)
+    }
+
+    /// The version of the language that it is read in, as the first release of transformers that has it.
+    #[getter]
+    fn language(&self) -> String {
+        self.0.language().to_string()
     }
 
     /// The template as a dict.

@@ -23,7 +23,7 @@ pub(crate) fn targets(names: &[String]) -> PyResult<Vec<Target>> {
     Ok(targets)
 }
 
-fn target(name: &str) -> PyResult<Target> {
+pub(crate) fn target(name: &str) -> PyResult<Target> {
     name.parse()
         .map_err(|error| PyValueError::new_err(format!("`profile`: {error}")))
 }

@@ -25,6 +25,8 @@ pub struct ComparisonInput {
     pub output: String,
     /// The tools of the prompt.
     pub tools: Tools,
+    /// Whether it comes character by character, where messages are compared that targets hand on.
+    pub by_character: bool,
 }
 
 /// How two response templates, or schemas, read some texts.
@@ -65,17 +67,20 @@ impl Comparison {
 }
 
 impl Divergence {
-    /// For programs: an object of the `origin`, `prefix` and `output` of the text, and of what the
-    /// `first` and the `second` make of it: each an object of a `message` or an `error`.
+    /// For programs: an object of the `origin`, `prefix` and `output` of the text, whether it comes `by_character`, if it
+    /// does, and of what the `first` and the `second` make of it: each an object of a `message` or an `error`.
     pub fn to_value(&self) -> Value {
-        Object::from_iter([
+        let mut out = Object::from_iter([
             ("origin", Value::from(&self.input.origin)),
             ("prefix", Value::from(&self.input.prefix)),
             ("output", Value::from(&self.input.output)),
-            ("first", outcome_object(&self.first).into()),
-            ("second", outcome_object(&self.second).into()),
-        ])
-        .into()
+        ]);
+        if self.input.by_character {
+            out.insert("by_character", true);
+        }
+        out.insert("first", outcome_object(&self.first));
+        out.insert("second", outcome_object(&self.second));
+        out.into()
     }
 }
 
@@ -103,16 +108,15 @@ pub fn compare(
 ) -> Comparison {
     compare_pair(
         &Pair {
-            first: first.into(),
-            second: second.into(),
-            target: None,
+            first: Side::new(first.into(), None),
+            second: Side::new(second.into(), None),
         },
         texts,
     )
 }
 
-/// The same of the messages that a target hands on: where a region does not parse, it does as the target does, calls that
-/// the target can't send are gone, and the field for reasoning has one name.
+/// The same of the messages that a target hands on: it reads them in its version of the language, where a region does not
+/// parse, it does as the target does, calls that the target can't send are gone, and the field for reasoning has one name.
 ///
 /// ```
 /// use unjinja::ResponseTemplate;
@@ -132,19 +136,41 @@ pub fn compare_for(
     second: impl Into<Reader>,
     texts: &[ComparisonInput],
 ) -> Comparison {
+    compare_between([target, target], first, second, texts)
+}
+
+/// The same where the messages of the first are those that one target hands on, and those of the second another one's: two
+/// versions of a package, for one template.
+///
+/// ```
+/// use unjinja::ResponseTemplate;
+/// use unjinja::check::{ComparisonInput, compare_between};
+///
+/// let template = ResponseTemplate::from_json(r#"{"start_anchor": "<bot>", "fields": {"content": {
+///     "open": "<x>", "close": "</x>", "content": "json", "content_args": {"unquoted_keys": true}}}}"#)?;
+/// let texts = [ComparisonInput::new("by hand", "", "<x>{ a: 1}</x>")];
+/// let versions = ["transformers@5.23".parse()?, "transformers@5.24".parse()?];
+/// let comparison = compare_between(versions, &template, &template, &texts);
+/// assert_eq!(comparison.diverging.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn compare_between(
+    [one, other]: [Target; 2],
+    first: impl Into<Reader>,
+    second: impl Into<Reader>,
+    texts: &[ComparisonInput],
+) -> Comparison {
     compare_pair(
         &Pair {
-            first: first.into(),
-            second: second.into(),
-            target: Some(target),
+            first: Side::new(first.into(), Some(one)),
+            second: Side::new(second.into(), Some(other)),
         },
         texts,
     )
 }
 
 fn compare_pair(pair: &Pair, texts: &[ComparisonInput]) -> Comparison {
-    let differs =
-        |text: &&ComparisonInput| pair.differs_on(&text.prefix, &text.output, &text.tools);
+    let differs = |text: &&ComparisonInput| pair.differs_on(text);
     let mut diverging: Vec<ComparisonInput> = texts.iter().filter(differs).cloned().collect();
     diverging.sort_by_key(|text| text.prefix.len() + text.output.len());
     let shrunk = diverging
@@ -208,26 +234,53 @@ impl PortTrial {
 }
 
 struct Pair {
-    first: Reader,
-    second: Reader,
+    first: Side,
+    second: Side,
+}
+
+/// What reads texts, and what is made of their messages.
+struct Side {
+    /// Nothing, and why, where whoever's messages are compared refuses it.
+    reader: Result<Reader, String>,
     /// Whose messages are compared, if not those of the language.
     target: Option<Target>,
 }
 
-impl Pair {
-    fn outcomes(&self, prefix: &str, output: &str, tools: &Tools) -> [Result<Value, String>; 2] {
-        [&self.first, &self.second].map(|reader| match self.target {
-            Some(target) => reader.read_for(target, prefix, output, tools),
-            None => reader.read(prefix, output, tools),
-        })
+impl Side {
+    fn new(reader: Reader, target: Option<Target>) -> Side {
+        let read = match target {
+            Some(target) => reader.in_language(target.language()),
+            None => Ok(reader),
+        };
+        Side {
+            reader: read.map_err(|error| error.to_string()),
+            target,
+        }
     }
 
-    fn differs_on(&self, prefix: &str, output: &str, tools: &Tools) -> bool {
-        match self.outcomes(prefix, output, tools) {
-            [Ok(first), Ok(second)] => match (&self.first, &self.second) {
-                (Reader::Template(_), Reader::Template(_))
-                | (Reader::Schema(_), Reader::Schema(_)) => !first.total_eq(&second),
-                _ => !without_empty(&first).total_eq(&without_empty(&second)),
+    fn outcome(&self, text: &ComparisonInput) -> Result<Value, String> {
+        let reader = self.reader.as_ref().map_err(String::clone)?;
+        match self.target {
+            Some(target) => reader.read_for(target, text),
+            None => reader.read(&text.prefix, &text.output, &text.tools),
+        }
+    }
+
+    fn is_schema(&self) -> bool {
+        matches!(self.reader, Ok(Reader::Schema(_)))
+    }
+}
+
+impl Pair {
+    fn outcomes(&self, text: &ComparisonInput) -> [Result<Value, String>; 2] {
+        [&self.first, &self.second].map(|side| side.outcome(text))
+    }
+
+    fn differs_on(&self, text: &ComparisonInput) -> bool {
+        match self.outcomes(text) {
+            [Ok(first), Ok(second)] => match self.first.is_schema() == self.second.is_schema() {
+                true => !first.total_eq(&second),
+                false => !without_empty(&first).total_eq(&without_empty(&second)),
             },
             [Err(_), Err(_)] => false,
             _ => true,
@@ -239,27 +292,25 @@ impl Pair {
         let mut text = text.clone();
         let prefix: Vec<char> = text.prefix.chars().collect();
         let prefix = smallest(&prefix, |prefix| {
-            self.differs_on(
-                &prefix.iter().collect::<String>(),
-                &text.output,
-                &text.tools,
-            )
+            self.differs_on(&ComparisonInput {
+                prefix: prefix.iter().collect(),
+                ..text.clone()
+            })
         });
         text.prefix = prefix.into_iter().collect();
         let output: Vec<char> = text.output.chars().collect();
         let output = smallest(&output, |output| {
-            self.differs_on(
-                &text.prefix,
-                &output.iter().collect::<String>(),
-                &text.tools,
-            )
+            self.differs_on(&ComparisonInput {
+                output: output.iter().collect(),
+                ..text.clone()
+            })
         });
         text.output = output.into_iter().collect();
         text
     }
 
     fn divergence(&self, text: ComparisonInput) -> Divergence {
-        let [first, second] = self.outcomes(&text.prefix, &text.output, &text.tools);
+        let [first, second] = self.outcomes(&text);
         Divergence {
             input: text,
             first,
@@ -284,6 +335,7 @@ impl ComparisonInput {
             prefix: prefix.to_owned(),
             output: output.to_owned(),
             tools: Tools::none(),
+            by_character: false,
         }
     }
 
@@ -295,6 +347,7 @@ impl ComparisonInput {
             prefix: case.prefix.clone(),
             output: case.output.clone(),
             tools: case.tools.clone(),
+            by_character: false,
         });
         texts.collect()
     }

@@ -37,11 +37,14 @@ mod shrink;
 mod synthetic;
 mod trace;
 mod update;
+mod versions;
 mod witness;
 
 pub use add::free_name;
 pub use case::Failure;
-pub use compare::{Comparison, ComparisonInput, Divergence, PortTrial, compare, compare_for};
+pub use compare::{
+    Comparison, ComparisonInput, Divergence, PortTrial, compare, compare_between, compare_for,
+};
 pub use conversation::{CheckedConversation, ConversationCase, ExpectedConversation};
 pub use cuts::{Cut, Pieces};
 pub use files::{find, is_fixture};
@@ -53,4 +56,5 @@ pub use run::{CaseReport, CheckOptions, CheckedCases, FileReport, Report, Unread
 pub use settings::{Settings, SettingsError};
 pub use trace::EventTrace;
 pub use update::{Update, Updated};
+pub use versions::VersionReading;
 pub use witness::Testimony;

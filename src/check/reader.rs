@@ -2,9 +2,14 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::profile::{Malformed, Target};
-use crate::response::{OnMalformed, ParserOptions, ResponseTemplate, Tools, parse};
+use crate::response::{
+    Language, OnMalformed, ParseError, ParserOptions, ResponseParser, ResponseTemplate,
+    TemplateError, Tools, parse,
+};
 use crate::response_schema::ResponseSchema;
 use crate::value::{Object, Value};
+
+use super::compare::ComparisonInput;
 
 /// What outputs are read with: a response template, or a response schema.
 ///
@@ -35,6 +40,18 @@ impl Reader {
         }
     }
 
+    /// The same in a version of the language of response templates; a response schema is the same in all.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ResponseTemplate::in_language`].
+    pub fn in_language(&self, language: Language) -> Result<Reader, TemplateError> {
+        match self {
+            Reader::Template(template) => template.in_language(language).map(Reader::Template),
+            Reader::Schema(_) => Ok(self.clone()),
+        }
+    }
+
     /// What it makes of an output, or why it can't read it.
     pub fn read(&self, prefix: &str, output: &str, tools: &Tools) -> Result<Value, String> {
         match self {
@@ -50,25 +67,23 @@ impl Reader {
 
 impl Reader {
     /// What a target hands on of an output, or why it can't read it.
-    pub(super) fn read_for(
-        &self,
-        target: Target,
-        prefix: &str,
-        output: &str,
-        tools: &Tools,
-    ) -> Result<Value, String> {
+    pub(super) fn read_for(&self, target: Target, text: &ComparisonInput) -> Result<Value, String> {
         let malformed = target.profile.malformed();
-        let read = match (self, malformed) {
-            (Reader::Template(template), Malformed::Drop) => {
-                let options = ParserOptions::default().tools(tools.clone());
-                let options = options.on_malformed(OnMalformed::Event);
-                let message = parse(template, prefix, output, options);
+        let read = match self {
+            Reader::Template(template) => {
+                let mut options = ParserOptions::default().tools(text.tools.clone());
+                if malformed == Malformed::Drop {
+                    options.on_malformed = OnMalformed::Event;
+                }
+                let message = read_in_pieces(template, text, options);
                 message.map(Value::from).map_err(|error| error.to_string())
             }
-            _ => self.read(prefix, output, tools),
+            Reader::Schema(_) => self.read(&text.prefix, &text.output, &text.tools),
         };
         let message = match (read, malformed) {
-            (Err(_), Malformed::Text) => Object::from_iter([("content", output)]).into(),
+            (Err(_), Malformed::Text) => {
+                Object::from_iter([("content", text.output.as_str())]).into()
+            }
             (read, _) => read?,
         };
         Ok(match message {
@@ -76,6 +91,24 @@ impl Reader {
             other => other,
         })
     }
+}
+
+/// The message of a text, which comes as a whole or character by character.
+fn read_in_pieces(
+    template: &ResponseTemplate,
+    text: &ComparisonInput,
+    options: ParserOptions,
+) -> Result<Object, ParseError> {
+    let mut parser = ResponseParser::new(template, &text.prefix, options)?;
+    match text.by_character {
+        true => {
+            for piece in text.output.split_inclusive(|_| true) {
+                parser.feed(piece)?;
+            }
+        }
+        false => drop(parser.feed(&text.output)?),
+    }
+    parser.finalize_with(|_| {})
 }
 
 impl From<&ResponseTemplate> for Reader {

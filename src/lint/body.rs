@@ -41,7 +41,7 @@ pub(super) fn check(subject: &Subject<'_>, complaints: &mut Complaints) {
 
 fn value_of(content: &Content) -> &'static str {
     match content.parser {
-        Parser::Json(_) => "a string",
+        Parser::Json(_) | Parser::PythonCalls => "a string",
         Parser::Text | Parser::Int | Parser::Float | Parser::Bool => "a value",
         Parser::XmlInline(_) | Parser::KvLines(_) => "a value",
     }
@@ -54,6 +54,9 @@ fn remedy(content: &Content) -> &'static str {
              writes before it, or read with `body_aware_close` where the engine has that"
         }
         Parser::KvLines(_) => "let it begin with what ends a line",
+        Parser::PythonCalls => {
+            "let it begin with what no string of a call holds, such as the `]` that ends the list"
+        }
         Parser::XmlInline(_) | Parser::Text | Parser::Int | Parser::Float | Parser::Bool => {
             "let it begin with what ends a value, which a value can't hold"
         }
@@ -100,7 +103,16 @@ fn escaped(text: &str) -> String {
 
 /// Whether a text of a region is one key with a value that holds this.
 fn is_one_value(content: &Content, body: &str, held: &str) -> bool {
-    let Ok(Value::Object(object)) = content.parse(body) else {
+    let arguments = |call: &Value| call.get("arguments")?.as_object().cloned();
+    let object = match content.parse(body) {
+        Ok(Value::Object(object)) => Some(object),
+        Ok(Value::Array(calls)) if matches!(content.parser, Parser::PythonCalls) => calls
+            .first()
+            .filter(|_| calls.len() == 1)
+            .and_then(arguments),
+        _ => None,
+    };
+    let Some(object) = object else {
         return false;
     };
     let mut values = object.iter().map(|(_, value)| value);
@@ -119,6 +131,9 @@ fn holders(subject: &Subject<'_>, field: usize) -> Vec<(String, String)> {
             };
             marks.map(around).collect()
         }
+        Parser::PythonCalls => ['\'', '"']
+            .map(|quote| (format!("[a(b={quote}c"), format!("d{quote})]")))
+            .into(),
         Parser::KvLines(lines) => vec![(format!("a{}b", lines.kv_sep), "b".to_owned())],
         Parser::XmlInline(tags) => {
             let texts = drafts(subject.tag_spelling(field).unwrap_or_default());

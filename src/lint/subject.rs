@@ -194,7 +194,8 @@ impl<'t> Subject<'t> {
                     tags.value_parser.as_deref()
                 }
                 Parser::KvLines(lines) => lines.value_parser.as_deref(),
-                Parser::Json(_) | Parser::Text | Parser::Int | Parser::Float | Parser::Bool => None,
+                Parser::Json(_) | Parser::PythonCalls => None,
+                Parser::Text | Parser::Int | Parser::Float | Parser::Bool => None,
             };
             let below = pointer_below(&pointer_below(&arguments, "value_parser"), "args");
             next = value_parser.map(|parser| (parser, below));

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::json;
+use crate::response::Language;
 use crate::value::{Object, Value};
 
 use super::rule::{Check, Effect, Rule};
@@ -34,6 +35,7 @@ pub(super) fn profile(text: &str) -> Result<Profile, String> {
         since: keys.version("since")?,
         reasoning: keys.text("reasoning")?,
         chosen: keys.text("chosen")?,
+        languages: keys.optional("language", languages)?.unwrap_or_default(),
         malformed: match keys.text("malformed")?.as_str() {
             "fail" => Malformed::Fail,
             "drop" => Malformed::Drop,
@@ -49,6 +51,18 @@ pub(super) fn profile(text: &str) -> Result<Profile, String> {
     };
     keys.end()?;
     Ok(profile)
+}
+
+/// Since which version of a package it has which version of the language.
+fn languages(keys: &mut Keys, key: &str) -> Result<Vec<(Version, Language)>, String> {
+    let languages = keys.object(key)?.into_iter().map(|(since, language)| {
+        let since = Version::read(since.as_str().unwrap_or_default());
+        let language = language.as_str().and_then(|text| text.parse().ok());
+        since
+            .zip(language)
+            .ok_or_else(|| format!("`{key}` holds something else than versions"))
+    });
+    languages.collect()
 }
 
 fn source_file(value: Value) -> Result<SourceFile, String> {
@@ -94,7 +108,6 @@ fn rule(value: Value, sources: &HashMap<String, SourceFile>) -> Result<Rule, Str
         },
         "calls-in-list" => Check::CallsInList,
         "call-by-call" => Check::CallByCall,
-        "without-key" => Check::WithoutKey(keys.text("key")?),
         "plain-placeholders" => Check::PlainPlaceholders,
         other => return Err(format!("`{other}` is no rule")),
     };

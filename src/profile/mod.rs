@@ -40,7 +40,7 @@ use std::sync::LazyLock;
 
 use thiserror::Error;
 
-use crate::response::ResponseTemplate;
+use crate::response::{Language, ResponseTemplate};
 use crate::spelling::did_you_mean;
 use crate::value::{Object, Value};
 
@@ -60,6 +60,8 @@ pub struct Profile {
     reasoning: String,
     chosen: String,
     malformed: Malformed,
+    /// Since which version it has which version of the language; nothing for the library whose versions these are.
+    languages: Vec<(Version, Language)>,
     rules: Vec<Rule>,
     readings: Vec<Reading>,
 }
@@ -154,6 +156,19 @@ impl Profile {
         self.malformed
     }
 
+    /// The version of the language that one of its versions has.
+    fn language_at(&self, version: Version) -> Language {
+        let known = match self.languages.as_slice() {
+            [] => version.language(),
+            languages => {
+                let mut languages = languages.iter().rev();
+                let known = languages.find(|(since, _)| *since <= version);
+                known.map(|(_, language)| *language)
+            }
+        };
+        known.unwrap_or(Language::V5_13)
+    }
+
     /// What it reads otherwise, or where the language leaves a choice.
     pub fn readings(&self) -> &[Reading] {
         &self.readings
@@ -171,6 +186,14 @@ impl Profile {
         let others = known.filter(|(other, _)| *other == fields);
         let titles = [title].into_iter().chain(others.map(|(_, title)| title));
         Some((fields, titles.collect()))
+    }
+
+    /// The versions with which it got another version of the language.
+    fn language_turns(&self) -> Vec<Version> {
+        match self.languages.as_slice() {
+            [] => Language::all().map(Version::of_language).collect(),
+            languages => languages.iter().map(|(since, _)| *since).collect(),
+        }
     }
 
     /// The first version that takes a template, if the one that was looked at does.
@@ -193,6 +216,7 @@ impl Profile {
             .flat_map(|rule| [rule.since, rule.until].into_iter().flatten())
             .collect();
         turns.push(self.since);
+        turns.extend(self.language_turns());
         turns.sort();
         turns.dedup();
         let mut taken = None;
@@ -239,6 +263,10 @@ impl Profile {
             ("title", Value::from(&self.title)),
             ("version", self.version.to_string().into()),
             ("since", self.since.to_string().into()),
+            (
+                "language",
+                self.language_at(self.version).to_string().into(),
+            ),
             ("reasoning", Value::from(&self.reasoning)),
             ("chosen", Value::from(&self.chosen)),
             ("rules", self.rules.iter().map(rule).collect()),
@@ -258,6 +286,8 @@ impl fmt::Display for Profile {
             "  reads response templates since {since}: {}",
             self.chosen
         )?;
+        let language = self.language_at(version);
+        writeln!(f, "  has version {language} of the language")?;
         writeln!(f, "  calls reasoning `{}`", self.reasoning)?;
         for rule in &self.rules {
             let span = match (rule.since, rule.until) {
@@ -338,16 +368,49 @@ impl Target {
         .collect()
     }
 
-    /// What stands against a template, in the order of the rules.
+    /// The first version of the library that has a version of the language.
+    pub(crate) fn of_language(profile: &'static Profile, language: Language) -> Target {
+        Target {
+            profile,
+            version: Version::of_language(language),
+        }
+    }
+
+    /// The version of the language that it has.
+    ///
+    /// ```
+    /// use unjinja::profile::Target;
+    /// use unjinja::response::Language;
+    ///
+    /// for (target, language) in [
+    ///     ("transformers", Language::V5_24),
+    ///     ("transformers@5.17", Language::V5_16),
+    ///     ("vllm", Language::V5_20),
+    /// ] {
+    ///     assert_eq!(target.parse::<Target>()?.language(), language);
+    /// }
+    /// # Ok::<(), unjinja::profile::UnknownTarget>(())
+    /// ```
+    pub fn language(self) -> Language {
+        self.profile.language_at(self.version)
+    }
+
+    /// What stands against a template: what its version of the language does not have, then the rules in their order.
     pub fn objections(self, template: &ResponseTemplate) -> Vec<Objection> {
         if self.version < self.profile.since {
             return vec![Objection::too_old(self)];
         }
+        let faults = match template.in_language(self.language()) {
+            Ok(_) => Vec::new(),
+            Err(error) => error.faults,
+        };
+        let faults = faults.into_iter();
+        let faults = faults.map(|fault| Objection::of_language(self, fault));
         let rules = self.profile.rules.iter();
-        rules
+        let objections = rules
             .filter(|rule| rule.holds_at(self.version))
-            .flat_map(|rule| rule.objections(self, template.as_value()))
-            .collect()
+            .flat_map(|rule| rule.objections(self, template.as_value()));
+        faults.chain(objections).collect()
     }
 
     /// Whether it takes a template.

@@ -47,8 +47,6 @@ pub(super) enum Check {
     CallsInList,
     /// A region holds one call.
     CallByCall,
-    /// Fields do not have this key.
-    WithoutKey(String),
     /// Placeholders have no dots.
     PlainPlaceholders,
 }
@@ -89,6 +87,16 @@ pub struct Objection {
 }
 
 impl Objection {
+    /// The version of the language that the package has takes no such template.
+    pub(super) fn of_language(target: Target, mut fault: Diagnostic) -> Objection {
+        fault.message = format!("{target} refuses the template: {}", fault.message);
+        Objection {
+            target,
+            effect: Effect::Refused,
+            diagnostic: fault,
+        }
+    }
+
     /// The package is older than its first version that reads templates.
     pub(super) fn too_old(target: Target) -> Objection {
         let (title, since) = (target.profile.title(), target.profile.since());
@@ -210,7 +218,6 @@ impl fmt::Display for Rule {
             }
             Check::CallsInList => f.write_str("`tool_calls` becomes a list"),
             Check::CallByCall => f.write_str("a region of `tool_calls` holds one call"),
-            Check::WithoutKey(key) => write!(f, "fields have no `{key}`"),
             Check::PlainPlaceholders => f.write_str("placeholders have no dots in them"),
         }
     }
@@ -339,15 +346,6 @@ impl Check {
                         pointer_below(&pointer_to(name), "transform_each"),
                         "a region holds a list of calls",
                         "read whole outputs, where the format writes its calls as one list",
-                    )
-                })
-            }),
-            Check::WithoutKey(key) => of_fields(&|name, field| {
-                field.contains_key(key).then(|| {
-                    Fault::new(
-                        pointer_below(&pointer_to(name), key),
-                        format!("it knows no key `{key}`"),
-                        "leave the key out",
                     )
                 })
             }),

@@ -47,23 +47,23 @@ fn what_is_missing_unknown_or_wrong_in_the_data_is_an_error() {
     let [whole, ..] = load::TEXTS;
     for (from, to, error) in [
         (
-            r#""rule": "without-key""#,
-            r#""rule": "with-key""#,
-            "`with-key` is no rule",
+            r#""rule": "call-by-call""#,
+            r#""rule": "call-by-calls""#,
+            "`call-by-calls` is no rule",
         ),
-        (r#""key": "join""#, r#""kez": "join""#, "`key` is missing"),
+        (r#""names": ["#, r#""namez": ["#, "`names` is missing"),
         (
-            r#""key": "join""#,
-            r#""key": "join", "kez": 1"#,
-            "`kez` is unknown",
+            r#""names": ["#,
+            r#""namez": 1, "names": ["#,
+            "`namez` is unknown",
         ),
         (
-            r#""otherwise": "refused""#,
+            r#""otherwise": "fails""#,
             r#""otherwise": "lost""#,
             "`lost` is no effect",
         ),
         (
-            r#""source": "older-loader""#,
+            r#""source": "older-parsers""#,
             r#""source": "x""#,
             "there is no source `x`",
         ),

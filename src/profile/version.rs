@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::response::Language;
+
 /// A version of a package: up to three numbers, of which those that are not given are zero.
 ///
 /// ```
@@ -17,6 +19,18 @@ use std::str::FromStr;
 pub struct Version([u32; 3]);
 
 impl Version {
+    /// The version of the language that a release of the library has.
+    pub(super) fn language(self) -> Option<Language> {
+        let [major, minor, _] = self.0;
+        Language::of_release(major, minor)
+    }
+
+    /// The version of the language that came with a release of the library.
+    pub(super) fn of_language(language: Language) -> Version {
+        let (major, minor) = language.release();
+        Version([major, minor, 0])
+    }
+
     /// The version of these digits and dots; `None` if it is none.
     pub(super) fn read(text: &str) -> Option<Version> {
         let mut numbers = [0; 3];

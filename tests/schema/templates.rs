@@ -190,7 +190,7 @@ const KEYS: &[&str] = &[
 /// What any place of a template may be replaced by.
 fn replacements() -> Vec<Value> {
     let text = r#"[
-        null, true, false, 0, 1, 1.0, 2, "", "x", "json", "xml-inline", "kv-lines", "int",
+        null, true, false, 0, 1, 1.0, 2, "", "x", "json", "xml-inline", "kv-lines", "python-call-list", "int",
         "(?P<key>x)", [], [""], ["a", "b"], ["a", 1], [["a", "b"]], [["a"]], {}, {"x": {}},
         {"strip": 1}, {"string_delims": [["a", ""]]}, {"line_sep": ""}, {"merge_duplicates": 0},
         {"tag_pattern": "(?x)(?P<k ey>x)"}, {"tag_pattern": "(?<key>x)", "value_parser": null},

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::options::option_name;
 use crate::printable;
 use unjinja::chat_template::ChatTemplate;
-use unjinja::check::{Comparison, ComparisonInput, Fixture, Reader, compare, compare_for, find};
+use unjinja::check::{
+    Comparison, ComparisonInput, Fixture, Reader, compare, compare_between, find,
+};
 use unjinja::derive::{DeriveOptions, derive};
 use unjinja::profile::{Effect, Target};
 use unjinja::{Object, Value};
@@ -35,6 +37,10 @@ use super::{Failure, input, output};
   What a package hands on: the names of fields don't matter then, nor what it drops:
     unjinja diff old.json new.json --for vllm
 
+  One template, as two versions of a package read it, or two packages:
+    unjinja diff template.json --for transformers@5.23,transformers@5.24
+    unjinja diff template.json --for transformers,vllm
+
   A response schema, the older language, and the response template that has taken its place:
     unjinja diff response_schema.json response_template.json
 
@@ -52,9 +58,9 @@ pub(crate) struct Args {
     #[arg(value_name = "A")]
     first: PathBuf,
 
-    /// The other one
+    /// The other one; A itself if there are two in `--for`
     #[arg(value_name = "B")]
-    second: PathBuf,
+    second: Option<PathBuf>,
 
     /// A chat template whose renderings they are to read [default: the one beside A or B]
     #[arg(long, value_name = "SOURCE")]
@@ -68,19 +74,55 @@ pub(crate) struct Args {
     fixtures: Vec<PathBuf>,
 
     /// Compare the messages that this one hands on: transformers, vllm, sglang or trl, with a version if it matters.
-    /// A template that it refuses is an error
-    #[arg(long = "for", value_name = "PROFILE", value_parser = one)]
-    target: Option<Target>,
+    /// Of two, with a comma, the first reads A, and the second B. A template that is refused is an error
+    #[arg(long = "for", value_name = "PROFILE", value_parser = one, value_delimiter = ',')]
+    targets: Vec<Target>,
 
     /// How to print what was found
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
 }
 
+impl Args {
+    fn second(&self) -> &PathBuf {
+        self.second.as_ref().unwrap_or(&self.first)
+    }
+
+    /// What stands at one side: the file, and for whom it is read where there are two.
+    fn title(&self, side: usize) -> String {
+        let path = [&self.first, self.second()][side].display();
+        match self.targets.as_slice() {
+            [_, _] => format!("{path} for {}", self.targets[side]),
+            _ => path.to_string(),
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let targets = match args.targets.as_slice() {
+        [] => None,
+        [target] => Some([*target; 2]),
+        [one, other] => Some([*one, *other]),
+        _ => return Err(Failure::Input("name one or two with `--for`".into())),
+    };
+    if args.second.is_none() && args.targets.len() < 2 {
+        let remedy =
+            "name another, or two with `--for`, such as `--for transformers@5.23,transformers`";
+        return Err(Failure::Input(format!(
+            "there is one template only: {remedy}"
+        )));
+    }
     let first = input::read_reader(&args.first)?;
-    let second = input::read_reader(&args.second)?;
+    let second = match &args.second {
+        Some(path) => input::read_reader(path)?,
+        None => first.clone(),
+    };
     let mut texts = ComparisonInput::synthetic(&first, &second);
+    if let (Some([one, other]), Reader::Template(template)) = (targets, &first)
+        && one.language() != other.language()
+    {
+        texts.extend(ComparisonInput::telling_versions(template));
+    }
     texts.extend(of_fixtures(&args.fixtures)?);
     texts.extend(rendered(args)?);
     if texts.is_empty() {
@@ -89,12 +131,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 .into(),
         ));
     }
-    let comparison = match args.target {
-        Some(target) => {
-            for (path, reader) in [(&args.first, &first), (&args.second, &second)] {
+    let comparison = match targets {
+        Some(targets) => {
+            let both = [(&args.first, &first), (args.second(), &second)];
+            for (target, (path, reader)) in targets.into_iter().zip(both) {
                 check_taken(target, path, reader)?;
             }
-            compare_for(target, &first, &second, &texts)
+            compare_between(targets, &first, &second, &texts)
         }
         None => compare(&first, &second, &texts),
     };
@@ -158,7 +201,7 @@ fn rendered(args: &Args) -> Result<Vec<ComparisonInput>, Failure> {
         return texts(&args.options.load(source)?).map_err(Failure::Input);
     }
     // One that is not asked for need not be there, nor be of use.
-    for path in [&args.first, &args.second] {
+    for path in [&args.first, args.second()] {
         match args.options.beside(path).map(|template| texts(&template)) {
             Some(Ok(texts)) => return Ok(texts),
             Some(Err(error)) => report_left_out(&error),
@@ -181,13 +224,16 @@ fn human(args: &Args, comparison: &Comparison, count: usize, terminal: bool) -> 
     if !divergence.input.prefix.is_empty() {
         out.push_str(&format!("the prompt   {:?}\n", divergence.input.prefix));
     }
-    out.push_str(&format!("the output   {:?}\n", divergence.input.output));
+    let pieces = match divergence.input.by_character {
+        true => ", character by character",
+        false => "",
+    };
+    out.push_str(&format!(
+        "the output   {:?}{pieces}\n",
+        divergence.input.output
+    ));
     let (first, second) = (outcome(&divergence.first), outcome(&divergence.second));
-    let files = format!(
-        "--- {}\n+++ {}\n",
-        args.first.display(),
-        args.second.display()
-    );
+    let files = format!("--- {}\n+++ {}\n", args.title(0), args.title(1));
     out.push_str(&painted_diff(&files, terminal));
     out.push_str(&changed_lines(&first, &second, terminal));
     out

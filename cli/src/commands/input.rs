@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use unjinja::chat_template::{ChatTemplate, LoadOptions, Source};
 use unjinja::check::{Reader, is_fixture};
+use unjinja::profile::Target;
 use unjinja::response_schema::{ResponseSchema, SchemaError};
 use unjinja::{Diagnostic, ResponseTemplate, TemplateError, Tools, Value, files, json};
 
@@ -249,6 +250,16 @@ pub(crate) fn read_reader(path: &Path) -> Result<Reader, Failure> {
         ReaderDocument::Schema(document) => document.schema().map(Reader::Schema),
         ReaderDocument::Template(document) => loaded(&document).map(Reader::Template),
     }
+}
+
+/// The same as the version of the language says that a target has; the newest without one.
+pub(crate) fn read_reader_for(path: &Path, target: Option<Target>) -> Result<Reader, Failure> {
+    let reader = read_reader(path)?;
+    let language = target.map(Target::language).unwrap_or_default();
+    let name = path.display().to_string();
+    reader
+        .in_language(language)
+        .map_err(|error| Failure::Input(error.in_file(name.as_str()).to_string()))
 }
 
 /// Reads a response template, or one that stands in a tokenizer's configuration, and says what of

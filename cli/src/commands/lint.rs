@@ -8,10 +8,11 @@ use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
 use crate::printable;
 use unjinja::analysis::Findings;
 use unjinja::chat_template::ChatTemplate;
+use unjinja::check::VersionReading;
 use unjinja::lint::{
     Complaint, Level, Lint, LintOptions, Ruling, Rulings, Selector, TemplateText, lint, lint_schema,
 };
-use unjinja::{Diagnostic, Object, Value};
+use unjinja::{Diagnostic, Object, Value, json};
 
 use super::input::{ReaderDocument, SchemaDocument};
 use super::report::painted;
@@ -37,6 +38,9 @@ use super::{Failure, github, output};
   Whether those take it who are to read it, and why not:
     unjinja lint response_template.json --for vllm,transformers@5.20
     unjinja lint response_template.json --for all
+
+  Which versions of the language take it, and which read it otherwise than the newest:
+    unjinja lint response_template.json --versions
 
   What a code means:
     unjinja lint --explain U003
@@ -66,6 +70,10 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     targets: TargetArgs,
+
+    /// Say which versions of the language take the templates, and which read them otherwise than the newest, with a text
+    #[arg(long)]
+    versions: bool,
 
     #[command(flatten)]
     rulings: RulingArgs,
@@ -338,14 +346,57 @@ fn look_at(
     })?;
     let complaints = complaints.into_iter();
     let verdicts = options.targets.iter();
+    let mut verdicts: Vec<String> = verdicts
+        .map(|target| format!("{file}: {}\n", target.verdict(&template)))
+        .collect();
+    if args.versions {
+        let readings = VersionReading::all(&template);
+        let alike = readings.chunk_by(|newer, older| match (&newer.reading, &older.reading) {
+            (Ok(newer), Ok(older)) => newer == older,
+            (newer, older) => newer.is_err() && older.is_err(),
+        });
+        verdicts.extend(alike.map(|versions| of_versions(file, versions)));
+    }
     Ok(LookedAt {
         findings: complaints
             .map(|complaint| Finding::of_complaint(file, complaint))
             .collect(),
-        verdicts: verdicts
-            .map(|target| format!("{file}: {}\n", target.verdict(&template)))
-            .collect(),
+        verdicts,
     })
+}
+
+/// What versions of the language make of a template, in a line: the same, the newest of them first.
+fn of_versions(file: &str, versions: &[VersionReading]) -> String {
+    let [newest, ..] = versions else {
+        return String::new();
+    };
+    let title = match versions.last() {
+        Some(oldest) if oldest.language < newest.language => {
+            format!("{} to {}", oldest.language, newest.language)
+        }
+        _ => newest.language.to_string(),
+    };
+    let outcome = |outcome: &Result<Value, String>| match outcome {
+        Ok(message) => json::write(message),
+        Err(error) => format!("an error ({error})"),
+    };
+    let says = match &newest.reading {
+        Err(error) => format!("refused: {error}"),
+        Ok(None) => "taken, and no text was found that is read otherwise".to_owned(),
+        Ok(Some(parts)) => {
+            let pieces = match parts.input.by_character {
+                true => ", character by character,",
+                false => "",
+            };
+            format!(
+                "taken, but {:?}{pieces} is read as {}, and by the newest as {}",
+                parts.input.output,
+                outcome(&parts.first),
+                outcome(&parts.second)
+            )
+        }
+    };
+    format!("{file}: language {title}: {}\n", printable(&says))
 }
 
 /// What is to be said about a response schema: that it is refused, or that newer readers ignore it.

@@ -13,6 +13,8 @@ use std::sync::Mutex;
 use clap::ValueEnum;
 
 use unjinja::check::Reader;
+use unjinja::profile::Target;
+use unjinja::response::Language;
 use unjinja::response_schema::ResponseSchema;
 use unjinja::{
     Event, EventWriter, Object, OnMalformed, ParseError, ParserOptions, ResponseParser,
@@ -23,6 +25,7 @@ use super::batch::{BatchFormat, Reply};
 use super::input::Ended;
 use super::request::RequestArgs;
 use super::source::SourceOptions;
+use super::target::one;
 use super::{Failure, input, output};
 
 /// The keys of a case for what it is read with.
@@ -51,6 +54,9 @@ const EMPTY: &str = "the output is empty";
   As clients of a server expect it: a chat.completion, or its chunks while a model is writing:
     unjinja parse -t template.json --openai output.txt
     model | unjinja parse -t template.json --openai --events
+
+  As an older release of transformers, or an engine with a copy of one, reads the template:
+    unjinja parse -t template.json --for transformers@5.23 output.txt
 
   Also if some of it is not UTF-8:
     model | unjinja parse -t template.json --events --lossy
@@ -90,6 +96,11 @@ pub(crate) struct Args {
     /// folder. With `--strict`, the chat template: any source that `unjinja grammar` takes
     #[arg(short, long, value_name = "FILE", required_unless_present = "batch")]
     template: Option<PathBuf>,
+
+    /// Read the template as the version of the language says that this one has: transformers, vllm, sglang or trl, with a
+    /// version if it matters, as in transformers@5.23
+    #[arg(long = "for", value_name = "PROFILE", value_parser = one, conflicts_with = "strict")]
+    target: Option<Target>,
 
     /// Take nothing but what the format of a chat template and the tools allow
     #[arg(long, requires = "template", conflicts_with_all = ["on_malformed", "spans", "body_aware_close"])]
@@ -180,8 +191,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             usual: args
                 .template
                 .as_deref()
-                .map(input::read_reader)
+                .map(|path| input::read_reader_for(path, args.target))
                 .transpose()?,
+            language: args.target.map(Target::language).unwrap_or_default(),
             recent: Mutex::default(),
         };
         return batch.run(|case| answer(args, &readers, case));
@@ -191,7 +203,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "give a response template with `-t`, or a batch with `--jsonl`".into(),
         ));
     };
-    let template = match input::read_reader(path)? {
+    let template = match input::read_reader_for(path, args.target)? {
         Reader::Template(template) => template,
         Reader::Schema(_) if args.openai => return Err(Failure::Input(openai::NO_SCHEMA.into())),
         Reader::Schema(schema) => return by_schema::run(args, &schema),
@@ -534,6 +546,8 @@ impl<'t> Losses<'t> {
 struct Readers {
     /// The one for lines that have none of their own.
     usual: Option<Reader>,
+    /// What those of lines are read in.
+    language: Language,
     /// Each with the JSON that it was read from, since the order of keys counts.
     recent: Mutex<Vec<(String, Reader)>>,
 }
@@ -575,6 +589,7 @@ impl Readers {
                 .map(Reader::Schema)
                 .map_err(|error| error.to_string())?,
             _ => ResponseTemplate::from_value(value)
+                .and_then(|template| template.in_language(self.language))
                 .map(Reader::Template)
                 .map_err(|error| error.to_string())?,
         };

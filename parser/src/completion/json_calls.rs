@@ -1,7 +1,7 @@
 //! Calls that are written as JSON, while they are written.
 
 use crate::json;
-use crate::response::Tools;
+use crate::response::{Language, Tools};
 use crate::value::Value;
 
 use super::calls::{Plan, Source, arguments_text, id_of};
@@ -13,6 +13,7 @@ use super::region::{Known, Parts};
 pub(super) struct JsonCalls {
     plan: Plan,
     tools: Tools,
+    language: Language,
     /// What the opening delimiter has said of each call.
     at_open: Known,
     walk: JsonWalk,
@@ -62,7 +63,12 @@ enum Kept {
 impl JsonCalls {
     /// Follows a region with this plan, whose arguments have a path. If `may_be_text`, its value is the
     /// text without the white space around it where that is no JSON.
-    pub(super) fn new(plan: Plan, at_open: Known, tools: &Tools, may_be_text: bool) -> JsonCalls {
+    pub(super) fn new(
+        plan: Plan,
+        at_open: Known,
+        (tools, language): (&Tools, Language),
+        may_be_text: bool,
+    ) -> JsonCalls {
         let paths = [Some(&plan.name), plan.id.as_ref(), plan.arguments.as_ref()];
         let longest = paths.into_iter().flatten().map(|source| match source {
             Source::Path(path) => path.len(),
@@ -72,6 +78,7 @@ impl JsonCalls {
         JsonCalls {
             walk: JsonWalk::new(keys_kept),
             tools: tools.clone(),
+            language,
             call: at_open.clone(),
             at_open,
             has_begun: false,
@@ -245,7 +252,7 @@ impl JsonCalls {
         let (Some(key), Some(Some(name))) = (self.walk.key(), &self.call.name) else {
             return;
         };
-        let cast = self.tools.argument_cast(name, &key.into());
+        let cast = self.tools.argument_cast(name, &key.into(), self.language);
         if !cast.may_change(first) {
             return;
         }
@@ -331,7 +338,9 @@ impl JsonCalls {
                 let name = self.call.name.iter().flatten().next();
                 let name = name.map(String::as_str).unwrap_or_default();
                 let mut typed = value.clone();
-                let cast = self.tools.argument_cast(name, &key.as_str().into());
+                let cast = self
+                    .tools
+                    .argument_cast(name, &key.as_str().into(), self.language);
                 cast.apply(&mut typed);
                 self.doing = Doing::Passing(arguments);
                 match typed.total_eq(&value) {

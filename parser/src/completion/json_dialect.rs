@@ -1,6 +1,7 @@
 //! JSON with quotes of its own, or with keys without any, as JSON while it is written.
 
 use crate::json;
+use crate::response::language::{Language, Trait};
 use crate::response::{JsonArgs, quote_keys};
 
 /// Turns text of the dialect into JSON, piece by piece: put together, the pieces are what the parser makes of all of
@@ -8,6 +9,8 @@ use crate::response::{JsonArgs, quote_keys};
 #[derive(Debug, Clone)]
 pub(super) struct JsonDialect {
     unquoted_keys: bool,
+    /// Says what a key is.
+    language: Language,
     /// What stands around strings.
     quotes: Option<(String, String)>,
     place: Place,
@@ -44,6 +47,7 @@ impl JsonDialect {
         let is_certain = !args.is_plain() && !args.allow_non_json;
         is_certain.then_some(JsonDialect {
             unquoted_keys: args.unquoted_keys,
+            language: args.language,
             quotes,
             place: Place::Outside,
             word: None,
@@ -124,14 +128,21 @@ impl JsonDialect {
 
     /// A character that belongs to no string of the dialect.
     fn character(&mut self, next: char, out: &mut String) {
+        let is_free = self.language.has(Trait::FreeKeys);
         if let Some(word) = &mut self.word {
+            if is_free && next.is_ascii_whitespace() {
+                // Before the key it changes nothing; behind it, it shows that the word is none unless a colon comes.
+                let before = if word.is_empty() { &mut *out } else { word };
+                before.push(next);
+                return;
+            }
             if next.is_ascii_alphanumeric() || next == '_' || !next.is_ascii() {
                 word.push(next);
                 return;
             }
             let word = self.word.take().unwrap_or_default();
             match next {
-                ':' => out.push_str(&as_key(&word)),
+                ':' => out.push_str(&as_key(&word, self.language)),
                 _ => out.push_str(&word),
             }
         }
@@ -143,7 +154,8 @@ impl JsonDialect {
             (Place::Outside, '"') => Place::Quoted { is_escaped: false },
             (place, _) => place,
         };
-        if self.unquoted_keys && matches!(next, '{' | ',') {
+        let may_be_key = self.place == Place::Outside || !is_free;
+        if self.unquoted_keys && may_be_key && matches!(next, '{' | ',') {
             self.word = Some(String::new());
         }
     }
@@ -169,9 +181,9 @@ fn write_within(out: &mut String, text: &str) {
 }
 
 /// A word before a colon, as a key if it is one.
-fn as_key(word: &str) -> String {
+fn as_key(word: &str, language: Language) -> String {
     let written = format!("{{{word}:");
-    let quoted = quote_keys(&written).unwrap_or(written);
+    let quoted = quote_keys(&written, language).unwrap_or(written);
     quoted[1..quoted.len() - 1].to_owned()
 }
 
@@ -186,6 +198,7 @@ mod tests {
         JsonArgs {
             unquoted_keys,
             allow_non_json: false,
+            language: Language::default(),
             string_delims: quotes
                 .map(|&(open, close)| (open.to_owned(), close.to_owned()))
                 .collect(),

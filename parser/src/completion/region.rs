@@ -1,7 +1,7 @@
 //! A region of calls that is open: what can be said of its calls so far.
 
 use crate::json;
-use crate::response::{Capture, Entries, Field, Parser, Tools};
+use crate::response::{Capture, Entries, Field, Language, Parser, Tools};
 use crate::value::Value;
 
 use super::calls::{Plan, Source, arguments_text, calls_of, id_of};
@@ -72,7 +72,7 @@ enum Way {
         entries: Box<Entries>,
         tool: String,
         /// What types the arguments, if they are typed.
-        tools: Option<Tools>,
+        typing: Option<(Tools, Language)>,
         is_empty: bool,
         /// An entry could not be read: nothing more of the text will be of use.
         has_failed: bool,
@@ -88,11 +88,11 @@ impl CallRegion {
     pub(super) fn open(
         field: &Field,
         captures: &[Capture],
-        tools: &Tools,
+        typing: (&Tools, Language),
         out: &mut Parts,
     ) -> CallRegion {
         let way = match Plan::of(field) {
-            Some(plan) => Way::of(field, plan, captures, tools, out),
+            Some(plan) => Way::of(field, plan, captures, typing, out),
             None => Way::AtClose { begun: 0 },
         };
         CallRegion { way }
@@ -155,7 +155,7 @@ impl CallRegion {
         let Way::Entries {
             entries,
             tool,
-            tools,
+            typing,
             is_empty,
             has_failed,
         } = &mut self.way
@@ -166,8 +166,9 @@ impl CallRegion {
             return;
         }
         let read = entries.read(&field.content, text, is_last, |key, mut value| {
-            if let Some(tools) = tools {
-                tools.argument_cast(tool, &key.into()).apply(&mut value);
+            if let Some((tools, language)) = typing {
+                let cast = tools.argument_cast(tool, &key.into(), *language);
+                cast.apply(&mut value);
             }
             let mut entry = String::from(if *is_empty { "{" } else { "," });
             *is_empty = false;
@@ -187,7 +188,13 @@ impl CallRegion {
 }
 
 impl Way {
-    fn of(field: &Field, plan: Plan, captures: &[Capture], tools: &Tools, out: &mut Parts) -> Way {
+    fn of(
+        field: &Field,
+        plan: Plan,
+        captures: &[Capture],
+        typing: (&Tools, Language),
+        out: &mut Parts,
+    ) -> Way {
         let known = plan.known_at_open(captures);
         let path = match &plan.arguments {
             Some(Source::Path(path)) => Some(path),
@@ -201,7 +208,7 @@ impl Way {
             && (field.content.strip || !args.allow_non_json || !is_content)
         {
             let may_be_text = args.allow_non_json && is_content;
-            let mut calls = JsonCalls::new(plan, known, tools, may_be_text);
+            let mut calls = JsonCalls::new(plan, known, typing, may_be_text);
             calls.open(out);
             return Way::Json {
                 calls: Box::new(calls),
@@ -220,7 +227,7 @@ impl Way {
             (_, Some(entries)) => Way::Entries {
                 entries: Box::new(entries),
                 tool,
-                tools: plan.is_typed.then(|| tools.clone()),
+                typing: plan.is_typed.then(|| (typing.0.clone(), typing.1)),
                 is_empty: true,
                 has_failed: false,
             },

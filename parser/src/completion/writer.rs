@@ -173,7 +173,8 @@ impl Writer {
         if role == Role::Calls {
             let first = self.message.tool_calls.len();
             let mut parts = Parts::default();
-            let region = CallRegion::open(field, captures, &self.tools, &mut parts);
+            let typing = (&self.tools, self.template.language());
+            let region = CallRegion::open(field, captures, typing, &mut parts);
             self.calls = Some((region, first));
             self.send_parts(parts, first, send);
         }

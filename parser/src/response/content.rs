@@ -6,6 +6,7 @@
 mod entries;
 mod json;
 mod kv_lines;
+mod python_calls;
 mod xml_inline;
 
 use crate::number;
@@ -14,6 +15,7 @@ use crate::white_space;
 
 use super::ContentError;
 use super::allowance::{Allowance, Exhausted};
+use super::language::Trait;
 use super::template::Loader;
 
 pub use entries::Entries;
@@ -29,46 +31,54 @@ pub(crate) struct ContentParser {
     pub(crate) arguments: &'static [&'static str],
     /// Whether each chunk of a text is already a part of its value.
     streams: bool,
+    /// What a version of the language must have to know it.
+    pub(super) needs: Option<Trait>,
     /// Reads its arguments, which stand at a place of the document; `None` if it can't do with them.
     pub(super) load: fn(&mut Loader, &Object, &str) -> Option<Parser>,
 }
 
 /// All content parsers. How each parses stands in [`Content::parse`].
-pub(crate) static CONTENT_PARSERS: [ContentParser; 7] = [
+pub(crate) static CONTENT_PARSERS: [ContentParser; 8] = [
     ContentParser {
         name: "text",
         arguments: &["strip"],
         streams: true,
+        needs: None,
         load: |_, _, _| Some(Parser::Text),
     },
     ContentParser {
         name: "int",
         arguments: &["strip"],
         streams: true,
+        needs: None,
         load: |_, _, _| Some(Parser::Int),
     },
     ContentParser {
         name: "float",
         arguments: &["strip"],
         streams: true,
+        needs: None,
         load: |_, _, _| Some(Parser::Float),
     },
     ContentParser {
         name: "bool",
         arguments: &["strip"],
         streams: true,
+        needs: None,
         load: |_, _, _| Some(Parser::Bool),
     },
     ContentParser {
         name: "json",
         arguments: &["unquoted_keys", "string_delims", "allow_non_json", "strip"],
         streams: false,
+        needs: None,
         load: |loader, args, place| Some(Parser::Json(loader.json_args(args, place))),
     },
     ContentParser {
         name: "xml-inline",
         arguments: &["tag_pattern", "value_parser", "merge_duplicates"],
         streams: false,
+        needs: None,
         load: |loader, args, place| {
             let tags = loader.xml_inline_args(args, place)?;
             Some(Parser::XmlInline(Box::new(tags)))
@@ -78,7 +88,15 @@ pub(crate) static CONTENT_PARSERS: [ContentParser; 7] = [
         name: "kv-lines",
         arguments: &["line_sep", "kv_sep", "strip", "value_parser"],
         streams: false,
+        needs: None,
         load: |loader, args, place| Some(Parser::KvLines(loader.kv_lines_args(args, place))),
+    },
+    ContentParser {
+        name: "python-call-list",
+        arguments: &[],
+        streams: false,
+        needs: Some(Trait::PythonCallList),
+        load: |_, _, _| Some(Parser::PythonCalls),
     },
 ];
 
@@ -110,6 +128,7 @@ pub enum Parser {
     Json(JsonArgs),
     XmlInline(Box<XmlInlineArgs>),
     KvLines(KvLinesArgs),
+    PythonCalls,
 }
 
 impl Content {
@@ -128,7 +147,7 @@ impl Content {
         match &self.parser {
             Parser::Json(args) => Some(&args.string_delims),
             Parser::Text | Parser::Int | Parser::Float | Parser::Bool => None,
-            Parser::XmlInline(_) | Parser::KvLines(_) => None,
+            Parser::XmlInline(_) | Parser::KvLines(_) | Parser::PythonCalls => None,
         }
     }
 
@@ -167,6 +186,7 @@ impl Content {
             Parser::Json(args) => args.parse(text, self),
             Parser::XmlInline(args) => args.parse(text, allowance),
             Parser::KvLines(args) => args.parse(text, self, allowance),
+            Parser::PythonCalls => python_calls::parse(text),
         }
     }
 

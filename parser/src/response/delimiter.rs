@@ -74,8 +74,10 @@ impl Delimiter {
     ///
     /// For some patterns they do: `a(?:bc)?` takes the `a` when a chunk ends after `ab`, though a `c`
     /// might follow; and `<end>|$` takes the end of any chunk for the end of the text, so that
-    /// `<end>` is never found when it comes in pieces. `None` says that this is not known, because
-    /// the pattern looks around in ways that only backtracking can follow, or is too large.
+    /// `<end>` is never found when it comes in pieces. The answer is for all versions of the
+    /// [language](crate::response::Language) together: from 5.24 on, some of these patterns wait for more text. `None`
+    /// says that this is not known, because the pattern looks around in ways that only backtracking can follow, or is
+    /// too large.
     ///
     /// ```
     /// use unjinja::ResponseTemplate;

@@ -10,6 +10,7 @@ mod event;
 #[cfg(feature = "internals")]
 mod examples;
 mod guard;
+pub(crate) mod language;
 mod message;
 mod parser;
 #[doc(hidden)]
@@ -23,6 +24,7 @@ pub use content::Content;
 pub use delimiter::Delimiter;
 pub use error::{ContentError, RegionError};
 pub use event::{Capture, OpeningMatch};
+pub use language::{Language, LanguageChange, UnknownLanguage};
 pub use parser::{Lookout, Outlook, WatchedDelimiter};
 pub use template::Field;
 

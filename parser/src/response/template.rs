@@ -12,6 +12,7 @@ use crate::value::{Object, Value};
 use super::content::Content;
 use super::delimiter::Delimiter;
 use super::error::{ParseError, RegionError};
+use super::language::Language;
 use super::message::{check_place, store};
 use super::pattern::Reach;
 use super::transform::Transform;
@@ -53,6 +54,7 @@ pub struct ResponseTemplate {
 #[derive(Debug)]
 pub struct Inner {
     value: Value,
+    pub language: Language,
     warnings: Vec<Diagnostic>,
     pub defaults: Object,
     pub fields: Vec<Field>,
@@ -153,7 +155,44 @@ impl ResponseTemplate {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_value(value: impl AsRef<Value>) -> Result<ResponseTemplate, TemplateError> {
-        load::from_value(value.as_ref())
+        load::from_value(value.as_ref(), Language::default())
+    }
+
+    /// The same template as a version of the language reads it.
+    ///
+    /// Templates are read for the newest version, unless they come from here.
+    ///
+    /// ```
+    /// use unjinja::response::Language;
+    /// use unjinja::{ParserOptions, ResponseTemplate, json, parse};
+    ///
+    /// let template = ResponseTemplate::from_json(r#"{
+    ///     "start_anchor": "<bot>",
+    ///     "fields": {"x": {"open": "<x>", "close": "</x>", "content": "json", "content_args": {"unquoted_keys": true}}}
+    /// }"#)?;
+    /// let older = template.in_language(Language::V5_20)?;
+    /// assert_eq!((template.language(), older.language()), (Language::V5_24, Language::V5_20));
+    ///
+    /// let read = |template| parse(template, "", "<x>{a: 1}</x>", ParserOptions::default());
+    /// assert!(read(&template).is_ok());
+    /// let spaced = parse(&older, "", "<x>{ a : 1}</x>", ParserOptions::default());
+    /// assert!(spaced.is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the template asks for what the version does not have, such as a content parser that came later.
+    pub fn in_language(&self, language: Language) -> Result<ResponseTemplate, TemplateError> {
+        match language == self.inner.language {
+            true => Ok(self.clone()),
+            false => load::from_value(self.as_value(), language),
+        }
+    }
+
+    /// The version of the language that it is read for.
+    pub fn language(&self) -> Language {
+        self.inner.language
     }
 
     /// The same, with patterns that other templates have in common with it.
@@ -273,8 +312,8 @@ impl AsRef<Value> for ResponseTemplate {
     }
 }
 
-/// Templates are equal if they were read from equal values, as [`Value::total_eq`] has it: the order
-/// of keys does not count. Equal templates read all texts alike, but for the order of keys in their
+/// Templates are equal if they were read from equal values, as [`Value::total_eq`] has it, for the same version of the
+/// language: the order of keys does not count. Equal templates read all texts alike, but for the order of keys in their
 /// messages.
 ///
 /// ```
@@ -289,7 +328,8 @@ impl AsRef<Value> for ResponseTemplate {
 /// ```
 impl PartialEq for ResponseTemplate {
     fn eq(&self, other: &ResponseTemplate) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner) || self.as_value().total_eq(other.as_value())
+        Arc::ptr_eq(&self.inner, &other.inner)
+            || self.language() == other.language() && self.as_value().total_eq(other.as_value())
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::value::{JsonString, Object, Value, object};
 
+use super::language::{Language, Trait};
 use declaration::{AS_TOOL, declarations, list_of};
 use types::{Type, cast, collect_types};
 
@@ -165,18 +166,20 @@ impl Tools {
     }
 
     /// Types the arguments of the value of a region, if it is a call or a list of calls.
-    pub(crate) fn cast(&self, value: &mut Value) {
-        if self.properties.is_empty() {
+    pub(crate) fn cast(&self, value: &mut Value, language: Language) {
+        if self.properties.is_empty() || !language.has(Trait::TypedArguments) {
             return;
         }
         match value {
-            Value::Array(values) => values.iter_mut().for_each(|value| self.cast(value)),
-            Value::Object(call) => self.cast_call(call),
+            Value::Array(values) => values
+                .iter_mut()
+                .for_each(|value| self.cast(value, language)),
+            Value::Object(call) => self.cast_call(call, language),
             _ => {}
         }
     }
 
-    fn cast_call(&self, call: &mut Object) {
+    fn cast_call(&self, call: &mut Object, language: Language) {
         let Some(Value::Object(function)) = call.get_mut("function") else {
             return;
         };
@@ -190,17 +193,25 @@ impl Tools {
             return;
         };
         for (key, argument) in arguments.iter_mut() {
-            cast_argument(argument, &declared_types(properties, key));
+            ArgumentCast::new(properties, key, language).apply(argument);
         }
     }
 
     /// What typing does to an argument of a call, by itself.
-    pub(crate) fn argument_cast(&self, tool: &str, key: &JsonString) -> ArgumentCast {
+    pub(crate) fn argument_cast(
+        &self,
+        tool: &str,
+        key: &JsonString,
+        language: Language,
+    ) -> ArgumentCast {
         let properties = self.properties.get(tool).and_then(Value::as_object);
-        ArgumentCast {
-            types: properties
-                .map(|properties| declared_types(properties, key))
-                .unwrap_or_default(),
+        let properties = properties.filter(|_| language.has(Trait::TypedArguments));
+        match properties {
+            Some(properties) => ArgumentCast::new(properties, key, language),
+            None => ArgumentCast {
+                types: Vec::new(),
+                language,
+            },
         }
     }
 }
@@ -209,12 +220,44 @@ impl Tools {
 #[derive(Debug)]
 pub(crate) struct ArgumentCast {
     types: Vec<Type>,
+    language: Language,
 }
 
 impl ArgumentCast {
+    fn new(properties: &Object, key: &JsonString, language: Language) -> ArgumentCast {
+        let mut types = Vec::new();
+        if let Some(schema) = properties.get_json_string(key) {
+            collect_types(schema, language, &mut types);
+        }
+        ArgumentCast { types, language }
+    }
+
     /// Types a value.
     pub(crate) fn apply(&self, argument: &mut Value) {
-        cast_argument(argument, &self.types);
+        if self.types.is_empty() {
+            return;
+        }
+        let cast = |text: &JsonString| cast(text, &self.types, self.language);
+        match argument {
+            Value::String(text) => {
+                if let Some(cast) = cast(text) {
+                    *argument = cast;
+                }
+            }
+            Value::Array(values) if !self.leaves_lists() => {
+                for value in values {
+                    if let Some(cast) = value.as_json_string().and_then(cast) {
+                        *value = cast;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the items of a list stay as they are.
+    fn leaves_lists(&self) -> bool {
+        self.types.contains(&Type::Array) && self.language.has(Trait::DeclaredLists)
     }
 
     /// Whether it may change a value whose JSON begins with this character.
@@ -222,38 +265,9 @@ impl ArgumentCast {
         let types_texts = self.types.iter().any(|declared| *declared != Type::Other);
         match first {
             b'"' => types_texts,
-            b'[' => types_texts && !self.types.contains(&Type::Array),
+            b'[' => types_texts && !self.leaves_lists(),
             _ => false,
         }
-    }
-}
-
-fn declared_types(properties: &Object, key: &JsonString) -> Vec<Type> {
-    let mut types = Vec::new();
-    if let Some(schema) = properties.get_json_string(key) {
-        collect_types(schema, &mut types);
-    }
-    types
-}
-
-fn cast_argument(argument: &mut Value, types: &[Type]) {
-    if types.is_empty() {
-        return;
-    }
-    match argument {
-        Value::String(text) => {
-            if let Some(cast) = cast(text, types) {
-                *argument = cast;
-            }
-        }
-        Value::Array(values) if !types.contains(&Type::Array) => {
-            for value in values {
-                if let Some(cast) = value.as_json_string().and_then(|text| cast(text, types)) {
-                    *value = cast;
-                }
-            }
-        }
-        _ => {}
     }
 }
 
@@ -301,7 +315,7 @@ mod tests {
             let tools = value(&tools.replace(": S}", &format!(": {schema}}}")));
             assert_eq!(Tools::complaints(&tools), [], "{tools:?}");
             let mut call = value(r#"{"function": {"name": "f", "arguments": {"n": "3"}}}"#);
-            Tools::from_value(&tools).cast(&mut call);
+            Tools::from_value(&tools).cast(&mut call, Language::default());
             let typed = value(r#"{"function": {"name": "f", "arguments": {"n": 3}}}"#);
             assert_eq!(call, typed, "{tools:?}");
         }

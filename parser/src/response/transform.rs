@@ -6,13 +6,18 @@ use crate::value::{JsonString, Object, Value};
 
 use super::allowance::{Exhausted, Growth};
 use super::event::Capture;
+use super::language::{Language, Trait};
 use super::pattern::Pattern;
 
 /// Finds `{name}` and `{name.key}`.
-static PLACEHOLDER: LazyLock<Pattern> = LazyLock::new(|| {
-    #[expect(clippy::expect_used, reason = "a constant that the tests compile")]
-    Pattern::new(r"\{\w+(?:\.\w+)*\}").expect("the pattern of placeholders")
-});
+static PLACEHOLDER: LazyLock<Pattern> = LazyLock::new(|| compiled(r"\{\w+(?:\.\w+)*\}"));
+/// Finds `{name}` alone.
+static PLAIN_PLACEHOLDER: LazyLock<Pattern> = LazyLock::new(|| compiled(r"\{\w+\}"));
+
+fn compiled(pattern: &str) -> Pattern {
+    #[expect(clippy::expect_used, reason = "constants that the tests compile")]
+    Pattern::new(pattern).expect("the pattern of placeholders")
+}
 
 /// A shape with placeholders.
 #[doc(hidden)]
@@ -62,9 +67,13 @@ fn weigh(value: &Value, growth: &mut Growth) -> Result<(), Exhausted> {
 
 impl Transform {
     /// Reads a transform; the errors are the places of strings that can't be.
-    pub fn read(value: &Value) -> Result<Transform, Vec<MixedString>> {
+    pub fn read(value: &Value, language: Language) -> Result<Transform, Vec<MixedString>> {
         let mut mixed = Vec::new();
-        let transform = read(value, &mut Vec::new(), &mut mixed);
+        let placeholder = match language.has(Trait::DottedPlaceholders) {
+            true => &*PLACEHOLDER,
+            false => &*PLAIN_PLACEHOLDER,
+        };
+        let transform = read(value, placeholder, &mut Vec::new(), &mut mixed);
         if mixed.is_empty() {
             Ok(transform)
         } else {
@@ -142,14 +151,19 @@ impl Transform {
     }
 }
 
-fn read(value: &Value, place: &mut Vec<String>, mixed: &mut Vec<MixedString>) -> Transform {
+fn read(
+    value: &Value,
+    placeholder: &Pattern,
+    place: &mut Vec<String>,
+    mixed: &mut Vec<MixedString>,
+) -> Transform {
     match value {
         Value::Object(object) => Transform::Object(
             object
                 .iter()
                 .map(|(key, value)| {
                     place.push(key.to_string_lossy().into_owned());
-                    let transform = read(value, place, mixed);
+                    let transform = read(value, placeholder, place, mixed);
                     place.pop();
                     (key.clone(), transform)
                 })
@@ -161,22 +175,27 @@ fn read(value: &Value, place: &mut Vec<String>, mixed: &mut Vec<MixedString>) ->
                 .enumerate()
                 .map(|(index, value)| {
                     place.push(index.to_string());
-                    let transform = read(value, place, mixed);
+                    let transform = read(value, placeholder, place, mixed);
                     place.pop();
                     transform
                 })
                 .collect(),
         ),
-        Value::String(text) => read_string(text, place, mixed),
+        Value::String(text) => read_string(text, placeholder, place, mixed),
         literal => Transform::Literal(literal.clone()),
     }
 }
 
-fn read_string(text: &JsonString, place: &[String], mixed: &mut Vec<MixedString>) -> Transform {
+fn read_string(
+    text: &JsonString,
+    placeholder: &Pattern,
+    place: &[String],
+    mixed: &mut Vec<MixedString>,
+) -> Transform {
     let literal = || Transform::Literal(Value::String(text.clone()));
     let string = text.to_string_lossy();
     let mut first = None;
-    let searched = PLACEHOLDER.for_each_match(&string, |found| {
+    let searched = placeholder.for_each_match(&string, |found| {
         first = Some(found.start..found.end);
         std::ops::ControlFlow::Break(())
     });

@@ -8,7 +8,12 @@ __version__: str
 class ResponseTemplate:
     """A response template that has been read: parsers that are given it need not read it again."""
 
-    def __new__(cls, template: Mapping[str, Any] | ResponseTemplate | str) -> ResponseTemplate: ...
+    def __new__(
+        cls, template: Mapping[str, Any] | ResponseTemplate | str, *, profile: str | None = None
+    ) -> ResponseTemplate: ...
+    @property
+    def language(self) -> str:
+        """The version of the language that it is read in, as the first release of transformers that has it."""
     def to_dict(self) -> dict[str, Any]:
         """The template as a dict."""
     @property

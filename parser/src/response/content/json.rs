@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
 use crate::json;
+use crate::response::language::{Language, Trait};
 use crate::response::pattern::{Pattern, TooCostly};
 use crate::value::Value;
 
@@ -12,11 +13,17 @@ use super::{Content, ContentError, excerpt};
 /// Stand around the number of a string that has been taken out of the text.
 const TAKEN_OUT: (char, char) = ('\u{1}', '\u{2}');
 
-/// Finds keys without quotes.
-static UNQUOTED_KEY: LazyLock<Pattern> = LazyLock::new(|| {
-    #[expect(clippy::expect_used, reason = "a constant that the tests compile")]
-    Pattern::new(r"[{,](?P<key>\w+):").expect("the pattern of unquoted keys")
-});
+/// Finds keys without quotes, and strings, in which there are none. A string that holds a backslash before a line's end is
+/// none, as in the reference.
+static UNQUOTED_KEY: LazyLock<Pattern> =
+    LazyLock::new(|| unquoted_key(r#""(?:\\[^\n]|[^"\\])*"|[{,]\s*(?P<key>\w+)\s*:"#));
+/// Finds keys without quotes and without white space around them, wherever they stand.
+static BARE_KEY: LazyLock<Pattern> = LazyLock::new(|| unquoted_key(r"[{,](?P<key>\w+):"));
+
+fn unquoted_key(pattern: &str) -> Pattern {
+    #[expect(clippy::expect_used, reason = "constants that the tests compile")]
+    Pattern::new(pattern).expect("the pattern of unquoted keys")
+}
 
 /// The arguments of the `json` parser.
 #[doc(hidden)]
@@ -26,6 +33,8 @@ pub struct JsonArgs {
     pub allow_non_json: bool,
     /// Markers that stand around strings in place of quotes.
     pub string_delims: Vec<(String, String)>,
+    /// Says what an unquoted key is.
+    pub language: Language,
 }
 
 impl JsonArgs {
@@ -69,7 +78,7 @@ impl JsonArgs {
             working = take_out(&working, open, close, &mut strings);
         }
         if self.unquoted_keys {
-            working = quote_keys(&working)?;
+            working = quote_keys(&working, self.language)?;
         }
         Ok(match strings.is_empty() {
             true => working,
@@ -97,10 +106,14 @@ fn take_out(text: &str, open: &str, close: &str, strings: &mut Vec<String>) -> S
 }
 
 /// Sets quotes around keys that have none.
-pub fn quote_keys(text: &str) -> Result<String, ContentError> {
+pub fn quote_keys(text: &str, language: Language) -> Result<String, ContentError> {
+    let pattern = match language.has(Trait::FreeKeys) {
+        true => &*UNQUOTED_KEY,
+        false => &*BARE_KEY,
+    };
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let mut copied = 0;
-    let searched = UNQUOTED_KEY.for_each_match(text, |found| {
+    let searched = pattern.for_each_match(text, |found| {
         if let Some(key) = found.group(0) {
             out.push_str(&text[copied..key.start]);
             out.push('"');

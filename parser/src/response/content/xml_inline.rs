@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use foldhash::HashSet;
+
 use crate::response::pattern::{Match, Pattern, TooCostly};
 use crate::value::{Object, Value};
 
@@ -13,11 +15,15 @@ use super::{Allowance, Content, ContentError, parse_value};
 #[derive(Debug)]
 pub struct XmlInlineArgs {
     pub pattern: Arc<Pattern>,
+    /// As the template spells it.
+    pub spelling: String,
     /// The number of the group `key`, and that of `value` if the pattern has it.
     pub key: usize,
     pub value: Option<usize>,
     pub value_parser: Option<Box<Content>>,
     pub merge_duplicates: bool,
+    /// Whether a first value that is a list is one of the values that are merged, and not their list.
+    pub lists_are_values: bool,
 }
 
 impl XmlInlineArgs {
@@ -27,11 +33,12 @@ impl XmlInlineArgs {
         allowance: &mut Allowance,
     ) -> Result<Value, ContentError> {
         let mut object = Object::new();
+        let mut merged = HashSet::default();
         let mut result = Ok(());
         self.pattern
             .for_each_match(text, |found| match self.entry(text, found, allowance) {
                 Ok((key, value)) => {
-                    self.add(&mut object, key, value);
+                    self.add(&mut object, &mut merged, key, value);
                     ControlFlow::Continue(())
                 }
                 Err(error) => {
@@ -68,15 +75,25 @@ impl XmlInlineArgs {
         Ok((&text[key], value))
     }
 
-    fn add(&self, object: &mut Object, key: &str, value: Value) {
+    /// Adds an entry to others, of which the values of some keys have been merged.
+    fn add<'t>(
+        &self,
+        object: &mut Object,
+        merged: &mut HashSet<&'t str>,
+        key: &'t str,
+        value: Value,
+    ) {
         match object.get_mut(key).filter(|_| self.merge_duplicates) {
             None => {
                 object.insert(key, value);
             }
-            Some(Value::Array(values)) => values.push(value),
+            Some(Value::Array(values)) if !self.lists_are_values || merged.contains(key) => {
+                values.push(value);
+            }
             Some(first) => {
                 let values = vec![std::mem::take(first), value];
                 *first = values.into();
+                merged.insert(key);
             }
         }
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::response::event::{Capture, Event, OpeningMatch};
 use crate::response::guard::StringGuard;
+use crate::response::language::Trait;
 use crate::response::message::store;
 use crate::response::pattern::{self, Window};
 use crate::response::template::Inner;
@@ -192,6 +193,9 @@ impl Pass<'_> {
 
     /// Adds what a closing delimiter captured to the region that it closes.
     fn capture_close(&mut self, hit: &Hit) {
+        if !self.inner.language.has(Trait::ClosingGroups) {
+            return;
+        }
         let captures = self.captures(hit);
         if let Place::Region(region) = &mut self.run.place {
             region.captures.extend(captures);
@@ -206,7 +210,8 @@ impl Pass<'_> {
             let options = &self.run.options;
             let span = options.spans.then_some(span);
             let growth = &mut self.run.growth;
-            match region.value(field, &self.run.message, &options.tools, growth) {
+            let typing = (&options.tools, self.inner.language);
+            match region.value(field, &self.run.message, typing, growth) {
                 Ok(value) => {
                     (self.on_event)(Event::Close {
                         field: &field.name,

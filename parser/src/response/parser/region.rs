@@ -4,6 +4,7 @@ use crate::response::RegionError;
 use crate::response::allowance::{Exhausted, Growth};
 use crate::response::event::{Capture, Event};
 use crate::response::guard::StringGuard;
+use crate::response::language::Language;
 use crate::response::message::check_place;
 use crate::response::template::Field;
 use crate::response::tools::Tools;
@@ -87,7 +88,7 @@ impl Region {
         &mut self,
         field: &Field,
         message: &Object,
-        tools: &Tools,
+        (tools, language): (&Tools, Language),
         growth: &mut Growth,
     ) -> Result<Value, RegionError> {
         // Before the text is taken away: whoever reports an error has to show it.
@@ -100,7 +101,7 @@ impl Region {
         if let Some(transform) = &field.transform {
             value = self.transformed(transform, field.transform_each, value, growth)?;
         }
-        tools.cast(&mut value);
+        tools.cast(&mut value, language);
         if field.join.is_some() && value.as_json_string().is_none() {
             return Err(RegionError::Store(format!(
                 "`join` wants strings, and this is {}",

@@ -1,6 +1,7 @@
 //! Looking for the next delimiter that counts.
 
 use crate::response::ParseError;
+use crate::response::language::Trait;
 use crate::response::pattern::{Meter, Pattern, Search, TooCostly, Verdict, Window};
 use crate::response::template::Inner;
 use crate::response::watch::{Hit, Watch, Watched};
@@ -289,9 +290,12 @@ impl Scan<'_> {
             .map_err(|TooCostly| too_costly(self.inner, watch, self.position))?;
         Ok(match verdict {
             Verdict::Found { start, end } => {
-                let may_change =
-                    end == self.window.end() && (start == end || !delimiter.commits_at_end);
-                Some(match may_change && !self.is_last {
+                let may_change = !self.is_last
+                    && match end == self.window.end() {
+                        true => start == end || !delimiter.commits_at_end,
+                        false => self.leans_on_end(watch, (start, end))?,
+                    };
+                Some(match may_change {
                     true => Scanned::Hold(start),
                     false => Scanned::Hit(Hit {
                         watch: *watch,
@@ -303,6 +307,20 @@ impl Scan<'_> {
             Verdict::Partial { start } if !self.is_last => Some(Scanned::Hold(start)),
             Verdict::Partial { .. } | Verdict::Nothing => None,
         })
+    }
+
+    /// Whether a match that ends before the text does waits for more text, which would change it.
+    fn leans_on_end(&mut self, watch: &Watch, found: (usize, usize)) -> Result<bool, ParseError> {
+        let delimiter = self.inner.delimiter(watch);
+        // A literal has seen all that it is.
+        if delimiter.pattern().is_none() || !self.inner.language.has(Trait::LooksPastTheEnd) {
+            return Ok(false);
+        }
+        let search = &mut self.searches.each[watch.delimiter];
+        let meter = &mut self.searches.meter;
+        search
+            .leans_on_end(delimiter.compiled(), self.window, found, meter)
+            .map_err(|TooCostly| too_costly(self.inner, watch, self.position))
     }
 }
 

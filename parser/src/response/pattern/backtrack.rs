@@ -8,6 +8,7 @@
 use super::automaton::UNSET;
 use super::prefilter::Prefilter;
 use super::program::{After, Inst, MAX_TURNS, Pc, Program, Turns};
+use super::window::BEYOND;
 use super::{Meter, TooCostly, Verdict, Window};
 
 /// How many ways there are for an instruction to be tried at a position.
@@ -189,6 +190,30 @@ impl Backtracker {
         Ok(verdict)
     }
 
+    /// Whether the match that was found last, and that ends before the text does, would be another one or none if the text went
+    /// on, with [`BEYOND`].
+    pub fn leans_on_end(
+        &mut self,
+        program: &Program,
+        window: &Window<'_>,
+        (start, end): (usize, usize),
+        meter: &mut Meter,
+    ) -> Result<bool, TooCostly> {
+        let text = format!("{}{BEYOND}", window.text);
+        let longer = Window {
+            text: &text,
+            ..*window
+        };
+        self.steps = 0;
+        self.most_steps = meter.left();
+        let slots = std::mem::take(&mut self.slots);
+        let trial = self.try_at(program, &longer, start, Mode::Whole)?;
+        let others = std::mem::replace(&mut self.slots, slots);
+        meter.spend(self.steps + text.len() as u64)?;
+        let same = window.same_texts(&self.slots[1..], &others[1..]);
+        Ok(trial != Trial::Matched { end } || !same)
+    }
+
     /// About how many bytes it takes.
     pub fn size(&self) -> usize {
         let notes = self.failed.after.size() + self.failed.before.size();
@@ -214,11 +239,7 @@ impl Backtracker {
         from: usize,
         mode: Mode,
     ) -> Result<Verdict, TooCostly> {
-        self.failed.clear(from, program.insts.len());
-        // A search that wanted more text has left all that it was about.
-        self.trail.clear();
-        self.frames.clear();
-        self.kept.clear();
+        self.forget_all(from, program);
         let text = window.text;
         let mut start = from;
         loop {
@@ -228,9 +249,7 @@ impl Backtracker {
                 let next = prefilter.find(text, start - window.base, text.len());
                 start = window.base + next;
             }
-            self.slots.clear();
-            self.slots.resize(program.slots, UNSET);
-            match self.run(program, window, program.start, start, false, mode)? {
+            match self.run_at(program, window, start, mode)? {
                 Trial::Matched { end } => return Ok(Verdict::Found { start, end }),
                 Trial::Starved => return Ok(Verdict::Partial { start }),
                 Trial::Failed => {}
@@ -240,6 +259,38 @@ impl Backtracker {
                 None => return Ok(Verdict::Nothing),
             }
         }
+    }
+
+    /// Tries the program at a position alone.
+    fn try_at(
+        &mut self,
+        program: &Program,
+        window: &Window<'_>,
+        start: usize,
+        mode: Mode,
+    ) -> Result<Trial, TooCostly> {
+        self.forget_all(start, program);
+        self.run_at(program, window, start, mode)
+    }
+
+    /// Forgets what has been tried, and all that a search which wanted more text was about.
+    fn forget_all(&mut self, origin: usize, program: &Program) {
+        self.failed.clear(origin, program.insts.len());
+        self.trail.clear();
+        self.frames.clear();
+        self.kept.clear();
+    }
+
+    fn run_at(
+        &mut self,
+        program: &Program,
+        window: &Window<'_>,
+        start: usize,
+        mode: Mode,
+    ) -> Result<Trial, TooCostly> {
+        self.slots.clear();
+        self.slots.resize(program.slots, UNSET);
+        self.run(program, window, program.start, start, false, mode)
     }
 
     /// Runs a program, or the part of one that a look or an atomic group asks about, to its first

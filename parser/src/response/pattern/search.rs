@@ -41,6 +41,8 @@ pub struct Retry {
     asleep: bool,
     /// What was last found, and up to which end of the text.
     last: Option<(Verdict, usize)>,
+    /// Whether that is a match which more text would change, once somebody has asked.
+    leans_on_end: Option<bool>,
 }
 
 impl Search {
@@ -260,6 +262,26 @@ impl Search {
         }
     }
 
+    /// Whether the match that [`Search::verdict`] reported, and that ends before the text does, would be another one or none if
+    /// the text went on: it has looked at the end of the text, as by `$` or `\Z`.
+    pub fn leans_on_end(
+        &mut self,
+        pattern: &Pattern,
+        window: &Window<'_>,
+        found: (usize, usize),
+        meter: &mut Meter,
+    ) -> Result<bool, TooCostly> {
+        match (self, &pattern.engine) {
+            (Search::Scan(scanner), Engine::Automaton(automaton)) => {
+                scanner.leans_on_end(automaton, window, found, meter)
+            }
+            (Search::Backtrack(retry), Engine::Backtracking(program, _)) => {
+                retry.leans_on_end(program, window, found, meter)
+            }
+            _ => foreign(),
+        }
+    }
+
     /// The bounds of each group of the match that [`Search::verdict`] reported.
     pub fn groups(&mut self, pattern: &Pattern) -> &[usize] {
         match (self, &pattern.engine) {
@@ -321,6 +343,7 @@ impl Retry {
             .backtracker
             .search(program, prefilter, window, self.from, !is_last, meter)?;
         self.last = Some((verdict, window.end()));
+        self.leans_on_end = None;
         if !is_last && !program.looks.at_end {
             // Where a match could neither be found nor be growing, none will ever begin.
             self.from = match verdict {
@@ -331,6 +354,24 @@ impl Retry {
             self.asleep = self.from == window.end() && self.from > 0;
         }
         Ok(verdict)
+    }
+
+    /// Whether more text would change a match. Where that has been found out, the text may have grown a little since then.
+    fn leans_on_end(
+        &mut self,
+        program: &Program,
+        window: &Window<'_>,
+        found: (usize, usize),
+        meter: &mut Meter,
+    ) -> Result<bool, TooCostly> {
+        if let Some(known) = self.leans_on_end {
+            return Ok(known);
+        }
+        let leans = self
+            .backtracker
+            .leans_on_end(program, window, found, meter)?;
+        self.leans_on_end = Some(leans);
+        Ok(leans)
     }
 
     /// What was found before, if it need not be looked for again.

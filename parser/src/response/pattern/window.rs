@@ -1,5 +1,10 @@
 //! The piece of a text that is searched.
 
+use std::ops::Range;
+
+/// A character that stands for whatever may follow a text: it ends no line, and no pattern is likely to name it.
+pub(super) const BEYOND: char = '\0';
+
 /// A piece of the text since the anchor.
 #[derive(Debug, Clone, Copy)]
 pub struct Window<'t> {
@@ -32,6 +37,20 @@ impl<'t> Window<'t> {
     /// The nearest position at or before this one that does not cut a character in two.
     pub fn floor(&self, position: usize) -> usize {
         self.base + self.text.floor_char_boundary(position - self.base)
+    }
+
+    /// Whether groups with these bounds have the same texts as those with others, which may reach beyond the end.
+    pub(super) fn same_texts(&self, groups: &[usize], others: &[usize]) -> bool {
+        let text = |bounds: &[usize], index: usize| -> Option<Option<&'t str>> {
+            let Some(Range { start, end }) = super::group(bounds, index) else {
+                return Some(None);
+            };
+            (end <= self.end()).then(|| Some(self.slice(start, end)))
+        };
+        (0..groups.len() / 2).all(|index| {
+            let other = text(others, index);
+            other.is_some() && other == text(groups, index)
+        })
     }
 
     pub fn char_at(&self, position: usize) -> Option<char> {

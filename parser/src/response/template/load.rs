@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Part};
 use crate::response::content::CONTENT_PARSERS;
+use crate::response::language::{Language, Trait};
 use crate::response::watch::Watches;
 use crate::spelling::did_you_mean;
 use crate::value::{Number, Object, Value, pointer_below as below};
@@ -34,8 +35,11 @@ const TEMPLATE_KEYS: &[&str] = &[
 /// So many faults are reported at the most.
 const MAX_FAULTS: usize = 100;
 
-pub(super) fn from_value(value: &Value) -> Result<ResponseTemplate, TemplateError> {
-    load(value, "", None, &mut Patterns::default())
+pub(super) fn from_value(
+    value: &Value,
+    language: Language,
+) -> Result<ResponseTemplate, TemplateError> {
+    load(value, "", None, &mut Patterns::default(), language)
 }
 
 /// Reads a template that may have patterns in common with others.
@@ -44,7 +48,7 @@ pub(super) fn with_patterns(
     value: &Value,
     patterns: &mut Patterns,
 ) -> Result<ResponseTemplate, TemplateError> {
-    load(value, "", None, patterns)
+    load(value, "", None, patterns, Language::default())
 }
 
 /// Reads a template that stands at a pointer in a JSON document, if it stands in one.
@@ -53,12 +57,14 @@ fn load(
     pointer: &str,
     document: Option<&str>,
     patterns: &mut Patterns,
+    language: Language,
 ) -> Result<ResponseTemplate, TemplateError> {
     let mut loader = Loader {
         faults: Diagnostics::up_to(MAX_FAULTS),
         warnings: Diagnostics::up_to(MAX_FAULTS),
         steps: Steps::default(),
         patterns,
+        language,
     };
     match loader.template(value, pointer) {
         Some(mut inner) if loader.faults.is_empty() => {
@@ -80,6 +86,8 @@ pub(in crate::response) struct Loader<'p> {
     warnings: Diagnostics,
     steps: Steps,
     patterns: &'p mut Patterns,
+    /// Whom it is read as.
+    language: Language,
 }
 
 impl Loader<'_> {
@@ -117,6 +125,20 @@ impl Loader<'_> {
         }
     }
 
+    /// Whether the language has something. Where it does not, that is a fault.
+    fn has(&mut self, what: Trait, pointer: &str, says: &str) -> bool {
+        let has = self.language.has(what);
+        if !has {
+            let (since, read) = (what.since(), self.language);
+            self.fault_with(
+                pointer,
+                format!("{says} is not in version {read} of the language"),
+                format!("let it be read by transformers {since} or newer, or do without it"),
+            );
+        }
+        has
+    }
+
     fn template(&mut self, value: &Value, pointer: &str) -> Option<Inner> {
         let Some(object) = value.as_object() else {
             self.fault_with(
@@ -141,6 +163,7 @@ impl Loader<'_> {
         };
         Some(Inner {
             value: value.clone(),
+            language: self.language,
             warnings: Vec::new(),
             defaults,
             watches: Watches::new(&fields, implicit),

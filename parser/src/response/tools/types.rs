@@ -2,6 +2,7 @@
 
 use crate::json;
 use crate::number;
+use crate::response::language::{Language, Trait};
 use crate::value::{JsonString, Number, Value};
 use crate::white_space;
 
@@ -18,7 +19,7 @@ pub(super) enum Type {
 }
 
 /// Adds the types that a schema names, in their order.
-pub(super) fn collect_types(schema: &Value, types: &mut Vec<Type>) {
+pub(super) fn collect_types(schema: &Value, language: Language, types: &mut Vec<Type>) {
     let Some(schema) = schema.as_object() else {
         return;
     };
@@ -35,14 +36,18 @@ pub(super) fn collect_types(schema: &Value, types: &mut Vec<Type>) {
         }
         _ => {}
     }
-    for union in ["anyOf", "oneOf"] {
+    let unions: &[&str] = match language.has(Trait::OneOf) {
+        true => &["anyOf", "oneOf"],
+        false => &["anyOf"],
+    };
+    for union in unions {
         for choice in schema
             .get(union)
             .and_then(Value::as_array)
             .into_iter()
             .flatten()
         {
-            collect_types(choice, types);
+            collect_types(choice, language, types);
         }
     }
     let nullable = schema.get("nullable").is_some_and(is_truthy);
@@ -79,7 +84,7 @@ impl Type {
 }
 
 /// The text as the first type that it fits.
-pub(super) fn cast(text: &JsonString, types: &[Type]) -> Option<Value> {
+pub(super) fn cast(text: &JsonString, types: &[Type], language: Language) -> Option<Value> {
     types.iter().find_map(|declared| match declared {
         Type::Object => json::read_wtf8(text.as_wtf8())
             .ok()
@@ -87,14 +92,17 @@ pub(super) fn cast(text: &JsonString, types: &[Type]) -> Option<Value> {
         Type::Array => json::read_wtf8(text.as_wtf8())
             .ok()
             .filter(|value| value.as_array().is_some()),
-        _ => cast_scalar(text.as_str()?, *declared),
+        _ => cast_scalar(text.as_str()?, *declared, language),
     })
 }
 
-fn cast_scalar(text: &str, declared: Type) -> Option<Value> {
+fn cast_scalar(text: &str, declared: Type, language: Language) -> Option<Value> {
     match declared {
         Type::Integer => number::read_int(text)
-            .or_else(|| number::read_float(text).and_then(whole))
+            .or_else(|| {
+                let text = Some(text).filter(|_| language.has(Trait::WholeFloats))?;
+                number::read_float(text).and_then(whole)
+            })
             .map(Value::from),
         Type::Number => {
             let float = number::read_float(text).filter(|float| float.is_finite())?;

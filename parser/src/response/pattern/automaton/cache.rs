@@ -362,7 +362,8 @@ impl Cache {
                 if_final.push(MATCHED);
                 sources.push(source);
             }
-            if if_final == threads {
+            // Where they have captured something else, they are others.
+            if if_final == threads && sources[..rows] == sources[rows..] {
                 if_final.clear();
                 sources.truncate(rows);
             }
@@ -377,6 +378,23 @@ impl Cache {
             not_empty: false,
         };
         (next, sources, found)
+    }
+
+    /// What threads of a state have found where a character of the class is the last one: registers of a match that ends
+    /// before it, those of the threads behind it, and the match of these that there is at the end.
+    pub(super) fn found_beyond(
+        &mut self,
+        program: &Program,
+        key: &Key,
+        class: Class,
+    ) -> (Option<Source>, Vec<Source>, Option<Source>) {
+        self.threads
+            .follow(program, &key.threads, 0, key, After::Class(class));
+        let (next, sources, found) = self.next_key(program, key, class);
+        self.threads
+            .follow(program, &next.threads, 0, &next, After::End);
+        let at_end = self.threads.at_end(program).found;
+        (found, sources, at_end.map(|(source, _)| source))
     }
 
     fn add_move(&mut self, step: Move) -> Transition {

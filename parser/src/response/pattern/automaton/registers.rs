@@ -48,6 +48,13 @@ impl Registers {
         }
     }
 
+    /// The rows of the threads that began at a position.
+    pub(super) fn rows_from(&self, start: usize, slots: usize) -> Vec<Source> {
+        let rows = self.rows.chunks_exact(slots).enumerate();
+        let rows = rows.filter(|(_, row)| row[0] == start);
+        rows.map(|(row, _)| Source::row(row as u16)).collect()
+    }
+
     /// Replaces all rows by those that the threads of the next state have.
     #[inline]
     pub(super) fn update(&mut self, sources: &[Source], slots: usize, position: usize) {

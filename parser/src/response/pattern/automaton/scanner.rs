@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::response::pattern::alphabet::Class;
 use crate::response::pattern::program::{Program, Reach};
+use crate::response::pattern::window::BEYOND;
 use crate::response::pattern::{Meter, TooCostly, Verdict, Window};
 
 use super::Automaton;
@@ -436,6 +437,63 @@ impl Scanner {
             }
         }
         Ok(true)
+    }
+
+    /// Whether a match that the verdict spoke of, and that ends before the text does, would be another one or none if the
+    /// text went on: with [`BEYOND`], and not for those that begin elsewhere.
+    pub fn leans_on_end(
+        &mut self,
+        automaton: &Automaton,
+        window: &Window<'_>,
+        (start, end): (usize, usize),
+        meter: &mut Meter,
+    ) -> Result<bool, TooCostly> {
+        if self.asleep || self.is_finished() {
+            return Ok(false);
+        }
+        let program = &automaton.program;
+        let slots = program.slots;
+        let mut rows = self.registers.rows_from(start, slots);
+        rows.retain(|source| usize::from(source.row) < self.key().threads.len());
+        let threads = rows
+            .iter()
+            .map(|source| self.key().threads[usize::from(source.row)]);
+        let key = Key {
+            threads: threads.collect(),
+            if_final: Box::default(),
+            // No other match begins.
+            found: true,
+            ..self.key().clone()
+        };
+        let class = program.alphabet.class_of(BEYOND);
+        let (before, sources, behind) = self.cache.found_beyond(program, &key, class);
+        meter.spend(self.cache.take_work())?;
+
+        let mut registers = self.registers.clone();
+        registers.update(&rows, slots, self.at);
+        let mut row = Vec::new();
+        let mut position = self.at;
+        // What was found on the way stays what it was, unless something better comes.
+        let mut other = self.found.filter(|found| found.0 == start);
+        if let Some(source) = behind {
+            registers.update(&sources, slots, position);
+            position += BEYOND.len_utf8();
+            registers.copy_to(&mut row, source, slots, position);
+        } else if let Some(source) = before {
+            registers.copy_to(&mut row, source, slots, position);
+        } else if other.is_some() {
+            row.clone_from(&self.found_row);
+        } else {
+            return Ok(true);
+        }
+        if behind.or(before).is_some() {
+            let noted = program.end_slot.map(|slot| row[slot]);
+            let noted = noted.filter(|&noted| noted != UNSET);
+            other = Some((start, noted.unwrap_or(position)));
+        }
+        let last = program.end_slot.unwrap_or(slots);
+        let same = window.same_texts(self.groups(automaton), &row[1..last]);
+        Ok(other != Some((start, end)) || !same)
     }
 
     fn verdict_of_found(&self) -> Verdict {

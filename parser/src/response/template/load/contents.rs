@@ -5,6 +5,7 @@ use crate::response::content::{
     CONTENT_PARSERS, Content, ContentParser, JsonArgs, KvLinesArgs, XmlInlineArgs,
 };
 use crate::response::delimiter::Spelling;
+use crate::response::language::Trait;
 use crate::spelling::did_you_mean;
 use crate::value::{Object, Value, pointer_below as below};
 
@@ -56,7 +57,13 @@ impl Loader<'_> {
                 return None;
             }
         };
-        let Some(kind) = ContentParser::named(name) else {
+        let kind = ContentParser::named(name);
+        if let Some(needed) = kind.and_then(|kind| kind.needs)
+            && !self.has(needed, name_place, &format!("the content parser `{name}`"))
+        {
+            return None;
+        }
+        let Some(kind) = kind else {
             let names = CONTENT_PARSERS.each_ref().map(|parser| parser.name);
             self.fault_with(
                 name_place,
@@ -93,6 +100,7 @@ impl Loader<'_> {
             unquoted_keys: self.flag(args, pointer, "unquoted_keys", false),
             allow_non_json: self.flag(args, pointer, "allow_non_json", false),
             string_delims: self.string_delims(args, pointer),
+            language: self.language,
         }
     }
 
@@ -159,9 +167,11 @@ impl Loader<'_> {
         Some(XmlInlineArgs {
             key,
             value: group("value"),
+            spelling: text.to_owned(),
             pattern,
             value_parser,
             merge_duplicates,
+            lists_are_values: self.language.has(Trait::ListsOfLists),
         })
     }
 

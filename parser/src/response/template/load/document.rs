@@ -2,6 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::json;
+use crate::response::language::Language;
 use crate::value::Value;
 
 use super::super::{ResponseTemplate, TemplateError};
@@ -38,7 +39,13 @@ pub(in crate::response::template) fn from_json_at(
         Diagnostic::new(message).at_position(error.position())
     })?;
     match document.pointer(pointer) {
-        Some(value) => load(value, pointer, Some(text), &mut Patterns::default()),
+        Some(value) => load(
+            value,
+            pointer,
+            Some(text),
+            &mut Patterns::default(),
+            Language::default(),
+        ),
         None => Err(Diagnostic::new("there is no response template here")
             .at(pointer)
             .into()),

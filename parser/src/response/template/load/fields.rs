@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Part};
 use crate::response::delimiter::Delimiter;
+use crate::response::language::Trait;
 use crate::response::transform::Transform;
 use crate::spelling::did_you_mean;
 use crate::value::{Object, Value, pointer_below as below};
@@ -123,8 +124,11 @@ impl Loader<'_> {
     }
 
     fn join(&mut self, object: &Object, pointer: &str, repeats: bool) -> Option<String> {
-        let value = object.get("join").filter(|value| !value.is_null())?;
+        let value = object.get("join")?;
         let place = below(pointer, "join");
+        if !self.has(Trait::Join, &place, "the key `join`") || value.is_null() {
+            return None;
+        }
         let Some(text) = value.as_str() else {
             self.expected(&place, "a string", value);
             return None;
@@ -141,7 +145,7 @@ impl Loader<'_> {
 
     fn transform(&mut self, object: &Object, pointer: &str) -> Option<Transform> {
         let value = object.get("transform").filter(|value| !value.is_null())?;
-        match Transform::read(value) {
+        match Transform::read(value, self.language) {
             Ok(transform) => Some(transform),
             Err(mixed) => {
                 for keys in mixed {
@@ -197,7 +201,11 @@ impl Loader<'_> {
         pointer: &str,
         delimiters: &[&Option<Delimiter>],
     ) {
-        let groups = delimiters.iter().filter_map(|d| d.as_ref());
+        let used = match self.language.has(Trait::ClosingGroups) {
+            true => delimiters,
+            false => &delimiters[..1],
+        };
+        let groups = used.iter().filter_map(|d| d.as_ref());
         let mut names: Vec<&str> = groups
             .flat_map(|d| d.group_names().iter().map(String::as_str))
             .collect();
