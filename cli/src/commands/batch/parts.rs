@@ -9,9 +9,10 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use crate::printing;
 use unjinja::{Object, Value, json};
 
-use crate::commands::{Failure, output, print_error};
+use crate::commands::{Failure, output};
 use crate::{deferred, files};
 
 use super::reply::Answers;
@@ -184,7 +185,7 @@ impl<F: Format> Parts<F> {
         if kept < self.whole.len() {
             let all = self.done().rows;
             self.whole.truncate(kept);
-            print_error(format_args!(
+            printing::tell(format_args!(
                 "warning: {}: this is not as it was left: {} rows are done again\n",
                 self.part(kept).display(),
                 all - self.done().rows,
