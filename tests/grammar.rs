@@ -6,13 +6,15 @@ mod sample;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::check::Fixture;
 use unjinja::format::Format;
 use unjinja::grammar::{
-    Builder, Delta, Expr, FaultKind, Grammar, GrammarError, Reasoning, Request, Tag, ToolChoice,
+    Builder, Delta, Expr, FaultKind, Grammar, GrammarError, NotRegular, Reasoning, Request, Tag,
+    ToolChoice,
 };
 use unjinja::{Object, Tools, Value, json};
 
@@ -1659,4 +1661,44 @@ fn what_follows_a_text_is_written_in_bounded_time_where_it_grows_for_ever() {
         .any(|warning| warning.contains("no end of forms"));
     assert!(warned, "{:?}", lark.warnings);
     assert!(grammar.to_gbnf().warnings.is_empty());
+}
+
+/// A tool with so many properties, of which all or none have to be there.
+fn wide_tools(count: usize, are_required: bool) -> Tools {
+    let names: Vec<String> = (0..count).map(|at| format!("\"property_{at}\"")).collect();
+    let properties: Vec<String> = names
+        .iter()
+        .map(|name| format!("{name}: {{\"type\": \"integer\"}}"))
+        .collect();
+    let required = if are_required { names } else { Vec::new() };
+    Tools::from_value(&value(&format!(
+        r#"[{{"type": "function", "function": {{"name": "f", "parameters": {{
+            "type": "object", "properties": {{{}}}, "required": [{}], "additionalProperties": false
+        }}}}}}]"#,
+        properties.join(", "),
+        required.join(", ")
+    )))
+}
+
+#[test]
+fn thousands_of_properties_take_no_longer_for_each() {
+    for name in ["chatml-think-json-calls", "xml-calls", "python-calls"] {
+        let format = format_of(&project().join(format!("chat_templates/{name}.jinja")));
+        for are_required in [false, true] {
+            let begun = Instant::now();
+            let tools = wide_tools(2_000, are_required);
+            let grammar = Grammar::of(&format, &tools, &Request::new()).expect("it has one");
+            let last = "property_1999";
+            assert!(grammar.to_gbnf().text.contains(last), "{name}");
+            assert!(grammar.to_lark().text.contains(last), "{name}");
+            let tag = json::write(&grammar.to_structural_tag().value);
+            assert!(tag.contains(last), "{name}");
+            // A regular expression has no rules to say twice what may follow.
+            match grammar.to_regex() {
+                Ok(regex) => assert!(are_required && regex.text.contains(last), "{name}"),
+                Err(error) => assert!(!are_required && error == NotRegular::TooDeep, "{name}"),
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "{name}");
+        }
+    }
 }

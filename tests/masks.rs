@@ -497,3 +497,35 @@ proptest! {
         })?;
     }
 }
+
+/// Each rendering of these is within its budget, and there are dozens of them.
+#[test]
+fn templates_that_take_long_are_given_up() {
+    for (what, loops) in [
+        (
+            "long texts",
+            "{% for i in range(90) %}{% for j in range(90) %}{{ 'x' * 99 }}{% endfor %}{% endfor %}",
+        ),
+        (
+            "many pieces",
+            "{% for i in range(200) %}{% for j in range(99) %}{{ '' }}{% endfor %}{% endfor %}",
+        ),
+        (
+            "time",
+            "{% for i in range(300) %}{% for j in range(300) %}{% endfor %}{% endfor %}",
+        ),
+    ] {
+        let jinja = format!(
+            "{{% for m in messages %}}<{{{{ m.role }}}}>{{{{ m.content }}}}{loops}<end>{{% endfor %}}"
+        );
+        let begun = std::time::Instant::now();
+        let template = ChatTemplate::from_jinja(jinja);
+        let _refused_or_found =
+            Marking::of(&template, &RenderInput::default(), MaskPolicy::default());
+        assert!(
+            begun.elapsed().as_secs() < 15,
+            "{what}: {:?}",
+            begun.elapsed()
+        );
+    }
+}

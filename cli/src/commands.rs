@@ -33,12 +33,11 @@ mod tui;
 
 use std::env;
 use std::ffi::OsString;
-use std::fmt;
-use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::printing;
 use unjinja::check::Settings;
 
 /// Read a language model's raw output back into a structured message.
@@ -119,14 +118,6 @@ impl Failure {
     pub(crate) fn reported(&self) -> Failure {
         Failure::Reported(self.exit_code())
     }
-
-    /// What comes of an error while printing.
-    pub(crate) fn printing(error: io::Error) -> Failure {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::Closed,
-            _ => Failure::Input(format!("can't write the result: {error}")),
-        }
-    }
 }
 
 /// The settings that count in the current folder.
@@ -134,21 +125,6 @@ pub(crate) fn settings() -> Result<Settings, Failure> {
     let here = env::current_dir().map_err(|error| Failure::Input(error.to_string()))?;
     let found = Settings::find(&here).map_err(|error| Failure::Input(error.to_string()))?;
     Ok(found.unwrap_or_default())
-}
-
-/// Tells people something on the standard error, an error or a warning with its label in colour. Where nobody listens, nothing is lost.
-pub(crate) fn print_error(text: fmt::Arguments<'_>) {
-    let text = text.to_string();
-    let terminal = io::stderr().is_terminal();
-    let labels = [("error", "31"), ("warning", "33")];
-    let labelled = labels.into_iter().find_map(|(label, colour)| {
-        let rest = text
-            .strip_prefix(label)
-            .filter(|rest| rest.starts_with(':'))?;
-        Some(report::painted(label, colour, terminal) + rest)
-    });
-    let text = labelled.unwrap_or(text);
-    let _nobody_listens = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Runs the command that the arguments of the process name.
@@ -161,8 +137,17 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let command = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli.command,
         Err(usage) => {
-            // Help is printed in this way, too. Where nobody listens, nothing is lost.
-            let _nobody_listens = usage.print();
+            use clap::error::ErrorKind;
+            match usage.kind() {
+                // In its colours. Where nobody listens, nothing is lost.
+                ErrorKind::DisplayHelp
+                | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+                | ErrorKind::DisplayVersion => {
+                    let _nobody_listens = usage.print();
+                }
+                // What was given stands in it.
+                _ => printing::tell(format_args!("{}", usage.render())),
+            }
             return u8::try_from(usage.exit_code()).unwrap_or(2);
         }
     };
@@ -193,7 +178,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(()) => 0,
         Err(failure) => {
             if !matches!(failure, Failure::Closed | Failure::Reported(_)) {
-                print_error(format_args!("error: {failure}\n"));
+                printing::tell(format_args!("error: {failure}\n"));
             }
             failure.exit_code()
         }

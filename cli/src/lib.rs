@@ -12,6 +12,7 @@ pub mod files;
 mod incoming;
 mod options;
 mod printable;
+mod printing;
 mod private;
 mod tokenizer;
 pub mod tui;

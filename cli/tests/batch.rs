@@ -218,6 +218,7 @@ fn what_can_not_be_meant_is_refused() {
 #[cfg(unix)]
 mod interrupted {
     use std::process::{Command, Stdio};
+    use std::thread;
 
     use super::*;
 
@@ -233,26 +234,44 @@ mod interrupted {
         assert!(!status.success(), "{arguments}: it is ended amid its work");
     }
 
-    /// Leaves what a run leaves that is ended when it has answered five lines, in so many parts.
+    /// How many parts a state counts.
+    pub(super) fn counted(state: &str) -> usize {
+        state.matches("\"crc32\"").count()
+    }
+
+    /// Leaves what a run leaves that is ended when it has answered five lines, in so many parts, of which all but the first have a
+    /// line each.
     fn leave(folder: &Path, arguments: &str, parts: usize) {
         let text = "long ".repeat(10_000);
-        let lines: String = (0..5)
+        let lines: Vec<String> = (0..5)
             .map(|id| format!("{{\"id\": {id}, \"text\": \"{text}\"}}\n"))
             .collect();
-        fs::write(folder.join("long.jsonl"), &lines).expect("is written");
+        fs::write(folder.join("long.jsonl"), lines.concat()).expect("is written");
         run_within(folder, 20, arguments);
+        let left = (0..parts).map(|number| {
+            let part = format!("part {number}\n");
+            let rows = 6 - parts + number;
+            let state = format!(
+                "{{\"rows\": {rows}, \"end\": {}, \"faults\": 0, \"bytes\": {}, \"crc32\": {}}}",
+                lines[0].len() * rows,
+                part.len(),
+                crc32fast::hash(part.as_bytes()),
+            );
+            let file = folder.join(format!("out.jsonl.partial/{number}.part"));
+            fs::write(file, part).expect("is written");
+            state
+        });
+        let left = left.collect::<Vec<_>>().join(", ");
         let state = read(folder, "out.jsonl.partial/state.json");
-        let state = [("parts", parts), ("rows", 5), ("end", lines.len())]
-            .iter()
-            .fold(state, |state, (name, number)| {
-                assert!(state.contains(&format!("\"{name}\": 0")), "{state}");
-                state.replace(&format!("\"{name}\": 0"), &format!("\"{name}\": {number}"))
-            });
+        assert!(state.contains("\"parts\": []"), "{state}");
+        let state = state.replace("\"parts\": []", &format!("\"parts\": [{left}]"));
         fs::write(folder.join("out.jsonl.partial/state.json"), state).expect("is written");
-        for number in 0..parts {
-            let part = folder.join(format!("out.jsonl.partial/{number}.part"));
-            fs::write(part, format!("part {number}\n")).expect("is written");
-        }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("a folder").flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.collect()
     }
 
     const LONG: &str = "parse -t t.json --jsonl long.jsonl --no-events -o out.jsonl";
@@ -295,11 +314,39 @@ mod interrupted {
     }
 
     #[test]
+    fn what_was_changed_after_a_run_is_done_again() {
+        for change in ["part", "part 0\n and garbage", "pArt 0\n"] {
+            let folder = place();
+            let folder = folder.path();
+            leave(folder, LONG, 3);
+            fs::write(folder.join("out.jsonl.partial/0.part"), change).expect("is written");
+            assert_eq!(
+                unjinja(folder, LONG, ""),
+                "! warning: out.jsonl.partial/0.part: this is not as it was left: 5 rows are done again\nexit 0",
+                "{change:?}"
+            );
+            assert_eq!(read(folder, "out.jsonl").lines().count(), 5);
+        }
+        let folder = place();
+        let folder = folder.path();
+        leave(folder, LONG, 3);
+        fs::remove_file(folder.join("out.jsonl.partial/1.part")).expect("is there");
+        assert_snapshot!(unjinja(folder, LONG, ""), @r"
+        ! warning: out.jsonl.partial/1.part: this is not as it was left: 2 rows are done again
+        ! going on after 3 rows, which an earlier run has answered
+        exit 0
+        ");
+        let all = read(folder, "out.jsonl");
+        assert!(all.starts_with("part 0\n{\"id\":3,"), "{}", &all[..40]);
+        assert_eq!(all.lines().count(), 3);
+    }
+
+    #[test]
     fn a_signal_ends_the_run_while_parts_are_joined() {
         let folder = place();
         let folder = folder.path();
         leave(folder, LONG, 2);
-        // A part that is at its end only when this test says so.
+        // A part that is at its end only when this test says so: once while it is checked, and once while it is joined.
         let part = folder.join("out.jsonl.partial/0.part");
         fs::remove_file(&part).expect("is there");
         let made = Command::new("mkfifo").arg(&part).status().expect("it runs");
@@ -310,6 +357,10 @@ mod interrupted {
             .stderr(Stdio::null())
             .spawn()
             .expect("it runs");
+        fs::write(&part, "part 0\n").expect("the part is being checked");
+        while !names(folder).iter().any(|name| name.starts_with('.')) {
+            thread::yield_now();
+        }
         let pipe = fs::File::options().write(true).open(&part);
         let pipe = pipe.expect("the part is being read");
         let sent = Command::new("kill")
@@ -320,9 +371,7 @@ mod interrupted {
         let status = run.wait().expect("it ends");
         assert_eq!(status.code(), None, "a signal has ended it");
         assert!(!folder.join("out.jsonl").exists());
-        let left = fs::read_dir(folder).expect("a folder").flatten();
-        let names = left.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        assert_eq!(names.filter(|name| name.starts_with('.')).count(), 0);
+        assert!(!names(folder).iter().any(|name| name.starts_with('.')));
 
         fs::remove_file(&part).expect("is there");
         fs::write(&part, "part 0\n").expect("is written");
@@ -353,7 +402,7 @@ mod interrupted {
         run_within(folder, 10_000, &arguments);
         assert!(!folder.join("out.jsonl").exists());
         let state = read(folder, "out.jsonl.partial/state.json");
-        assert!(state.contains("\"parts\": 1"), "{state}");
+        assert_eq!(counted(&state), 1, "{state}");
 
         let other = unjinja(folder, &format!("{arguments} --spans"), "");
         assert!(

@@ -8,19 +8,23 @@
 //! beside it, or else derived. A request to `/v1/chat/completions` is rendered to a prompt, the prompt goes
 //! to `/completions` of the upstream, and what comes back is read while it is written: thoughts, text and calls become
 //! `chat.completion.chunk`s, or, where nobody wants a stream, a `chat.completion`.
+//!
+//! It is for programs, and not for pages in a browser: what a page sends has an `Origin`, and is refused, as are requests
+//! for names that the server is not known by. Names that it has beside addresses and `localhost` are given by `--host`.
 
 #![forbid(unsafe_code)]
 
 use std::collections::VecDeque;
 use std::env;
 use std::error::Error;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
@@ -31,8 +35,21 @@ use unjinja::completion::{Completion, CompletionOptions, Ending, Finished};
 use unjinja::derive::{DeriveOptions, derive};
 use unjinja::{Object, OnMalformed, ParserOptions, ResponseTemplate, Tools, Value, json};
 
-/// The largest request that is read, and the longest line of an answer.
+/// The largest request that is read.
 const MAX_SIZE: usize = 64 << 20;
+
+/// So much is read of an answer, in which each token has an event of its own.
+const MAX_ANSWER: usize = 256 << 20;
+
+/// So much is read of what the upstream says to be wrong.
+const MAX_ERROR: usize = 64 << 10;
+
+/// How long a request may take to come in.
+const TO_COME_IN: Duration = Duration::from_secs(60);
+/// How long it may take to reach the upstream.
+const TO_CONNECT: Duration = Duration::from_secs(10);
+/// How long the upstream may say nothing: first it reads the prompt, and others may come before.
+const TO_SAY_MORE: Duration = Duration::from_secs(600);
 
 /// What of a request is for this server, and not for the upstream.
 const OURS: [&str; 12] = [
@@ -53,18 +70,20 @@ const OURS: [&str; 12] = [
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let usage = "usage: unjinja-server SOURCE --upstream URL [--listen ADDRESS]";
+    let usage = "usage: unjinja-server SOURCE --upstream URL [--listen ADDRESS] [--host NAME]...";
     let (mut source, mut upstream) = (None, None);
+    let mut hosts = vec!["localhost".to_owned()];
     let mut listen = "127.0.0.1:8080".to_owned();
     let mut arguments = env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--upstream" => upstream = arguments.next(),
             "--listen" => listen = arguments.next().ok_or(usage)?,
+            "--host" => hosts.push(arguments.next().ok_or(usage)?.to_ascii_lowercase()),
             _ => source = Some(argument),
         }
     }
-    let model = Model::load(&source.ok_or(usage)?, &upstream.ok_or(usage)?)?;
+    let model = Model::load(&source.ok_or(usage)?, &upstream.ok_or(usage)?, hosts)?;
     let routes = Router::new()
         .route("/v1/chat/completions", post(answer))
         .fallback(async || {
@@ -87,12 +106,14 @@ struct Model {
     tokens: (Option<String>, Option<String>),
     response_template: ResponseTemplate,
     completions: String,
+    /// The names that the server is known by.
+    hosts: Vec<String>,
     client: reqwest::Client,
     answered: AtomicU64,
 }
 
 impl Model {
-    fn load(source: &str, upstream: &str) -> Result<Model, Box<dyn Error>> {
+    fn load(source: &str, upstream: &str, hosts: Vec<String>) -> Result<Model, Box<dyn Error>> {
         let template = ChatTemplate::load(&Source::parse(source)?, &LoadOptions::default())?;
         let response_template = match &template.response_template {
             Some(value) => ResponseTemplate::from_value(value)?,
@@ -111,9 +132,54 @@ impl Model {
             tokens: (template.bos_token, template.eos_token),
             response_template,
             completions: format!("{}/completions", upstream.trim_end_matches('/')),
-            client: reqwest::Client::new(),
+            hosts,
+            // Where an upstream sends others, it may send what they say.
+            client: reqwest::Client::builder()
+                .redirect(reqwest::redirect::Policy::none())
+                .connect_timeout(TO_CONNECT)
+                .read_timeout(TO_SAY_MORE)
+                .build()?,
             answered: AtomicU64::new(0),
         })
+    }
+
+    /// Refuses what a page in a browser could send without its reader's knowledge: pages may send texts anywhere, and read
+    /// what comes back from whatever has their own name, which may be made to lead here.
+    fn refuse_pages(&self, headers: &HeaderMap) -> Result<(), Fault> {
+        let text =
+            |name: header::HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+        let host = text(header::HOST).unwrap_or_default();
+        if !self.is_known_by(host) {
+            let message = format!("the server is not known by the name {host:?}: see `--host`");
+            return Err(Fault::new(StatusCode::MISDIRECTED_REQUEST, message));
+        }
+        if headers.contains_key(header::ORIGIN) {
+            let message = "this is for programs: pages in a browser are not answered";
+            return Err(Fault::new(StatusCode::FORBIDDEN, message));
+        }
+        let kind = text(header::CONTENT_TYPE).unwrap_or_default();
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        match kind.eq_ignore_ascii_case("application/json") {
+            true => Ok(()),
+            false => Err(Fault::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "expected a request with `Content-Type: application/json`",
+            )),
+        }
+    }
+
+    /// Nobody can make an address lead elsewhere.
+    fn is_known_by(&self, host: &str) -> bool {
+        let name = match host.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+            _ => host,
+        };
+        let bracketed = name
+            .strip_prefix('[')
+            .and_then(|name| name.strip_suffix(']'));
+        bracketed.is_some_and(|name| name.parse::<Ipv6Addr>().is_ok())
+            || name.parse::<IpAddr>().is_ok()
+            || self.hosts.contains(&name.to_ascii_lowercase())
     }
 
     /// The prompt of a request.
@@ -213,13 +279,25 @@ impl Model {
         if let Some(key) = headers.get(header::AUTHORIZATION) {
             post = post.header(header::AUTHORIZATION, key);
         }
-        let response = post.send().await.map_err(Fault::unreachable)?;
+        let mut response = post.send().await.map_err(Fault::unreachable)?;
         if response.status().is_success() {
             return Ok(Upstream::new(response));
         }
         let status = response.status();
-        let text = response.text().await.map_err(Fault::unreachable)?;
-        Err(Fault::of_upstream(status, &text))
+        let mut text = Vec::new();
+        while let Some(bytes) = response.chunk().await.map_err(Fault::unreachable)? {
+            let left = MAX_ERROR - text.len();
+            text.extend(bytes.iter().take(left));
+            if bytes.len() > left {
+                break;
+            }
+        }
+        let text = String::from_utf8_lossy(&text);
+        // The client is not to go elsewhere, either.
+        match status.is_client_error() || status.is_server_error() {
+            true => Err(Fault::of_upstream(status, &text)),
+            false => Err(Fault::bad_gateway(format!("the upstream answers {status}"))),
+        }
     }
 }
 
@@ -266,8 +344,14 @@ fn as_templates_have_it(message: &Value) -> Value {
 async fn answer(
     State(model): State<Arc<Model>>,
     headers: HeaderMap,
-    body: Result<Bytes, axum::extract::rejection::BytesRejection>,
+    request: Request,
 ) -> Result<Response, Fault> {
+    model.refuse_pages(&headers)?;
+    let body = tokio::time::timeout(TO_COME_IN, Bytes::from_request(request, &()));
+    let body = body.await.map_err(|_| {
+        let message = "the request takes too long to come in";
+        Fault::new(StatusCode::REQUEST_TIMEOUT, message)
+    })?;
     let body = body.map_err(|error| Fault::new(error.status(), error.body_text()))?;
     let request = std::str::from_utf8(&body)
         .map_err(|_| Fault::bad("the request is not valid UTF-8"))
@@ -442,6 +526,8 @@ struct Upstream {
     buffer: Vec<u8>,
     /// So many of them hold no end of a line.
     searched: usize,
+    /// How many bytes have come.
+    length: usize,
     ending: Ending,
     usage: Option<Value>,
     has_ended: bool,
@@ -453,6 +539,7 @@ impl Upstream {
             response,
             buffer: Vec::new(),
             searched: 0,
+            length: 0,
             ending: Ending::Stop,
             usage: None,
             has_ended: false,
@@ -472,13 +559,14 @@ impl Upstream {
                     None => continue,
                 }
             }
-            if self.buffer.len() > MAX_SIZE {
-                return Err(Fault::bad_gateway(
-                    "the upstream sends a line without an end",
-                ));
+            if self.length > MAX_ANSWER {
+                return Err(Fault::bad_gateway("the upstream's answer has no end"));
             }
             match self.response.chunk().await.map_err(Fault::unreachable)? {
-                Some(bytes) => self.buffer.extend_from_slice(&bytes),
+                Some(bytes) => {
+                    self.length += bytes.len();
+                    self.buffer.extend_from_slice(&bytes);
+                }
                 None if self.has_ended => return Ok(None),
                 None => return Err(Fault::bad_gateway("the upstream has ended amid its answer")),
             }

@@ -41,6 +41,7 @@ TOOLS = [
         },
     }
 ]
+JSON = {"content-type": "application/json"}
 THOUGHT = "<think>Is it 東京? 🌧</think>"
 CALLS = (
     '<call>{"name": "forecast", "arguments": {"city": "東京", "days": 2}}</call>'
@@ -59,6 +60,7 @@ class FakeModel(http.server.ThreadingHTTPServer):
         self.finish_reason = "stop"
         self.cut_after = None  # so many pieces are sent, and then the connection is closed
         self.refusal = None  # a status and a text in place of an answer
+        self.elsewhere = None  # where a refusal sends whoever has asked
         self.endless = False
         self.asked = []
         self.left = threading.Event()  # whoever was listening has gone
@@ -75,8 +77,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if model.refusal:
             status, text = model.refusal
             self.send_response(status)
+            if model.elsewhere:
+                self.send_header("location", model.elsewhere)
             self.end_headers()
-            self.wfile.write(text.encode())
+            try:
+                self.wfile.write(text.encode())
+                while model.endless:
+                    self.wfile.write(b"x" * 65536)
+            except (BrokenPipeError, ConnectionResetError):
+                model.left.set()
             return
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
@@ -146,7 +155,9 @@ def address(model, tmp_path_factory):
 
 @pytest.fixture
 def client(address, model):
-    model.__dict__.update(text="", finish_reason="stop", cut_after=None, refusal=None, endless=False, asked=[])
+    model.__dict__.update(
+        text="", finish_reason="stop", cut_after=None, refusal=None, elsewhere=None, endless=False, asked=[]
+    )
     model.left.clear()
     return openai.OpenAI(base_url=address, api_key="key", max_retries=0, timeout=20)
 
@@ -302,12 +313,51 @@ def test_bad_requests_are_refused(client, model, more, expected, stream):
 def test_what_is_no_request_is_refused(client, address):
     http = client._client
     for body in [b"{", b"[]", b"\xff"]:
-        answer = http.post(f"{address}/chat/completions", content=body)
+        answer = http.post(f"{address}/chat/completions", content=body, headers=JSON)
         assert answer.status_code == 400
         assert answer.json()["error"]["type"] == "invalid_request_error"
     with pytest.raises(openai.NotFoundError) as raised:
         client.models.list()
     assert "there is only `POST /v1/chat/completions`" in raised.value.message
+
+
+@pytest.mark.parametrize(
+    "headers, status",
+    [
+        ({}, 200),
+        ({"content-type": "application/json; charset=utf-8"}, 200),
+        ({"host": "localhost:80"}, 200),
+        ({"host": "[::1]:80"}, 200),
+        # What a form or a script of any page may send.
+        ({"content-type": "text/plain"}, 415),
+        ({"content-type": ""}, 415),
+        ({"origin": "https://elsewhere.example"}, 403),
+        ({"origin": "null"}, 403),
+        # A name of somebody else that leads here.
+        ({"host": "rebound.example"}, 421),
+        ({"host": "127.0.0.1.rebound.example:80"}, 421),
+    ],
+)
+def test_pages_in_a_browser_are_not_answered(client, model, address, headers, status):
+    body = {"model": "small", "messages": [{"role": "user", "content": "Rain?"}]}
+    answer = client._client.post(f"{address}/chat/completions", content=json.dumps(body), headers=JSON | headers)
+    assert answer.status_code == status
+    assert bool(model.asked) == (status == 200)
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_an_upstream_does_not_send_prompts_elsewhere(client, model, address):
+    model.refusal, model.elsewhere = (307, ""), f"{address}/elsewhere"
+    with pytest.raises(openai.InternalServerError, match="the upstream answers 307"):
+        ask(client)
+    assert len(model.asked) == 1
+
+
+def test_an_error_without_an_end_is_read_up_to_a_limit(client, model):
+    model.refusal, model.endless = (500, "no "), True
+    with pytest.raises(openai.InternalServerError, match="the upstream answers 500 Internal Server Error: no x"):
+        ask(client)
+    assert model.left.wait(20), "the model is not left alone"
 
 
 @pytest.mark.parametrize("stream", [True, False])

@@ -6,6 +6,7 @@ use crate::analysis::conversations::ProbeConversation;
 use crate::chat_template::{RenderInput, Renderer};
 use crate::markers::{boundary, common_prefix};
 
+use super::patience::Patience;
 use super::spans::{HeaderSide, MaskPolicy};
 use super::trace::{Outline, Trace};
 
@@ -22,6 +23,7 @@ pub(super) struct Turn {
 pub(super) struct Borders<'a> {
     pub(super) outline: &'a Outline,
     pub(super) renderer: &'a Renderer<'a>,
+    pub(super) patience: Patience,
     pub(super) policy: MaskPolicy,
     /// The texts after which a turn begins.
     pub(super) headers: &'a [String],
@@ -110,7 +112,7 @@ impl Borders<'_> {
     }
 
     fn rendered(&self, input: &RenderInput) -> Option<String> {
-        let rendering = self.renderer.render(input);
+        let rendering = self.patience.render(self.renderer, input);
         rendering.ok().map(|rendering| rendering.text)
     }
 

@@ -2,18 +2,17 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::time::Duration;
 
 use crate::analysis::analyze;
 use crate::analysis::conversations::{ProbeConversation, conversations, in_parts};
 use crate::chat_template::{
     ChatTemplate, PreparedTemplate, RenderError, RenderInput, Renderer, Rendering,
 };
-use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value};
 
 use super::borders::{Borders, ShownOfPrompts, Turn};
 use super::labels::Sightings;
+use super::patience::Patience;
 use super::proof::Proof;
 use super::reader::{ConversationReader, Ending, NotAConversation};
 use super::spans::{MaskPolicy, Spans};
@@ -131,22 +130,6 @@ impl fmt::Display for Unmasked {
     }
 }
 
-/// How long all that is rendered for a marking may take. Ordinary templates take a tenth of a second.
-const MAX_TIME: Duration = Duration::from_secs(20);
-
-/// When a marking is given up.
-#[derive(Clone, Copy)]
-struct Patience(Stopwatch);
-
-impl Patience {
-    fn check(self) -> Result<(), String> {
-        match self.0.elapsed() > MAX_TIME {
-            true => Err("to render conversations takes too long".to_owned()),
-            false => Ok(()),
-        }
-    }
-}
-
 /// Among so many loops around what is written for all roles, the one over the messages is looked for.
 const MAX_LOOPS: usize = 3;
 
@@ -189,7 +172,7 @@ impl Marking {
         }
         let analysis = analyze(template, &prepared, base, &[])?;
         let renderer = prepared.renderer()?;
-        let patience = Patience(Stopwatch::start());
+        let patience = Patience::begin();
         let probes = probes(&renderer, conversations(&analysis.prober), patience);
         let probes = probes.map_err(MaskError::Untaggable)?;
         if !probes.iter().any(Probed::shows_assistant) {
@@ -202,12 +185,13 @@ impl Marking {
             .iter()
             .map(|probe| probe.conversation.before(1, false));
         let question = questions
-            .filter_map(|input| renderer.render(&input).ok())
+            .filter_map(|input| patience.render(&renderer, &input).ok())
             .next();
         let turn = &analysis.findings.turn;
         let mut borders = Borders {
             outline: &outline,
             renderer: &renderer,
+            patience,
             policy,
             headers: &turn.headers,
             ends: &turn.ends,
@@ -216,11 +200,9 @@ impl Marking {
         };
         let look = |borders: &Borders<'_>, kinds: &[Kind], seen: &mut ShownOfPrompts| {
             let looked_at = probes.iter().zip(&traces);
-            let turns = looked_at.map(|(probe, trace)| {
-                match kinds.contains(&probe.kind) && patience.check().is_ok() {
-                    true => borders.turns(&probe.conversation, trace, seen),
-                    false => None,
-                }
+            let turns = looked_at.map(|(probe, trace)| match kinds.contains(&probe.kind) {
+                true => borders.turns(&probe.conversation, trace, seen),
+                false => None,
             });
             turns.collect::<Vec<Option<Vec<Turn>>>>()
         };
@@ -444,7 +426,8 @@ impl Probed {
     }
 }
 
-/// Renders conversations; also with content as parts, where that makes the same text.
+/// Renders conversations; also with content as parts, where that makes the same text. One that takes all there is
+/// ends it: others would, too.
 fn probes(
     renderer: &Renderer<'_>,
     conversations: Vec<ProbeConversation>,
@@ -452,13 +435,14 @@ fn probes(
 ) -> Result<Vec<Probed>, String> {
     let mut probes = Vec::new();
     for conversation in conversations {
-        patience.check()?;
-        let Ok(Rendering { text, .. }) = renderer.render(&conversation.input) else {
-            continue;
+        let text = match patience.render(renderer, &conversation.input) {
+            Ok(rendering) => rendering.text,
+            Err(error) if error.is_exhausted() => return Err(error.to_string()),
+            Err(_) => continue,
         };
         if conversation.is_plain {
             let parts = in_parts(&conversation);
-            let rendering = renderer.render(&parts.input);
+            let rendering = patience.render(renderer, &parts.input);
             if rendering.is_ok_and(|rendering| rendering.text == text) {
                 probes.push(Probed {
                     conversation: parts,
@@ -492,8 +476,7 @@ fn traced(
             continue;
         };
         let traces = probes.iter().map_while(|probe| {
-            patience.check().ok()?;
-            let trace = trace(&renderer, &probe.conversation.input).ok()?;
+            let trace = trace(&renderer, &probe.conversation.input, patience).ok()?;
             (trace.text == probe.text).then_some(trace)
         });
         let traces: Vec<Trace> = traces.collect();
@@ -501,7 +484,6 @@ fn traced(
             return Ok((outline, traces));
         }
     }
-    patience.check()?;
     Err("it can't be followed what of the template writes what".to_owned())
 }
 
@@ -518,8 +500,7 @@ fn proof(
     let mut differs = None;
     let mut encloses_nothing = false;
     for (probe, turns) in probes.iter().zip(known) {
-        patience.check()?;
-        let rendering = renderer.render(&probe.conversation.input);
+        let rendering = patience.render(&renderer, &probe.conversation.input);
         let rendering = rendering.map_err(|error| error.to_string())?;
         if rendering.text != probe.text {
             return Err("with tags, conversations are written otherwise".to_owned());

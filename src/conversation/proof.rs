@@ -11,6 +11,7 @@ use crate::value::{Object, Value};
 
 use super::messages::{self, Made, Variation};
 use super::path::Path;
+use super::patience::Patience;
 
 /// Whether what was read renders to the same text again.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,6 +89,7 @@ pub(super) fn settle(
         is_open,
         next: Vec::new(),
         tried: 0,
+        patience: Patience::begin(),
     };
     let settled = trial.settle()?;
     if settled.proof.holds() {
@@ -175,6 +177,7 @@ struct Trial<'a> {
     next: Vec<Value>,
     /// About how many bytes have been rendered.
     tried: usize,
+    patience: Patience,
 }
 
 impl Trial<'_> {
@@ -211,7 +214,7 @@ impl Trial<'_> {
                 if is_better {
                     first = Some(settled(made.clone()));
                 }
-                if is_too_long || self.tried > MAX_TRIED {
+                if is_too_long || self.tried > MAX_TRIED || self.patience.is_over() {
                     return first;
                 }
             }

@@ -10,6 +10,7 @@ use crate::chat_template::outline::{Node, Operand, outline};
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError, RenderInput, Renderer};
 
 use super::edits::{Controls, Edits};
+use super::patience::Patience;
 
 /// Something that writes text.
 #[derive(Debug, Clone)]
@@ -278,8 +279,12 @@ pub(super) fn prepare(outline: &Outline) -> PreparedTemplate {
 }
 
 /// Renders a conversation with such a copy.
-pub(super) fn trace(noting: &Renderer<'_>, input: &RenderInput) -> Result<Trace, RenderError> {
-    Ok(Trace::of(&noting.render(input)?.text))
+pub(super) fn trace(
+    noting: &Renderer<'_>,
+    input: &RenderInput,
+    patience: Patience,
+) -> Result<Trace, RenderError> {
+    Ok(Trace::of(&patience.render_noted(noting, input)?.text))
 }
 
 #[cfg(test)]
@@ -303,7 +308,7 @@ mod tests {
             };
             let outline = Outline::of(jinja, true).unwrap();
             let noting = prepare(&outline);
-            let trace = trace(&noting.renderer().unwrap(), &input).unwrap();
+            let trace = trace(&noting.renderer().unwrap(), &input, Patience::begin()).unwrap();
             assert_eq!(trace.text, template.render(&input).unwrap().text, "{jinja}");
             let written: String = trace
                 .writings

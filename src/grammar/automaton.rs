@@ -230,7 +230,7 @@ impl Places {
                 if behind == Expr::Empty {
                     continue;
                 }
-                let known = numbers.entry(behind.look()).or_default();
+                let known = numbers.entry(behind.look(usize::MAX)).or_default();
                 let number = match known.iter().find(|at| left[**at] == behind) {
                     Some(at) => *at,
                     None => {

@@ -1,6 +1,6 @@
 //! The nodes of a grammar.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::{Add, BitOr, BitOrAssign, Shl};
@@ -11,6 +11,9 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use super::notation::Notation;
 use super::{automaton, remainder};
 use crate::value::Value;
+
+/// Of the ways of a choice, so many nodes of each are looked at before they are compared.
+const LOOKED_AT: usize = 16;
 
 /// What a text may be.
 #[derive(Debug, Clone, PartialEq)]
@@ -221,23 +224,17 @@ impl Expr {
     /// The first of several that fits.
     pub fn choice(all: impl IntoIterator<Item = Expr>) -> Expr {
         let mut flat: Vec<Expr> = Vec::new();
-        // Of literals there may be many, as of the values of an enumeration.
-        let mut literals: HashSet<String> = HashSet::new();
-        let mut others: Vec<usize> = Vec::new();
+        // There may be many, as of the values of an enumeration or the properties of an object.
+        let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
         for one in all {
             let several = match one {
                 Expr::Choice(several) => several,
                 one => vec![one],
             };
             for one in several {
-                let is_new = match &one {
-                    Expr::Literal(text) => literals.insert(text.clone()),
-                    one => others.iter().all(|at| flat[*at] != *one),
-                };
-                if is_new {
-                    if !matches!(one, Expr::Literal(_)) {
-                        others.push(flat.len());
-                    }
+                let alike = known.entry(one.look(LOOKED_AT)).or_default();
+                if alike.iter().all(|at| flat[*at] != one) {
+                    alike.push(flat.len());
                     flat.push(one);
                 }
             }
@@ -452,11 +449,12 @@ impl Expr {
         }
     }
 
-    /// A number that is the same for nodes that are the same, and hardly ever for others.
-    pub(super) fn look(&self) -> u64 {
+    /// A number that is the same for nodes that are the same, and hardly ever for others that differ in so many of their nodes.
+    pub(super) fn look(&self, at_most: usize) -> u64 {
         let mut hasher = DefaultHasher::new();
         let mut nodes = vec![self];
-        while let Some(node) = nodes.pop() {
+        for _ in 0..at_most {
+            let Some(node) = nodes.pop() else { break };
             std::mem::discriminant(node).hash(&mut hasher);
             match node {
                 Expr::Literal(text) | Expr::Rule(text) => text.hash(&mut hasher),

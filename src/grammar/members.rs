@@ -132,28 +132,42 @@ impl Writer<'_> {
     }
 
     fn in_order(&self, rules: &mut impl AddRule) -> Expr {
-        let mut tail = match &self.others {
-            Some(others) => {
-                Expr::sequence([self.separator.clone(), others.clone()]).repeat(0, None)
+        let behind = |at: usize| {
+            let behind = Expr::sequence([self.separator.clone(), self.exprs[at].clone()]);
+            match self.required[at] {
+                true => behind,
+                false => behind.optional(),
             }
-            None => Expr::Empty,
         };
-        let mut first = match &self.others {
-            Some(others) => Expr::sequence([others.clone(), tail.clone()]).optional(),
-            None => Expr::Empty,
+        let count = self.exprs.len();
+        let others = self.others.as_ref().map_or(Expr::Empty, |others| {
+            Expr::sequence([self.separator.clone(), others.clone()]).repeat(0, None)
+        });
+        let first_required = self.required.iter().position(|is_required| *is_required);
+        // Behind the first member that is always there, each has its separator.
+        let mut tail = match first_required {
+            Some(first) => Expr::sequence((first + 1..count).map(behind).chain([others])),
+            None => others,
         };
-        for (at, expr) in self.exprs.iter().enumerate().rev() {
-            let here = Expr::sequence([expr.clone(), tail.clone()]);
-            let behind = Expr::sequence([self.separator.clone(), expr.clone(), tail.clone()]);
-            (first, tail) = match self.required[at] {
-                true => (here, behind),
-                false => (
-                    Expr::choice([here, first]),
-                    Expr::choice([behind, tail.clone()]),
-                ),
-            };
+        // The ways in which it may begin, the last one first: with that member, or with one before it.
+        let mut firsts = match (first_required, &self.others) {
+            (Some(first), _) => {
+                let way = Expr::sequence([self.exprs[first].clone(), tail.clone()]);
+                tail = Expr::sequence([behind(first), tail]);
+                vec![way]
+            }
+            (None, Some(others)) => {
+                vec![Expr::sequence([others.clone(), tail.clone()]).optional()]
+            }
+            (None, None) => vec![Expr::Empty],
+        };
+        for at in (0..first_required.unwrap_or(count)).rev() {
+            // What follows stands in two places.
             tail = rules.add(&format!("{}-then", self.name), tail);
+            firsts.push(Expr::sequence([self.exprs[at].clone(), tail.clone()]));
+            tail = Expr::sequence([behind(at), tail]);
         }
-        first
+        firsts.reverse();
+        Expr::choice(firsts)
     }
 }

@@ -92,7 +92,7 @@ impl AddRule for NewRules {
         if matches!(expr, Expr::Rule(_) | Expr::Empty) {
             return expr;
         }
-        let look = expr.look();
+        let look = expr.look(usize::MAX);
         let alike = self.made.get(&look).map_or(&[][..], Vec::as_slice);
         if let Some((_, name)) = alike.iter().find(|(made, _)| *made == expr) {
             return Expr::Rule(name.clone());

@@ -7,6 +7,9 @@ use super::{Grammar, Written};
 /// Longer expressions help nobody.
 const MAX_LENGTH: usize = 1 << 20;
 
+/// Rules that stand in one another deeper than this would make a longer one, and there is only so much room to go down.
+const MAX_DEPTH: usize = 200;
+
 /// Why a grammar is no regular expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -23,6 +26,9 @@ pub enum NotRegular {
     /// The expression would be very long.
     #[error("the regular expression is longer than {MAX_LENGTH} bytes: take another language")]
     TooLong,
+    /// Rules stand in one another very deep, as of many properties that need not be there.
+    #[error("rules stand in one another deeper than {MAX_DEPTH}: take another language")]
+    TooDeep,
 }
 
 impl Grammar {
@@ -138,6 +144,9 @@ impl Regex<'_> {
             return Err(NotRegular::Recursive {
                 rule: name.to_owned(),
             });
+        }
+        if self.within.len() == MAX_DEPTH {
+            return Err(NotRegular::TooDeep);
         }
         let made = name
             .strip_prefix(MADE)

@@ -1,7 +1,6 @@
 //! `unjinja analyze`: what a chat template says of a format.
 
-use std::io::{self, IsTerminal};
-
+use crate::printing::{self, Painted};
 use unjinja::analysis::{Evidence, Findings, Statement, Subject};
 use unjinja::derive::DeriveError;
 use unjinja::format::Format;
@@ -66,26 +65,34 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if !args.evidence {
         evidence.clear();
     }
-    let text = match args.format {
-        report::Format::Human => for_people(&template.name, &findings, &format, &evidence),
-        report::Format::Json => for_programs(&template.name, &findings, &format, &evidence),
-    };
-    output::print(&text)
+    match args.format {
+        report::Format::Human => {
+            let report = for_people(&template.name, &findings, &format, &evidence);
+            printing::print_report(&report)
+        }
+        report::Format::Json => {
+            printing::print(for_programs(&template.name, &findings, &format, &evidence))
+        }
+    }
 }
 
-fn for_people(name: &str, findings: &Findings, format: &Format, evidence: &[Evidence]) -> String {
-    let mut out = format!("{name}\n{}", report::findings(findings));
-    out.push_str(&report::format(format));
-    let painted = io::stdout().is_terminal();
+fn for_people(name: &str, findings: &Findings, format: &Format, evidence: &[Evidence]) -> Painted {
+    let mut out = Painted::for_results();
+    out.push(&format!("{name}\n{}", report::findings(findings)));
+    out.push(&report::format(format));
     for subject in [
         Subject::Turn,
         Subject::Reasoning,
         Subject::Content,
         Subject::Calls,
     ] {
-        let shown = report::evidence(evidence, subject, painted);
-        if !shown.is_empty() {
-            out.push_str(&format!("\n  {}\n{shown}", subject.key()));
+        let about: Vec<&Evidence> = evidence
+            .iter()
+            .filter(|evidence| evidence.subject == subject)
+            .collect();
+        if !about.is_empty() {
+            out.push(&format!("\n  {}\n", subject.key()));
+            report::evidence(&about, &mut out);
         }
     }
     out

@@ -17,6 +17,7 @@ use std::thread;
 
 use clap::ValueEnum;
 
+use crate::printing;
 use unjinja::{Object, Value};
 
 use super::output::{self, Output};
@@ -26,7 +27,7 @@ pub(crate) use columns::{Columns, column, kept};
 pub(crate) use parts::stamp;
 pub(crate) use reply::Reply;
 
-use lines::{Answering, Lines, LinesFormat, Printed};
+use lines::{Answering, Lines, LinesFormat};
 use parts::{Earlier, Parts};
 use pipeline::Step;
 use progress::{Extent, Progress};
@@ -143,7 +144,7 @@ impl Batch<'_> {
             keeps_faults: false,
             work,
         };
-        let mut out = Printed::new();
+        let mut out = printing::Results::new();
         let ended = pipeline::run(
             self.threads(),
             || lines.next_batch(),
@@ -299,7 +300,7 @@ impl Target<'_> {
         let parts = Parts::open(self.path, self.task.clone(), earlier, format)?;
         let done = parts.done();
         if done.rows > 0 {
-            super::print_error(format_args!(
+            printing::tell(format_args!(
                 "going on after {} rows, which an earlier run has answered\n",
                 done.rows
             ));

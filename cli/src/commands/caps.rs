@@ -1,5 +1,6 @@
 //! `unjinja caps`: what a chat template can do.
 
+use crate::printing;
 use unjinja::Value;
 use unjinja::analysis::{Capabilities, Follower, Outcome, PrefixKept, Topic};
 use unjinja::json;
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Format::Human => table(&capabilities),
         Format::Json => output::pretty(&capabilities.to_value()),
     };
-    output::print(&text)
+    printing::print(&text)
 }
 
 fn table(capabilities: &Capabilities) -> String {

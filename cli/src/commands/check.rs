@@ -6,16 +6,15 @@ mod junit;
 mod workflow;
 
 use std::env;
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
 use crate::options::option_name;
-use crate::printable;
+use crate::printing;
 use unjinja::check::{CheckOptions, Fixture, Report, Settings, check, find};
 
-use super::{Failure, output, print_error};
+use super::{Failure, output};
 
 /// What is reported where there is nothing to check.
 const HOW_TO_BEGIN: &str = "make a first one with `unjinja new chat_template.jinja`, or write one: \
@@ -164,16 +163,15 @@ fn update_all(report: &Report, options: &CheckOptions) -> Result<bool, Failure> 
         let update = fixture.update(options);
         for left in &update.left {
             let (path, (line, column)) = (file.path.display(), left.position.line_column());
-            let (case, key) = (printable(&left.case), left.key);
-            print_error(format_args!(
+            let (case, key) = (&left.case, left.key);
+            printing::tell(format_args!(
                 "{path}:{line}:{column}: {case}: `{key}` can't be written in its place: change it by hand\n"
             ));
         }
         if update.changes.is_empty() {
             continue;
         }
-        let text = changes::shown(&file.path, &update, io::stderr().is_terminal());
-        print_error(format_args!("{text}"));
+        printing::tell_report(&changes::shown(&file.path, &update));
         output::change(&file.path, &update.text)?;
         has_changed = true;
     }
@@ -182,12 +180,12 @@ fn update_all(report: &Report, options: &CheckOptions) -> Result<bool, Failure> 
 
 fn print(report: &Report, format: Format) -> Result<(), Failure> {
     let text = match format {
-        Format::Human => human::report(report, io::stdout().is_terminal()),
+        Format::Human => return printing::print_report(&human::report(report)),
         Format::Json => output::pretty(&report.explain_to_value(option_name)),
         Format::Junit => junit::report(report),
         Format::Github => workflow::report(report),
     };
-    output::print(&text)
+    printing::print(&text)
 }
 
 fn verdict(report: &Report, args: &Args) -> Result<(), Failure> {

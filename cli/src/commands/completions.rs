@@ -3,7 +3,8 @@
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::{Cli, Failure, output};
+use super::{Cli, Failure};
+use crate::printing;
 
 /// Print a script by which a shell completes unjinja's commands and options
 #[derive(Debug, clap::Args)]
@@ -35,5 +36,5 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     // Into memory first: clap_complete panics where it can't write, as into a pipe that is closed.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "unjinja", &mut script);
-    output::print(&script)
+    printing::print(String::from_utf8_lossy(&script))
 }

@@ -1,8 +1,8 @@
 //! `unjinja convert`: from a response schema to a response template.
 
-use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
+use crate::printing;
 use unjinja::chat_template::ChatTemplate;
 use unjinja::check::Testimony;
 use unjinja::derive::{DeriveOptions, derive};
@@ -121,9 +121,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     hand_out(args, &converted)?;
     if !args.quiet {
-        let text = human(&converted);
-        let terminal = io::stderr().is_terminal();
-        super::print_error(format_args!("{}", report::coloured(&text, terminal)));
+        printing::tell_report(&report::coloured(&human(&converted)));
     }
     match converted.parted(false).next() {
         None => Ok(()),
@@ -219,7 +217,7 @@ fn hand_out(args: &Args, converted: &Converted) -> Result<(), Failure> {
             };
             output.write(path, &text)
         }
-        None => output::print(text),
+        None => printing::print(text),
     }
 }
 

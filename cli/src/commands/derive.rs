@@ -3,7 +3,6 @@
 mod present;
 mod siblings;
 
-use std::io::{self, IsTerminal};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,6 +12,7 @@ use std::thread;
 use clap::ValueEnum;
 
 use crate::options::option_name;
+use crate::printing::{self, Painted};
 use unjinja::chat_template::{ChatTemplate, Source};
 use unjinja::derive::{Derivation, DeriveOptions, Lenience, ModelOutput, derive};
 use unjinja::profile::{Verdict, reasoning_for};
@@ -219,11 +219,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                     derived.map(|((_, derivation), _)| derivation),
                 )
             });
-            super::print_error(format_args!("{}", report::table(rows)));
+            printing::tell(format_args!("{}", report::table(rows)));
             for outcome in &outcomes {
                 if let Ok(((_, derivation), siblings)) = &outcome.result {
                     for warning in warnings(derivation, siblings) {
-                        super::print_error(format_args!("{}: {warning}\n", outcome.source));
+                        printing::tell(format_args!("{}: {warning}\n", outcome.source));
                     }
                 }
             }
@@ -256,10 +256,10 @@ fn print_reports(args: &Args, outcomes: &[Outcome<'_>]) -> Result<(), Failure> {
     });
     let reports: Vec<(&str, Value)> = reports.collect();
     match reports.as_slice() {
-        [(_, report)] => output::print(output::pretty(report)),
+        [(_, report)] => printing::print(output::pretty(report)),
         _ => {
             let all: unjinja::Object = reports.into_iter().collect();
-            output::print(output::pretty(&all.into()))
+            printing::print(output::pretty(&all.into()))
         }
     }
 }
@@ -418,7 +418,7 @@ fn derive_all<'s>(args: &Args, given: &[ModelOutput], sources: &[&'s str]) -> Ve
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let outcomes = Mutex::new(Vec::with_capacity(count));
-    let shows_progress = count > 1 && !args.quiet && io::stderr().is_terminal();
+    let shows_progress = count > 1 && !args.quiet && printing::errors_are_seen();
     thread::scope(|scope| {
         for _ in 0..cores.min(count) {
             scope.spawn(|| {
@@ -441,17 +441,14 @@ fn derive_all<'s>(args: &Args, given: &[ModelOutput], sources: &[&'s str]) -> Ve
                         .push(outcome);
                     let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                     if shows_progress {
-                        super::print_error(format_args!("\r{}", report::progress(done, count)));
+                        printing::tell_over(&report::progress(done, count));
                     }
                 }
             });
         }
     });
     if shows_progress {
-        super::print_error(format_args!(
-            "\r{}\r",
-            " ".repeat(report::progress(count, count).len())
-        ));
+        printing::clear_line();
     }
     let mut outcomes = outcomes
         .into_inner()
@@ -524,7 +521,7 @@ fn hand_out(
     let ((template, derivation), siblings) = match &outcome.result {
         Ok(derived) => derived,
         Err(failure) => {
-            super::print_error(format_args!("error: {failure}\n"));
+            printing::tell(format_args!("error: {failure}\n"));
             return Err(failure.reported());
         }
     };
@@ -544,19 +541,14 @@ fn hand_out(
         if is_alone || matches!(failure, Failure::Reported(_)) {
             return Err(failure);
         }
-        super::print_error(format_args!("error: {failure}\n"));
+        printing::tell(format_args!("error: {failure}\n"));
         return Err(failure.reported());
     }
     if is_alone && !args.quiet && !args.check && !args.prints_report() {
-        super::print_error(format_args!(
-            "{}",
-            report::coloured(
-                &(report::derivation(template, derivation, siblings)
-                    + &args.explained(derivation)
-                    + &args.suits(derivation)),
-                io::stderr().is_terminal()
-            )
-        ));
+        let report = report::derivation(template, derivation, siblings)
+            + &args.explained(derivation)
+            + &args.suits(derivation);
+        printing::tell_report(&report::coloured(&report));
     }
     // What was compared need not be whole.
     let is_whole = args.compares() || derivation.is_whole();
@@ -578,7 +570,7 @@ fn written(template: &Value, format: Format) -> String {
 }
 
 fn print(template: &Value, format: Format) -> Result<(), Failure> {
-    output::print(written(template, format))
+    printing::print(written(template, format))
 }
 
 /// The name of the file for a source, among others in a folder.
@@ -638,7 +630,7 @@ pub(crate) fn write_into_config(
         .as_ref()
         .is_some_and(|value| value.total_eq(response_template))
     {
-        super::print_error(format_args!(
+        printing::tell(format_args!(
             "{}: the response template that is there is the same\n",
             path.display()
         ));
@@ -653,7 +645,7 @@ pub(crate) fn write_into_config(
     }
     let edited = json::set_key(&text, "response_template", response_template).map_err(wrong)?;
     output::change(&path, &edited)?;
-    super::print_error(format_args!("{}: written into {}\n", name, path.display()));
+    printing::tell(format_args!("{}: written into {}\n", name, path.display()));
     Ok(())
 }
 
@@ -672,7 +664,7 @@ fn compare_with_present(
     let is_fine = match &standing {
         Some((present, standing)) => {
             if args.check || matches!(standing, Standing::Same) {
-                super::print_error(format_args!("{}\n", present.statement(standing)));
+                printing::tell(format_args!("{}\n", present.statement(standing)));
             }
             !matches!(standing, Standing::Otherwise(_))
         }
@@ -682,7 +674,7 @@ fn compare_with_present(
                     Some(path) => format!("-o {}", path.display()),
                     None => "--write".to_owned(),
                 };
-                super::print_error(format_args!(
+                printing::tell(format_args!(
                     "{source}: there is no response template yet: write it with `{how}`\n"
                 ));
             }
@@ -695,7 +687,7 @@ fn compare_with_present(
     }
     if args.check {
         for token in &derivation.missing_tokens {
-            super::print_error(format_args!("{source}: {}\n", token.explain(option_name)));
+            printing::tell(format_args!("{source}: {}\n", token.explain(option_name)));
         }
     }
     match is_fine {
@@ -707,8 +699,9 @@ fn compare_with_present(
 /// Shows what would change.
 fn show_difference(source: &str, old: Option<&Value>, derived: &Value) -> Result<(), Failure> {
     let (old, new) = (old.map(output::pretty), output::pretty(derived));
-    let terminal = io::stdout().is_terminal();
     let names = format!("--- {source}: there\n+++ {source}: derived\n");
-    let changes = report::changed_lines(&old.unwrap_or_default(), &new, terminal);
-    output::print(report::painted_diff(&names, terminal) + &changes)
+    let mut out = Painted::for_results();
+    report::painted_diff(&names, &mut out);
+    report::changed_lines(&old.unwrap_or_default(), &new, &mut out);
+    printing::print_report(&out)
 }

@@ -1,10 +1,9 @@
 //! `unjinja diff`: whether two response templates, or schemas, read the same texts alike.
 
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use crate::options::option_name;
-use crate::printable;
+use crate::printing::{self, Painted};
 use unjinja::chat_template::ChatTemplate;
 use unjinja::check::{
     Comparison, ComparisonInput, Fixture, Reader, compare, compare_between, find,
@@ -141,11 +140,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
         None => compare(&first, &second, &texts),
     };
-    let report = match args.format {
-        Format::Human => human(args, &comparison, texts.len(), io::stdout().is_terminal()),
-        Format::Json => for_programs(&comparison, texts.len()),
-    };
-    output::print(&report)?;
+    match args.format {
+        Format::Human => printing::print_report(&human(args, &comparison, texts.len()))?,
+        Format::Json => printing::print(for_programs(&comparison, texts.len()))?,
+    }
     match comparison.smallest {
         None => Ok(()),
         Some(_) => Err(Failure::Reported(1)),
@@ -166,7 +164,7 @@ fn check_taken(target: Target, path: &Path, reader: &Reader) -> Result<(), Failu
         None => Ok(()),
         Some(objection) => Err(Failure::Input(format!(
             "{name}: {}\nrewrite it with `unjinja port {name} --for {}`",
-            printable(&objection.diagnostic.to_string()),
+            objection.diagnostic,
             target.profile.name()
         ))),
     }
@@ -211,31 +209,35 @@ fn rendered(args: &Args) -> Result<Vec<ComparisonInput>, Failure> {
     Ok(Vec::new())
 }
 
-fn human(args: &Args, comparison: &Comparison, count: usize, terminal: bool) -> String {
+fn human(args: &Args, comparison: &Comparison, count: usize) -> Painted {
+    let mut out = Painted::for_results();
     let Some(divergence) = &comparison.smallest else {
-        return format!("they read all of {count} texts alike; others they may not\n");
+        out.push(&format!(
+            "they read all of {count} texts alike; others they may not\n"
+        ));
+        return out;
     };
     let diverging = comparison.diverging.len();
-    let mut out = format!("they part on {diverging} of {count} texts\n\n");
-    let origin = printable(&divergence.input.origin);
-    out.push_str(&format!(
+    out.push(&format!("they part on {diverging} of {count} texts\n\n"));
+    let origin = &divergence.input.origin;
+    out.push(&format!(
         "the smallest text on which they do, out of one that is {origin}\n"
     ));
     if !divergence.input.prefix.is_empty() {
-        out.push_str(&format!("the prompt   {:?}\n", divergence.input.prefix));
+        out.push(&format!("the prompt   {:?}\n", divergence.input.prefix));
     }
     let pieces = match divergence.input.by_character {
         true => ", character by character",
         false => "",
     };
-    out.push_str(&format!(
+    out.push(&format!(
         "the output   {:?}{pieces}\n",
         divergence.input.output
     ));
     let (first, second) = (outcome(&divergence.first), outcome(&divergence.second));
     let files = format!("--- {}\n+++ {}\n", args.title(0), args.title(1));
-    out.push_str(&painted_diff(&files, terminal));
-    out.push_str(&changed_lines(&first, &second, terminal));
+    painted_diff(&files, &mut out);
+    changed_lines(&first, &second, &mut out);
     out
 }
 

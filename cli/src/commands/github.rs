@@ -2,6 +2,7 @@
 
 use std::env;
 
+use crate::printable;
 use unjinja::Position;
 use unjinja::lint::Level;
 
@@ -17,14 +18,15 @@ pub(crate) fn command(
         Some(Position { line, column, .. }) => format!(",line={line},col={column}"),
         None => String::new(),
     };
-    let (file, title) = (property(&in_repository(file)), property(title));
+    let file = property(&printable(&in_repository(file)));
+    let title = property(&printable(title));
     format!(
         "::{} file={file}{place},title={title}::{}\n",
         match level {
             Level::Note => "notice",
             level => level.key(),
         },
-        data(message)
+        data(&printable(message))
     )
 }
 
@@ -65,8 +67,18 @@ mod tests {
         };
         assert_eq!(
             command(Level::Warning, "a,b.yaml", Some(position), text, text),
-            "::warning file=a%2Cb.yaml,line=3,col=5,title=50%25%2C a%3Ab%0A%3A%3Aerror%3A%3Ano%0D\
-             ::50%25, a:b%0A::error::no%0D\n"
+            "::warning file=a%2Cb.yaml,line=3,col=5,title=50%25%2C a%3Ab%0A%3A%3Aerror%3A%3Ano\\r\
+             ::50%25, a:b%0A::error::no\\r\n"
+        );
+        assert_eq!(
+            command(
+                Level::Error,
+                "\u{1b}]0;a\u{7}",
+                None,
+                "\u{202e}t",
+                "\u{9b}m"
+            ),
+            "::error file=\\u{1b}]0;a\\u{7},title=\\u{202e}t::\\u{9b}m\n"
         );
         assert_eq!(
             command(Level::Error, "a", None, "t", "m"),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::printing;
 use unjinja::grammar::Grammar;
 use unjinja::{Object, Tools, Value};
 
@@ -97,14 +98,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (written, warnings) = written(&grammar, args.format, args.lazy).map_err(wrong)?;
     warn(warnings.into_iter().chain(formats.warning()));
     match written {
-        Value::String(text) => output::print(&*text.to_string_lossy()),
-        value => output::print(output::pretty(&value)),
+        Value::String(text) => printing::print(&*text.to_string_lossy()),
+        value => printing::print(output::pretty(&value)),
     }
 }
 
 fn warn(warnings: impl IntoIterator<Item = String>) {
     for warning in warnings {
-        super::print_error(format_args!("warning: {warning}\n"));
+        printing::tell(format_args!("warning: {warning}\n"));
     }
 }
 

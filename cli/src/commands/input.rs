@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::printing;
 use unjinja::chat_template::{ChatTemplate, LoadOptions, Source};
 use unjinja::check::{Reader, is_fixture};
 use unjinja::profile::Target;
@@ -82,7 +83,7 @@ pub(crate) fn read_tools(path: &Path) -> Result<Tools, Failure> {
     let (tools, remark) =
         tools(&value).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
     if let Some(remark) = remark {
-        super::print_error(format_args!("warning: {}: {remark}\n", path.display()));
+        printing::tell(format_args!("warning: {}: {remark}\n", path.display()));
     }
     Ok(tools)
 }
@@ -239,7 +240,7 @@ impl SchemaDocument {
 
 fn print_warnings(name: &str, warnings: &[Diagnostic]) {
     for warning in warnings {
-        super::print_error(format_args!("warning: {name}:{warning}\n"));
+        printing::tell(format_args!("warning: {name}:{warning}\n"));
     }
 }
 
@@ -277,6 +278,9 @@ fn loaded(document: &TemplateDocument) -> Result<ResponseTemplate, Failure> {
     Ok(template)
 }
 
+/// An output may have so many bytes, as a line of a batch may; those of models have some thousands.
+const MAX_OUTPUT: usize = 64 << 20;
+
 /// How a text that came in has ended.
 pub(crate) enum Ended {
     /// As it should.
@@ -286,7 +290,7 @@ pub(crate) enum Ended {
 }
 
 /// Reads text as it comes in, and hands it on at once, piece by piece. Where bytes are no character it ends,
-/// or goes on with U+FFFD in their place if it may.
+/// or goes on with U+FFFD in their place if it may. What never ends is refused.
 pub(crate) fn read_stream(
     name: &str,
     source: impl Read,
@@ -295,12 +299,20 @@ pub(crate) fn read_stream(
 ) -> Result<Ended, Failure> {
     let mut incoming = Incoming::new(source);
     let mut is_reported = false;
+    let mut length = 0;
     loop {
         let piece = match incoming.next() {
             Ok(Some(piece)) => piece,
             Ok(None) => return Ok(Ended::Whole),
             Err(error) => return Ok(Ended::Broken(format!("{name}: {error}"))),
         };
+        length += piece.text.len();
+        if length > MAX_OUTPUT {
+            return Err(Failure::Input(format!(
+                "{name}: the output is larger than {} MiB: give that of one turn, or many with `--jsonl`",
+                MAX_OUTPUT >> 20
+            )));
+        }
         match piece.fault {
             Some(fault) if !is_lossy => {
                 take(&piece.text[..fault.in_piece])?;
@@ -313,7 +325,7 @@ pub(crate) fn read_stream(
             Some(fault) if !is_reported => {
                 is_reported = true;
                 let offset = fault.offset;
-                super::print_error(format_args!(
+                printing::tell(format_args!(
                     "warning: {name}: byte {offset} is not valid UTF-8: it is read as U+FFFD, as are all \
                      that follow\n"
                 ));

@@ -1,11 +1,10 @@
 //! `unjinja lint`: what will hurt about a response template, before it does.
 
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
 
-use crate::printable;
+use crate::printing::{self, Painted};
 use unjinja::analysis::Findings;
 use unjinja::chat_template::ChatTemplate;
 use unjinja::check::VersionReading;
@@ -15,7 +14,6 @@ use unjinja::lint::{
 use unjinja::{Diagnostic, Object, Value, json};
 
 use super::input::{ReaderDocument, SchemaDocument};
-use super::report::painted;
 use super::source::{SourceOptions, report_left_out};
 use super::target::TargetArgs;
 use super::{Failure, github, output};
@@ -233,7 +231,7 @@ impl Finding {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.list {
-        return output::print(list());
+        return printing::print(list());
     }
     if let Some(code) = &args.explain {
         let lint: Lint = code.parse().map_err(|_| {
@@ -241,7 +239,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 "there is no lint `{code}`: `unjinja lint --list` shows all there are"
             ))
         })?;
-        return output::print(lint.page());
+        return printing::print(lint.page());
     }
     let given = match &args.chat_template {
         Some(source) => Some(args.options.load(source)?),
@@ -260,13 +258,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             Err(failure) => found.push(Finding::unreadable(path, &failure)),
         }
     }
-    output::print(match args.format {
+    match args.format {
         Format::Human => {
-            for_people(&found, looked_at, io::stdout().is_terminal()) + &verdicts.concat()
+            let mut report = for_people(&found, looked_at);
+            report.push(&verdicts.concat());
+            printing::print_report(&report)?;
         }
-        Format::Json => for_programs(&found),
-        Format::Github => found.iter().map(for_github).collect(),
-    })?;
+        Format::Json => printing::print(for_programs(&found))?,
+        Format::Github => printing::print(found.iter().map(for_github).collect::<String>())?,
+    }
     let codes = found.iter().map(|finding| finding.exit_code);
     match codes.fold(0, u8::max) {
         0 => Ok(()),
@@ -396,7 +396,7 @@ fn of_versions(file: &str, versions: &[VersionReading]) -> String {
             )
         }
     };
-    format!("{file}: language {title}: {}\n", printable(&says))
+    format!("{file}: language {title}: {says}\n")
 }
 
 /// What is to be said about a response schema: that it is refused, or that newer readers ignore it.
@@ -437,8 +437,8 @@ fn list() -> String {
     Lint::all().iter().map(line).collect()
 }
 
-fn for_people(found: &[Finding], templates: usize, terminal: bool) -> String {
-    let mut out = String::new();
+fn for_people(found: &[Finding], templates: usize) -> Painted {
+    let mut out = Painted::for_results();
     for finding in found {
         let place = match finding.diagnostic.position {
             Some(position) => format!("{}:{}:{}", finding.file, position.line, position.column),
@@ -449,17 +449,15 @@ fn for_people(found: &[Finding], templates: usize, terminal: bool) -> String {
             Level::Note => "34",
             _ => "33",
         };
-        let level = painted(finding.level.key(), colour, terminal);
-        let title = finding.title();
-        out.push_str(&format!(
-            "{place}: {level}: {title}\n  {}\n",
-            printable(&finding.message())
-        ));
+        out.push(&format!("{place}: "));
+        out.paint(finding.level.key(), colour);
+        out.push(&format!(": {}\n  {}\n", finding.title(), finding.message()));
         if let Some(remedy) = &finding.diagnostic.remedy {
-            let help = painted("help", "36", terminal);
-            out.push_str(&format!("  {help}: {}\n", printable(remedy)));
+            out.push("  ");
+            out.paint("help", "36");
+            out.push(&format!(": {remedy}\n"));
         }
-        out.push('\n');
+        out.push("\n");
     }
     let count = |level| {
         found
@@ -471,16 +469,16 @@ fn for_people(found: &[Finding], templates: usize, terminal: bool) -> String {
         1 => format!("1 {what}"),
         _ => format!("{count} {what}s"),
     };
-    out.push_str(&format!(
+    out.push(&format!(
         "{}: {}, {}",
         some(templates, "template"),
         some(count(Level::Error), "error"),
         some(count(Level::Warning), "warning")
     ));
     if count(Level::Note) > 0 {
-        out.push_str(&format!(", {}", some(count(Level::Note), "note")));
+        out.push(&format!(", {}", some(count(Level::Note), "note")));
     }
-    out.push('\n');
+    out.push("\n");
     out
 }
 
@@ -498,5 +496,5 @@ fn for_github(finding: &Finding) -> String {
     let remedy = about.remedy.iter().map(|remedy| format!("\n{remedy}"));
     let message = finding.message() + &remedy.collect::<String>();
     let (level, file, title) = (finding.level, &finding.file, finding.title());
-    github::command(level, file, about.position, &title, &printable(&message))
+    github::command(level, file, about.position, &title, &message)
 }

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
+use crate::printing;
 use unjinja::analysis::Findings;
 use unjinja::chat_template::{ChatTemplate, Source};
 use unjinja::derive::{Derivation, DeriveOptions, Row, derive};
@@ -12,7 +13,6 @@ use super::output::{self, Output};
 use super::source::SourceArgs;
 use super::{Failure, report};
 use crate::options::option_name;
-use crate::printable;
 use crate::private::{Cleaned, Private};
 
 /// So many renderings that are not read back are in a report.
@@ -87,10 +87,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let template = args.source.load()?;
     let cleaned = cleaned(args, &template);
     if output::is_stdout(place) {
-        return output::print(&cleaned.text);
+        return printing::print(&cleaned.text);
     }
     if !args.quiet {
-        output::print(printable(&cleaned.text))?;
+        printing::print(&cleaned.text)?;
     }
     let places = match cleaned.places {
         0 => "nothing was blacked out".to_owned(),
@@ -98,17 +98,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         count => format!("{count} places were blacked out"),
     };
     if !is_answered {
-        super::print_error(format_args!(
+        printing::tell(format_args!(
             "{places}; write this to {}? [y/N] ",
             place.display()
         ));
         if !is_yes()? {
-            super::print_error(format_args!("nothing is written\n"));
+            printing::tell(format_args!("nothing is written\n"));
             return Err(Failure::Reported(1));
         }
     }
     output.write(place, &cleaned.text)?;
-    super::print_error(format_args!(
+    printing::tell(format_args!(
         "{}: written; {places}; please read it before you hand it on\n",
         place.display()
     ));

@@ -9,6 +9,7 @@ use clap_mangen::roff::{Roff, roman};
 
 use super::output::{self, Output};
 use super::{Cli, Failure};
+use crate::printing;
 
 /// Print a manual page, or write all of them into a folder
 #[derive(Debug, clap::Args)]
@@ -55,8 +56,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             .find_subcommand(name)
             .ok_or_else(|| Failure::Input(unknown(name, &main)))?,
     };
-    let page = page(command).map_err(Failure::printing)?;
-    output::print(&page)
+    let page = page(command).map_err(printing::failure)?;
+    printing::print(&page)
 }
 
 fn unknown(name: &str, main: &clap::Command) -> String {
@@ -75,7 +76,7 @@ fn write_all(main: &clap::Command, folder: &Path, force: bool) -> Result<(), Fai
     let output = Output { sources, force };
     for command in [main].into_iter().chain(main.get_subcommands()) {
         let name = command.get_display_name().unwrap_or(command.get_name());
-        let page = page(command).map_err(Failure::printing)?;
+        let page = page(command).map_err(printing::failure)?;
         let place = match output::is_stdout(folder) {
             true => folder.to_owned(),
             false => folder.join(format!("{name}.1")),

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::printing;
 use unjinja::chat_template::{ChatTemplate, RenderInput, Source};
 use unjinja::conversation::{
     ConversationReader, HeaderSide, Marking, MaskError, MaskPolicy, Masked, Unmasked,
@@ -202,7 +203,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         error => failed(error),
     })?;
     if args.header == Header::Auto && marking.no_header_is_prompted() {
-        super::print_error(format_args!(
+        printing::tell(format_args!(
             "note: {}: no turn goes on from the prompt for it, so headers are in the mask; `--header out` leaves \
              them out\n",
             template.name
@@ -226,9 +227,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let answer =
         answer.map_err(|error| Failure::Wrong(format!("{}: {error}", input::name(path))))?;
     for warning in &answer.warnings {
-        super::print_error(format_args!("warning: {}: {warning}\n", input::name(path)));
+        printing::tell(format_args!("warning: {}: {warning}\n", input::name(path)));
     }
-    output::print(match args.format {
+    printing::print(match args.format {
         Format::Human => shown(&masked) + &answer.count,
         Format::Json => output::pretty(&answer.value().into()),
     })?;
@@ -408,8 +409,8 @@ fn tag(args: &Args, template: &ChatTemplate, marking: &Marking) -> Result<(), Fa
     }
     let proof = marking.proof();
     match marking.was_tagged() {
-        true => super::print_error(format_args!("{}: it has tags already\n", template.name)),
-        false => super::print_error(format_args!(
+        true => printing::tell(format_args!("{}: it has tags already\n", template.name)),
+        false => printing::tell(format_args!(
             "{}: {} conversations render to the same text with tags; in {} of {} the tags enclose \
              just what the model writes{}\n",
             template.name,

@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::options::option_name;
+use crate::printing;
 use unjinja::chat_template::Source;
 use unjinja::check::{FirstFixture, is_fixture};
 use unjinja::derive::{Derivation, DeriveOptions, derive};
 
 use super::output::{self, Output};
 use super::source::SourceArgs;
-use super::{Failure, input, print_error};
+use super::{Failure, input};
 
 /// Write a first fixture for a chat template, ready to be edited
 #[derive(Debug, clap::Args)]
@@ -87,11 +88,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let is_found = is_fixture(&place);
     let (cases, place) = (fixture.cases.len(), place.display());
-    print_error(format_args!(
+    printing::tell(format_args!(
         "{place}: {cases} cases; run `unjinja check {place}`\n"
     ));
     if !is_found {
-        print_error(format_args!(
+        printing::tell(format_args!(
             "warning: `unjinja check` finds fixtures in a folder only if their names end in \
              .fixture.yaml or .fixture.json\n"
         ));

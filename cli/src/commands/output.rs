@@ -1,11 +1,12 @@
 //! What commands print, and the files that they write.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::deferred;
 use crate::files::{self, is_same_file};
+use crate::printing;
 
 use unjinja::chat_template::Source;
 use unjinja::{Value, json};
@@ -15,17 +16,6 @@ use super::Failure;
 /// JSON for programs that people can read, too.
 pub(crate) fn pretty(value: &Value) -> String {
     json::write_styled(value, &json::Style::pretty(2)) + "\n"
-}
-
-/// Prints the result of a command. That its reader has gone is no failure: nobody wants to see more, and
-/// what was found still decides the exit code.
-pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    let printed = out.write_all(text.as_ref()).and_then(|()| out.flush());
-    match printed {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        printed => printed.map_err(Failure::printing),
-    }
 }
 
 /// Whether `-o` names the standard output.
@@ -47,7 +37,7 @@ impl Output {
     /// stays, unless it is to be replaced by force, or is the same.
     pub(crate) fn write(&self, path: &Path, text: &str) -> Result<(), Failure> {
         if is_stdout(path) {
-            return print(text);
+            return printing::print(text);
         }
         self.check(path)?;
         if path.is_file() && !self.force {
@@ -108,7 +98,7 @@ pub(crate) fn change_with(
     let written = deferred::signals(|| files::write_whole_with(path, write));
     let losses = written.map_err(|error| Failure::Input(error.to_string()))?;
     for loss in losses {
-        super::print_error(format_args!("warning: {}: {loss}\n", path.display()));
+        printing::tell(format_args!("warning: {}: {loss}\n", path.display()));
     }
     Ok(())
 }

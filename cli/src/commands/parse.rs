@@ -6,12 +6,13 @@ mod openai;
 mod strict;
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use clap::ValueEnum;
 
+use crate::printing;
 use unjinja::check::Reader;
 use unjinja::profile::Target;
 use unjinja::response::Language;
@@ -26,7 +27,7 @@ use super::input::Ended;
 use super::request::RequestArgs;
 use super::source::SourceOptions;
 use super::target::one;
-use super::{Failure, input, output};
+use super::{Failure, input};
 
 /// The keys of a case for what it is read with.
 const TEMPLATE: &str = "response_template";
@@ -268,14 +269,14 @@ impl Reading for Events<'_> {
             return printer.flush();
         }
         let text = json::write_styled(&message.into(), &json::Style::pretty(2)) + "\n";
-        output::print(text)?;
+        printing::print(text)?;
         printer.losses.warnings().iter().for_each(|loss| warn(loss));
         Ok(())
     }
 }
 
 fn warn(text: &str) {
-    super::print_error(format_args!("warning: {text}\n"));
+    printing::tell(format_args!("warning: {text}\n"));
 }
 
 /// What is to be said of a prompt in which the message does not begin.
@@ -366,7 +367,7 @@ impl Args {
             return finished;
         };
         if let Err(failure @ Failure::Wrong(_)) = finished {
-            super::print_error(format_args!("error: {failure}\n"));
+            printing::tell(format_args!("error: {failure}\n"));
         }
         Err(Failure::Input(why))
     }
@@ -474,12 +475,7 @@ impl<'t> Printer<'t> {
         if self.text.is_empty() {
             return Ok(());
         }
-        let mut out = io::stdout().lock();
-        let written = out
-            .write_all(self.text.as_bytes())
-            .and_then(|()| out.flush());
-        self.text.clear();
-        written.map_err(Failure::printing)
+        printing::stream(std::mem::take(&mut self.text))
     }
 }
 

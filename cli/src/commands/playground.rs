@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use super::{Failure, output};
+use super::Failure;
+use crate::printing;
 
 /// Open the playground in a browser: a page that derives, replays and mends, and sends nothing anywhere
 #[derive(Debug, clap::Args)]
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).map_err(fail)?;
     let address = format!("http://{}/", listener.local_addr().map_err(fail)?);
-    output::print(format!("{address}\n"))?;
+    printing::print(format!("{address}\n"))?;
     if !args.no_open {
         thread::spawn(move || open(&address));
     }
@@ -81,7 +82,7 @@ fn open(address: &str) {
     // What opens addresses on Windows fails even where it has opened them.
     let opened = status.is_ok_and(|status| status.success() || cfg!(windows));
     if !opened {
-        super::print_error(format_args!(
+        printing::tell(format_args!(
             "no browser could be opened: open the address in one\n"
         ));
     }

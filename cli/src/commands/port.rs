@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use crate::printing;
 use unjinja::check::PortTrial;
 use unjinja::profile::{Ported, Profile, Target, port};
 
@@ -85,7 +86,7 @@ enum Format {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (Some(path), Some(target)) = (&args.template, args.target) else {
-        return output::print(match args.format {
+        return printing::print(match args.format {
             Format::Human => target::list(),
             Format::Json => output::pretty(&Profile::all().iter().map(Profile::to_value).collect()),
         });
@@ -104,20 +105,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             };
             output.write(file, &text)?;
         }
-        None => output::print(text)?,
+        None => printing::print(text)?,
     }
     if !args.quiet {
-        super::print_error(format_args!("{}", report(&name, &ported, &trial)));
+        printing::tell(format_args!("{}", report(&name, &ported, &trial)));
     }
     if let Some(input) = trial.differing.first() {
         let text = printable(&input.output);
-        super::print_error(format_args!(
+        printing::tell(format_args!(
             "error: {name}: the rewritten template reads `{text}` otherwise: please report it\n"
         ));
     }
     for objection in &ported.objections {
         let text = printable(&objection.diagnostic.to_string());
-        super::print_error(format_args!("{name}: {text}\n"));
+        printing::tell(format_args!("{name}: {text}\n"));
     }
     match target.verdict(&ported.template).is_taken() && trial.differing.is_empty() {
         true => Ok(()),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::printing;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::conversation::{Conversation, ConversationReader};
 use unjinja::{Object, Value, json};
@@ -73,9 +74,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let place = input::name(path);
     let read = reader.read(&text);
     let read = read.map_err(|error| Failure::Wrong(format!("{place}: {error}")))?;
-    output::print(output::pretty(&shown(&read, &text, args.parts).into()))?;
+    printing::print(output::pretty(&shown(&read, &text, args.parts).into()))?;
     for remark in &read.remarks {
-        super::print_error(format_args!("warning: {place}: {remark}\n"));
+        printing::tell(format_args!("warning: {place}: {remark}\n"));
     }
     match read.objection(&text) {
         Some(objection) => Err(Failure::Wrong(format!("{place}: {objection}"))),

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use crate::printing;
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::{Object, Value};
 
 use super::batch::Reply;
 use super::source::{SourceOptions, time};
-use super::{Failure, batch, input, output};
+use super::{Failure, batch, input};
 
 /// Render messages with a chat template
 #[derive(Debug, clap::Args)]
@@ -96,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         true => shown(&rendering.text),
         false => rendering.text,
     };
-    output::print(&text)
+    printing::print(&text)
 }
 
 /// The text with its white space made visible.

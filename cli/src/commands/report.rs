@@ -1,7 +1,5 @@
 //! How commands report what they found.
 
-use std::env;
-
 use clap::ValueEnum;
 
 use super::derive::Sibling;
@@ -9,7 +7,8 @@ use super::testimony;
 use crate::difference;
 use crate::options::option_name;
 use crate::printable;
-use unjinja::analysis::{Certainty, Evidence, Findings, Subject};
+use crate::printing::Painted;
+use unjinja::analysis::{Certainty, Evidence, Findings};
 use unjinja::chat_template::ChatTemplate;
 use unjinja::derive::{Derivation, Recovery};
 use unjinja::format::Format as TurnFormat;
@@ -366,50 +365,31 @@ pub(crate) fn findings(findings: &Findings) -> String {
 
 /// Two renderings a finding, in one: what only the first has in brackets, what only the second has
 /// in braces.
-pub(crate) fn evidence(all: &[Evidence], subject: Subject, terminal: bool) -> String {
-    let mut out = String::new();
-    for evidence in all.iter().filter(|evidence| evidence.subject == subject) {
+pub(crate) fn evidence(all: &[&Evidence], out: &mut Painted) {
+    for evidence in all {
         let (without, with) = (&evidence.without, &evidence.with);
-        out.push_str(&format!("      {} / {}\n", without.title, with.title));
-        for line in difference(&without.text, &with.text, wants_colours(terminal)).split('\n') {
-            out.push_str(format!("        {line}").trim_end());
-            out.push('\n');
-        }
+        out.push(&format!("      {} / {}\n", without.title, with.title));
+        out.indent("        ", |out| difference(&without.text, &with.text, out));
     }
-    out
 }
 
-fn difference(before: &str, after: &str, colours: bool) -> String {
+fn difference(before: &str, after: &str, out: &mut Painted) {
     let (before, after) = (printable(before), printable(after));
     let changes = difference::words(&before, &after);
-    let mut out = String::new();
     for (at, change) in changes.iter().enumerate() {
         if change.is_equal() {
             let (first, last) = (at == 0, at + 1 == changes.len());
-            out.push_str(&shortened(change.after, first, last));
+            out.push(&shortened(change.after, first, last));
             continue;
         }
         for (text, [open, close], colour) in [
-            (change.before, ["[-", "-]"], "\u{1b}[31m"),
-            (change.after, ["{+", "+}"], "\u{1b}[32m"),
+            (change.before, ["[-", "-]"], "31"),
+            (change.after, ["{+", "+}"], "32"),
         ] {
-            if text.is_empty() {
-                continue;
-            }
-            match colours {
-                true => out.push_str(&format!("{colour}{open}{text}{close}\u{1b}[0m")),
-                false => out.push_str(&format!("{open}{text}{close}")),
+            if !text.is_empty() {
+                out.paint(&format!("{open}{text}{close}"), colour);
             }
         }
-    }
-    out
-}
-
-/// A text in a colour, given by its code, where colours are wanted.
-pub(crate) fn painted(text: &str, colour: &str, terminal: bool) -> String {
-    match wants_colours(terminal) {
-        true => format!("\u{1b}[{colour}m{text}\u{1b}[0m"),
-        false => text.to_owned(),
     }
 }
 
@@ -429,53 +409,47 @@ fn shortened(text: &str, first: bool, last: bool) -> String {
     }
 }
 
-/// Whether colours are wanted: where people look, unless they say otherwise.
-pub(crate) fn wants_colours(terminal: bool) -> bool {
-    let given = |name| env::var_os(name).filter(|value| !value.is_empty());
-    let is_forced = given("CLICOLOR_FORCE").is_some_and(|value| value != "0");
-    given("NO_COLOR").is_none() && (terminal || is_forced)
-}
-
 /// A report of a derivation in colours, where they are wanted: its name, the labels, and what is not right.
-pub(crate) fn coloured(report: &str, terminal: bool) -> String {
-    let mut out = String::new();
+pub(crate) fn coloured(report: &str) -> Painted {
+    let mut out = Painted::for_errors();
     for (number, line) in report.lines().enumerate() {
         // Labels have so much room.
         let (label, text) = line.split_at_checked(12).unwrap_or((line, ""));
         let name = label.trim();
         if number == 0 {
-            out.push_str(&painted(line, "1", terminal));
+            out.paint(line, "1");
         } else if name.is_empty() {
             let colour = if text.trim_start().starts_with("not ") {
                 "31"
             } else {
                 "0"
             };
-            out.push_str(label);
-            out.push_str(&painted(text, colour, terminal));
+            out.push(label);
+            out.paint(text, colour);
         } else {
-            out.push_str(&label.replacen(name, &painted(name, "36", terminal), 1));
-            out.push_str(text);
+            let (before, behind) = label.split_once(name).unwrap_or((label, ""));
+            out.push(before);
+            out.paint(name, "36");
+            out.push(behind);
+            out.push(text);
         }
-        out.push('\n');
+        out.push("\n");
     }
     out
 }
 
 /// The lines that differ, with some around them.
-pub(crate) fn changed_lines(before: &str, after: &str, terminal: bool) -> String {
+pub(crate) fn changed_lines(before: &str, after: &str, out: &mut Painted) {
     let changes = difference::lines(before, after);
-    let mut out = String::new();
     for (at, change) in changes.iter().enumerate() {
         if change.is_equal() {
             let (first, last) = (at == 0, at + 1 == changes.len());
-            out.push_str(&lines_around(change.after, first, last));
+            out.push(&lines_around(change.after, first, last));
         } else {
-            out.push_str(&signed('-', change.before.split_inclusive('\n')));
-            out.push_str(&signed('+', change.after.split_inclusive('\n')));
+            painted_diff(&signed('-', change.before.split_inclusive('\n')), out);
+            painted_diff(&signed('+', change.after.split_inclusive('\n')), out);
         }
     }
-    painted_diff(&out, terminal)
 }
 
 /// Those of the lines that both texts have which stand next to lines that differ.
@@ -499,33 +473,23 @@ fn lines_around(text: &str, first: bool, last: bool) -> String {
 
 fn signed<'a>(sign: char, lines: impl IntoIterator<Item = &'a str>) -> String {
     let lines = lines.into_iter();
-    lines
-        .map(|line| format!("{sign}{}", printable(line)))
-        .collect()
+    lines.map(|line| format!("{sign}{line}")).collect()
 }
 
 /// A difference with colours, where they are wanted.
-pub(crate) fn painted_diff(diff: &str, terminal: bool) -> String {
-    if !wants_colours(terminal) {
-        return diff.to_owned();
-    }
-    let mut out = String::new();
+pub(crate) fn painted_diff(diff: &str, out: &mut Painted) {
     for line in diff.split_inclusive('\n') {
         let (text, end) = match line.strip_suffix('\n') {
             Some(text) => (text, "\n"),
             None => (line, ""),
         };
-        let colour = match text.as_bytes().first() {
-            Some(b'+') => "\u{1b}[32m",
-            Some(b'-') => "\u{1b}[31m",
-            _ => {
-                out.push_str(line);
-                continue;
-            }
-        };
-        out.push_str(&format!("{colour}{text}\u{1b}[0m{end}"));
+        match text.as_bytes().first() {
+            Some(b'+') => out.paint(text, "32"),
+            Some(b'-') => out.paint(text, "31"),
+            _ => out.push(text),
+        }
+        out.push(end);
     }
-    out
 }
 
 /// One line for each source.

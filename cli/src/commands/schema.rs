@@ -1,11 +1,12 @@
 //! `unjinja schema`: what editors complete and check files by.
 
+use crate::printing;
 use clap::ValueEnum;
 use unjinja::ResponseTemplate;
 use unjinja::check::Fixture;
 use unjinja::format::Format;
 
-use super::{Failure, output};
+use super::Failure;
 
 /// Print a JSON Schema, by which editors complete and check what unjinja reads and writes
 #[derive(Debug, clap::Args)]
@@ -63,5 +64,5 @@ impl What {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    output::print(args.what.schema())
+    printing::print(args.what.schema())
 }

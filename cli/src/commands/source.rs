@@ -1,12 +1,12 @@
 //! Where a command's chat template comes from.
 
 use std::fmt;
-use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use jiff::civil::DateTime;
 
 use crate::options::option_name;
+use crate::printing;
 use crate::tui::Target;
 use unjinja::chat_template::{ChatTemplate, LoadError, LoadOptions, Progress, RenderInput, Source};
 use unjinja::{Value, json};
@@ -118,10 +118,10 @@ impl SourceOptions {
     }
 
     fn with_load_options<T>(&self, load: impl FnOnce(&LoadOptions<'_>) -> T) -> T {
-        let is_terminal = io::stderr().is_terminal();
+        let is_terminal = printing::errors_are_seen();
         let progress = |progress: &Progress| {
             if is_terminal {
-                super::print_error(format_args!("{}\n", progress.explain(option_name)));
+                printing::tell(format_args!("{}\n", progress.explain(option_name)));
             }
         };
         let mut options = LoadOptions::default();
@@ -177,7 +177,7 @@ impl SourceOptions {
 
 /// Tells why the chat template that stands beside a response template is not made use of.
 pub(crate) fn report_left_out(error: &dyn fmt::Display) {
-    super::print_error(format_args!(
+    printing::tell(format_args!(
         "warning: the chat template that is there is left out: {error}\n"
     ));
 }

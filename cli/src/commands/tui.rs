@@ -7,13 +7,14 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use crate::printing;
 use crate::tui::{self, Origin, Sample, Target, TerminalError, Workbench};
 use unjinja::check::{Case, Expected};
 use unjinja::files::read_text;
 use unjinja::{ResponseTemplate, Tools};
 
 use super::source::SourceOptions;
-use super::{Failure, input, print_error, report};
+use super::{Failure, input};
 use crate::incoming::Incoming;
 
 /// What takes longer to be loaded is reported.
@@ -108,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for fault in given.faults {
         workbench = workbench.with_warning(fault);
     }
-    if !report::wants_colours(true) {
+    if !printing::wants_colours(true) {
         workbench = workbench.without_colours();
     }
     let (sender, receiver) = mpsc::channel();
@@ -125,7 +126,7 @@ fn telling_if_slow<T>(name: &str, load: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         scope.spawn(move || {
             if is_done.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
-                print_error(format_args!("{name} is being loaded …\n"));
+                printing::tell(format_args!("{name} is being loaded …\n"));
             }
         });
         let loaded = load();

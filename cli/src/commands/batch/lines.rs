@@ -3,7 +3,6 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::string::FromUtf8Error;
 
@@ -236,36 +235,6 @@ fn object(line: &str) -> Result<Object, (Option<usize>, String)> {
 fn push(out: &mut String, kept: &Members, reply: &Reply) {
     for part in ["{", kept.json(), ",", reply.answer.json(), "}\n"] {
         out.push_str(part);
-    }
-}
-
-/// Answers on the standard output.
-pub(super) struct Printed {
-    out: BufWriter<io::StdoutLock<'static>>,
-}
-
-impl Printed {
-    pub(super) fn new() -> Printed {
-        Printed {
-            out: BufWriter::new(io::stdout().lock()),
-        }
-    }
-
-    pub(super) fn write(&mut self, text: &str) -> Result<ControlFlow<()>, Failure> {
-        go_on(self.out.write_all(text.as_bytes()))
-    }
-
-    pub(super) fn flush(&mut self) -> Result<ControlFlow<()>, Failure> {
-        go_on(self.out.flush())
-    }
-}
-
-/// Where the reader of the answers has gone, nobody wants more of them, and what was found until then
-/// counts.
-fn go_on(written: io::Result<()>) -> Result<ControlFlow<()>, Failure> {
-    match written.map_err(Failure::printing) {
-        Err(Failure::Closed) => Ok(ControlFlow::Break(())),
-        written => written.map(ControlFlow::Continue),
     }
 }
 

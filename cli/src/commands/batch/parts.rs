@@ -5,10 +5,11 @@
 //! end. A run that finds such a folder goes on from there. In the end the parts are joined.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use crate::printing;
 use unjinja::{Object, Value, json};
 
 use crate::commands::{Failure, output};
@@ -43,14 +44,47 @@ pub(super) trait Format {
 /// How far the work is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Done {
-    /// How many parts are whole.
-    parts: u64,
-    /// How many rows are answered in them.
+    /// How many rows are answered.
     pub(super) rows: u64,
     /// Where in the input these end.
     pub(super) end: u64,
     /// How many of them were none.
     pub(super) faults: u64,
+}
+
+/// A part that is whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Whole {
+    /// How far the work is with this part and all before it.
+    done: Done,
+    /// What its file holds.
+    sum: Sum,
+}
+
+/// What is known of the bytes of a file: files that disks or people have changed have another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sum {
+    bytes: u64,
+    crc32: u32,
+}
+
+impl Sum {
+    /// Of a file's first bytes, up to so many.
+    fn of(path: &Path, at_most: u64) -> io::Result<Sum> {
+        let mut file = File::open(path)?.take(at_most);
+        let mut sum = crc32fast::Hasher::new();
+        let mut buffer = vec![0; 1 << 16];
+        let mut bytes = 0;
+        loop {
+            let count = file.read(&mut buffer)?;
+            if count == 0 {
+                let crc32 = sum.finalize();
+                return Ok(Sum { bytes, crc32 });
+            }
+            sum.update(&buffer[..count]);
+            bytes += count as u64;
+        }
+    }
 }
 
 /// What becomes of parts that are there already.
@@ -70,7 +104,8 @@ pub(super) struct Parts<F: Format> {
     format: F,
     /// What the parts are answers to.
     task: Value,
-    done: Done,
+    /// The parts that count.
+    whole: Vec<Whole>,
     /// The part that is being written, with all that it would add to what is done.
     open: Option<(F::Part, Done)>,
     part_rows: u64,
@@ -106,11 +141,11 @@ impl<F: Format> Parts<F> {
                 "another run writes here: wait for it, or choose another file with `-o FILE`",
             ));
         }
-        let done = match read_state(&folder)? {
-            None => Done::default(),
-            Some(_) if earlier == Earlier::Discarded => Done::default(),
-            Some((known, done)) if known == task => done,
-            Some(_) if earlier == Earlier::KeptOrDiscarded => Done::default(),
+        let whole = match read_state(&folder)? {
+            None => Vec::new(),
+            Some(_) if earlier == Earlier::Discarded => Vec::new(),
+            Some((known, whole)) if known == task => whole,
+            Some(_) if earlier == Earlier::KeptOrDiscarded => Vec::new(),
             Some((known, _)) => {
                 let other = difference(&known, &task);
                 return Err(fail(
@@ -122,34 +157,56 @@ impl<F: Format> Parts<F> {
                 ));
             }
         };
-        let parts = Parts {
+        let mut parts = Parts {
             folder,
             format,
             task,
-            done,
+            whole,
             open: None,
             part_rows: PART_ROWS,
             _lock: lock,
         };
+        parts.forget_what_has_changed();
         // In this order: a state never counts parts that are gone.
         parts.keep_state()?;
-        parts.remove_after(done.parts);
+        parts.remove_after(parts.whole.len());
         Ok(parts)
+    }
+
+    /// Keeps the parts up to the first that is not as it was left, and says so. Answers come in the order of their rows, so all
+    /// behind it is done again, too.
+    fn forget_what_has_changed(&mut self) {
+        let is_as_left = |(number, part): (usize, &Whole)| {
+            let sum = Sum::of(&self.part(number), part.sum.bytes + 1);
+            sum.is_ok_and(|sum| sum == part.sum)
+        };
+        let kept = self.whole.iter().enumerate();
+        let kept = kept.take_while(|&part| is_as_left(part)).count();
+        if kept < self.whole.len() {
+            let all = self.done().rows;
+            self.whole.truncate(kept);
+            printing::tell(format_args!(
+                "warning: {}: this is not as it was left: {} rows are done again\n",
+                self.part(kept).display(),
+                all - self.done().rows,
+            ));
+        }
     }
 
     /// What has been done, by this run and those before it.
     pub(super) fn done(&self) -> Done {
-        self.done
+        self.whole.last().map(|part| part.done).unwrap_or_default()
     }
 
     pub(super) fn write(&mut self, answers: Answers<F::Answers>) -> Result<(), Failure> {
-        let path = self.part(self.done.parts);
+        let before = self.done();
+        let path = self.part(self.whole.len());
         let (mut part, mut done) = match self.open.take() {
             Some(open) => open,
             None => {
                 let file = File::create(&path).map_err(|error| fail(&path, error))?;
                 let part = self.format.begin(file);
-                (part.map_err(|error| fail(&path, error))?, self.done)
+                (part.map_err(|error| fail(&path, error))?, before)
             }
         };
         done.rows += answers.rows;
@@ -159,7 +216,7 @@ impl<F: Format> Parts<F> {
             .format
             .write(&mut part, answers.answers)
             .map_err(|error| fail(&path, error))?;
-        let is_whole = done.rows - self.done.rows >= self.part_rows || size >= PART_BYTES;
+        let is_whole = done.rows - before.rows >= self.part_rows || size >= PART_BYTES;
         self.open = Some((part, done));
         if is_whole {
             self.end_part()?;
@@ -169,21 +226,21 @@ impl<F: Format> Parts<F> {
 
     /// Ends the part that is being written. From now on it counts.
     fn end_part(&mut self) -> Result<(), Failure> {
-        let Some((part, mut done)) = self.open.take() else {
+        let Some((part, done)) = self.open.take() else {
             return Ok(());
         };
-        let path = self.part(self.done.parts);
+        let path = self.part(self.whole.len());
         let file = self.format.end(part).map_err(|error| fail(&path, error))?;
         file.sync_all().map_err(|error| fail(&path, error))?;
-        done.parts += 1;
-        self.done = done;
+        let sum = Sum::of(&path, u64::MAX).map_err(|error| fail(&path, error))?;
+        self.whole.push(Whole { done, sum });
         self.keep_state()
     }
 
     /// All has been answered: joins the parts to the file, and clears away.
     pub(super) fn finish(mut self, out: &Path) -> Result<(), Failure> {
         self.end_part()?;
-        let parts = (0..self.done.parts).map(|number| {
+        let parts = (0..self.whole.len()).map(|number| {
             // The file that is begun goes, the parts stay.
             if deferred::has_come() {
                 return Err(io::Error::other("the run was interrupted"));
@@ -197,7 +254,7 @@ impl<F: Format> Parts<F> {
         })?;
         // The file is there; what is left over would do no harm, as long as the state counts no parts that
         // are gone.
-        self.done = Done::default();
+        self.whole.clear();
         if self.keep_state().is_err() {
             return Ok(());
         }
@@ -209,16 +266,16 @@ impl<F: Format> Parts<F> {
         Ok(())
     }
 
-    fn part(&self, number: u64) -> PathBuf {
+    fn part(&self, number: usize) -> PathBuf {
         self.folder.join(format!("{number}.part"))
     }
 
     /// Removes all parts but so many. That one can't be removed is no reason to stop: it doesn't count.
-    fn remove_after(&self, parts: u64) {
+    fn remove_after(&self, parts: usize) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let number = name.to_str().and_then(|name| name.strip_suffix(".part"));
-            let number = number.and_then(|number| number.parse::<u64>().ok());
+            let number = number.and_then(|number| number.parse::<usize>().ok());
             if number.is_some_and(|number| number >= parts) {
                 let _ = fs::remove_file(entry.path());
             }
@@ -226,14 +283,8 @@ impl<F: Format> Parts<F> {
     }
 
     fn keep_state(&self) -> Result<(), Failure> {
-        let done = self.done;
-        let members = NUMBERS
-            .iter()
-            .zip([done.parts, done.rows, done.end, done.faults]);
-        let done: Object = members
-            .map(|(name, number)| (*name, i64::try_from(number).unwrap_or(i64::MAX)))
-            .collect();
-        let state = Object::from_iter([("task", self.task.clone()), ("done", done.into())]);
+        let parts: Vec<Value> = self.whole.iter().map(|whole| whole.to_value()).collect();
+        let state = Object::from_iter([("task", self.task.clone()), ("parts", parts.into())]);
         let text = output::pretty(&state.into());
         files::write_whole(&self.folder.join("state.json"), &text)
             .map(drop)
@@ -241,11 +292,45 @@ impl<F: Format> Parts<F> {
     }
 }
 
-/// The names of the numbers of [`Done`], in their order.
-const NUMBERS: [&str; 4] = ["parts", "rows", "end", "faults"];
+/// The names of a part's numbers, in the order in which they are written.
+const NUMBERS: [&str; 5] = ["rows", "end", "faults", "bytes", "crc32"];
 
-/// The task of the runs before, and how far it is.
-fn read_state(folder: &Path) -> Result<Option<(Value, Done)>, Failure> {
+impl Whole {
+    fn to_value(self) -> Value {
+        let Whole { done, sum } = self;
+        let numbers = [
+            done.rows,
+            done.end,
+            done.faults,
+            sum.bytes,
+            u64::from(sum.crc32),
+        ];
+        let members = NUMBERS.into_iter().zip(numbers);
+        let part: Object = members
+            .map(|(name, number)| (name, i64::try_from(number).unwrap_or(i64::MAX)))
+            .collect();
+        part.into()
+    }
+
+    fn from_value(value: &Value) -> Option<Whole> {
+        let number = |name| json::write(value.get(name)?).parse::<u64>().ok();
+        let [rows, end, faults, bytes, crc32] = NUMBERS.map(number);
+        Some(Whole {
+            done: Done {
+                rows: rows?,
+                end: end?,
+                faults: faults?,
+            },
+            sum: Sum {
+                bytes: bytes?,
+                crc32: crc32?.try_into().ok()?,
+            },
+        })
+    }
+}
+
+/// The task of the runs before, and the parts that are whole.
+fn read_state(folder: &Path) -> Result<Option<(Value, Vec<Whole>)>, Failure> {
     let path = folder.join("state.json");
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -264,15 +349,9 @@ fn read_state(folder: &Path) -> Result<Option<(Value, Done)>, Failure> {
     };
     let read = || {
         let state = json::read(&text).ok()?;
-        let done = state.get("done")?;
-        let number = |name| json::write(done.get(name)?).parse().ok();
-        let done = Done {
-            parts: number(NUMBERS[0])?,
-            rows: number(NUMBERS[1])?,
-            end: number(NUMBERS[2])?,
-            faults: number(NUMBERS[3])?,
-        };
-        Some((state.get("task")?.clone(), done))
+        let parts = state.get("parts")?.as_array()?;
+        let parts = parts.iter().map(Whole::from_value).collect::<Option<_>>()?;
+        Some((state.get("task")?.clone(), parts))
     };
     match read() {
         Some(state) => Ok(Some(state)),
@@ -375,6 +454,49 @@ mod tests {
         let text = fs::read_to_string(&out).expect("is there");
         assert_eq!(text, "a\nb\nc\nd\nE\n");
         assert!(!folder_of(&out).exists());
+    }
+
+    /// What is left of five parts when one of them is changed, how many rows count then, and the file that comes of it.
+    fn gone_on_with(change: impl FnOnce(&Path)) -> (u64, String) {
+        let folder = tempdir().expect("a folder");
+        let out = folder.path().join("out");
+        let lines = ["a\n", "b\n", "c\n", "d\n", "e\n", "f\n"];
+        let mut parts = open(&out, "a", Earlier::Kept).expect("is opened");
+        for (text, end) in lines.into_iter().zip(1..) {
+            parts.write(answers(text, end, 0)).expect("is written");
+        }
+        drop(parts);
+        change(&folder_of(&out));
+        let mut parts = open(&out, "a", Earlier::Kept).expect("is opened");
+        let done = parts.done();
+        for (text, end) in lines.into_iter().zip(1..).skip(done.end as usize) {
+            parts.write(answers(text, end, 0)).expect("is written");
+        }
+        parts.finish(&out).expect("is finished");
+        (done.rows, fs::read_to_string(&out).expect("is there"))
+    }
+
+    #[test]
+    fn a_part_that_is_not_as_it_was_left_is_done_again_with_all_behind_it() {
+        let overwrite = |name: &'static str, text: &'static str| {
+            move |folder: &Path| fs::write(folder.join(name), text).expect("is written")
+        };
+        let all = "a\nb\nc\nd\ne\nf\n".to_owned();
+        assert_eq!(gone_on_with(|_| ()), (6, all.clone()));
+        for (name, text, kept) in [
+            ("0.part", "a\n", 0),
+            ("0.part", "", 0),
+            ("1.part", "c\nD\n", 2),
+            ("1.part", "c\nd\n\n", 2),
+            ("2.part", "e\nf\nmore than was there", 4),
+        ] {
+            let found = gone_on_with(overwrite(name, text));
+            assert_eq!(found, (kept, all.clone()), "{name}: {text:?}");
+        }
+        let gone = gone_on_with(|folder| {
+            fs::remove_file(folder.join("1.part")).expect("is removed");
+        });
+        assert_eq!(gone, (2, all));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How far the work is, on the standard error.
 
-use std::io::{self, IsTerminal};
+use crate::printing;
 use std::time::{Duration, Instant};
 
 /// What there is to do, and where it begins.
@@ -49,8 +49,8 @@ impl Progress {
     /// Progress is shown on a terminal, unless answers go there, which are progress enough; or wherever it
     /// is asked for.
     pub(super) fn new(extent: Extent, answers_are_printed: bool, is_asked_for: bool) -> Progress {
-        let answers_are_seen = answers_are_printed && io::stdout().is_terminal();
-        let style = match (io::stderr().is_terminal(), is_asked_for) {
+        let answers_are_seen = answers_are_printed && printing::results_are_seen();
+        let style = match (printing::errors_are_seen(), is_asked_for) {
             (true, stays) if stays || !answers_are_seen => Style::Terminal { stays },
             (false, true) => Style::Lines,
             _ => Style::Off,
@@ -78,8 +78,8 @@ impl Progress {
         }
         let line = self.line(self.began.elapsed());
         match self.style {
-            Style::Terminal { .. } => crate::commands::print_error(format_args!("\r{line}\x1b[K")),
-            _ => crate::commands::print_error(format_args!("{line}\n")),
+            Style::Terminal { .. } => printing::tell_over(&line),
+            _ => printing::tell(format_args!("{line}\n")),
         }
         self.shown = Some(Instant::now());
     }
@@ -87,7 +87,7 @@ impl Progress {
     /// Makes room for something else.
     pub(super) fn clear(&mut self) {
         if matches!(self.style, Style::Terminal { .. }) && self.shown.take().is_some() {
-            crate::commands::print_error(format_args!("\r\x1b[K"));
+            printing::clear_line();
         }
     }
 
@@ -95,7 +95,7 @@ impl Progress {
         self.clear();
         if matches!(self.style, Style::Terminal { stays: true } | Style::Lines) {
             let line = self.line(self.began.elapsed());
-            crate::commands::print_error(format_args!("{line}\n"));
+            printing::tell(format_args!("{line}\n"));
         }
     }
 

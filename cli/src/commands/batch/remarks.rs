@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::commands::{Failure, print_error};
+use crate::commands::Failure;
+use crate::printing;
 
 use super::progress::Progress;
 
@@ -36,13 +37,13 @@ impl<'n> Remarks<'n> {
     pub(super) fn take(&mut self, faults: &[String], warnings: Vec<(u64, String)>) {
         for fault in faults {
             self.progress.clear();
-            print_error(format_args!("error: {fault}\n"));
+            printing::tell(format_args!("error: {fault}\n"));
         }
         self.faults += faults.len() as u64;
         for (row, warning) in warnings {
             if self.warnings.is_new(row, &warning) {
                 self.progress.clear();
-                print_error(format_args!("warning: {}:{row}: {warning}\n", self.name));
+                printing::tell(format_args!("warning: {}:{row}: {warning}\n", self.name));
             }
         }
     }
@@ -100,7 +101,7 @@ impl Warnings {
                 1 => format!("1 more {unit}"),
                 count => format!("{count} more {unit}s"),
             };
-            print_error(format_args!(
+            printing::tell(format_args!(
                 "warning: {name}: {rows} as {unit} {row}: {warning}\n"
             ));
         }

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use crate::printable;
+use crate::printing::Painted;
 use unjinja::check::Update;
 use unjinja::{Value, json};
 
 use crate::commands::report::changed_lines;
 
 /// The lines in which two values differ, as JSON.
-pub(super) fn of_values(before: &Value, after: &Value, terminal: bool) -> String {
-    changed_lines(&pretty(before), &pretty(after), terminal)
+pub(super) fn of_values(before: &Value, after: &Value, out: &mut Painted) {
+    changed_lines(&pretty(before), &pretty(after), out);
 }
 
 fn pretty(value: &Value) -> String {
@@ -22,19 +22,18 @@ fn pretty(value: &Value) -> String {
 }
 
 /// What a fixture expects from now on.
-pub(super) fn shown(path: &Path, update: &Update, terminal: bool) -> String {
-    let mut out = String::new();
+pub(super) fn shown(path: &Path, update: &Update) -> Painted {
+    let mut out = Painted::for_errors();
     for change in &update.changes {
         let (line, column) = change.position.line_column();
-        let path = printable(&path.display().to_string());
-        out.push_str(&format!(
+        let path = path.display();
+        out.push(&format!(
             "{path}:{line}:{column}: {}: {}\n",
-            printable(&change.case),
-            change.key
+            change.case, change.key
         ));
         let nothing = Value::Array(Vec::new());
         let before = change.before.as_ref().unwrap_or(&nothing);
-        out.push_str(&of_values(before, &change.after, terminal));
+        of_values(before, &change.after, &mut out);
     }
     out
 }

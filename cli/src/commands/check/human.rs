@@ -7,7 +7,7 @@ use unjinja::check::{
     CaseReport, Cut, EventTrace, Failure, MarkedText, Region, RegionKind, Report,
 };
 
-use crate::commands::report::painted;
+use crate::printing::Painted;
 
 use super::changes;
 
@@ -20,37 +20,30 @@ const AROUND: usize = 24;
 /// So many places where a text is cut are shown.
 const MAX_PLACES: usize = 8;
 
-pub(super) fn report(report: &Report, terminal: bool) -> String {
-    let mut out = String::new();
+pub(super) fn report(report: &Report) -> Painted {
+    let mut out = Painted::for_results();
     for error in report.unreadable() {
         for line in error.explained(option_name).to_string().lines() {
-            let line = printable(line);
-            out.push_str(&format!("{} {line}\n", painted("ERROR", "31", terminal)));
+            out.paint("ERROR", "31");
+            out.push(&format!(" {line}\n"));
         }
     }
     for (file, case) in report.cases().filter(|(_, case)| !case.passed()) {
         let (line, column) = case.position.line_column();
-        let fail = painted("FAIL", "31", terminal);
-        let path = printable(&file.path.display().to_string());
-        out.push_str(&format!(
-            "{fail} {path}:{line}:{column}: {}\n",
-            printable(&case.name)
-        ));
+        let path = file.path.display();
+        out.paint("FAIL", "31");
+        out.push(&format!(" {path}:{line}:{column}: {}\n", case.name));
         for failure in &case.failures {
-            out.push_str(&format!("  {}\n", printable(&failure.explain(option_name))));
-            out.push_str(&indented(&details(failure, case, terminal)));
+            out.push(&format!("  {}\n", failure.explain(option_name)));
+            out.indent("    ", |out| details(failure, case, out));
         }
         if case.text.is_some() {
-            out.push_str("  the text, region by region:\n");
-            out.push_str(&indented(&regions(case, terminal)));
+            out.push("  the text, region by region:\n");
+            out.indent("    ", |out| regions(case, out));
         }
     }
-    out.push_str(&summary(report));
+    out.push(&summary(report));
     out
-}
-
-fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("    {line}\n")).collect()
 }
 
 /// How many there were, and how many are right.
@@ -79,60 +72,59 @@ pub(super) fn summary(report: &Report) -> String {
     )
 }
 
-pub(super) fn details(failure: &Failure, case: &CaseReport, terminal: bool) -> String {
+pub(super) fn details(failure: &Failure, case: &CaseReport, out: &mut Painted) {
     match failure {
         Failure::Message { expected, actual } => {
-            changes::of_values(&expected.clone().into(), &actual.clone().into(), terminal)
+            changes::of_values(&expected.clone().into(), &actual.clone().into(), out);
         }
         Failure::Events { expected, actual } => {
             let value = |events: &[Value]| Value::Array(events.to_vec());
-            changes::of_values(&value(expected), &value(actual), terminal)
+            changes::of_values(&value(expected), &value(actual), out);
         }
         Failure::Reads { expected, actual } => {
-            changes::of_values(&expected.clone().into(), &actual.clone().into(), terminal)
+            changes::of_values(&expected.clone().into(), &actual.clone().into(), out);
         }
         Failure::Written { expected, actual } => {
             let value = |texts: &[String]| texts.iter().map(String::as_str).collect::<Value>();
-            changes::of_values(&value(expected), &value(actual), terminal)
+            changes::of_values(&value(expected), &value(actual), out);
         }
-        Failure::Parsed { actual, .. } => unjinja::json::write(&actual.clone().into()),
+        Failure::Parsed { actual, .. } => out.push(&unjinja::json::write(&actual.clone().into())),
         Failure::Cut {
             places,
             whole,
             pieces,
             ..
         } => {
-            let shown = case
-                .text
-                .as_ref()
-                .map(|marked| places_in(marked, places, terminal));
-            shown.unwrap_or_default() + &parting(whole, pieces, terminal)
+            if let Some(marked) = &case.text {
+                places_in(marked, places, out);
+            }
+            parting(whole, pieces, out);
         }
-        _ => String::new(),
+        _ => {}
     }
 }
 
 /// The places of the output where it has to be cut.
-fn places_in(marked: &MarkedText, places: &[usize], terminal: bool) -> String {
-    let mut out = match places {
+fn places_in(marked: &MarkedText, places: &[usize], out: &mut Painted) {
+    out.push(&match places {
         [_] => "it is enough to cut it here:\n".to_owned(),
         places => format!("it is enough to cut it at these {} places:\n", places.len()),
-    };
+    });
     for &place in places.iter().take(MAX_PLACES) {
         let (before, after) = around(&marked.text, marked.output + place);
-        let mark = painted("┊", "33", terminal);
-        out.push_str(&format!("  {before}{mark}{after}\n"));
+        out.push(&format!("  {before}"));
+        out.paint("┊", "33");
+        out.push(&format!("{after}\n"));
     }
     if places.len() > MAX_PLACES {
-        out.push_str(&format!("  and {} more\n", places.len() - MAX_PLACES));
+        out.push(&format!("  and {} more\n", places.len() - MAX_PLACES));
     }
-    out
 }
 
 /// What a text means as a whole, and in pieces.
-fn parting(whole: &EventTrace, pieces: &EventTrace, terminal: bool) -> String {
-    let changed = changes::of_values(&events_of(whole), &events_of(pieces), terminal);
-    format!("whole (-) and in pieces (+):\n{changed}")
+fn parting(whole: &EventTrace, pieces: &EventTrace, out: &mut Painted) {
+    out.push("whole (-) and in pieces (+):\n");
+    changes::of_values(&events_of(whole), &events_of(pieces), out);
 }
 
 /// What a trace comes to: what happened, and the message or the error.
@@ -161,13 +153,12 @@ fn around(text: &str, place: usize) -> (String, String) {
     (visible(&before[from..]), visible(&after[..to]))
 }
 
-fn regions(case: &CaseReport, terminal: bool) -> String {
+fn regions(case: &CaseReport, out: &mut Painted) {
     let Some(MarkedText { text, regions, .. }) = &case.text else {
-        return String::new();
+        return;
     };
     let names = regions.iter().map(|region| field(region).chars().count());
     let width = names.max().unwrap_or(0);
-    let mut out = String::new();
     for region in regions {
         let (kind, colour) = match region.kind {
             RegionKind::Open => ("opens", "36"),
@@ -175,10 +166,11 @@ fn regions(case: &CaseReport, terminal: bool) -> String {
             RegionKind::Skipped => ("dropped", "90"),
             _ => ("", "0"),
         };
-        let shown = painted(&shortened(&text[region.span.clone()]), colour, terminal);
-        out.push_str(&format!("{:<width$}  {kind:<7}  {shown}\n", field(region)));
+        out.push(&format!("{:<width$}  {kind:<7}  ", field(region)));
+        out.paint(&shortened(&text[region.span.clone()]), colour);
+        out.push("\n");
         if region.replaces {
-            out.push_str(&format!(
+            out.push(&format!(
                 "{:<width$}  {:<7}  ↑ this replaces what was `{}` before\n",
                 "",
                 "",
@@ -188,14 +180,13 @@ fn regions(case: &CaseReport, terminal: bool) -> String {
     }
     let end = regions.last().map_or(0, |region| region.span.end);
     if end < text.len() {
-        out.push_str(&format!(
+        out.push(&format!(
             "{:<width$}  {:<7}  {}\n",
             "-",
             "unread",
             shortened(&text[end..])
         ));
     }
-    out
 }
 
 fn field(region: &Region) -> &str {

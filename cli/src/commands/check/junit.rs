@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::options::option_name;
+use crate::printing::Painted;
 use unjinja::check::{CaseReport, FileReport, FixtureError, Report};
 
 use super::human;
@@ -65,14 +66,13 @@ fn case(out: &mut String, path: &str, case: &CaseReport) {
     let (line, column) = case.position.line_column();
     let place = format!("{path}:{line}:{column}");
     for failure in &case.failures {
+        let mut details = Painted::plain();
+        human::details(failure, case, &mut details);
         out.push_str(&format!(
             "      <failure type=\"{}\" message=\"{}\">{}</failure>\n",
             failure.key(),
             attribute(&failure.explain(option_name)),
-            text(&format!(
-                "{place}\n{}",
-                human::details(failure, case, false)
-            )),
+            text(&format!("{place}\n{}", details.as_str())),
         ));
     }
     out.push_str("    </testcase>\n");

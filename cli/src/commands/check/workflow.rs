@@ -3,7 +3,7 @@
 use unjinja::check::Report;
 
 use crate::options::option_name;
-use crate::printable;
+use crate::printing::Painted;
 use unjinja::lint::Level;
 
 use crate::commands::github::command;
@@ -17,7 +17,7 @@ pub(super) fn report(report: &Report) -> String {
         for fault in &error.explained(option_name).faults {
             let mut without_place = fault.clone();
             without_place.position = None;
-            let message = printable(&without_place.to_string());
+            let message = without_place.to_string();
             out.push_str(&command(
                 Level::Error,
                 &path,
@@ -30,16 +30,16 @@ pub(super) fn report(report: &Report) -> String {
     for (file, case) in report.cases() {
         let path = file.path.display().to_string();
         for failure in &case.failures {
-            let details = human::details(failure, case, false);
-            let message = printable(&format!("{}\n{details}", failure.explain(option_name)));
-            let name = printable(&case.name);
+            let mut message = Painted::plain();
+            message.push(&format!("{}\n", failure.explain(option_name)));
+            human::details(failure, case, &mut message);
             let position = Some(case.position_of(failure));
             out.push_str(&command(
                 Level::Error,
                 &path,
                 position,
-                &name,
-                message.trim_end(),
+                &case.name,
+                message.as_str().trim_end(),
             ));
         }
     }

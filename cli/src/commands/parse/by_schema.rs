@@ -1,9 +1,10 @@
 //! Reading outputs by a response schema, which takes whole texts.
 
+use crate::printing;
 use unjinja::response_schema::ResponseSchema;
 use unjinja::{Object, Value, json};
 
-use super::{Args, EMPTY, Ended, Failure, Malformed, chunks, output, warn};
+use super::{Args, EMPTY, Ended, Failure, Malformed, chunks, warn};
 
 /// Reads the output and prints its message.
 pub(super) fn run(args: &Args, schema: &ResponseSchema) -> Result<(), Failure> {
@@ -22,7 +23,7 @@ pub(super) fn run(args: &Args, schema: &ResponseSchema) -> Result<(), Failure> {
     let message = schema
         .read(&text)
         .map_err(|error| Failure::Wrong(error.to_string()))?;
-    output::print(json::write_styled(&message, &json::Style::pretty(2)) + "\n")
+    printing::print(json::write_styled(&message, &json::Style::pretty(2)) + "\n")
 }
 
 /// The message of a case of a batch.

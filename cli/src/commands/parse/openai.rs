@@ -1,12 +1,12 @@
 //! `--openai`: outputs as chat completions, as the clients of servers expect them.
 
-use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::printing;
 use unjinja::completion::{Completion, CompletionOptions, Ending, Finished};
 use unjinja::{Object, ParseError, ParserOptions, ResponseTemplate, Value, json};
 
-use super::{Args, Failure, output, warn, wrong};
+use super::{Args, Failure, warn, wrong};
 
 /// What is said of response schemas.
 pub(super) const NO_SCHEMA: &str = "response schemas read whole texts into messages of any shape: \
@@ -53,9 +53,7 @@ impl Reading {
             .iter()
             .map(|chunk| json::write(chunk) + "\n")
             .collect();
-        let mut out = io::stdout().lock();
-        let written = out.write_all(lines.as_bytes()).and_then(|()| out.flush());
-        written.map_err(Failure::printing)
+        printing::stream(lines)
     }
 }
 
@@ -80,10 +78,10 @@ impl super::Reading for Reading {
         warnings(&finished).iter().for_each(|warning| warn(warning));
         if !chunks {
             let style = json::Style::pretty(2);
-            return output::print(json::write_styled(&finished.to_value(), &style) + "\n");
+            return printing::print(json::write_styled(&finished.to_value(), &style) + "\n");
         }
         let all = finished.chunks().into_iter().chain([finished.to_value()]);
-        output::print(
+        printing::print(
             all.map(|chunk| json::write(&chunk) + "\n")
                 .collect::<String>(),
         )

@@ -1,11 +1,10 @@
 //! Reading outputs strictly, by the format of a chat template and the tools of a request.
 
-use std::io::{self, Write};
-
+use crate::printing;
 use unjinja::grammar::{Delta, Fault, FaultKind, Grammar, Stream};
 use unjinja::{Object, Tools, Value, json};
 
-use super::{Args, Cutter, EMPTY, Ended, Failure, Reply, chunks, input, output, warn};
+use super::{Args, Cutter, EMPTY, Ended, Failure, Reply, chunks, input, warn};
 use crate::commands::request::Formats;
 
 /// Reads the output by the grammar of a chat template, and prints its message.
@@ -54,9 +53,9 @@ fn parse(args: &Args, grammar: &Grammar) -> Result<(), Failure> {
             ("type", Value::from("message")),
             ("message", message.into()),
         ];
-        return output::print(json::write(&Object::from_iter(last).into()) + "\n");
+        return printing::print(json::write(&Object::from_iter(last).into()) + "\n");
     }
-    output::print(json::write_styled(&message.into(), &json::Style::pretty(2)) + "\n")
+    printing::print(json::write_styled(&message.into(), &json::Style::pretty(2)) + "\n")
 }
 
 /// A fault with its place, what could have stood there, and what does.
@@ -91,9 +90,7 @@ fn print(are_wanted: bool, deltas: &[Delta]) -> Result<(), Failure> {
     let lines: String = lines
         .map(|delta| json::write(&delta.to_value()) + "\n")
         .collect();
-    let mut out = io::stdout().lock();
-    let written = out.write_all(lines.as_bytes()).and_then(|()| out.flush());
-    written.map_err(Failure::printing)
+    printing::stream(lines)
 }
 
 /// Answers one case of a batch.
