@@ -369,6 +369,7 @@ impl Target {
     }
 
     /// The first version of the library that has a version of the language.
+    #[cfg(feature = "check")]
     pub(crate) fn of_language(profile: &'static Profile, language: Language) -> Target {
         Target {
             profile,
