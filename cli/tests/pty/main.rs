@@ -349,6 +349,48 @@ fn nothing_in_a_text_reaches_the_terminal_as_a_command() {
 }
 
 #[test]
+fn what_a_command_prints_is_shown_and_not_obeyed() {
+    let folder = folder();
+    let written = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    // What is obeyed clears the screen, and writes over its first line.
+    let clears = "\u{1b}[2J\u{1b}[H\u{9b}2J";
+    let turn = "{{- '<' + m.role + '>' + m.content + '<end>' }}";
+    let asked = "{% if add_generation_prompt %}<assistant>{% endif %}";
+    written(
+        "prints.jinja",
+        &format!("{clears}{{% for m in messages %}}{turn}{{% endfor %}}{asked}"),
+    );
+    written(
+        "raises.jinja",
+        &format!("{{{{ raise_exception('{clears}') }}}}"),
+    );
+    written(
+        "messages.json",
+        &format!(r#"[{{"role": "user", "content": "{clears}Hi"}}, {{"role": "assistant", "content": "Ho"}}]"#).replace('\u{1b}', "\\u001b"),
+    );
+    for command in [
+        "render prints.jinja --messages messages.json",
+        "render prints.jinja --messages messages.json --show-whitespace",
+        "mask prints.jinja --messages messages.json",
+        "mask prints.jinja --tag",
+        "derive raises.jinja",
+        "report prints.jinja -o -",
+    ] {
+        let script = format!(r#"echo "it begins"; "$unjinja" {command}; echo "left""#);
+        let mut session = Session::shell(folder.path(), &script);
+        session.wait_end();
+        let screen = session.screen();
+        assert!(screen.contains("left"), "{command}: {screen}");
+        let is_command = |c: char| c.is_control() && c != '\n';
+        assert!(!screen.contains(is_command), "{command}: {screen}");
+        assert_eq!(session.strange(), Vec::<String>::new(), "{command}");
+        if screen.lines().count() < 24 {
+            assert!(screen.starts_with("it begins"), "{command}: {screen}");
+        }
+    }
+}
+
+#[test]
 fn the_screen_follows_the_size_of_the_terminal() {
     let folder = folder();
     let mut session = with_text(&folder, "Hello<end>");
