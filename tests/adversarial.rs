@@ -1,6 +1,4 @@
 //! Adversarial chat templates: whatever is in them, deriving comes to an end.
-#![cfg(feature = "chat-template")]
-
 use std::fs;
 use std::path::Path;
 

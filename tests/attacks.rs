@@ -1,8 +1,6 @@
 //! Chat templates that would take all memory, all time, or the whole stack: each kind of value that they
 //! can make, and each thing that they can do with it. All come to an end, and none otherwise than by
 //! rendering or with an error of ours.
-#![cfg(feature = "chat-template")]
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use unjinja::chat_template::{ChatTemplate, RenderInput};

@@ -1,6 +1,4 @@
 //! The drafts that deriving has tried and not chosen, for chat templates of the gallery.
-#![cfg(feature = "chat-template")]
-
 use std::fs;
 use std::path::Path;
 

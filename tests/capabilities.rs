@@ -1,6 +1,4 @@
 //! What chat templates are found to do.
-#![cfg(feature = "chat-template")]
-
 use unjinja::analysis::{Capabilities, Follower, Outcome, Thinking, Topic};
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::json;

@@ -1,6 +1,4 @@
 //! Definitions of tools that chat templates write in words of their own are read back.
-#![cfg(feature = "chat-template")]
-
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::conversation::{Conversation, ConversationReader, Proof};
 use unjinja::{Value, json};

@@ -1,6 +1,4 @@
 //! What is derived from small chat templates that have one trait each, and what it makes of texts.
-#![cfg(feature = "chat-template")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,5 @@
 //! Fixtures, as whoever writes them sees them: those in `fixtures/right` pass, those in
 //! `fixtures/failing` fail, and those in `fixtures/broken` are refused.
-#![cfg(feature = "check")]
-
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 

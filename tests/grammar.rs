@@ -1,8 +1,8 @@
 //! Grammars: what they are built of, what they read and refuse, and that the response template of the same
 //! format reads what they allow.
 
-#[path = "grammar/sample.rs"]
-mod sample;
+pub(crate) mod agreement;
+pub(crate) mod sample;
 
 use std::fs;
 use std::path::{Path, PathBuf};

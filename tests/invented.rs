@@ -1,32 +1,21 @@
 //! Formats as a maker of models might invent them, most of them in templates by somebody who had not read the derivation:
 //! what is derived of them recovers, and what not.
 
-#[cfg(feature = "grammar")]
-#[path = "grammar/agreement.rs"]
-mod agreement;
-#[cfg(feature = "grammar")]
-#[path = "grammar/sample.rs"]
-mod sample;
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use unjinja::chat_template::ChatTemplate;
-#[cfg(feature = "grammar")]
 use unjinja::chat_template::RenderInput;
-#[cfg(feature = "grammar")]
 use unjinja::derive::Row;
 use unjinja::derive::{DeriveOptions, derive};
-#[cfg(feature = "grammar")]
 use unjinja::format::Format;
-#[cfg(feature = "grammar")]
 use unjinja::grammar::{Grammar, Request};
 use unjinja::json;
-#[cfg(feature = "grammar")]
 use unjinja::response::Tools;
-#[cfg(feature = "grammar")]
 use unjinja::{Object, Value};
+
+use crate::grammar::{agreement, sample};
 
 fn templates() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/invented");
@@ -105,7 +94,6 @@ fn no_response_template_holds_words_of_the_conversations_it_was_tried_on() {
 }
 
 /// What grammars of these formats allow, the derived templates read into the same calls.
-#[cfg(feature = "grammar")]
 #[test]
 fn what_grammars_of_invented_formats_allow_is_read() {
     let tools = [sample::mixed_tools()];
@@ -121,7 +109,6 @@ fn what_grammars_of_invented_formats_allow_is_read() {
 }
 
 /// What is wrong when the grammar of a format reads a rendering; nothing if it reads what was said.
-#[cfg(feature = "grammar")]
 fn fault_of_grammar(format: &Format, tools: &Tools, row: &Row) -> Option<String> {
     let request = Request::new().prompt(row.prefix.as_str());
     let grammar = match Grammar::of(format, tools, &request) {
@@ -144,7 +131,6 @@ fn fault_of_grammar(format: &Format, tools: &Tools, row: &Row) -> Option<String>
 }
 
 /// The grammars of these formats read what the chat templates render into what was said.
-#[cfg(feature = "grammar")]
 #[test]
 fn grammars_of_invented_formats_allow_what_is_rendered() {
     let mut table = String::new();

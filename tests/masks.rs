@@ -1,21 +1,4 @@
 //! What of conversations the model writes, and tags in chat templates that tell it.
-#![cfg(feature = "chat-template")]
-
-// The formats that are made by chance for `synthetic.rs` have tags written into them, too.
-#[allow(dead_code)]
-#[path = "synthetic/conversation.rs"]
-mod conversation;
-#[allow(dead_code)]
-#[path = "synthetic/format.rs"]
-mod format;
-#[path = "synthetic/jinja.rs"]
-mod jinja;
-#[allow(dead_code)]
-#[path = "synthetic/maker.rs"]
-mod maker;
-#[allow(dead_code)]
-#[path = "synthetic/random.rs"]
-mod random;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -29,6 +12,8 @@ use unjinja::conversation::{
     ConversationReader, HeaderSide, Marking, MaskError, MaskPolicy, Masked, Spans, Unmasked,
 };
 use unjinja::{Object, Value, json};
+
+use crate::synthetic::{conversation, jinja, maker, random};
 
 fn marking(template: &ChatTemplate) -> Result<Marking, MaskError> {
     Marking::of(template, &RenderInput::default(), MaskPolicy::default())

@@ -1,21 +1,4 @@
 //! Whole conversations are read back from what chat templates make of them.
-#![cfg(feature = "chat-template")]
-
-// The formats that are made by chance for `synthetic.rs` are read back, too.
-#[allow(dead_code)]
-#[path = "synthetic/conversation.rs"]
-mod conversation;
-#[allow(dead_code)]
-#[path = "synthetic/format.rs"]
-mod format;
-#[allow(dead_code)]
-#[path = "synthetic/jinja.rs"]
-mod jinja;
-#[path = "synthetic/maker.rs"]
-mod maker;
-#[allow(dead_code)]
-#[path = "synthetic/random.rs"]
-mod random;
 
 use std::fs;
 use std::path::Path;
@@ -25,6 +8,8 @@ use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::conversation::{Conversation, ConversationReader, Ending, Marking, MaskPolicy, Proof};
 use unjinja::format::ConversationSlot;
 use unjinja::{Value, json};
+
+use crate::synthetic::{conversation, jinja, maker, random};
 
 fn value(text: &str) -> Value {
     json::read(text).unwrap_or_else(|error| panic!("{error}: {text}"))

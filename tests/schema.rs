@@ -4,12 +4,9 @@
 //! The rule: what the loader accepts, the schema accepts. What the loader refuses, the schema
 //! refuses, unless all that is wrong with it is beyond schemas.
 
-#[path = "schema/changes.rs"]
 mod changes;
 #[cfg(feature = "check")]
-#[path = "schema/fixtures.rs"]
 mod fixtures;
-#[path = "schema/templates.rs"]
 mod templates;
 
 use std::path::Path;

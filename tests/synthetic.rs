@@ -11,39 +11,26 @@
 //!   it can be without losing its fault.
 //!
 //! ```console
-//! $ SYNTHETIC_SEED=7 SYNTHETIC_FORMATS=5000 cargo test --test synthetic -- --nocapture
+//! $ SYNTHETIC_SEED=7 SYNTHETIC_FORMATS=5000 cargo test --test library synthetic:: -- --nocapture
 //! ```
-#![cfg(feature = "chat-template")]
 
-#[cfg(feature = "grammar")]
-#[path = "grammar/agreement.rs"]
-mod agreement;
-#[path = "synthetic/conversation.rs"]
-mod conversation;
-#[path = "synthetic/format.rs"]
-mod format;
-#[path = "synthetic/jinja.rs"]
-mod jinja;
-#[path = "synthetic/maker.rs"]
-mod maker;
-#[path = "synthetic/random.rs"]
-mod random;
-#[cfg(feature = "grammar")]
-#[path = "grammar/sample.rs"]
-mod sample;
-#[path = "synthetic/simplify.rs"]
+pub(crate) mod conversation;
+pub(crate) mod format;
+pub(crate) mod jinja;
+pub(crate) mod maker;
+pub(crate) mod random;
 mod simplify;
-#[path = "synthetic/trial.rs"]
 mod trial;
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-#[cfg(feature = "grammar")]
 use unjinja::{Tools, chat_template::ChatTemplate};
 
 use trial::{Outcome, try_number};
+
+use crate::grammar::{agreement, sample};
 
 /// What is asked for by a variable of the environment.
 fn asked(name: &str) -> Option<u64> {
@@ -74,7 +61,6 @@ fn on_two_threads<T: Send>(count: u64, work: impl Fn(u64) -> T + Sync) -> Vec<T>
 
 /// What grammars of formats that are made up allow, the derived templates read into the same calls. These are the
 /// formats of several seeds, since of one all may be plain.
-#[cfg(feature = "grammar")]
 #[test]
 fn what_grammars_of_synthetic_formats_allow_is_read() {
     let first = asked("SYNTHETIC_SEED").unwrap_or(1);

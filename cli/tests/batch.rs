@@ -1,15 +1,12 @@
 //! Batches as people run them: columns by name, files that are written whole, runs that are interrupted.
 
-#[path = "support/program.rs"]
-mod program;
-
 use std::fs;
 use std::path::Path;
 
 use insta::assert_snapshot;
 use tempfile::TempDir;
 
-use program::unjinja;
+use crate::support::program::unjinja;
 
 const TEMPLATE: &str = r#"{
     "start_anchor": "<bot>",
@@ -436,5 +433,4 @@ fn a_program_without_parquet_says_how_to_build_one() {
 }
 
 #[cfg(feature = "parquet")]
-#[path = "batch/parquet.rs"]
 mod parquet_files;

@@ -11,10 +11,7 @@ use insta::assert_snapshot;
 use unjinja::check::{ComparisonInput, compare};
 use unjinja::{ResponseTemplate, Value, json};
 
-use root::root;
-
-#[path = "support/root.rs"]
-mod root;
+use crate::support::root::root;
 
 /// What a run printed and reported, and its exit code.
 struct Outcome {

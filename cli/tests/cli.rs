@@ -16,10 +16,7 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use unjinja::{Value, json};
 
-use root::root;
-
-#[path = "support/root.rs"]
-mod root;
+use crate::support::root::root;
 
 /// Far longer than anything here takes: who waits for so long waits in vain.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,8 +1,6 @@
 //! Response schemas on the command line: bringing them over, and what the other commands make of them.
 
-#[path = "support/program.rs"]
-mod program;
-
+use crate::support::program;
 use std::fs;
 use std::path::{Path, PathBuf};
 

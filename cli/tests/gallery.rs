@@ -1,6 +1,6 @@
 //! The gallery: each chat template in `chat_templates/`, and in `derived/` what is derived from it.
 //!
-//! `UNJINJA_UPDATE=1 cargo test --test gallery` writes `derived/` anew.
+//! `UNJINJA_UPDATE=1 cargo test --test program gallery` writes `derived/` anew.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,10 +11,7 @@ use std::thread;
 
 use unjinja::{ParserOptions, ResponseTemplate, Tools, Value, json, parse};
 
-use root::root;
-
-#[path = "support/root.rs"]
-mod root;
+use crate::support::root::root;
 
 /// The names of the chat templates.
 fn gallery() -> Vec<String> {

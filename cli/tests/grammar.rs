@@ -1,8 +1,6 @@
 //! Grammars on the command line: what is printed, and how it ends.
 
-#[path = "support/program.rs"]
-mod program;
-
+use crate::support::program;
 use std::fs;
 
 use insta::assert_snapshot;

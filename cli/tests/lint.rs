@@ -14,10 +14,7 @@ use unjinja::lint::{Level, Lint, LintOptions, Ruling, Rulings, Selector, Templat
 use unjinja::profile::{Target, port};
 use unjinja::{ResponseTemplate, Value, json};
 
-use root::root;
-
-#[path = "support/root.rs"]
-mod root;
+use crate::support::root::root;
 
 /// No template of a few kilobytes takes longer, not even in a debug build on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,13 +1,10 @@
 //! `unjinja mask` as people and programs see it.
 
-#[path = "support/program.rs"]
-mod program;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::program::unjinja as unjinja_with;
 use insta::assert_snapshot;
-use program::unjinja as unjinja_with;
 use unjinja::json;
 
 const CHAT_TEMPLATE: &str =

@@ -1,6 +1,6 @@
 //! The pictures in `docs/pictures`: screens of the workbench, after some keys.
 //!
-//! `UNJINJA_UPDATE=1 cargo test --test pictures` draws them anew.
+//! `UNJINJA_UPDATE=1 cargo test --test program pictures` draws them anew.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,18 +9,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use desk::Desk;
-use root::root;
+use crate::support::root::root;
+use crate::tui::desk::Desk;
 
-// Not everything at the desk is needed for pictures.
-#[allow(dead_code)]
-#[path = "tui/desk.rs"]
-mod desk;
-#[path = "tui/keyboard.rs"]
-mod keyboard;
-#[path = "support/root.rs"]
-mod root;
-#[path = "pictures/svg.rs"]
 mod svg;
 
 /// What is in a picture.

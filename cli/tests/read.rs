@@ -1,8 +1,6 @@
 //! Conversations read back on the command line.
 
-#[path = "support/program.rs"]
-mod program;
-
+use crate::support::program;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -81,6 +81,13 @@ struct Text<'a> {
     tools: &'a Tools,
 }
 
+impl Text<'_> {
+    /// What is read.
+    fn written(&self) -> (&str, &str) {
+        (self.prefilled, &self.output)
+    }
+}
+
 /// How good delimiters are; more is better: their merits in order, and how little there is to read for a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Score([isize; 5], Reverse<usize>);
@@ -173,10 +180,21 @@ impl<'a> Thinning<'a> {
         let value = best.draft.to_value();
         let template = ResponseTemplate::with_patterns(&value, &mut patterns).ok()?;
         let reasons = self.reasons(&best, &mut patterns);
+        let known: HashMap<_, _> = self
+            .texts
+            .iter()
+            .zip(&best.is_read)
+            .map(|(text, is_read)| (text.written(), (text.expected, *is_read)))
+            .collect();
         let recovered = |kind| {
             let texts = texts(self.material).into_iter();
             let texts = texts.filter(|text| text.kind == kind);
-            texts.map(|text| self.reads(&template, &text)).collect()
+            texts
+                .map(|text| match known.get(&text.written()) {
+                    Some((expected, is_read)) if *expected == text.expected => *is_read,
+                    _ => self.reads(&template, &text),
+                })
+                .collect()
         };
         Some(Thinned {
             recovered_spoken: recovered(Kind::Spoken),
@@ -196,21 +214,14 @@ impl<'a> Thinning<'a> {
         let draft = &variants.whole(draft);
         self.texts.extend(opened_otherwise(self.material, draft));
         self.failures = RefCell::new(vec![0; self.texts.len()]);
-        let all: Vec<usize> = (0..self.texts.len()).collect();
-        // The draft first, which reads what can be read.
-        let whole = self.tried(draft.clone(), &all, None, patterns);
         let plain = self.plainest(draft, variants, patterns);
-        let plain = plain.and_then(|draft| self.tried(draft, &all, None, patterns));
         let from_plain = plain.map(|start| self.climbed(start, draft, variants, patterns));
-        let is_enough = |whole: &Tried| {
-            from_plain
-                .as_ref()
-                .is_some_and(|plain| plain.score.0 >= whole.score.0)
-        };
-        // Where the whole draft does nothing better, nothing is to be found from there.
-        let from_whole = whole
-            .filter(|whole| !is_enough(whole))
-            .map(|start| self.climbed(start, draft, variants, patterns));
+        // Where the whole draft does nothing better, nothing is to be found from there, however short it is.
+        let to_beat = from_plain.as_ref();
+        let to_beat = to_beat.map(|best| Score(best.score.0, Reverse(0)));
+        let all = 0..self.texts.len();
+        let whole = self.tried(draft.clone(), all, to_beat, patterns);
+        let from_whole = whole.map(|start| self.climbed(start, draft, variants, patterns));
         let best = from_plain.into_iter().chain(from_whole);
         best.max_by_key(|tried| tried.score)
     }
@@ -221,18 +232,22 @@ impl<'a> Thinning<'a> {
         draft: &Draft,
         variants: &Variants,
         patterns: &mut Patterns,
-    ) -> Option<Draft> {
-        let texts = self.texts.iter().enumerate();
-        let undamaged = texts.filter(|(_, text)| text.kind != Kind::Damaged);
-        let undamaged: Vec<usize> = undamaged.map(|(at, _)| at).collect();
+    ) -> Option<Tried> {
+        let all = 0..self.texts.len();
+        let (damaged, undamaged): (Vec<usize>, Vec<usize>) =
+            all.partition(|at| self.texts[*at].kind == Kind::Damaged);
         let mut starts = variants.plain(draft);
         starts.sort_by_cached_key(cost);
         let mut best: Option<Tried> = None;
         for start in starts {
             let to_beat = best.as_ref().map(|best| best.score);
-            best = self.tried(start, &undamaged, to_beat, patterns).or(best);
+            let undamaged = undamaged.iter().copied();
+            best = self.tried(start, undamaged, to_beat, patterns).or(best);
         }
-        best.map(|best| best.draft)
+        let mut best = best?;
+        let template = ResponseTemplate::with_patterns(&best.draft.to_value(), patterns).ok()?;
+        self.read_again(&mut best, &template, &damaged, None)?;
+        Some(best)
     }
 
     /// Goes on from delimiters to better ones until none is. What did not help is not tried again before something else did.
@@ -244,6 +259,8 @@ impl<'a> Thinning<'a> {
         patterns: &mut Patterns,
     ) -> Tried {
         let mut next = 0;
+        // What each move failed at before, which it most likely fails at again.
+        let mut against: HashMap<Move<'_>, Vec<usize>> = HashMap::default();
         loop {
             let moves = moves(&best.draft, whole, variants);
             let tried = (0..moves.len()).map(|tried| (next + tried) % moves.len());
@@ -253,8 +270,17 @@ impl<'a> Thinning<'a> {
                 }
                 let draft = moves[at].of(&best.draft);
                 let is_one = draft != best.draft && variants.are_kept(&draft);
-                let better = is_one.then(|| self.changed(&best, draft, patterns))??;
-                Some((at, better))
+                if !is_one {
+                    return None;
+                }
+                let first = against.get(&moves[at]).map_or(&[][..], Vec::as_slice);
+                match self.changed(&best, draft, first, patterns) {
+                    Ok(better) => Some((at, better)),
+                    Err(misread) => {
+                        against.insert(moves[at].clone(), misread);
+                        None
+                    }
+                }
             });
             match better {
                 Some((at, better)) => (next, best) = (at, better),
@@ -267,7 +293,7 @@ impl<'a> Thinning<'a> {
     fn tried(
         &self,
         draft: Draft,
-        texts: &[usize],
+        texts: impl IntoIterator<Item = usize>,
         to_beat: Option<Score>,
         patterns: &mut Patterns,
     ) -> Option<Tried> {
@@ -280,14 +306,20 @@ impl<'a> Thinning<'a> {
             .is_none_or(|to_beat| tried.score > to_beat)
             .then_some(())?;
         let template = ResponseTemplate::with_patterns(&tried.draft.to_value(), patterns).ok()?;
-        let mut order = texts.to_vec();
+        let mut order: Vec<usize> = texts.into_iter().collect();
         order.sort_by_key(|at| Reverse(self.failures.borrow()[*at]));
-        self.read_again(&mut tried, &template, order, to_beat)?;
+        self.read_again(&mut tried, &template, &order, to_beat)?;
         Some(tried)
     }
 
-    /// What comes of another draft that differs in some delimiters, if it is better.
-    fn changed(&self, from: &Tried, draft: Draft, patterns: &mut Patterns) -> Option<Tried> {
+    /// What comes of another draft that differs in some delimiters, if it is better, or else what it misreads. Some texts are read first.
+    fn changed(
+        &self,
+        from: &Tried,
+        draft: Draft,
+        first: &[usize],
+        patterns: &mut Patterns,
+    ) -> Result<Tried, Vec<usize>> {
         let mut order = self.affected(&changes(&from.draft, &draft));
         let mut tried = Tried {
             score: self.best_possible(&draft),
@@ -301,20 +333,28 @@ impl<'a> Thinning<'a> {
             tried.score.0[self.order.rank(text.kind)] -= isize::from(!is_read);
         }
         if tried.score <= from.score {
-            return None;
+            return Err(first.to_vec());
         }
-        let template = ResponseTemplate::with_patterns(&tried.draft.to_value(), patterns).ok()?;
+        let template = ResponseTemplate::with_patterns(&tried.draft.to_value(), patterns);
+        let Ok(template) = template else {
+            return Err(Vec::new());
+        };
         // Those first that most drafts have failed at; but where there is more to read for a person, what is misread now: if
         // that stays so, nothing is gained.
         let is_dearer = tried.score.1 < from.score.1;
         let failures = self.failures.borrow();
         order.sort_by_key(|at| {
-            let is_first = is_dearer && !from.is_read[*at];
-            (!is_first, Reverse(failures[*at]))
+            let is_next = is_dearer && !from.is_read[*at];
+            (!first.contains(at), !is_next, Reverse(failures[*at]))
         });
         drop(failures);
-        self.read_again(&mut tried, &template, order, Some(from.score))?;
-        Some(tried)
+        match self.read_again(&mut tried, &template, &order, Some(from.score)) {
+            Some(()) => Ok(tried),
+            None => {
+                order.retain(|at| !tried.is_read[*at]);
+                Err(order)
+            }
+        }
     }
 
     /// Reads texts again that count as read, unless it can't beat a score any more.
@@ -322,17 +362,23 @@ impl<'a> Thinning<'a> {
         &self,
         tried: &mut Tried,
         template: &ResponseTemplate,
-        texts: impl IntoIterator<Item = usize>,
+        texts: &[usize],
         to_beat: Option<Score>,
     ) -> Option<()> {
         let beats = |score: Score| to_beat.is_none_or(|to_beat| score > to_beat);
-        for at in texts {
-            let text = &self.texts[at];
-            if !self.reads(template, text) {
-                tried.is_read[at] = false;
-                self.failures.borrow_mut()[at] += 1;
-                tried.score.0[self.order.rank(text.kind)] -= 1;
-                beats(tried.score).then_some(())?;
+        for cut in [Cut::Whole, Cut::Pieces] {
+            // Most drafts fail before it matters how texts are cut, which takes longer to find out.
+            if cut == Cut::Pieces && !trial::depends_on_pieces(template) {
+                break;
+            }
+            for at in texts {
+                let text = &self.texts[*at];
+                if tried.is_read[*at] && !self.reads_when(cut, template, text) {
+                    tried.is_read[*at] = false;
+                    self.failures.borrow_mut()[*at] += 1;
+                    tried.score.0[self.order.rank(text.kind)] -= 1;
+                    beats(tried.score).then_some(())?;
+                }
             }
         }
         beats(tried.score).then_some(())
@@ -401,10 +447,15 @@ impl<'a> Thinning<'a> {
 
     /// Whether a text is read as what it means, as a whole and in pieces.
     fn reads(&self, template: &ResponseTemplate, text: &Text<'_>) -> bool {
+        let is_read = |cut| self.reads_when(cut, template, text);
+        is_read(Cut::Whole) && (!trial::depends_on_pieces(template) || is_read(Cut::Pieces))
+    }
+
+    /// Whether a text that comes in this way is read as what it means.
+    fn reads_when(&self, cut: Cut, template: &ResponseTemplate, text: &Text<'_>) -> bool {
         self.read.set(self.read.get() + 1);
         let reader = TrialReader::new(template, self.reasoning_field, text.tools);
-        let is_read = |cut| reader.is_read(cut, text.prefilled, &text.output, text.expected);
-        is_read(Cut::Whole) && (!trial::depends_on_pieces(template) || is_read(Cut::Pieces))
+        reader.is_read(cut, text.prefilled, &text.output, text.expected)
     }
 
     /// Why each alternative is there.
@@ -547,7 +598,7 @@ fn side_mut(draft: &mut Draft, field: usize, opens: bool) -> &mut Delimiters {
 }
 
 /// One thing that another draft has otherwise.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Move<'v> {
     field: usize,
     opens: bool,
@@ -555,7 +606,7 @@ struct Move<'v> {
 }
 
 /// What is done to what opens or closes a field.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Step<'v> {
     /// An alternative is taken away.
     Without(usize),

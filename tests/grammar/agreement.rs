@@ -6,7 +6,7 @@ use unjinja::format::Format;
 use unjinja::grammar::{Grammar, Request, ToolChoice};
 use unjinja::{Object, ResponseTemplate, Tools, Value};
 
-use crate::sample::{Chance, misread};
+use crate::grammar::sample::{Chance, misread};
 
 /// So many texts are sampled from a grammar.
 const SAMPLES: usize = 10;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use unjinja::chat_template::{ModelId, Source};
 
-use crate::support::{Folder, load};
+use crate::load::support::{Folder, load};
 
 #[test]
 fn a_file_of_text_is_a_template() {

@@ -1,6 +1,6 @@
 //! Folders as models are published.
 
-use crate::support::Folder;
+use crate::load::support::Folder;
 
 const CONFIG: (&str, &str) = (
     "tokenizer_config.json",

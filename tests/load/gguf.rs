@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use crate::support::{Folder, load};
+use crate::load::support::{Folder, load};
 
 const U32: u32 = 4;
 const I32: u32 = 5;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use unjinja::chat_template::{ChatTemplate, HubSettings, LoadError, LoadOptions, Progress, Source};
 
-use crate::server::{MAIN, Server, Shelf};
-use crate::support::Folder;
+use crate::load::server::{MAIN, Server, Shelf};
+use crate::load::support::Folder;
 
 const OTHER: &str = "89abcdef0123456789abcdef0123456789abcdef";
 

@@ -9,8 +9,8 @@ use unjinja::check::{FirstFixture, Fixture};
 use unjinja::derive::{DeriveOptions, derive};
 use unjinja::{Diagnostic, Value, json};
 
-use crate::changes::changed;
-use crate::{FIXTURES, Rule, TEMPLATES, parsed, parts, project, target, templates};
+use crate::schema::changes::changed;
+use crate::schema::{FIXTURES, Rule, TEMPLATES, parsed, parts, project, target, templates};
 
 /// What the loader says of fixtures that no schema can find anything wrong with.
 const BEYOND_SCHEMAS: &[&str] = &[
@@ -213,7 +213,7 @@ fn every_key_has_an_example() {
 /// A template may stand in a fixture, and editors look for its schema nowhere else. So it stands
 /// there whole, where its references have a longer way.
 ///
-/// `UNJINJA_UPDATE=1 cargo test --test schema` writes it anew.
+/// `UNJINJA_UPDATE=1 cargo test --test library schema` writes it anew.
 #[test]
 fn the_schema_of_templates_stands_in_that_of_fixtures() {
     let key = "\n    \"response_template\": {\n";
@@ -231,7 +231,7 @@ fn the_schema_of_templates_stands_in_that_of_fixtures() {
         fs::write(project().join("schema/fixture.schema.json"), expected)
             .expect("it can be written");
     } else {
-        let remedy = "write it anew with UNJINJA_UPDATE=1 cargo test --test schema";
+        let remedy = "write it anew with UNJINJA_UPDATE=1 cargo test --test library schema";
         assert!(
             FIXTURES == expected,
             "schema/fixture.schema.json has another: {remedy}"

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use insta::assert_snapshot;
 use unjinja::{Diagnostic, ResponseTemplate, Value, json};
 
-use crate::changes::changed;
-use crate::{Rule, TEMPLATES, foreign, project};
+use crate::schema::changes::changed;
+use crate::schema::{Rule, TEMPLATES, foreign, project};
 
 /// What the loader says of templates that no schema can find anything wrong with.
 pub(crate) const BEYOND_SCHEMAS: &[&str] = &[

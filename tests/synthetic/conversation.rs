@@ -2,8 +2,8 @@
 
 use unjinja::{Object, Value, json};
 
-use crate::format::{Body, Calls, Format, Ids, Json, Keys};
-use crate::random::Random;
+use crate::synthetic::format::{Body, Calls, Format, Ids, Json, Keys};
+use crate::synthetic::random::Random;
 
 /// What the assistant says at the end of a conversation.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! What a format is.
 
-use crate::random::Pair;
+use crate::synthetic::random::Pair;
 
 /// A way of writing a model's turn that a careful author could have chosen.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,10 +1,10 @@
 //! Writing a format down as a chat template, the way the author of a model would.
 
-use crate::format::{
+use crate::synthetic::format::{
     Arguments, Body, Calls, Content, Format, Ids, Json, KEY, Kept, Keys, Part, Place, Reasoning,
     Separator, Stands, Tagged,
 };
-use crate::random::Pair;
+use crate::synthetic::random::Pair;
 
 /// The chat template of a format.
 pub fn chat_template(format: &Format) -> String {

@@ -3,11 +3,11 @@
 //! Every part is drawn by itself, as far as a response template can read what comes of it: what can't
 //! be read is never made.
 
-use crate::format::{
+use crate::synthetic::format::{
     Arguments, Body, Calls, Content, Format, Ids, Json, KEY, Kept, Keys, Part, Place, Reasoning,
     Separator, Stands, TYPES, Tagged, Turns, Wrapping, begins_with_word, first_text, has_end,
 };
-use crate::random::{Bracket, Inventor, Pair, Random};
+use crate::synthetic::random::{Bracket, Inventor, Pair, Random};
 
 /// Makes up a format.
 pub fn make_up(seed: u64, number: u64) -> Format {

@@ -1,10 +1,10 @@
 //! Making a failing format as simple as it can be.
 
-use crate::format::{
+use crate::synthetic::format::{
     Arguments, Body, Content, Format, Ids, Json, Kept, Keys, Part, Separator, begins_with_word,
 };
-use crate::random::Pair;
-use crate::trial::{Outcome, try_format};
+use crate::synthetic::random::Pair;
+use crate::synthetic::trial::{Outcome, try_format};
 
 /// The simplest format in which the same thing goes wrong.
 pub fn simplified(seed: u64, outcome: &Outcome) -> Outcome {
@@ -112,7 +112,7 @@ fn simpler(format: &Format) -> Vec<Format> {
     };
     let has_marker = !calls.each.open.is_empty() || matches!(calls.body, Body::Named { .. });
     let alone = Pair::new("", "");
-    let mut put = |change: &dyn Fn(&mut crate::format::Calls)| {
+    let mut put = |change: &dyn Fn(&mut crate::synthetic::format::Calls)| {
         let mut next = format.clone();
         if let Some(calls) = &mut next.calls {
             change(calls);

@@ -6,11 +6,11 @@ use unjinja::chat_template::{ChatTemplate, RenderInput, Renderer};
 use unjinja::derive::{DeriveOptions, derive};
 use unjinja::{Object, ParserOptions, ResponseTemplate, Tools, Value, json, parse};
 
-use crate::conversation::{Case, cases, messages, tools};
-use crate::format::{Format, Kept};
-use crate::jinja::chat_template;
-use crate::maker::make_up;
-use crate::random::Random;
+use crate::synthetic::conversation::{Case, cases, messages, tools};
+use crate::synthetic::format::{Format, Kept};
+use crate::synthetic::jinja::chat_template;
+use crate::synthetic::maker::make_up;
+use crate::synthetic::random::Random;
 
 /// What became of a format.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::program::{Outcome, Place};
+use crate::habits::program::{Outcome, Place};
 
 fn shown(outcome: &Outcome) -> String {
     let told: String = outcome

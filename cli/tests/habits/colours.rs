@@ -1,6 +1,6 @@
 //! Colours: where people look, and where they are asked for.
 
-use crate::program::{Place, finish};
+use crate::habits::program::{Place, finish};
 
 #[test]
 fn they_are_there_on_demand_only() {

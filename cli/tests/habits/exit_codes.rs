@@ -1,6 +1,6 @@
 //! Every exit code that the README's table names.
 
-use crate::program::{CHAT_TEMPLATE, Place};
+use crate::habits::program::{CHAT_TEMPLATE, Place};
 
 #[test]
 fn each_means_what_the_table_says() {

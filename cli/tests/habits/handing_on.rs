@@ -1,6 +1,6 @@
 //! `unjinja report`: what is handed on to a maintainer, and what is not.
 
-use crate::program::{CHAT_TEMPLATE, Outcome, Place, finish};
+use crate::habits::program::{CHAT_TEMPLATE, Outcome, Place, finish};
 
 /// Nothing tells what is a thought of it.
 const LOSSY: &str = "{#- by marguerite@example.org, in /home/marguerite/models -#}\

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::program::Place;
+use crate::habits::program::Place;
 
 /// The exit code of a command whose output nobody reads.
 fn unread(place: &Place, arguments: &str, stdin: &str) -> Option<i32> {

@@ -2,7 +2,7 @@
 
 use unjinja::{Value, json};
 
-use crate::program::Place;
+use crate::habits::program::Place;
 
 const FOREIGN: &str = r#"{
   "start_anchor": "<bot>",

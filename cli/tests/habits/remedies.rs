@@ -1,6 +1,6 @@
 //! What errors advise, and that it helps.
 
-use crate::program::Place;
+use crate::habits::program::Place;
 
 #[test]
 fn an_empty_file_is_called_so() {

@@ -1,6 +1,6 @@
 //! Tools, and all else that a batch is given, meet the same demands by themselves and in a line.
 
-use crate::program::Place;
+use crate::habits::program::Place;
 
 const CALLS: &str = r#"{"start_anchor": "A:", "fields": {"calls": {
     "open_pattern": "<call (?P<name>\\w+)>", "close": "</call>", "repeats": true, "content": "kv-lines",

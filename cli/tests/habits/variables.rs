@@ -1,6 +1,6 @@
 //! Variables of chat templates, wherever one is rendered.
 
-use crate::program::{CHAT_TEMPLATE, Place};
+use crate::habits::program::{CHAT_TEMPLATE, Place};
 
 #[test]
 fn every_command_that_renders_takes_them() {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::program::{CHAT_TEMPLATE, Place};
+use crate::habits::program::{CHAT_TEMPLATE, Place};
 
 const THERE: &str =
     "the file is there already: choose another with `-o FILE`, or replace it with `--force`";

@@ -8,8 +8,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::keyboard::key;
-use crate::root::root;
+use crate::support::root::root;
+use crate::tui::keyboard::key;
 use unjinja_cli::tui::{Effect, EffectRunner, Message, Sample, Target, Workbench, render};
 
 /// A workbench, and what does its work.

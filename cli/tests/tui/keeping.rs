@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use tempfile::{TempDir, tempdir};
 use unjinja_cli::tui::{Effect, Message};
 
-use crate::desk::Desk;
-use crate::root::root;
+use crate::support::root::root;
+use crate::tui::desk::Desk;
 
 /// A folder with copies of some files.
 fn folder(files: &[&str]) -> TempDir {

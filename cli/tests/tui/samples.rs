@@ -7,8 +7,8 @@ use unjinja::Tools;
 use unjinja::check::{Case, Expected};
 use unjinja_cli::tui::{Effect, Message, Origin, Sample, Target, Workbench};
 
-use crate::desk::Desk;
-use crate::root::root;
+use crate::support::root::root;
+use crate::tui::desk::Desk;
 
 const FIXTURE: &str = "tests/check/mixed.fixture.yaml";
 

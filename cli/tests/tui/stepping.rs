@@ -4,7 +4,7 @@ use unjinja::Tools;
 use unjinja::check::{Case, Expected};
 use unjinja_cli::tui::{Origin, Sample, Target, Workbench};
 
-use crate::desk::Desk;
+use crate::tui::desk::Desk;
 
 /// Two regions, the first with a capture, and markers that belong to no field.
 const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "fields": {
@@ -740,7 +740,7 @@ fn a_search_shows_while_it_is_typed_and_regards_no_case() {
 fn added_tokens_of_a_configuration_stay_whole() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = folder.path().join("chat_template.jinja");
-    let chat = crate::root::root().join("chat_templates/xml-calls.jinja");
+    let chat = crate::support::root::root().join("chat_templates/xml-calls.jinja");
     std::fs::copy(chat, &source).expect("a copy");
     let chunks = |desk: &mut Desk| {
         desk.select("an answer");
@@ -808,7 +808,7 @@ const TOKENIZER: &str = r#"{"version": "1.0", "truncation": null, "padding": nul
 #[test]
 fn a_tokenizer_beside_the_template_gives_its_tokens() {
     let folder = tempfile::tempdir().expect("a folder");
-    let chat = crate::root::root().join("chat_templates/xml-calls.jinja");
+    let chat = crate::support::root::root().join("chat_templates/xml-calls.jinja");
     std::fs::copy(chat, folder.path().join("chat_template.jinja")).expect("a copy");
     let tokenizer = folder.path().join("tokenizer.json");
     std::fs::write(&tokenizer, TOKENIZER).expect("is written");

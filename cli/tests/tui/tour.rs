@@ -3,8 +3,8 @@
 //! A table whose head is `| key | what you see |` belongs to the last `$ unjinja tui SOURCE` before it. What
 //! stands in backticks on its left are keys, or letters that are typed; on its right, what is on the screen.
 
-use crate::desk::Desk;
-use crate::root::root;
+use crate::support::root::root;
+use crate::tui::desk::Desk;
 
 /// What one row of a table says.
 struct Step {

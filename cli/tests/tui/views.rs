@@ -5,7 +5,7 @@ use unjinja::Tools;
 use unjinja::check::{Case, Expected};
 use unjinja_cli::tui::{Effect, Message, Origin, Sample};
 
-use crate::desk::Desk;
+use crate::tui::desk::Desk;
 
 const CHAT_TEMPLATE: &str = "chat_templates/xml-calls.jinja";
 const FIXTURE: &str = "tests/check/mixed.fixture.yaml";

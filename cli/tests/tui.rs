@@ -1,10 +1,8 @@
 //! The workbench without any terminal: keys go in, and screens come out.
 
-mod desk;
+pub(crate) mod desk;
 mod keeping;
-mod keyboard;
-#[path = "../support/root.rs"]
-mod root;
+pub(crate) mod keyboard;
 mod samples;
 mod stepping;
 mod tour;

@@ -1,14 +1,10 @@
 //! The real program in a real terminal: keys go in, and a screen comes out.
 
-#![cfg(unix)]
-
-#[path = "../support/root.rs"]
-mod root;
 mod session;
 
 use std::fs;
 
-use root::root;
+use crate::support::root::root;
 use session::Session;
 use tempfile::TempDir;
 

@@ -1,0 +1,4 @@
+//! What tests share.
+
+pub(crate) mod program;
+pub(crate) mod root;
