@@ -679,6 +679,7 @@ fn moves<'v>(from: &Draft, whole: &'v Draft, variants: &'v Variants) -> Vec<Move
                     let known = &from.fields[text].close.alternatives;
                     let behind = variants.of("content", false).iter();
                     let behind = behind.filter(|behind| !known.contains(behind));
+                    let behind = behind.filter(|behind| may_stand_behind(behind, other, at));
                     behind.for_each(|behind| put(Step::Split(other, text, behind)));
                 }
             }
@@ -727,6 +728,13 @@ fn moves<'v>(from: &Draft, whole: &'v Draft, variants: &'v Variants) -> Vec<Move
         }
     }
     moves
+}
+
+/// Whether a text's closer is about what is left where a field is closed: behind what closes it, or at the start of the turn, where the
+/// first field alone may have left nothing before it.
+fn may_stand_behind(closer: &Delimiter, closes: &Delimiter, field: usize) -> bool {
+    let expression = closer.expression();
+    expression.contains(&closes.expression()) || field == 0 && expression.contains("\\A")
 }
 
 /// In what delimiters two drafts differ.
