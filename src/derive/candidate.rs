@@ -80,7 +80,7 @@ pub(super) fn candidates(
     search: &Search<'_>,
     chosen: &Chosen,
     lenience: Lenience,
-    thin: impl Fn(&Choices, Lenience) -> Option<ResponseTemplate>,
+    thin: impl Fn(&Choices, Lenience, Stopwatch) -> Option<ResponseTemplate>,
 ) -> Vec<Candidate> {
     let start = Stopwatch::start();
     let is_late = || start.elapsed() > MAX_TRYING;
@@ -98,7 +98,8 @@ pub(super) fn candidates(
             break;
         }
         // What is no valid template is nothing to choose.
-        let Some(template) = thin(&choices, lenience).filter(|new| !seen.contains(new)) else {
+        let Some(template) = thin(&choices, lenience, start).filter(|new| !seen.contains(new))
+        else {
             continue;
         };
         seen.push(template.clone());

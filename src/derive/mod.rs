@@ -163,9 +163,9 @@ impl Derivation {
         let (mut material, mut sampling) = gather(template, &prepared, options)?;
         let chosen = choose(&mut material, &mut sampling, options)?;
         let search = Search::new(&material, options);
-        let thin = |choices: &Choices, lenience| {
+        let thin = |choices: &Choices, lenience, start| {
             let (draft, variants) = draft::draft_with_variants(&material, choices, options);
-            let thinning = Thinning::new(&material, &options.reasoning_field, lenience);
+            let thinning = Thinning::new(&material, &options.reasoning_field, lenience, start);
             thinning.template(&draft, &variants)
         };
         let candidates = candidate::candidates(&search, &chosen, options.lenience, thin);
@@ -382,9 +382,11 @@ fn choose(
     sampling: &mut Sampling<'_>,
     options: &DeriveOptions,
 ) -> Result<Chosen, DeriveError> {
-    let mut chosen = chosen_draft(material, sampling, options)?;
+    let start = Stopwatch::start();
+    let mut chosen = chosen_draft(material, sampling, options, start)?;
     let (draft, variants) = draft::draft_with_variants(material, &chosen.choices, options);
-    let thinning = Thinning::new(material, &options.reasoning_field, options.lenience);
+    let field = &options.reasoning_field;
+    let thinning = Thinning::new(material, field, options.lenience, start);
     if let Some(thinned) = thinning.thinned(&draft, &variants) {
         chosen.template = thinned.template;
         chosen.reasons = thinned.reasons;
@@ -400,8 +402,8 @@ fn chosen_draft(
     material: &mut Material,
     sampling: &mut Sampling<'_>,
     options: &DeriveOptions,
+    start: Stopwatch,
 ) -> Result<Chosen, DeriveError> {
-    let start = Stopwatch::start();
     let first = Search::new(material, options).best(start);
     if first.as_ref().is_ok_and(|first| first.is_whole) {
         return first.map_err(DeriveError::NoDraft);

@@ -110,6 +110,7 @@ pub(super) struct Thinning<'a> {
     texts: Vec<Text<'a>>,
     reasoning_field: &'a str,
     order: Order,
+    /// Since when drafts are tried.
     start: Stopwatch,
     /// How many texts have been read.
     read: Cell<usize>,
@@ -141,6 +142,7 @@ impl<'a> Thinning<'a> {
         material: &'a Material,
         reasoning_field: &'a str,
         lenience: Lenience,
+        start: Stopwatch,
     ) -> Thinning<'a> {
         let mut texts = texts(material);
         if lenience == Lenience::None {
@@ -155,7 +157,7 @@ impl<'a> Thinning<'a> {
             texts,
             reasoning_field,
             order,
-            start: Stopwatch::start(),
+            start,
             read: Cell::new(0),
             failures: RefCell::default(),
             with_text: RefCell::default(),
@@ -265,7 +267,7 @@ impl<'a> Thinning<'a> {
             let moves = moves(&best.draft, whole, variants);
             let tried = (0..moves.len()).map(|tried| (next + tried) % moves.len());
             let better = tried.into_iter().find_map(|at| {
-                if self.start.elapsed() > MAX_TRYING {
+                if self.is_late() {
                     return None;
                 }
                 let draft = moves[at].of(&best.draft);
@@ -289,6 +291,10 @@ impl<'a> Thinning<'a> {
         }
     }
 
+    fn is_late(&self) -> bool {
+        self.start.elapsed() > MAX_TRYING
+    }
+
     /// Delimiters with their score on some texts, if that beats another.
     fn tried(
         &self,
@@ -302,8 +308,9 @@ impl<'a> Thinning<'a> {
             is_read: vec![true; self.texts.len()],
             draft,
         };
+        // Something has to come out, however late it is.
         to_beat
-            .is_none_or(|to_beat| tried.score > to_beat)
+            .is_none_or(|to_beat| tried.score > to_beat && !self.is_late())
             .then_some(())?;
         let template = ResponseTemplate::with_patterns(&tried.draft.to_value(), patterns).ok()?;
         let mut order: Vec<usize> = texts.into_iter().collect();

@@ -92,7 +92,7 @@ fn between_runs(rest: &str, sign: char) -> Option<usize> {
     if common || is_word(sign) || sign.is_whitespace() || !sign.is_ascii() {
         return None;
     }
-    let run = rest.len() - rest.trim_start_matches(sign).len();
+    let run = run_length(rest, sign);
     let name = &rest[run..];
     let belongs = |c: &char| is_word(*c) || matches!(c, '/' | '-' | ':') || is_slot(*c);
     let end: usize = name
@@ -103,6 +103,12 @@ fn between_runs(rest: &str, sign: char) -> Option<usize> {
         .sum();
     let closes = run > 1 && run <= LONGEST && name[end..].starts_with(&rest[..run]);
     (end > 0 && closes).then_some(run + end + run)
+}
+
+/// How long the run of a sign is that begins here; of one that is longer than any marker, no more is looked at than shows that.
+fn run_length(rest: &str, sign: char) -> usize {
+    let run = rest.chars().take(LONGEST + 1).take_while(|c| *c == sign);
+    run.map(char::len_utf8).sum()
 }
 
 pub(crate) fn is_word(c: char) -> bool {
@@ -141,7 +147,7 @@ fn bracketed(rest: &str, first: char) -> Option<usize> {
 
 /// The length of a marker such as `<<NAME>>` or `[[NAME]]`.
 fn doubled(rest: &str, open: char, close: char) -> Option<usize> {
-    let run = rest.len() - rest.trim_start_matches(open).len();
+    let run = run_length(rest, open);
     if run < 2 * open.len_utf8() || run > LONGEST {
         return None;
     }
