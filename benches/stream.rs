@@ -2,7 +2,8 @@
 //!
 //! `cargo bench --bench stream` prints, for two templates and messages of growing size, the nanoseconds
 //! that a chunk takes and the megabytes a second of a whole text. Then it prints what it costs to keep or
-//! to print the events, and what the parts of many short messages take.
+//! to print the events, what the parts of many short messages take, and what a list of calls takes in JSON and as Python
+//! writes it.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -147,6 +148,49 @@ fn summary(_: &mut Criterion) {
     }
     reports();
     requests();
+    lists();
+}
+
+/// A list of calls between markers, read by a parser.
+fn list_template(parser: &str) -> ResponseTemplate {
+    let template = format!(
+        r#"{{"start_anchor": "A:", "fields": {{"tool_calls": {{
+            "open": "<calls>", "close": "</calls>", "content": "{parser}", "transform_each": true,
+            "transform": {{"type": "function", "function": {{"name": "{{name}}", "arguments": "{{arguments}}"}}}}
+        }}, "content": {{"close": "<end>"}}}}}}"#
+    );
+    ResponseTemplate::from_json(&template).expect("the templates of this file load")
+}
+
+/// A list of so many bytes, of the same call again and again.
+fn list(call: &str, bytes: usize) -> String {
+    let calls = vec![call; bytes / (call.len() + 2)];
+    format!("<calls>[{}]</calls><end>", calls.join(", "))
+}
+
+/// Prints what a list of calls takes as JSON and as Python writes it, and how many times as long that is for each byte.
+fn lists() {
+    let json = r#"{"name": "find_pages", "arguments": {"words": "neap \"tide\"\n", "most": 25, "strict": true, "weight": 0.5, "places": ["north", "south"], "with": {"language": "fr"}}}"#;
+    let python = r#"find_pages(words='neap "tide"\n', most=25, strict=True, weight=0.5, places=['north', 'south'], with_={'language': 'fr'})"#;
+    println!();
+    println!(
+        "{:<18}{:>10}{:>14}{:>14}{:>12}{:>8}",
+        "list of calls", "message", "ns a chunk", "ns a token", "whole MB/s", "times"
+    );
+    for size in [64 << 10, 256 << 10, 1 << 20, 4 << 20] {
+        let mut whole = None;
+        for (parser, call) in [("json", json), ("python-call-list", python)] {
+            let figures = Figures::of(&list_template(parser), "", &list(call, size), RUNS / 2);
+            let times = whole.get_or_insert(figures.whole).to_owned() / figures.whole;
+            println!(
+                "{parser:<18}{:>6} KiB{:>14.1}{:>14.1}{:>12.1}{times:>8.2}",
+                size >> 10,
+                figures.four_bytes,
+                figures.token,
+                figures.whole
+            );
+        }
+    }
 }
 
 /// Prints what it costs to have the events as they are found, in a buffer, as JSON, and as values of their
