@@ -184,7 +184,7 @@ def version_of(name):
 
 class Transformers:
     real = ["transformers.utils.chat_parsing", "transformers.cli.serving.utils"]
-    absent = []
+    absent = ["huggingface_hub", "tqdm"]
 
     def __init__(self):
         import transformers.utils.chat_template_utils as utils
