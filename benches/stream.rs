@@ -162,32 +162,41 @@ fn list_template(parser: &str) -> ResponseTemplate {
     ResponseTemplate::from_json(&template).expect("the templates of this file load")
 }
 
-/// A list of so many bytes, of the same call again and again.
-fn list(call: &str, bytes: usize) -> String {
-    let calls = vec![call; bytes / (call.len() + 2)];
-    format!("<calls>[{}]</calls><end>", calls.join(", "))
+/// The same call so many times.
+fn list(call: &str, count: usize) -> String {
+    format!("<calls>[{}]</calls><end>", vec![call; count].join(", "))
 }
 
-/// Prints what a list of calls takes as JSON and as Python writes it, and how many times as long that is for each byte.
+/// Prints what a list of calls takes as JSON, and the same calls as Python writes them: the milliseconds of a whole text, and how
+/// many times as long that is, for the same calls and for as many bytes.
 fn lists() {
     let json = r#"{"name": "find_pages", "arguments": {"words": "neap \"tide\"\n", "most": 25, "strict": true, "weight": 0.5, "places": ["north", "south"], "with": {"language": "fr"}}}"#;
-    let python = r#"find_pages(words='neap "tide"\n', most=25, strict=True, weight=0.5, places=['north', 'south'], with_={'language': 'fr'})"#;
+    let python = r#"find_pages(words='neap "tide"\n', most=25, strict=True, weight=0.5, places=['north', 'south'], with={'language': 'fr'})"#;
     println!();
     println!(
-        "{:<18}{:>10}{:>14}{:>14}{:>12}{:>8}",
-        "list of calls", "message", "ns a chunk", "ns a token", "whole MB/s", "times"
+        "{:<18}{:>10}{:>14}{:>14}{:>11}{:>14}{:>14}",
+        "list of calls",
+        "bytes",
+        "ns a chunk",
+        "ns a token",
+        "whole, ms",
+        "times, a call",
+        "times, a byte"
     );
     for size in [64 << 10, 256 << 10, 1 << 20, 4 << 20] {
-        let mut whole = None;
+        let mut of_json = None;
         for (parser, call) in [("json", json), ("python-call-list", python)] {
-            let figures = Figures::of(&list_template(parser), "", &list(call, size), RUNS / 2);
-            let times = whole.get_or_insert(figures.whole).to_owned() / figures.whole;
+            let text = list(call, size / json.len());
+            let figures = Figures::of(&list_template(parser), "", &text, RUNS);
+            let (bytes, speed) = (text.len() as f64, figures.whole);
+            let (other_bytes, other_speed) = *of_json.get_or_insert((bytes, speed));
             println!(
-                "{parser:<18}{:>6} KiB{:>14.1}{:>14.1}{:>12.1}{times:>8.2}",
-                size >> 10,
+                "{parser:<18}{bytes:>10}{:>14.1}{:>14.1}{:>11.2}{:>14.2}{:>14.2}",
                 figures.four_bytes,
                 figures.token,
-                figures.whole
+                bytes / speed / 1e3,
+                (bytes / speed) / (other_bytes / other_speed),
+                other_speed / speed
             );
         }
     }
