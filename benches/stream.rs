@@ -2,7 +2,8 @@
 //!
 //! `cargo bench --bench stream` prints, for two templates and messages of growing size, the nanoseconds
 //! that a chunk takes and the megabytes a second of a whole text. Then it prints what it costs to keep or
-//! to print the events, and what the parts of many short messages take.
+//! to print the events, what the parts of many short messages take, and what a list of calls takes in JSON and as Python
+//! writes it.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -147,6 +148,58 @@ fn summary(_: &mut Criterion) {
     }
     reports();
     requests();
+    lists();
+}
+
+/// A list of calls between markers, read by a parser.
+fn list_template(parser: &str) -> ResponseTemplate {
+    let template = format!(
+        r#"{{"start_anchor": "A:", "fields": {{"tool_calls": {{
+            "open": "<calls>", "close": "</calls>", "content": "{parser}", "transform_each": true,
+            "transform": {{"type": "function", "function": {{"name": "{{name}}", "arguments": "{{arguments}}"}}}}
+        }}, "content": {{"close": "<end>"}}}}}}"#
+    );
+    ResponseTemplate::from_json(&template).expect("the templates of this file load")
+}
+
+/// The same call so many times.
+fn list(call: &str, count: usize) -> String {
+    format!("<calls>[{}]</calls><end>", vec![call; count].join(", "))
+}
+
+/// Prints what a list of calls takes as JSON, and the same calls as Python writes them: the milliseconds of a whole text, and how
+/// many times as long that is, for the same calls and for as many bytes.
+fn lists() {
+    let json = r#"{"name": "find_pages", "arguments": {"words": "neap \"tide\"\n", "most": 25, "strict": true, "weight": 0.5, "places": ["north", "south"], "with": {"language": "fr"}}}"#;
+    let python = r#"find_pages(words='neap "tide"\n', most=25, strict=True, weight=0.5, places=['north', 'south'], with={'language': 'fr'})"#;
+    println!();
+    println!(
+        "{:<18}{:>10}{:>14}{:>14}{:>11}{:>14}{:>14}",
+        "list of calls",
+        "bytes",
+        "ns a chunk",
+        "ns a token",
+        "whole, ms",
+        "times, a call",
+        "times, a byte"
+    );
+    for size in [64 << 10, 256 << 10, 1 << 20, 4 << 20] {
+        let mut of_json = None;
+        for (parser, call) in [("json", json), ("python-call-list", python)] {
+            let text = list(call, size / json.len());
+            let figures = Figures::of(&list_template(parser), "", &text, RUNS);
+            let (bytes, speed) = (text.len() as f64, figures.whole);
+            let (other_bytes, other_speed) = *of_json.get_or_insert((bytes, speed));
+            println!(
+                "{parser:<18}{bytes:>10}{:>14.1}{:>14.1}{:>11.2}{:>14.2}{:>14.2}",
+                figures.four_bytes,
+                figures.token,
+                bytes / speed / 1e3,
+                (bytes / speed) / (other_bytes / other_speed),
+                other_speed / speed
+            );
+        }
+    }
 }
 
 /// Prints what it costs to have the events as they are found, in a buffer, as JSON, and as values of their

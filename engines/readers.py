@@ -2,8 +2,9 @@
 
     python engines/readers.py --unjinja target/release/unjinja [--packages FOLDER] [--only NAME]
 
-The packages are those that `unjinja port --list` names, at the versions that it names. Each is fetched as a wheel
-without what it depends on, and of it only the modules that load, check and hand on are run; whatever else they import
+The packages are those that `unjinja port --list` names, at the versions that it names: the one that was looked at, and those
+with which a rule or the language changed. A package that reads with the transformers library has that beside it, as it was looked
+at. Each is fetched as a wheel without what it depends on, and of it only the modules that load, check and hand on are run; whatever else they import
 is a stand-in that does nothing. So no model, no GPU and no server is needed, but `regex`, `jinja2` and `packaging` are.
 Each template of a table is shown to the package, with an output that it reads, and what comes of it has to be what
 `unjinja lint --for` says.
@@ -74,6 +75,9 @@ TABLE = [
         "name": "{n}", "arguments": "{x}"}})), '<call f>[{"x": {}}]</call>'),
     ("lists of flat calls", template(calls(repeats=None, transform_each=True, transform={
         "name": "{n}", "arguments": "{x}"})), '<call f>[{"x": {}}]</call>'),
+    ("calls in a list of Python", template(calls(repeats=None, open_pattern=None, open="<call f>", content="python-call-list",
+        transform_each=True, transform={"type": "function", "function": {
+            "name": "{name}", "arguments": "{arguments}"}})), "<call f>[f(x=1)]</call>"),
     ("a placeholder with a dot", template(calls(transform={"type": "function", "function": {
         "name": "{n}", "arguments": "{content.x}"}})), '<call f>{"x": {}}</call>'),
 ]
@@ -168,16 +172,25 @@ def constant(file, name):
     return None
 
 
+def folder_of(name):
+    """The folder with the modules of a package that is asked."""
+    folders = [one.folder for one in sys.meta_path if isinstance(one, Finder) and one.folder]
+    return next(folder for folder in folders if folder.name.startswith(f"{name}-"))
+
+
+def version_of(name):
+    return folder_of(name).name.rsplit("-", 1)[1]
+
+
 class Transformers:
     real = ["transformers.utils.chat_parsing", "transformers.cli.serving.utils"]
-    absent = []
+    absent = ["huggingface_hub", "tqdm"]
 
     def __init__(self):
         import transformers.utils.chat_template_utils as utils
 
         # A tuple in a module that is not asked, since it needs much else. Older versions have none.
-        (folder,) = (one.folder for one in sys.meta_path if isinstance(one, Finder) and one.folder)
-        fields = constant(folder / "transformers/utils/chat_template_utils.py", "_REASONING_FIELDS")
+        fields = constant(folder_of("transformers") / "transformers/utils/chat_template_utils.py", "_REASONING_FIELDS")
         if fields is not None:
             utils._REASONING_FIELDS = fields
         import transformers.utils.chat_parsing as parsing
@@ -271,7 +284,8 @@ class Trl:
     def __init__(self):
         import transformers
 
-        transformers.__version__ = TRANSFORMERS
+        # What it goes by to know whether that reads templates.
+        transformers.__version__ = version_of("transformers")
         import transformers.utils.chat_parsing as parsing
         import trl.chat_template_utils as utils
 
@@ -295,7 +309,8 @@ class Trl:
 
 
 READERS = {"transformers": Transformers, "vllm": Vllm, "sglang": Sglang, "trl": Trl}
-TRANSFORMERS = "5.23.0"
+# Those that read with the transformers library as it is installed beside them.
+BESIDE_TRANSFORMERS = {"trl"}
 
 
 # ---- asking them ---------------------------------------------------------------------------------------------------
@@ -354,8 +369,10 @@ def worst(unjinja, packages, target):
 
 
 def versions(profile):
-    """The versions that are named in a profile: its own, the first that reads templates, and those of rules and their sources."""
+    """The versions that are named in a profile: its own, the first that reads templates, and those of languages, rules and their
+    sources."""
     asked = [profile["version"], profile["since"]]
+    asked += [turn["since"] for turn in profile["languages"]]
     asked += [rule[key] for rule in profile["rules"] for key in ("since", "until") if rule[key]]
     asked += [rule["source"]["version"] for rule in profile["rules"]]
     return sorted(set(asked), key=lambda version: [int(part) for part in version.split(".")])
@@ -377,14 +394,16 @@ def main():
         [options.unjinja, "port", "--list", "--format", "json"], capture_output=True, text=True, check=True
     )
     differences = asked = 0
-    for profile in json.loads(listed.stdout):
+    profiles = json.loads(listed.stdout)
+    (beside,) = (profile["version"] for profile in profiles if profile["name"] == "transformers")
+    for profile in profiles:
         name = profile["name"]
         if options.only not in (None, name):
             continue
         for version in versions(profile):
             folders = [fetched(options.packages, name, version)]
-            if name == "trl":
-                folders.append(fetched(options.packages, "transformers", TRANSFORMERS))
+            if name in BESIDE_TRANSFORMERS:
+                folders.append(fetched(options.packages, "transformers", beside))
             ran = subprocess.run(
                 [sys.executable, __file__, "--ask", name, *map(str, folders)], capture_output=True, text=True
             )

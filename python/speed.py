@@ -55,6 +55,24 @@ TEMPLATES = {
         + "<end>",
     ),
 }
+if "python-call-list" in getattr(reference.content_parsers, "CONTENT_PARSERS", ()):
+    TEMPLATES["calls in Python"] = (
+        {
+            "start_anchor": "<bot>",
+            "fields": {
+                "tool_calls": {
+                    "open": "<calls>",
+                    "close": "</calls>",
+                    "content": "python-call-list",
+                    "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{arguments}"}},
+                    "transform_each": True,
+                },
+                "content": {"close": "<end>"},
+            },
+        },
+        lambda size: "<calls>[" + ", ".join(['read_tide(harbour="Brest", days=[1, 2, 3])'] * (size // 44 + 1)) + "]</calls><end>",
+    )
+
 SIZES = [1_000, 10_000, 100_000, 1_000_000]
 LONGEST = 60.0
 

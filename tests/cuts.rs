@@ -1,7 +1,7 @@
 //! However an output is cut into chunks, it means the same.
 //!
 //! Some delimiters can't keep that promise, because they go by what a chunk's end shows; a
-//! template's `Delimiter::is_chunk_dependent` says which. For all the others it is held to here.
+//! template's `Delimiter::is_chunk_dependent_in` says which. For all the others it is held to here.
 
 use std::path::Path;
 
@@ -149,7 +149,7 @@ fn is_chunk_independent(template: &ResponseTemplate) -> bool {
         .flat_map(|field| field.open().into_iter().chain(field.close()));
     delimiters
         .into_iter()
-        .all(|d| d.is_chunk_dependent() == Some(false))
+        .all(|d| d.is_chunk_dependent_in(template.language()) == Some(false))
 }
 
 /// A text in pieces of lengths that a seed determines.
@@ -536,21 +536,17 @@ fn texts_of(pieces: &[&str], most: usize) -> Vec<String> {
 }
 
 /// Whether some text of these pieces means something else in two chunks than as a whole, or character by character.
-/// In any version of the language: the newest waits for more text in cases where older ones do not.
-fn depends_on_cuts(template: &ResponseTemplate, pieces: &[&str]) -> bool {
-    [Language::V5_24, Language::V5_20].iter().any(|language| {
-        let template = template.in_language(*language).expect("both have it");
-        let reading =
-            |chunks: &[&str]| read(&template, "A:", chunks, options(&Tools::none())).joined();
-        texts_of(pieces, 5).iter().any(|text| {
-            let whole = reading(&[text]);
-            let halves = text
-                .char_indices()
-                .map(|(at, _)| vec![&text[..at], &text[at..]]);
-            halves
-                .chain([by_character(text)])
-                .any(|chunks| reading(&chunks) != whole)
-        })
+fn depends_on_cuts(template: &ResponseTemplate, pieces: &[&str], language: Language) -> bool {
+    let template = template.in_language(language).expect("all have it");
+    let reading = |chunks: &[&str]| read(&template, "A:", chunks, options(&Tools::none())).joined();
+    texts_of(pieces, 5).iter().any(|text| {
+        let whole = reading(&[text]);
+        let halves = text
+            .char_indices()
+            .map(|(at, _)| vec![&text[..at], &text[at..]]);
+        halves
+            .chain([by_character(text)])
+            .any(|chunks| reading(&chunks) != whole)
     })
 }
 
@@ -621,9 +617,18 @@ fn delimiters_that_go_by_a_chunks_end_are_distinguished() {
             "{pattern}"
         );
         let pieces: Vec<&str> = pieces.split('|').collect();
-        if let Some(dependent) = dependent {
-            assert_eq!(depends_on_cuts(&template, &pieces), dependent, "{pattern}");
-        }
+        let close = close.expect("it is there");
+        let [older, newest] = [Language::V5_20, Language::V5_24].map(|language| {
+            let said = close.is_chunk_dependent_in(language);
+            (said, depends_on_cuts(&template, &pieces, language))
+        });
+        // What closes a field is at hand in its transform in the newest alone.
+        assert_eq!(
+            dependent,
+            dependent.and(Some(older.1 || newest.1)),
+            "{pattern}"
+        );
+        assert_eq!(newest.0, newest.0.and(Some(newest.1)), "{pattern}");
     }
 }
 
@@ -659,8 +664,12 @@ proptest! {
         let Ok(template) = ResponseTemplate::from_json(&template) else {
             return Ok(());
         };
-        if is_chunk_independent(&template) {
-            prop_assert!(!depends_on_cuts(&template, &["a", "b", "c", "\n"]));
+        for language in [Language::V5_20, Language::V5_24] {
+            let template = template.in_language(language).expect("all have it");
+            if is_chunk_independent(&template) {
+                let depends = depends_on_cuts(&template, &["a", "b", "c", "\n"], language);
+                prop_assert!(!depends, "in {language}");
+            }
         }
     }
 }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use unjinja::analysis::{Certainty, Findings};
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::derive::{Derivation, DeriveOptions, Lenience, ModelOutput, Recovery, derive};
+use unjinja::profile::Target;
+use unjinja::response::Language;
 use unjinja::{Object, ParserOptions, ResponseTemplate, Value, json, parse};
 
 /// Each turn has a header and an end; what the assistant's consists of is given.
@@ -1293,4 +1295,94 @@ fn names_have_the_letter_that_what_opens_calls_begins_with() {
 {%- endfor -%}{{- '=end\n' }}{%- endif -%}",
         "So:=begin\nsee :see, at: \"a, b\", n: 7\nsee :see, at: \"a, b\", n: 7\n=end\n",
     )]);
+}
+
+/// Calls in a list as Python writes it, with texts as `repr` does.
+const PYTHON_LIST: &str = "
+{{- m.content or '' }}
+{%- for c in m.tool_calls or [] -%}
+{{- '<call>[' if loop.first else ', ' }}{{- c.function.name + '(' }}
+{%- for k, v in c.function.arguments | items -%}
+{%- set text = \"'\" + v | string | replace('\\\\', '\\\\\\\\') | replace(\"'\", \"\\\\'\") | replace('\\n', '\\\\n') + \"'\" -%}
+{{- k + '=' + (text if v is string else v | tojson if v is iterable else v | string) + ('' if loop.last else ', ') }}
+{%- endfor -%}{{- ')' + (']</call>' if loop.last else '') }}
+{%- endfor -%}";
+
+/// What older versions imitate with expressions, the newest has a parser for.
+#[test]
+fn a_list_of_calls_as_python_writes_them_is_read_as_a_whole_where_there_is_a_parser_for_it() {
+    let chat = chat_template(PYTHON_LIST);
+    let of = |options| derive(&chat, &options).expect("it can be derived");
+    let older = of(DeriveOptions::default());
+    let newest = of(DeriveOptions::default().language(Language::V5_24));
+    let content = |derived: &Derivation| {
+        let content = "/fields/tool_calls/content";
+        derived.template.as_value().pointer(content).cloned()
+    };
+    assert_eq!(content(&older), Some("xml-inline".into()));
+    assert_eq!(content(&newest), Some("python-call-list".into()));
+    assert!(newest.is_whole() && !older.is_whole());
+    assert_eq!(older.other_language(), Some(Language::V5_24));
+    assert_eq!(newest.other_language(), Some(DeriveOptions::SERVED));
+
+    let read = |derived: &Derivation, calls: &str| {
+        let output = format!("So:<call>{calls}</call><turn:end>");
+        let options = ParserOptions::default();
+        let message = parse(&derived.template, "<turn:bot>", &output, options);
+        let message = message
+            .map(Value::from)
+            .map_err(|error| error.to_string())?;
+        let calls = message.get("tool_calls").and_then(Value::as_array);
+        let function = |call: &Value| call.get("function").cloned();
+        let calls = calls.into_iter().flatten().filter_map(function);
+        Ok::<String, String>(json::write(&calls.collect()))
+    };
+    for (calls, expected) in [
+        (
+            r"[f(a='it\'s\n', b=7), g()]",
+            r#"[{"name":"f","arguments":{"a":"it's\n","b":7}},{"name":"g","arguments":{}}]"#,
+        ),
+        (
+            r#"[f(a=['it\'s', ["x, y=1)", True], {'k': None}])]"#,
+            r#"[{"name":"f","arguments":{"a":["it's",["x, y=1)",true],{"k":null}]}}]"#,
+        ),
+        (
+            r#"[f(user-id="7", a.b='\u00e9')]"#,
+            r#"[{"name":"f","arguments":{"user-id":"7","a.b":"é"}}]"#,
+        ),
+    ] {
+        assert_eq!(read(&newest, calls).as_deref(), Ok(expected), "{calls}");
+        assert_ne!(read(&older, calls).as_deref(), Ok(expected), "{calls}");
+    }
+    let spoken = parse(
+        &newest.template,
+        "<turn:bot>",
+        "Write <call> before it.<turn:end>",
+        ParserOptions::default(),
+    );
+    let content = spoken.expect("it is an answer").get("content").cloned();
+    assert_eq!(content, Some("Write <call> before it.".into()));
+}
+
+/// A text that the parser for lists refuses is worth more than a template that is easy to read.
+#[test]
+fn texts_that_stand_in_quotes_as_they_are_are_read_by_expressions_in_all_versions() {
+    let raw = PYTHON_LIST.replace("| replace(\"'\", \"\\\\'\") | replace('\\n', '\\\\n')", "");
+    let raw = raw.replace("| replace('\\\\', '\\\\\\\\')", "");
+    let chat = chat_template(&raw);
+    for language in [DeriveOptions::SERVED, Language::V5_24] {
+        let derived = derive(&chat, &DeriveOptions::default().language(language)).unwrap();
+        assert!(derived.is_whole(), "{language}");
+        let content = derived
+            .template
+            .as_value()
+            .pointer("/fields/tool_calls/content");
+        assert_eq!(content, Some(&"xml-inline".into()), "{language}");
+    }
+}
+
+#[test]
+fn nothing_is_asked_for_that_is_not_served() {
+    let languages = Target::all().into_iter().map(Target::language);
+    assert_eq!(languages.min(), Some(DeriveOptions::SERVED));
 }

@@ -5,15 +5,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use unjinja::chat_template::ChatTemplate;
-use unjinja::chat_template::RenderInput;
-use unjinja::derive::Row;
-use unjinja::derive::{DeriveOptions, derive};
+use unjinja::chat_template::{ChatTemplate, RenderInput};
+use unjinja::derive::{Derivation, DeriveOptions, Row, derive};
 use unjinja::format::Format;
 use unjinja::grammar::{Grammar, Request};
-use unjinja::json;
-use unjinja::response::Tools;
-use unjinja::{Object, Value};
+use unjinja::response::{Language, Tools};
+use unjinja::{Object, ParserOptions, ResponseTemplate, Value, json, parse};
 
 use crate::grammar::{agreement, sample};
 
@@ -33,6 +30,25 @@ fn chat_template(path: &Path) -> ChatTemplate {
     template
 }
 
+/// What is recovered of a format, and how the rest differs.
+fn recovered(name: &str, derived: &Derivation, table: &mut String) {
+    let (recovered, all) = (derived.recovered(), derived.proof.len());
+    let calls = derived
+        .template
+        .as_value()
+        .pointer("/fields/tool_calls/content");
+    let parser = match calls.and_then(Value::as_str) {
+        Some("python-call-list") => ", by python-call-list",
+        _ => "",
+    };
+    let _ = writeln!(table, "{name}: {recovered} of {all}{parser}");
+    let rows = derived.proof.iter();
+    for row in rows.filter(|row| !row.recovery.is_recovered()) {
+        let difference = row.recovery.difference().unwrap_or_default();
+        let _ = writeln!(table, "    {}: {difference}", row.name);
+    }
+}
+
 #[test]
 fn invented_formats_are_recovered_as_far_as_is_known() {
     let mut table = String::new();
@@ -41,15 +57,11 @@ fn invented_formats_are_recovered_as_far_as_is_known() {
         let template = chat_template(&path);
         match derive(&template, &DeriveOptions::default()) {
             Ok(derived) => {
-                let (recovered, all) = (derived.recovered(), derived.proof.len());
-                let _ = writeln!(table, "{name}: {recovered} of {all}");
-                for row in derived
-                    .proof
-                    .iter()
-                    .filter(|row| !row.recovery.is_recovered())
-                {
-                    let difference = row.recovery.difference().unwrap_or_default();
-                    let _ = writeln!(table, "    {}: {difference}", row.name);
+                recovered(&name, &derived, &mut table);
+                if let Some(language) = derived.other_language() {
+                    let options = DeriveOptions::default().language(language);
+                    let newer = derive(&template, &options).expect("it could be derived");
+                    recovered(&format!("{name} for {language}"), &newer, &mut table);
                 }
             }
             Err(error) => {
@@ -91,6 +103,44 @@ fn no_response_template_holds_words_of_the_conversations_it_was_tried_on() {
             assert!(!written.contains(word), "{name}: {word} in {written}");
         }
     }
+}
+
+/// What is derived without naming a version means the same to all that take it, as far as renderings go.
+#[test]
+fn versions_of_the_language_read_derived_templates_alike() {
+    let gallery = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
+    let gallery = fs::read_dir(gallery).expect("it is there");
+    let gallery = gallery.map(|file| file.expect("a file").path());
+    let gallery = gallery.filter(|path| path.extension().is_some_and(|name| name == "jinja"));
+    let (mut read, mut faults) = (0, Vec::new());
+    for path in templates().into_iter().chain(gallery) {
+        let Ok(derived) = derive(&chat_template(&path), &DeriveOptions::default()) else {
+            continue;
+        };
+        let versions = Language::all().filter_map(|language| {
+            let template = derived.template.in_language(language);
+            // Keys that came later are no reason to refuse a format.
+            assert!(template.is_ok() || language < derived.language, "{path:?}");
+            template.ok()
+        });
+        let versions: Vec<ResponseTemplate> = versions.collect();
+        for row in &derived.proof {
+            let messages = versions.iter().map(|template| {
+                let options = ParserOptions::default().tools(derived.tools.clone());
+                parse(template, &row.prefix, &row.output, options)
+            });
+            // Arguments are typed by tools in newer versions alone.
+            let untyped = |template: &&ResponseTemplate| template.language() < Language::V5_20;
+            let count = versions.iter().take_while(untyped).count();
+            let messages: Vec<_> = messages.skip(count).collect();
+            read += messages.len();
+            if messages.windows(2).any(|pair| pair[0] != pair[1]) {
+                faults.push(format!("{}: {}", path.display(), row.name));
+            }
+        }
+    }
+    assert!(read > 4000, "there are {read} readings only");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 /// What grammars of these formats allow, the derived templates read into the same calls.

@@ -416,6 +416,70 @@ fn templates_are_compared_on_fixtures_and_renderings() {
     }
 }
 
+/// A template with `text` in a field, in a folder of its own.
+fn template_with(test: &str, field: &str) -> PathBuf {
+    let folder = scratch(test);
+    let text = format!(r#"{{"start_anchor": "<bot>", "fields": {{{field}, "content": {{}}}}}}"#);
+    fs::write(folder.join("t.json"), text).expect("is written");
+    folder
+}
+
+#[test]
+fn two_versions_are_compared_on_one_template() {
+    let field = r#""thinking": {"open": "<x>", "close": "</x>", "content": "json", "content_args": {"unquoted_keys": true}}"#;
+    let folder = template_with("versions", field);
+    let compare = |targets: &str| run_in(&folder, &["diff", "t.json", "--for", targets]);
+    assert_snapshot!(compare("transformers@5.23,transformers@5.24").shown(), @r#"
+    they part on 2 of 133 texts
+
+    the smallest text on which they do, out of one that is made up to tell versions apart
+    the output   "<x>{a :1}</x>"
+    --- t.json for transformers 5.23.0
+    +++ t.json for transformers 5.24.0
+    -error: field `thinking`, bytes 3 to 9 of the text since the anchor: this is not JSON: expected a key in double quotes at line 1, column 2, in "{a :1}"
+    +{
+    +  "reasoning_content": {
+    +    "a": 1
+    +  }
+    +}
+    exit 1
+    "#);
+    // Between two versions the language stays as it is.
+    assert_snapshot!(compare("transformers@5.21,transformers@5.23").shown(), @"
+    they read all of 127 texts alike; others they may not
+    exit 0
+    ");
+    assert_snapshot!(compare("transformers@5.24").shown(), @"
+    ! error: there is one template only: name another, or two with `--for`, such as `--for transformers@5.23,transformers`
+    exit 2
+    ");
+    assert_snapshot!(compare("transformers,trl,vllm").shown(), @"
+    ! error: name one or two with `--for`
+    exit 2
+    ");
+}
+
+#[test]
+fn a_version_that_refuses_a_template_reads_no_text_otherwise() {
+    let calls =
+        r#""tool_calls": {"open": "<call>", "close": "</call>", "content": "python-call-list"}"#;
+    let folder = template_with("version_refuses", calls);
+    let compare = |targets: &str| run_in(&folder, &["diff", "t.json", "--for", targets]);
+    assert_snapshot!(compare("transformers@5.23,transformers@5.24").shown(), @"
+    ! error: t.json: /fields/tool_calls/content: transformers 5.23.0 refuses the template: the content parser `python-call-list` is not in version 5.20 of the language: let it be read by transformers 5.24 or newer, or do without it
+    exit 2
+    ");
+    // What another name helps is said.
+    let field = r#""reasoning_content": {"open": "<x>", "close": "</x>"}"#;
+    let folder = template_with("version_ports", field);
+    let compare = |targets: &str| run_in(&folder, &["diff", "t.json", "--for", targets]);
+    assert_snapshot!(compare("transformers,vllm@0.32.0").shown(), @"
+    ! error: t.json: /fields/reasoning_content: vLLM 0.32.0 refuses the template: it knows no field `reasoning_content`: call it `thinking`
+    ! rewrite it with `unjinja port t.json --for vllm@0.32.0`
+    exit 2
+    ");
+}
+
 #[test]
 fn a_changed_close_is_found_out_in_every_template_of_the_gallery() {
     let mut count = 0;

@@ -330,6 +330,88 @@ mod messages {
     }
 }
 
+/// What `--for` reads a template with.
+mod versions {
+    use super::*;
+
+    const SPACED: &str = "<x>{ a : 1}</x>";
+
+    fn template(test: &str, field: &str) -> String {
+        let path = scratch(test).join("template.json");
+        let text =
+            format!(r#"{{"start_anchor": "<bot>", "fields": {{{field}, "content": {{}}}}}}"#);
+        fs::write(&path, text).expect("it can be written");
+        path.to_str().expect("a text").to_owned()
+    }
+
+    fn with_free_keys(test: &str) -> String {
+        let content = r#""content": "json", "content_args": {"unquoted_keys": true}"#;
+        template(
+            test,
+            &format!(r#""x": {{"open": "<x>", "close": "</x>", {content}}}"#),
+        )
+    }
+
+    #[test]
+    fn a_text_is_read_as_the_version_reads_it_that_is_named() {
+        let template = with_free_keys("version_of_parse");
+        let read = |target: &str| unjinja_with(&format!("parse -t {template} {target}"), SPACED);
+        let newest = read("");
+        assert!(newest.status.success(), "{newest}");
+        assert!(newest.stdout.contains(r#""a": 1"#), "{newest}");
+        assert_eq!(read("--for transformers@5.24").stdout, newest.stdout);
+        let older = read("--for transformers@5.23").to_string();
+        assert_snapshot!(older, @r#"
+        ! error: field `x`, bytes 3 to 11 of the text since the anchor: this is not JSON: expected a key in double quotes at line 1, column 3, in "{ a : 1}"
+        exit 1
+        "#);
+        for engine in ["vllm", "sglang"] {
+            assert_eq!(
+                read(&format!("--for {engine}")).to_string(),
+                older,
+                "{engine}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_lines_of_a_batch_are_read_by_the_version_too() {
+        let template = with_free_keys("version_of_batch");
+        let line = format!(r#"{{"id": 1, "text": "{SPACED}"}}"#);
+        let read = |target: &str| {
+            let arguments = format!("parse -t {template} --jsonl - --no-events {target}");
+            unjinja_with(&arguments, &line).stdout
+        };
+        assert!(read("").contains(r#""x":{"a":1}"#), "{}", read(""));
+        let older = read("--for transformers@5.23");
+        assert!(older.contains("this is not JSON"), "{older}");
+    }
+
+    #[test]
+    fn a_template_that_a_version_does_not_have_is_refused() {
+        let calls = r#""tool_calls": {"open": "<call>", "close": "</call>", "content": "python-call-list"}"#;
+        let template = template("version_of_parser", calls);
+        let read = |target: &str| {
+            let outcome = unjinja_with(
+                &format!("parse -t {template} {target}"),
+                "<call>[f(a=1)]</call>",
+            );
+            outcome.to_string().replace(&template, "template.json")
+        };
+        assert!(read("").contains(r#""a": 1"#));
+        assert_snapshot!(read("--for sglang"), @"
+        ! error: template.json: /fields/tool_calls/content: the content parser `python-call-list` is not in version 5.20 of the language: let it be read by transformers 5.24 or newer, or do without it
+        exit 2
+        ");
+        assert_snapshot!(read("--for vlm"), @"
+        ! error: invalid value 'vlm' for '--for <PROFILE>': there is no profile `vlm`: did you mean `vllm`? (`unjinja port --list` shows all there are)
+        !
+        ! For more information, try '--help'.
+        exit 2
+        ");
+    }
+}
+
 mod events {
     use super::*;
 

@@ -114,6 +114,7 @@ fn the_template_is_printed_and_the_report_beside_it() {
       damaged    72 of 76 damaged texts recovered
                  0 of 1: reasoning not closed before a call
                  0 of 3: a call's end missing before the next
+      taken by   transformers from 5.13.0 on, vLLM from 0.32.0 on, SGLang from 0.5.23 on, TRL from 1.7.1 on
     exit 0
     "#);
 }
@@ -261,6 +262,7 @@ fn what_can_not_be_recovered_is_reported() {
                  0 of 1: reasoning not closed before a call
                  1 of 2: a call within reasoning
                  0 of 3: a call's end missing before the next
+      taken by   transformers from 5.13.0 on, vLLM from 0.32.0 on, SGLang from 0.5.23 on, TRL from 1.7.1 on
     "#);
 }
 
@@ -549,7 +551,7 @@ fn the_report_is_json_for_programs() {
         .keys()
         .map(ToString::to_string)
         .collect();
-    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole missing_tokens findings proof refused damage spoken reasons outputs drafts renderings trials response_schema for");
+    assert_snapshot!(keys.join(" "), @"name variant beside template is_whole missing_tokens findings proof refused damage spoken reasons outputs drafts renderings trials response_schema for otherwise");
     assert_eq!(
         report.pointer("/missing_tokens/0"),
         Some(&"eos_token".into())
@@ -946,4 +948,63 @@ fn findings_are_json_for_programs() {
     assert_eq!(at("/findings/calls/section_open"), Some(""));
     assert_eq!(at("/findings/calls/certainty"), Some("seen"));
     assert_eq!(at("/evidence/0/without/conversation"), Some("a question"));
+}
+
+/// Calls in a list as Python writes it.
+const PYTHON: &str = "{%- for m in messages %}{{ '<' + m.role + '>' + (m.content or '') }}\
+    {%- for c in m.tool_calls or [] %}{{ ('<call>[' if loop.first else ', ') + c.function.name + '(' }}\
+    {%- for k, v in c.function.arguments.items() %}\
+    {{- k + '=' + v | tojson + ('' if loop.last else ', ') }}{% endfor %}\
+    {{- ')' + (']</call>' if loop.last else '') }}{% endfor %}{{ '<end>' }}{% endfor %}\
+    {%- if add_generation_prompt %}{{ '<assistant>' }}{% endif %}";
+
+/// The lines of a report about versions.
+fn of_versions(report: &str) -> String {
+    let lines = report.lines();
+    let lines = lines.skip_while(|line| {
+        !["  taken by", "  for "]
+            .iter()
+            .any(|own| line.starts_with(own))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn whom_a_template_is_for_decides_how_a_list_of_calls_in_python_is_read() {
+    let folder = scratch("versions");
+    fs::write(folder.join("chat.jinja"), PYTHON).unwrap();
+    let derive = |more: &[&str]| {
+        let arguments = [&["derive", "chat.jinja", "--format", "compact"], more].concat();
+        unjinja(&folder, &arguments)
+    };
+    let served = derive(&[]);
+    assert!(served.stdout.contains("xml-inline"), "{}", served.stdout);
+    assert_snapshot!(of_versions(&served.stderr), @r#"
+    taken by   transformers from 5.13.0 on, vLLM from 0.32.0 on, SGLang from 0.5.23 on, TRL from 1.7.1 on
+    otherwise  `--for transformers@5.24` has `tool_calls` by `python-call-list`: 18 of 18 renderings recovered
+               {"open_pattern":"<call>\\s*(?=\\[)","close_pattern":"</call>\\s*","content":"python-call-list","transform":{"type":"function","function":{"name":"{name}","arguments":"{arguments}"}},"transform_each":true}
+    "#);
+    let newest = derive(&["--for", "transformers@5.24"]);
+    assert_snapshot!(newest.stdout, @r#"{"version":1,"defaults":{"role":"assistant"},"start_anchor":"<assistant>","fields":{"tool_calls":{"open_pattern":"<call>\\s*(?=\\[)","close_pattern":"</call>\\s*","content":"python-call-list","transform":{"type":"function","function":{"name":"{name}","arguments":"{arguments}"}},"transform_each":true},"content":{"close_pattern":"<end>\\s*"}}}"#);
+    assert_snapshot!(of_versions(&newest.stderr), @"
+    for        transformers 5.24.0 takes it, but makes no use of part of it; versions from 5.24.0 on do
+               /fields/tool_calls/transform_each: transformers 5.24.0 takes the template, but `transformers serve` ends its streams with an error at every call: a region holds a list of calls: read whole outputs, where the format writes its calls as one list
+    otherwise  `--for transformers@5.20` has `tool_calls` by `xml-inline`: 18 of 18 renderings recovered
+    ");
+    // All have to take it.
+    for targets in ["transformers@5.23", "vllm", "transformers,sglang", "all"] {
+        let older = derive(&["--for", targets, "--reasoning-field", "thinking"]);
+        assert_eq!(older.stdout, served.stdout, "{targets}");
+    }
+
+    let report = |name: &str| {
+        let arguments = ["derive", name, "--format", "json-report", "-q"];
+        json::read(&unjinja(&folder, &arguments).stdout).unwrap()
+    };
+    let otherwise = report("chat.jinja").get("otherwise").cloned().unwrap();
+    assert_eq!(otherwise.get("for"), Some(&"transformers@5.24".into()));
+    let template = otherwise.get("template").cloned();
+    assert_eq!(template, json::read(&newest.stdout).ok());
+    fs::write(folder.join("plain.jinja"), PLAIN).unwrap();
+    assert_eq!(report("plain.jinja").get("otherwise"), Some(&Value::Null));
 }

@@ -14,6 +14,7 @@ use unjinja::derive::{DeriveOptions, ModelOutput, derive};
 use unjinja::format::Format;
 use unjinja::grammar::{Grammar, Reasoning, Request, ToolChoice};
 use unjinja::lint::{LintOptions, lint};
+use unjinja::profile::language_for;
 use unjinja::{Object, Value};
 
 use crate::errors::{Kind, argument_name, detached};
@@ -116,7 +117,7 @@ impl PyChatTemplate {
         Ok(rendered.map_err(fail)?.text)
     }
 
-    #[pyo3(signature = (*, reasoning_field="thinking", ids=false, guess_types=false, outputs=None))]
+    #[pyo3(signature = (*, reasoning_field="thinking", ids=false, guess_types=false, outputs=None, profiles=Vec::new()))]
     fn derive<'py>(
         &self,
         py: Python<'py>,
@@ -124,10 +125,13 @@ impl PyChatTemplate {
         ids: bool,
         guess_types: bool,
         outputs: Option<Vec<Bound<'py, PyAny>>>,
+        profiles: Vec<String>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let outputs = outputs.unwrap_or_default().into_iter();
         let outputs = outputs.map(|output| model_output(&output));
+        let language = language_for(&targets(&profiles)?).unwrap_or(DeriveOptions::SERVED);
         let options = DeriveOptions::default()
+            .language(language)
             .base(self.base.clone())
             .reasoning_field(reasoning_field)
             .ids(ids)

@@ -40,6 +40,23 @@ def test_what_is_derived_has_the_name_that_suits_all(jinja):
     assert refused.report["for"] == [{"name": "vllm", "version": "0.33.0", "effect": "refused", "since": None}]
 
 
+def test_whom_a_template_is_for_decides_the_parser_of_a_list_of_calls():
+    jinja = (
+        "{% for m in messages %}<{{ m.role }}>{{ m.content or '' }}{% for c in m.tool_calls or [] %}"
+        "{{ '<call>[' if loop.first else ', ' }}{{ c.function.name }}("
+        "{% for k, v in c.function.arguments.items() %}{{ k }}={{ v | tojson }}{{ '' if loop.last else ', ' }}{% endfor %})"
+        "{{ ']</call>' if loop.last }}{% endfor %}<end>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+    )
+    for profile, parser in [
+        ((), "xml-inline"),
+        ("transformers@5.24", "python-call-list"),
+        (["transformers@5.24", "vllm@0.33"], "xml-inline"),
+    ]:
+        derivation = unjinja.derive(jinja, profile=profile)
+        assert derivation.is_whole
+        assert derivation.template["fields"]["tool_calls"]["content"] == parser
+
+
 def test_a_profile_that_is_not_there_is_an_error():
     with pytest.raises(ValueError, match="`profile`: there is no profile `vlm`: did you mean `vllm`?"):
         unjinja.lint(FOREIGN, profile="vlm")

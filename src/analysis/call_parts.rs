@@ -3,7 +3,7 @@
 use crate::format::{Dialect, Node, Slot, ValueForm, ValueType, ValueWriting};
 
 use super::call_shape::{CallShape, text_with_slots};
-use crate::markers::{KEY_SLOT, is_slot};
+use crate::markers::{KEY_SLOT, NAME_SLOT, is_slot};
 
 /// The parts of a turn's calls. In texts, characters for private use stand for slots.
 #[derive(Debug, Clone)]
@@ -69,6 +69,18 @@ impl<'a> CallParts<'a> {
     /// Whether one array holds all calls.
     pub(crate) fn is_array(&self) -> bool {
         matches!(self.body, Node::Array(_))
+    }
+
+    /// What stands around all calls of a turn, where these are a list as Python writes one: `[f(a=1), g()]`.
+    pub(crate) fn around_python_list(&self) -> Option<[&str; 2]> {
+        let arguments = self.single_arguments()?;
+        let is_call = self.open.trim() == format!("{NAME_SLOT}(") && self.close.trim() == ")";
+        let is_assigned = arguments.between.iter().all(|text| text.trim() == "=");
+        let are_listed =
+            arguments.separator.trim() == "," && (self.separator.trim() == "," || !self.several);
+        let open = self.section_open.trim_end().strip_suffix('[')?;
+        let close = self.section_close.trim_start().strip_prefix(']')?;
+        (arguments.in_python && is_call && is_assigned && are_listed).then_some([open, close])
     }
 
     /// Whether a call is an object of JSON that nothing opens.

@@ -8,6 +8,7 @@ pub(super) enum Choice {
     ContentMarked,
     CallsAnywhere,
     SplitObjects,
+    PythonList,
     LooseHeader,
     TextFollows,
     TagClosesItself,
@@ -25,7 +26,7 @@ pub(super) struct Open {
 }
 
 /// All that is to be chosen, in the order of [`Choice`].
-pub(super) const OPEN: [Open; 8] = [
+pub(super) const OPEN: [Open; 9] = [
     Open {
         choice: Choice::ContentMarked,
         part: Part::Content,
@@ -48,6 +49,14 @@ pub(super) const OPEN: [Open; 8] = [
         answers: &[
             "a call is read as one JSON object",
             "a call's name and its arguments are read one by one",
+        ],
+    },
+    Open {
+        choice: Choice::PythonList,
+        part: Part::Calls,
+        answers: &[
+            "calls as Python writes them are read one by one",
+            "a list of calls as Python writes them is read as a whole",
         ],
     },
     Open {

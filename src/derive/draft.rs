@@ -19,6 +19,7 @@ mod reasoning;
 mod variants;
 
 use crate::analysis::CallParts;
+use crate::format::{Node, Repetition, Slot};
 use crate::markers::{dedup, is_distinctive};
 use crate::value::Object;
 
@@ -63,8 +64,23 @@ fn with_drafter<T>(
         .as_ref()
         .filter(|_| choices.has(Choice::AsSeen));
     let mut calls = findings.call_parts();
+    let list = calls
+        .as_ref()
+        .filter(|_| choices.has(Choice::PythonList))
+        .and_then(python_list);
     if let (Some(calls), Some(around)) = (&mut calls, around) {
         stand_as_seen(calls, around);
+    }
+    if let (Some(calls), Some((list, [open, close]))) = (&mut calls, &list) {
+        *calls = CallParts {
+            section_open: String::new(),
+            section_close: String::new(),
+            separator: String::new(),
+            open: open.clone(),
+            body: list,
+            close: close.clone(),
+            several: true,
+        };
     }
     if let Some(calls) = &mut calls {
         // No transform takes a part of a string.
@@ -123,6 +139,24 @@ fn anchors(material: &Material) -> Vec<String> {
         }
     }
     anchors
+}
+
+/// All calls of a turn as one value, if they are a list as Python writes one, and what stands around it.
+fn python_list(calls: &CallParts<'_>) -> Option<(Node, [String; 2])> {
+    let around = calls.around_python_list()?.map(str::to_owned);
+    let call = Node::sequence(vec![
+        Node::Slot(Slot::Name),
+        Node::Literal("(".to_owned()),
+        calls.body.clone(),
+        Node::Literal(")".to_owned()),
+    ]);
+    let list = Repetition {
+        item: Node::Call(Box::new(call)),
+        separator: Node::Literal(", ".to_owned()),
+        at_least: 1,
+        at_most: None,
+    };
+    Some((Node::Array(Box::new(list)), around))
 }
 
 /// Takes what was seen around calls for what stands there.

@@ -63,7 +63,7 @@ mod candidate;
 use crate::analysis::{Findings, MissingToken, advice};
 use crate::chat_template::{ChatTemplate, PreparedTemplate, RenderError};
 use crate::remedy::Remedy;
-use crate::response::{ResponseTemplate, TemplateError, Tools};
+use crate::response::{Language, ResponseTemplate, TemplateError, Tools};
 use crate::stopwatch::Stopwatch;
 use crate::value::{Object, Value};
 
@@ -82,6 +82,9 @@ pub use reason::Reason;
 pub use sample::RefusedConversation;
 pub use score::Tally;
 pub use spoken::SpokenText;
+
+/// The version of the language from which on there is a parser for lists of calls as Python writes them.
+const PYTHON_LISTS: Language = Language::V5_24;
 
 /// A response template, and how it was found.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,6 +109,8 @@ pub struct Derivation {
     pub reasons: Vec<Reason>,
     /// Which damages it allows for.
     pub lenience: Lenience,
+    /// The oldest version of the language that was to take it.
+    pub language: Language,
     /// What it makes of the outputs of the model that were [given](DeriveOptions::outputs).
     pub outputs: Vec<OutputRow>,
     /// The tools that the calls in renderings are calls of.
@@ -193,6 +198,7 @@ impl Derivation {
             spoken,
             reasons: chosen.reasons,
             lenience: options.lenience,
+            language: options.language,
             reasoning_field: field.to_owned(),
             damaged: proof::damaged_texts(field, &material.damaged, &chosen.recovered_damage),
             missing_tokens: missing_tokens(&material.findings, &samples.refused),
@@ -287,6 +293,30 @@ impl Derivation {
         self.missing_tokens.is_empty()
             && self.recovered() == self.proof.len()
             && outputs.all(|row| row.difference.is_none())
+    }
+
+    /// The version of the language for which another response template may be derived: a newer one that has more for this
+    /// format, or an older one that does not take this response template.
+    ///
+    /// ```
+    /// use unjinja::chat_template::ChatTemplate;
+    /// use unjinja::derive::{DeriveOptions, derive};
+    ///
+    /// let template = ChatTemplate::from_jinja(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// // Nothing that came later is of use to plain answers.
+    /// assert_eq!(derive(&template, &DeriveOptions::default())?.other_language(), None);
+    /// # Ok::<(), unjinja::derive::DeriveError>(())
+    /// ```
+    pub fn other_language(&self) -> Option<Language> {
+        self.findings.call_parts()?.around_python_list()?;
+        let served = DeriveOptions::SERVED;
+        match self.language < PYTHON_LISTS {
+            true => Some(PYTHON_LISTS),
+            false => self.template.in_language(served).is_err().then_some(served),
+        }
     }
 
     /// Which of the renderings of another chat template this response template misreads, though the

@@ -2,6 +2,7 @@
 
 use crate::analysis::ModelOutput;
 use crate::chat_template::RenderInput;
+use crate::response::Language;
 
 /// How a response template is to be derived.
 ///
@@ -30,6 +31,8 @@ pub struct DeriveOptions {
     pub outputs: Vec<ModelOutput>,
     /// Which damages delimiters allow for.
     pub lenience: Lenience,
+    /// The oldest version of the language that is to take the response template.
+    pub language: Language,
 }
 
 /// Which damages delimiters allow for: texts as models write them, which are sloppier than any chat template.
@@ -54,11 +57,19 @@ impl Default for DeriveOptions {
             guess_types: false,
             outputs: Vec::new(),
             lenience: Lenience::default(),
+            language: DeriveOptions::SERVED,
         }
     }
 }
 
 impl DeriveOptions {
+    /// The newest version of the language that all packages have of which there is a
+    /// [profile](crate::profile::Profile), each at the version that was looked at.
+    ///
+    /// A response template that stands beside a chat template is read by whoever comes, the engines that serve the model
+    /// too: what these refuse is of no use to most. So nothing newer is asked for, unless somebody says for whom it is.
+    pub const SERVED: Language = Language::V5_20;
+
     /// Sets what all renderings have in common: tokens, the time, variables.
     pub fn base(mut self, base: RenderInput) -> DeriveOptions {
         self.base = base;
@@ -104,6 +115,35 @@ impl DeriveOptions {
     /// Sets which damages delimiters allow for.
     pub fn lenience(mut self, lenience: Lenience) -> DeriveOptions {
         self.lenience = lenience;
+        self
+    }
+
+    /// Sets the oldest version of the language that is to take the response template.
+    ///
+    /// ```
+    /// use unjinja::chat_template::ChatTemplate;
+    /// use unjinja::derive::{DeriveOptions, derive};
+    /// use unjinja::response::Language;
+    ///
+    /// let template = ChatTemplate::from_jinja(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}\
+    ///      {% if m.tool_calls %}<call>[{% for c in m.tool_calls %}{{ c.function.name }}(\
+    ///      {% for key, value in c.function.arguments.items() %}{{ key }}={{ value | tojson }}\
+    ///      {{ '' if loop.last else ', ' }}{% endfor %}){{ '' if loop.last else ', ' }}\
+    ///      {% endfor %}]</call>{% endif %}<end>{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let content = |options: &DeriveOptions| {
+    ///     let calls = derive(&template, options).expect("it can be derived").template;
+    ///     let content = calls.as_value().pointer("/fields/tool_calls/content").cloned();
+    ///     content.expect("calls are found")
+    /// };
+    /// let older = DeriveOptions::default();
+    /// assert_eq!(content(&older), "xml-inline".into());
+    /// assert_eq!(content(&older.language(Language::V5_24)), "python-call-list".into());
+    /// ```
+    pub fn language(mut self, language: Language) -> DeriveOptions {
+        self.language = language;
         self
     }
 

@@ -12,6 +12,7 @@ use crate::response::{Patterns, ResponseTemplate, TemplateError};
 use crate::stopwatch::Stopwatch;
 use crate::value::Value;
 
+use super::PYTHON_LISTS;
 use super::choices::{Choice, Choices, OPEN};
 use super::draft::{draft, unclosed_tag};
 use super::material::Material;
@@ -197,6 +198,7 @@ impl<'a> Search<'a> {
             Choice::ContentMarked => findings.content.open.is_some(),
             Choice::CallsAnywhere | Choice::LooseHeader => findings.calls.is_some(),
             Choice::SplitObjects => self.has_bare_objects(),
+            Choice::PythonList => self.options.language >= PYTHON_LISTS && self.has_python_list(),
             Choice::TextFollows => findings.calls.is_some() && self.has_text_behind_calls(),
             Choice::TagClosesItself => self.calls_are_tags(),
             // What stands around texts has to be looked for first.
@@ -244,6 +246,12 @@ impl<'a> Search<'a> {
     fn has_bare_objects(&self) -> bool {
         let calls = self.material.findings.call_parts();
         calls.is_some_and(|calls| calls.is_bare_object())
+    }
+
+    /// Whether calls are a list as Python writes one.
+    fn has_python_list(&self) -> bool {
+        let calls = self.material.findings.call_parts();
+        calls.is_some_and(|calls| calls.around_python_list().is_some())
     }
 
     /// Whether the chat template writes a turn's text behind its calls.

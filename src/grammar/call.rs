@@ -1163,10 +1163,7 @@ fn id(follow: &[String]) -> Expr {
     super::builder::class(class.without(&CharClass::of(signs))).repeat(1, Some(128))
 }
 
-/// A key that is not declared.
+/// A key that is not declared: a name as it stands in calls of Python, with dots and dashes between its parts.
 fn key(declared: &[String]) -> Expr {
-    let class = "[a-zA-Z0-9_.-]"
-        .parse()
-        .unwrap_or_else(|_| CharClass::any());
-    other_keys::bare(&class, declared)
+    other_keys::named(declared)
 }

@@ -34,6 +34,7 @@ pub(super) fn in_object(notation: &Notation, declared: &[String]) -> Expr {
         let declared: Vec<String> = declared.collect();
         let close = Expr::from(quotes.close.as_str());
         let keys = Keys {
+            begins: &first,
             first: &first,
             rest: &rest,
             close: &close,
@@ -44,12 +45,29 @@ pub(super) fn in_object(notation: &Notation, declared: &[String]) -> Expr {
     Expr::Atomic(Box::new(Expr::choice(ways)))
 }
 
-/// A key without quotes, of characters of a class, other than these.
-pub(super) fn bare(all: &CharClass, declared: &[String]) -> Expr {
+/// A key without quotes, of these characters, other than these.
+fn bare(all: &CharClass, declared: &[String]) -> Expr {
     let rest = class(all.clone()).repeat(0, Some(MAX_BARE - 1));
+    without_quotes(all, all, &rest, declared)
+}
+
+/// A key without quotes that is a name, which begins with no digit, or of several with a dot or a dash between them; other
+/// than these.
+pub(super) fn named(declared: &[String]) -> Expr {
+    let (begins, all) = (
+        bare_key().without(&CharClass::ranges([('0', '9')])),
+        bare_key(),
+    );
+    let sign = class(CharClass::of(['.', '-'])).repeat(0, Some(1));
+    let rest = Expr::sequence([sign, class(all.clone())]).repeat(0, Some(MAX_BARE / 2));
+    without_quotes(&begins, &all, &rest, declared)
+}
+
+fn without_quotes(begins: &CharClass, first: &CharClass, rest: &Expr, declared: &[String]) -> Expr {
     let keys = Keys {
-        first: all,
-        rest: &rest,
+        begins,
+        first,
+        rest,
         close: &Expr::Empty,
     };
     // No key is nothing at all.
@@ -76,6 +94,8 @@ const MAX_BARE: u32 = 128;
 const MAX_COMPARED: usize = 64;
 
 struct Keys<'k> {
+    /// What a key may begin with.
+    begins: &'k CharClass,
     /// What a key may go on with where it differs. It is not escaped, since that may be another way to
     /// write the same.
     first: &'k CharClass,
@@ -98,7 +118,8 @@ impl Keys<'_> {
                 next.entry(first).or_default().push(chars.as_str());
             }
         }
-        let differs = self.first.without(&CharClass::of(next.keys().copied()));
+        let first = if come == 0 { self.begins } else { self.first };
+        let differs = first.without(&CharClass::of(next.keys().copied()));
         let mut ways = Vec::new();
         if !differs.is_empty() {
             let (rest, close) = (self.rest.clone(), self.close.clone());

@@ -1,7 +1,7 @@
 //! What can be said of a pattern by itself.
 
-use crate::response::pattern::{Meter, Pattern};
-use crate::response::{Kind, Watch};
+use crate::response::pattern::Meter;
+use crate::response::{Kind, Language, Watch};
 
 use super::subject::{Part, Site, Subject};
 use super::{Complaints, Level, Lint, quoted};
@@ -102,25 +102,33 @@ fn needs_backtracking(site: &Site<'_>, complaints: &mut Complaints) {
 
 fn depends_on_chunks(subject: &Subject<'_>, watch: &Watch, complaints: &mut Complaints) {
     let delimiter = subject.inner().delimiter(watch);
-    let is_chunk_dependent = match (delimiter.is_chunk_dependent(), delimiter.pattern()) {
-        (None, Some(pattern)) => Pattern::has_chunk_dependent_branch(pattern),
+    let depends_in = |language: Language| match delimiter.is_chunk_dependent_in(language) {
         // While one alternative reads ahead, another may be found in what it reads; no model writes that.
-        (Some(true), Some(pattern)) if delimiter.compiled().looks_ahead() => {
-            Pattern::has_chunk_dependent_branch(pattern)
-        }
-        (dependent, _) => dependent == Some(true),
+        Some(true) if !delimiter.compiled().looks_ahead() => true,
+        None | Some(true) => delimiter.has_chunk_dependent_branch_in(language),
+        Some(false) => false,
     };
-    if is_chunk_dependent {
-        complaints.add(
-            Lint::DependsOnChunks,
-            subject.delimiter_pointer(watch),
-            "what the pattern finds depends on where chunks end: it takes a short match, or the end \
-             of a chunk, although more text could make it a longer match or none",
-            "write what may come in two lengths as alternatives, `<end>|</s>` and not \
-             `<end>(?:</s>)?`; repeats of single characters are fine, as in `<end>\\s*`; leave \
-             out `$`; and look ahead for what comes, not for what does not",
-        );
+    // Whoever names nobody wants to be read alike by all. What waits for more text depends on chunks no more than what does not.
+    let targets = subject.targets.iter().map(|target| target.language());
+    let oldest = targets.min().unwrap_or(Language::V5_13);
+    if !depends_in(oldest) {
+        return;
     }
+    let mut newer = Language::all().filter(|language| *language > oldest);
+    let versions = match newer.find(|language| !depends_in(*language)) {
+        Some(language) => format!(", before version {language} of the language"),
+        None => String::new(),
+    };
+    complaints.add(
+        Lint::DependsOnChunks,
+        subject.delimiter_pointer(watch),
+        format!(
+            "what the pattern finds depends on where chunks end{versions}: it takes a short match, or the end of a chunk, \
+             although more text could make it a longer match or none"
+        ),
+        "write what may come in two lengths as alternatives, `<end>|</s>` and not `<end>(?:</s>)?`; repeats of single \
+         characters are fine, as in `<end>\\s*`; leave out `$`; and look ahead for what comes, not for what does not",
+    );
 }
 
 /// Tries what is on watch while text streams on texts as models write them.

@@ -47,6 +47,40 @@ fn lints(text: &str, chat_template: Option<&ChatTemplate>, target: Option<Target
     lints
 }
 
+/// What waits for more text in the newest version is taken at once by older ones.
+#[test]
+fn whether_a_pattern_depends_on_chunks_is_said_for_whom_the_template_is() {
+    let template = |pattern: &str| {
+        format!(
+            r#"{{"start_anchor": "A:", "fields": {{"content": {{"close_pattern": {}}}}}}}"#,
+            json::write(&pattern.into())
+        )
+    };
+    let said = |pattern: &str, targets: &[&str]| {
+        let targets = targets.iter().map(|target| target.parse::<Target>());
+        let targets: Result<Vec<Target>, _> = targets.collect();
+        let options = LintOptions::default().targets(targets.expect("they are known"));
+        let complaints = complaints(&template(pattern), options).into_iter();
+        let mut complaints = complaints.filter(|complaint| complaint.lint == Lint::DependsOnChunks);
+        let message = complaints.next()?.diagnostic.message;
+        Some(message.contains("before version 5.24 of the language"))
+    };
+    for (pattern, all, newest) in [
+        ("<end>$", Some(true), None),
+        ("<end>(?:</s>)?", Some(false), Some(false)),
+        ("<end>\\s*", None, None),
+    ] {
+        assert_eq!(said(pattern, &[]), all, "{pattern}");
+        assert_eq!(said(pattern, &["transformers@5.23"]), all, "{pattern}");
+        assert_eq!(
+            said(pattern, &["transformers@5.24", "vllm"]),
+            all,
+            "{pattern}"
+        );
+        assert_eq!(said(pattern, &["transformers@5.24"]), newest, "{pattern}");
+    }
+}
+
 #[test]
 fn each_page_shows_what_is_reported_and_what_is_not() {
     for &lint in Lint::all() {

@@ -44,7 +44,7 @@ use crate::response::{Language, ResponseTemplate};
 use crate::spelling::did_you_mean;
 use crate::value::{Object, Value};
 
-pub use port::{Change, Ported, port, reasoning_for};
+pub use port::{Change, Ported, language_for, port, reasoning_for};
 pub use rule::{Effect, Objection};
 pub use version::Version;
 
@@ -234,8 +234,8 @@ impl Profile {
         taken
     }
 
-    /// For programs: an object of the `name`, `title`, `version`, `since`, `reasoning`, of what makes it read
-    /// templates (`chosen`), of its `rules` and its `readings`, each with its `source`.
+    /// For programs: an object of the `name`, `title`, `version`, `since`, `reasoning`, of the `language` that it has, and with which of its
+    /// versions it got which (`languages`), of what makes it read templates (`chosen`), of its `rules` and its `readings`, each with its `source`.
     pub fn to_value(&self) -> Value {
         let version = |version: Option<Version>| -> Value {
             version.map(|version| version.to_string()).into()
@@ -246,6 +246,12 @@ impl Profile {
                 ("says", Value::from(&reading.says)),
                 ("since", version(reading.since)),
                 ("source", reading.source.to_value()),
+            ])
+        };
+        let turn = |since: Version| {
+            Object::from_iter([
+                ("since", since.to_string()),
+                ("language", self.language_at(since).to_string()),
             ])
         };
         let rule = |rule: &Rule| {
@@ -266,6 +272,10 @@ impl Profile {
             (
                 "language",
                 self.language_at(self.version).to_string().into(),
+            ),
+            (
+                "languages",
+                self.language_turns().into_iter().map(turn).collect(),
             ),
             ("reasoning", Value::from(&self.reasoning)),
             ("chosen", Value::from(&self.chosen)),

@@ -1,7 +1,7 @@
 //! Rewriting a template for those who want it otherwise.
 
 use crate::completion::REASONING;
-use crate::response::{ResponseTemplate, TemplateError};
+use crate::response::{Language, ResponseTemplate, TemplateError};
 use crate::value::{JsonString, Object, Value, pointer_below};
 
 use super::rule::{CALLS, CallShape, Check, call_shape, is_each};
@@ -133,6 +133,20 @@ pub fn reasoning_for(targets: &[Target]) -> Option<&'static str> {
         .map(|target| target.profile.reasoning.as_str());
     let suits = |name: &&str| targets.iter().all(|target| target.knows_field(name));
     own.chain(REASONING).find(suits)
+}
+
+/// The newest version of the language that all of some targets have; none if there are none.
+///
+/// ```
+/// use unjinja::profile::{Target, language_for};
+/// use unjinja::response::Language;
+///
+/// let targets: [Target; 2] = ["transformers@5.24".parse()?, "vllm@0.33".parse()?];
+/// assert_eq!(language_for(&targets), Some(Language::V5_20));
+/// # Ok::<(), unjinja::profile::UnknownTarget>(())
+/// ```
+pub fn language_for(targets: &[Target]) -> Option<Language> {
+    targets.iter().map(|target| target.language()).min()
 }
 
 impl Ported {

@@ -1,7 +1,7 @@
 //! Whether the response template that is derived of a chat template reads what the grammar of the same format allows.
 
 use unjinja::chat_template::{ChatTemplate, RenderInput};
-use unjinja::derive::{DeriveOptions, derive};
+use unjinja::derive::{Derivation, DeriveOptions, derive};
 use unjinja::format::Format;
 use unjinja::grammar::{Grammar, Request, ToolChoice};
 use unjinja::{Object, ResponseTemplate, Tools, Value};
@@ -12,10 +12,35 @@ use crate::grammar::sample::{Chance, misread};
 const SAMPLES: usize = 10;
 
 /// How many texts with calls of each list of tools were sampled, and what was wrong with some. Nothing is sampled of formats without calls, or
-/// of which no response template is derived that recovers all.
+/// of which no response template is derived that recovers all. Where the newest version of the language has another template, that
+/// reads texts, too.
 pub fn try_template(chat: &ChatTemplate, all_tools: &[Tools], seed: u64) -> (usize, Vec<String>) {
-    let derived = derive(chat, &DeriveOptions::default());
-    let template = derived.ok().filter(|derived| derived.is_whole());
+    let options = DeriveOptions::default();
+    let Ok(derived) = derive(chat, &options) else {
+        return (0, Vec::new());
+    };
+    let newer = derived.other_language();
+    let newer = newer.and_then(|language| derive(chat, &options.language(language)).ok());
+    let (mut tried, mut faults) = try_derived(chat, derived, all_tools, seed);
+    if let Some(newer) = newer {
+        let (samples, wrong) = try_derived(chat, newer, all_tools, seed);
+        tried += samples;
+        // No grammar knows which names an object has had that may have any.
+        let wrong = wrong.into_iter();
+        let wrong = wrong.filter(|fault| !fault.contains("a name has come twice"));
+        faults.extend(wrong.map(|fault| format!("in the newest language: {fault}")));
+    }
+    (tried, faults)
+}
+
+/// The same with what was derived.
+fn try_derived(
+    chat: &ChatTemplate,
+    derived: Derivation,
+    all_tools: &[Tools],
+    seed: u64,
+) -> (usize, Vec<String>) {
+    let template = Some(derived).filter(Derivation::is_whole);
     let template =
         template.and_then(|derived| ResponseTemplate::from_value(&derived.template).ok());
     let message = [("role", "user"), ("content", "When is high water?")];

@@ -2,6 +2,7 @@
 
 mod present;
 mod siblings;
+mod versions;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -15,12 +16,12 @@ use crate::options::option_name;
 use crate::printing::{self, Painted};
 use unjinja::chat_template::{ChatTemplate, Source};
 use unjinja::derive::{Derivation, DeriveOptions, Lenience, ModelOutput, derive};
-use unjinja::profile::{Verdict, reasoning_for};
+use unjinja::profile::{Verdict, language_for, reasoning_for};
 use unjinja::{Value, json};
 
 use self::present::Standing;
-use self::siblings::Derived;
 pub(crate) use self::siblings::Sibling;
+use self::versions::Otherwise;
 use super::output::Output;
 use super::source::SourceOptions;
 use super::target::TargetArgs;
@@ -49,8 +50,10 @@ use super::{Failure, input, output, report};
   in them, and the response template has to read them:
     unjinja derive model/ --outputs outputs.jsonl
 
-  For those who are to read it, with the name of the field for reasoning that suits all of them:
+  For those who are to read it, with the name of the field for reasoning that suits all of them, and with
+  what the newest version of the language has that all of them read; without it, for all that are known:
     unjinja derive model/ --for transformers,vllm
+    unjinja derive model/ --for transformers@5.24
 
   For one of several chat templates of a model, whatever the others write:
     unjinja derive model/ --variant tool_use
@@ -179,7 +182,15 @@ enum Format {
 /// A source, and what came of it.
 struct Outcome<'a> {
     source: &'a str,
-    result: Result<(Derived, Vec<Sibling>), Failure>,
+    result: Result<Found, Failure>,
+}
+
+/// What was derived from a source.
+struct Found {
+    template: ChatTemplate,
+    derivation: Derivation,
+    siblings: Vec<Sibling>,
+    otherwise: Option<Otherwise>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -203,8 +214,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     if outcomes.len() > 1 {
         let derived = outcomes.iter().filter_map(|outcome| {
-            let ((_, derivation), _) = outcome.result.as_ref().ok()?;
-            Some((outcome.source, derivation))
+            Some((outcome.source, &outcome.result.as_ref().ok()?.derivation))
         });
         if args.prints_template() {
             let all = derived.map(|(source, d)| (source, d.template.as_value().clone()));
@@ -214,15 +224,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         if !args.quiet {
             let rows = outcomes.iter().map(|outcome| {
                 let derived = outcome.result.as_ref().ok();
-                (
-                    outcome.source,
-                    derived.map(|((_, derivation), _)| derivation),
-                )
+                (outcome.source, derived.map(|found| &found.derivation))
             });
             printing::tell(format_args!("{}", report::table(rows)));
             for outcome in &outcomes {
-                if let Ok(((_, derivation), siblings)) = &outcome.result {
-                    for warning in warnings(derivation, siblings) {
+                if let Ok(found) = &outcome.result {
+                    for warning in warnings(&found.derivation, &found.siblings) {
                         printing::tell(format_args!("{}: {warning}\n", outcome.source));
                     }
                 }
@@ -239,14 +246,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn print_reports(args: &Args, outcomes: &[Outcome<'_>]) -> Result<(), Failure> {
     let reports = outcomes.iter().map(|outcome| {
         let report = match &outcome.result {
-            Ok(((template, derivation), siblings)) => {
-                let mut report = report::derivation_value(template, derivation, siblings);
+            Ok(found) => {
+                let derivation = &found.derivation;
+                let mut report =
+                    report::derivation_value(&found.template, derivation, &found.siblings);
                 if let Some(report) = report.as_object_mut() {
                     let verdicts = args.verdicts(derivation);
                     report.insert(
                         "for",
                         verdicts.iter().map(Verdict::to_value).collect::<Value>(),
                     );
+                    let otherwise = found.otherwise.as_ref();
+                    report.insert("otherwise", otherwise.map(Otherwise::to_value));
                 }
                 report
             }
@@ -291,6 +302,16 @@ impl Args {
             }
         }
         out
+    }
+
+    /// Which versions take it, if nobody is named whom it is for, and what is derived for others.
+    fn in_other_versions(&self, derivation: &Derivation, otherwise: Option<&Otherwise>) -> String {
+        let taken = match self.targets.targets().is_empty() {
+            true => versions::taken_by(derivation),
+            false => String::new(),
+        };
+        let otherwise = otherwise.map(|otherwise| otherwise.statement(derivation));
+        taken + &otherwise.unwrap_or_default()
     }
 
     /// Whether what was derived is printed as it is.
@@ -466,11 +487,7 @@ fn warnings(derivation: &Derivation, siblings: &[Sibling]) -> Vec<String> {
 }
 
 /// Derives for all chat templates of a model, unless one of them was asked for, and chooses.
-fn derive_one(
-    args: &Args,
-    given: &[ModelOutput],
-    source: &str,
-) -> Result<(Derived, Vec<Sibling>), Failure> {
+fn derive_one(args: &Args, given: &[ModelOutput], source: &str) -> Result<Found, Failure> {
     let mut templates = args.options.load_all(source)?.into_iter();
     let Some(first) = templates.next() else {
         return Err(Failure::Input(format!(
@@ -486,7 +503,17 @@ fn derive_one(
             Err(error) => failed.push((template, error)),
         }
     }
-    Ok(siblings::choose((first, derivation), others, failed))
+    let ((template, derivation), siblings) = siblings::choose((first, derivation), others, failed);
+    let otherwise = Otherwise::find(&derivation, |language| {
+        let options = args.derive_options(given).language(language);
+        derive(&template, &options).ok()
+    });
+    Ok(Found {
+        template,
+        derivation,
+        siblings,
+        otherwise,
+    })
 }
 
 fn derive_for(
@@ -494,21 +521,32 @@ fn derive_for(
     given: &[ModelOutput],
     template: &ChatTemplate,
 ) -> Result<Derivation, String> {
-    let mut options = DeriveOptions::default();
-    options.base = args.options.base();
-    let suiting = reasoning_for(&args.targets.targets()).map(str::to_owned);
-    if let Some(name) = args.reasoning_field.clone().or(suiting) {
-        options.reasoning_field = name;
+    derive(template, &args.derive_options(given)).map_err(|error| error.explain(option_name))
+}
+
+impl Args {
+    /// How templates are derived.
+    fn derive_options(&self, given: &[ModelOutput]) -> DeriveOptions {
+        let mut options = DeriveOptions::default();
+        options.base = self.options.base();
+        let targets = self.targets.targets();
+        let suiting = reasoning_for(&targets).map(str::to_owned);
+        if let Some(name) = self.reasoning_field.clone().or(suiting) {
+            options.reasoning_field = name;
+        }
+        options.ids = self.ids;
+        if let Some(language) = language_for(&targets) {
+            options.language = language;
+        }
+        options.outputs = given.to_vec();
+        options.guess_types = self.untyped == Untyped::Guess;
+        options.lenience = match self.lenience {
+            AllowedDamage::None => Lenience::None,
+            AllowedDamage::Usual => Lenience::Usual,
+            AllowedDamage::All => Lenience::All,
+        };
+        options
     }
-    options.ids = args.ids;
-    options.outputs = given.to_vec();
-    options.guess_types = args.untyped == Untyped::Guess;
-    options.lenience = match args.lenience {
-        AllowedDamage::None => Lenience::None,
-        AllowedDamage::Usual => Lenience::Usual,
-        AllowedDamage::All => Lenience::All,
-    };
-    derive(template, &options).map_err(|error| error.explain(option_name))
 }
 
 /// Prints, writes or compares what was derived from one source, and reports on it.
@@ -518,13 +556,19 @@ fn hand_out(
     (output, place): (&Output, Option<&Path>),
     is_alone: bool,
 ) -> Result<(), Failure> {
-    let ((template, derivation), siblings) = match &outcome.result {
-        Ok(derived) => derived,
+    let found = match &outcome.result {
+        Ok(found) => found,
         Err(failure) => {
             printing::tell(format_args!("error: {failure}\n"));
             return Err(failure.reported());
         }
     };
+    let Found {
+        template,
+        derivation,
+        siblings,
+        otherwise,
+    } = found;
     let derived = derivation.template.as_value();
     let handed_out = if args.write {
         write_into_config(outcome.source, &template.name, derived, args.force)
@@ -547,7 +591,8 @@ fn hand_out(
     if is_alone && !args.quiet && !args.check && !args.prints_report() {
         let report = report::derivation(template, derivation, siblings)
             + &args.explained(derivation)
-            + &args.suits(derivation);
+            + &args.suits(derivation)
+            + &args.in_other_versions(derivation, otherwise.as_ref());
         printing::tell_report(&report::coloured(&report));
     }
     // What was compared need not be whole.

@@ -9,7 +9,7 @@ use unjinja::check::{
     Comparison, ComparisonInput, Fixture, Reader, compare, compare_between, find,
 };
 use unjinja::derive::{DeriveOptions, derive};
-use unjinja::profile::{Effect, Target};
+use unjinja::profile::{Effect, Target, port};
 use unjinja::{Object, Value};
 
 use super::report::{Format, changed_lines, painted_diff};
@@ -162,11 +162,21 @@ fn check_taken(target: Target, path: &Path, reader: &Reader) -> Result<(), Failu
     let mut refused = objections.filter(|objection| objection.effect == Effect::Refused);
     match refused.next() {
         None => Ok(()),
-        Some(objection) => Err(Failure::Input(format!(
-            "{name}: {}\nrewrite it with `unjinja port {name} --for {}`",
-            objection.diagnostic,
-            target.profile.name()
-        ))),
+        Some(objection) => {
+            let ported = port(template, target).ok();
+            let ported = ported.filter(|ported| target.verdict(&ported.template).is_taken());
+            let (profile, version) = (target.profile.name(), target.version);
+            let remedy = match ported {
+                Some(_) => {
+                    format!("\nrewrite it with `unjinja port {name} --for {profile}@{version}`")
+                }
+                None => String::new(),
+            };
+            Err(Failure::Input(format!(
+                "{name}: {}{remedy}",
+                objection.diagnostic
+            )))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::language::{Language, Trait};
 use super::pattern::Pattern;
 
 /// The opening or closing delimiter of a field, or the anchor of a message.
@@ -75,7 +76,7 @@ impl Delimiter {
     /// For some patterns they do: `a(?:bc)?` takes the `a` when a chunk ends after `ab`, though a `c`
     /// might follow; and `<end>|$` takes the end of any chunk for the end of the text, so that
     /// `<end>` is never found when it comes in pieces. The answer is for all versions of the
-    /// [language](crate::response::Language) together: from 5.24 on, some of these patterns wait for more text. `None`
+    /// [language](crate::response::Language) together; [`is_chunk_dependent_in`](Self::is_chunk_dependent_in) has it for one. `None`
     /// says that this is not known, because the pattern looks around in ways that only backtracking can follow, or is
     /// too large.
     ///
@@ -90,7 +91,38 @@ impl Delimiter {
     /// # Ok::<(), unjinja::TemplateError>(())
     /// ```
     pub fn is_chunk_dependent(&self) -> Option<bool> {
-        self.pattern.is_chunk_dependent()
+        // Older versions take at once what newer ones wait with.
+        self.pattern.is_chunk_dependent(false)
+    }
+
+    /// The same in one version of the language: from 5.24 on, a match that ends before the text does waits where more text
+    /// would change it.
+    ///
+    /// ```
+    /// use unjinja::ResponseTemplate;
+    /// use unjinja::response::Language;
+    ///
+    /// let template = ResponseTemplate::from_json(
+    ///     r#"{"start_anchor": "A:", "fields": {"content": {"close_pattern": "<end>$"}}}"#,
+    /// )?;
+    /// let close = template.field("content").and_then(|field| field.close()).expect("it is there");
+    /// // With a newline behind it, it ends an output, and no chunk.
+    /// assert_eq!(close.is_chunk_dependent_in(Language::V5_20), Some(true));
+    /// assert_eq!(close.is_chunk_dependent_in(Language::V5_24), Some(false));
+    /// # Ok::<(), unjinja::TemplateError>(())
+    /// ```
+    pub fn is_chunk_dependent_in(&self, language: Language) -> Option<bool> {
+        self.pattern
+            .is_chunk_dependent(language.has(Trait::LooksPastTheEnd))
+    }
+
+    /// Whether one of the pattern's alternatives by itself depends on chunks, in one version of the language.
+    #[cfg(feature = "internals")]
+    #[doc(hidden)]
+    pub fn has_chunk_dependent_branch_in(&self, language: Language) -> bool {
+        let waits = language.has(Trait::LooksPastTheEnd);
+        let pattern = self.pattern();
+        pattern.is_some_and(|pattern| Pattern::has_chunk_dependent_branch(pattern, waits))
     }
 
     #[doc(hidden)]

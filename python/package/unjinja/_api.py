@@ -198,8 +198,8 @@ def derive(
         reasoning_field: The field for reasoning; if none is named, the one that suits those of `profile`, or else
             `thinking`.
         profile: Whom the template is for: `transformers`, `vllm`, `sglang` or `trl`, each with a version if it
-            matters, as in `transformers@5.20`; several of them; or `all`. Whether they take it is in the
-            report under `for`.
+            matters, as in `transformers@5.20`; several of them; or `all`. All have to take it; if none is named, all
+            that there are. Whether they take it is in the report under `for`.
         ids: Whether calls keep their ids.
         guess_types: Whether values that are written raw are read as JSON where they are JSON.
         outputs: Outputs of the model, texts or dicts with `output`, `prefix`, `message` and `tools`: evidence
@@ -208,7 +208,11 @@ def derive(
     profiles = _profiles(profile)
     reasoning = reasoning_field or _native.reasoning_name(profiles) or "thinking"
     report = chat_template(source, **options).derive(
-        reasoning_field=reasoning, ids=ids, guess_types=guess_types, outputs=list(outputs)
+        reasoning_field=reasoning,
+        ids=ids,
+        guess_types=guess_types,
+        outputs=list(outputs),
+        profiles=profiles,
     )
     template = report.pop("template")
     report["for"] = _native.verdicts(template, profiles)

@@ -109,6 +109,7 @@ class ChatTemplate:
         ids: bool = False,
         guess_types: bool = False,
         outputs: Sequence[Any] | None = None,
+        profiles: Sequence[str] = (),
     ) -> dict[str, Any]: ...
     def read(self, text: str, *, proof: bool = True) -> dict[str, Any]: ...
     def mask(

@@ -61,7 +61,7 @@ pub(in crate::derive) fn unclosed_tag<'a>(calls: &'a CallParts<'_>) -> Option<&'
 
 /// Whether the name of a call stands behind its arguments.
 pub(super) fn is_named_behind(calls: &CallParts<'_>) -> bool {
-    calls.keys().is_none() && !calls.open.contains(NAME_SLOT)
+    !calls.is_array() && calls.keys().is_none() && !calls.open.contains(NAME_SLOT)
 }
 
 /// What stands before a name, cut where the last marker ends: what follows it is the id's.

@@ -33,11 +33,15 @@ impl Drafter<'_> {
                 };
                 field.insert("content_args", arguments);
             }
+            (None, None) if calls.is_array() => {
+                field.insert("content", "python-call-list");
+            }
             (None, None) => {}
         }
         let transform = match calls.keys() {
             Some(keys) if calls.is_array() => self.transform(&keys, ""),
             Some(keys) => self.transform(&keys, "content."),
+            None if calls.is_array() => Some(call_of("{name}", "{arguments}", None)),
             None => {
                 let id = self.captures_id(calls).then_some("{id}");
                 Some(call_of("{name}", "{content}", id))

@@ -117,6 +117,7 @@ impl Drafter<'_> {
         let ahead = match calls.keys() {
             Some(keys) => format!("(?={})", json_call_start(calls, &keys)),
             None if calls.dialect().is_some() => "(?=\\{)".to_owned(),
+            None if calls.is_array() => format!("(?={PYTHON_LIST_START})"),
             None if self.begins_anywhere(calls) => self.arguments_ahead(calls).unwrap_or_default(),
             None if !is_distinctive(section) => {
                 let ahead = python_argument(calls).map(|start| format!("(?={start})"));
@@ -202,6 +203,9 @@ impl Drafter<'_> {
         }
     }
 }
+
+/// How a list of calls begins as Python writes it.
+const PYTHON_LIST_START: &str = "\\[\\s*[A-Za-z_][\\w.\\-]*\\(";
 
 /// A token with which some models say that a call follows, though no chat template writes it.
 const TOKEN_BEFORE_CALL: &str = "(?:<\\|\\w+\\|>\\s*)?";

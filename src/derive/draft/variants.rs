@@ -312,7 +312,7 @@ impl Drafter<'_> {
     /// The expression for what stands behind a call's opener, if only that is known: a bracket of JSON, or the first argument, or
     /// the call's end.
     fn follows_opener(&self, calls: &CallParts<'_>) -> Option<String> {
-        if calls.dialect().is_some() {
+        if calls.dialect().is_some() || calls.is_array() {
             let bracket = if calls.is_array() { "\\[" } else { "\\{" };
             return Some(bracket.to_owned());
         }

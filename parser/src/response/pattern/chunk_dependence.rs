@@ -11,6 +11,7 @@ use super::automaton::{AtEnd, Cache, FRESH, Key, MatchEnd, Source, StateId, Tran
 use super::program::{Before, Program};
 #[cfg(feature = "internals")]
 use super::syntax::{Node, Syntax};
+use super::window::BEYOND;
 
 /// So many visits are made, or wait, at the most.
 const MAX_VISITS: usize = 10_000;
@@ -48,8 +49,9 @@ impl Visits {
     }
 }
 
-/// Whether what the pattern finds depends on chunks; `None` if it has too many states to say.
-pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
+/// Whether what the pattern finds depends on chunks; `None` if it has too many states to say. A match that more text would change
+/// may wait for it.
+pub(super) fn is_chunk_dependent(program: &Program, waits: bool) -> Option<bool> {
     let mut cache = Cache::default();
     let mut visits = Visits::default();
     for previous in [None, Some('a'), Some(' '), Some('\n')] {
@@ -66,7 +68,8 @@ pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
         }
     }
     while let Some((state, places)) = visits.waiting.pop() {
-        if forgets_the_best(&mut cache, program, state, &places) {
+        let is_reported = !waits || !leans_on_end(&mut cache, program, state, &places);
+        if is_reported && forgets_the_best(&mut cache, program, state, &places) {
             return Some(true);
         }
         if cache.key(state).quiet {
@@ -75,7 +78,7 @@ pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
             visits.add(woken, Vec::new());
         }
         for transition in cache.distinct_transitions(program, state)? {
-            if takes_back(&mut cache, program, state, transition, &places) {
+            if is_reported && takes_back(&mut cache, program, state, transition, &places) {
                 return Some(true);
             }
             let next = cache.target(transition);
@@ -92,7 +95,7 @@ pub(super) fn is_chunk_dependent(program: &Program) -> Option<bool> {
 
 /// Whether this holds for an alternative of a pattern by itself, where the whole is too hard to judge.
 #[cfg(feature = "internals")]
-pub(super) fn has_chunk_dependent_branch(syntax: &Syntax) -> bool {
+pub(super) fn has_chunk_dependent_branch(syntax: &Syntax, waits: bool) -> bool {
     let of = |node: &Node| Syntax {
         node: node.clone(),
         dialect: syntax.dialect,
@@ -104,12 +107,12 @@ pub(super) fn has_chunk_dependent_branch(syntax: &Syntax) -> bool {
     match &syntax.node {
         Node::Alternation(nodes) => nodes
             .iter()
-            .any(|node| has_chunk_dependent_branch(&of(node))),
-        Node::Group { node, .. } => has_chunk_dependent_branch(&of(node)),
+            .any(|node| has_chunk_dependent_branch(&of(node), waits)),
+        Node::Group { node, .. } => has_chunk_dependent_branch(&of(node), waits),
         _ => {
             let program = Program::new(syntax);
             let program = program.ok().filter(|program| !program.needs_backtracking);
-            program.is_some_and(|program| is_chunk_dependent(&program) == Some(true))
+            program.is_some_and(|program| is_chunk_dependent(&program, waits) == Some(true))
         }
     }
 }
@@ -151,6 +154,39 @@ fn renumbered(
             },
         })
         .collect()
+}
+
+/// Whether a match that ends before the end of a chunk is seen to be another one or none with another character behind it: as the
+/// parser looks it up, and no more often.
+fn leans_on_end(cache: &mut Cache, program: &Program, state: StateId, places: &[Places]) -> bool {
+    let Some((source, end)) = cache.at_end(program, state).found else {
+        return false;
+    };
+    let found = places_of(program, source, places);
+    let ends_before = match end {
+        MatchEnd::Here => false,
+        MatchEnd::BeforeNewline => true,
+        MatchEnd::Noted => found.end != HERE,
+    };
+    let key = cache.key(state).clone();
+    // What was found on the way there stays, and is not known here.
+    if !ends_before || key.found {
+        return false;
+    }
+    let starts_there = |row: &usize| places.get(*row).is_some_and(|own| own.start == found.start);
+    let rows: Vec<usize> = (0..key.threads.len()).filter(starts_there).collect();
+    let own: Vec<Places> = rows.iter().map(|row| places[*row]).collect();
+    let key = key.with_threads(rows.iter().copied());
+    let class = program.alphabet.class_of(BEYOND);
+    let (before, sources, behind) = cache.found_beyond(program, &key, class);
+    let moved = sources.iter();
+    let moved: Vec<Places> = moved
+        .map(|source| places_of(program, *source, &own))
+        .collect();
+    let other = behind
+        .map(|source| places_of(program, source, &moved))
+        .or_else(|| before.map(|source| places_of(program, source, &own)));
+    other != Some(found)
 }
 
 /// Whether a match that ends before the end of a chunk, and is reported there, is none if the text goes on like this: that of

@@ -64,7 +64,8 @@ pub struct Pattern {
     /// Searches that have ended, whose automata the next ones go on building.
     pool: Mutex<Pool>,
     /// Whether what it finds depends on chunks, which takes a while to find out.
-    is_chunk_dependent: OnceLock<Option<bool>>,
+    /// Where matches are taken at once, and where they wait for text that would change them.
+    is_chunk_dependent: [OnceLock<Option<bool>>; 2],
 }
 
 /// Searches that are not in use.
@@ -120,7 +121,7 @@ impl Pattern {
             waits_behind_blanks,
             groups: syntax.groups,
             pool: Mutex::default(),
-            is_chunk_dependent: OnceLock::new(),
+            is_chunk_dependent: Default::default(),
         })
     }
 
@@ -173,15 +174,15 @@ impl Pattern {
     }
 
     /// Whether what it finds depends on how a text is cut into chunks; `None` if no automaton can run
-    /// it, or has too many states to say.
-    pub fn is_chunk_dependent(&self) -> Option<bool> {
+    /// it, or has too many states to say. A match that is seen to change with more text may wait for it.
+    pub fn is_chunk_dependent(&self, waits: bool) -> Option<bool> {
         let visit_all = || match &self.engine {
             Engine::Automaton(automaton) => {
-                chunk_dependence::is_chunk_dependent(&automaton.program)
+                chunk_dependence::is_chunk_dependent(&automaton.program, waits)
             }
             Engine::Backtracking(..) => None,
         };
-        *self.is_chunk_dependent.get_or_init(visit_all)
+        *self.is_chunk_dependent[usize::from(waits)].get_or_init(visit_all)
     }
 
     /// Whether its matches look ahead, and the automaton runs it.
@@ -199,9 +200,9 @@ impl Pattern {
     /// Whether what an alternative of a pattern finds depends on chunks, for patterns that are as a
     /// whole too hard to judge.
     #[cfg(feature = "internals")]
-    pub fn has_chunk_dependent_branch(pattern: &str) -> bool {
+    pub fn has_chunk_dependent_branch(pattern: &str, waits: bool) -> bool {
         syntax::parse(pattern)
-            .is_ok_and(|syntax| chunk_dependence::has_chunk_dependent_branch(&syntax))
+            .is_ok_and(|syntax| chunk_dependence::has_chunk_dependent_branch(&syntax, waits))
     }
 
     #[cfg(feature = "internals")]

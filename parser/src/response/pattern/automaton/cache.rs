@@ -382,7 +382,7 @@ impl Cache {
 
     /// What threads of a state have found where a character of the class is the last one: registers of a match that ends
     /// before it, those of the threads behind it, and the match of these that there is at the end.
-    pub(super) fn found_beyond(
+    pub(in crate::response::pattern) fn found_beyond(
         &mut self,
         program: &Program,
         key: &Key,

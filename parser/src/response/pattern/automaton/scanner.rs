@@ -455,16 +455,8 @@ impl Scanner {
         let slots = program.slots;
         let mut rows = self.registers.rows_from(start, slots);
         rows.retain(|source| usize::from(source.row) < self.key().threads.len());
-        let threads = rows
-            .iter()
-            .map(|source| self.key().threads[usize::from(source.row)]);
-        let key = Key {
-            threads: threads.collect(),
-            if_final: Box::default(),
-            // No other match begins.
-            found: true,
-            ..self.key().clone()
-        };
+        let threads = rows.iter().map(|source| usize::from(source.row));
+        let key = self.key().with_threads(threads);
         let class = program.alphabet.class_of(BEYOND);
         let (before, sources, behind) = self.cache.found_beyond(program, &key, class);
         meter.spend(self.cache.take_work())?;

@@ -90,6 +90,19 @@ impl Key {
         self.found && self.rows() == 0
     }
 
+    /// The same with these of its threads alone, where no other match begins.
+    pub(in crate::response::pattern) fn with_threads(
+        &self,
+        rows: impl Iterator<Item = usize>,
+    ) -> Key {
+        Key {
+            threads: rows.map(|row| self.threads[row]).collect(),
+            if_final: Box::default(),
+            found: true,
+            ..self.clone()
+        }
+    }
+
     /// How many threads there are in both lists: each has a row of registers.
     pub(in crate::response::pattern) fn rows(&self) -> usize {
         self.threads.len() + self.if_final.len()
