@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use unjinja::analysis::{Certainty, Findings};
 use unjinja::chat_template::{ChatTemplate, RenderInput};
 use unjinja::derive::{Derivation, DeriveOptions, Lenience, ModelOutput, Recovery, derive};
+use unjinja::lint::{Lint, LintOptions, lint};
 use unjinja::profile::Target;
 use unjinja::response::Language;
 use unjinja::{Object, ParserOptions, ResponseTemplate, Value, json, parse};
@@ -274,6 +275,23 @@ fn keys_and_names_have_what_tools_allow() {
         let read = message.pointer("/tool_calls/0/function/name");
         assert_eq!(read.and_then(Value::as_str), Some(name));
     }
+}
+
+#[test]
+fn keys_between_quotes_are_matched_in_one_way() {
+    let argument = "{{- '<arg key=\"' + k + '\" type=\"string\">' }}{{- v if v is string else v | tojson }}{{- '</arg>' }}";
+    let call = format!(
+        "{{{{- m.content or '' }}}}{{%- for c in m.tool_calls or [] -%}}{{{{- '<call ' + c.function.name + '>' }}}}\
+         {{%- for k, v in c.function.arguments | items -%}}{argument}{{%- endfor -%}}{{{{- '</call>' }}}}{{%- endfor -%}}"
+    );
+    let derivation = derive(&chat_template(&call), &DeriveOptions::default()).unwrap();
+    let complaints = lint(&derivation.template, &LintOptions::default()).unwrap();
+    let complaints: Vec<Lint> = complaints.iter().map(|complaint| complaint.lint).collect();
+    assert!(!complaints.contains(&Lint::Exponential), "{complaints:?}");
+    let output = "<call look><arg key=\"a key\" type=\"string\">x</arg></call><turn:end>";
+    let message = message(&call, output);
+    let read = message.pointer("/tool_calls/0/function/arguments/a key");
+    assert_eq!(read.and_then(Value::as_str), Some("x"));
 }
 
 #[test]

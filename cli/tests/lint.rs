@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use unjinja::chat_template::ChatTemplate;
-use unjinja::lint::{Level, Lint, LintOptions, Ruling, Rulings, Selector, TemplateText, lint};
+use unjinja::lint::{Level, LintOptions, Ruling, Rulings, Selector, TemplateText, lint};
 use unjinja::profile::{Target, port};
 use unjinja::{ResponseTemplate, Value, json};
 
@@ -204,11 +204,11 @@ fn a_chat_template_that_renders_nothing_is_an_error() {
 }
 
 /// How often each lint is reported of what is derived for the gallery, with and without the chat
-/// templates. What is reported there is true, and has been looked at.
+/// templates: notes alone, of what the formats are like.
 #[test]
 fn the_gallery_has_these() {
     let mut counts: BTreeMap<String, [usize; 2]> = BTreeMap::new();
-    let mut errors = Vec::new();
+    let mut worse = Vec::new();
     let mut denied = Vec::new();
     for entry in fs::read_dir(root().join("derived")).unwrap() {
         let path = entry.unwrap().path();
@@ -224,7 +224,6 @@ fn the_gallery_has_these() {
             // As docs/ci.md has it.
             let mut rulings = Rulings::default();
             rulings.add(Selector::All, Ruling::Deny);
-            rulings.add(Selector::One(Lint::NotPortable), Ruling::Allow);
             let as_in_ci = LintOptions::default()
                 .chat_template(chat_template)
                 .rulings(rulings);
@@ -238,13 +237,13 @@ fn the_gallery_has_these() {
             for complaint in lint(&template, &options).unwrap() {
                 let lint = format!("{} {}", complaint.lint.code(), complaint.lint.name());
                 counts.entry(lint).or_default()[column] += 1;
-                if complaint.level == Level::Error {
-                    errors.push(format!("{name}: {complaint}"));
+                if complaint.level != Level::Note {
+                    worse.push(format!("{name}: {complaint}"));
                 }
             }
         }
     }
-    assert!(errors.is_empty(), "{}", errors.join("\n"));
+    assert!(worse.is_empty(), "{}", worse.join("\n"));
     assert!(denied.is_empty(), "{}", denied.join("\n"));
     let line = |(lint, [alone, with]): (&String, &[usize; 2])| format!("{lint}: {alone}, {with}\n");
     assert_snapshot!(counts.iter().map(line).collect::<String>(), @"

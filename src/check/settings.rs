@@ -34,7 +34,7 @@ const TABLES: [(&str, &[&str]); 2] = [("check", &["paths", "seed"]), ("lint", &[
 /// seed = 7
 ///
 /// [lint]
-/// allow = ["U009"]
+/// allow = ["unknown-field"]
 /// deny = ["all"]
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -89,7 +89,7 @@ const ENTRIES: [Entry; 17] = [
         "a field can never open"),
     entry!(AnchorNotWritten, "U008", "anchor-not-written", Error,
         "the chat template's prompts don't have the anchor"),
-    entry!(NotPortable, "U009", "not-portable", Warning,
+    entry!(NotPortable, "U009", "not-portable", Note,
         "a pattern has what other engines of regular expressions lack"),
     entry!(UnknownField, "U010", "unknown-field", Warning,
         "serving engines don't know a field of this name"),

@@ -30,8 +30,8 @@ use super::{Failure, github, output};
   A model's folder has both; if it has a response schema, the older language, newer readers ignore that:
     unjinja lint model/
 
-  In a workflow on GitHub, where all but one kind is to fail:
-    unjinja lint templates/*.json --format github --deny all --allow not-portable
+  In a workflow on GitHub, where all that is worse than a note is to fail:
+    unjinja lint templates/*.json --format github --deny all
 
   Whether those take it who are to read it, and why not:
     unjinja lint response_template.json --for vllm,transformers@5.20
@@ -45,8 +45,8 @@ use super::{Failure, github, output};
 
 What is allowed and denied for good stands in unjinja.toml, in the current folder or one above it:
   [lint]
-  deny = [\"all\"]
-  allow = [\"not-portable\"]
+  deny = [\"all\", \"not-portable\"]
+  allow = [\"unknown-field\"]
 
 Exit codes:
   0  there is nothing, or there are warnings only

@@ -364,8 +364,9 @@ fn whole_key(tagged: &SingleArguments<'_>, class: &str) -> String {
     let between = tagged.between.first().map_or("", String::as_str);
     let is_clear = between.starts_with('>') || is_distinctive(between);
     let is_element = tagged.close().contains(KEY_SLOT);
-    let has_blanks = is_clear && !between.starts_with(char::is_whitespace) && !is_element;
-    match has_blanks {
+    // Between quotes the class has blanks.
+    let takes_blanks = between.starts_with(|c: char| c.is_whitespace() || "\"'".contains(c));
+    match is_clear && !takes_blanks && !is_element {
         true => format!("{class}+(?: +{class}+)*"),
         false => format!("{class}+"),
     }
