@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The program, until the test is over.
 struct Served(Child);
@@ -111,6 +113,79 @@ fn the_page_is_served_to_this_machine() {
     }
 }
 
+#[test]
+fn a_page_from_elsewhere_does_not_read_it() {
+    let (_served, address) = serve(playground().arg("--no-open"));
+    let address = address.trim_start_matches("http://").trim_end_matches('/');
+    let port = address.rsplit_once(':').expect("a port").1;
+    let here = format!("localhost:{port}");
+    let other_port = "127.0.0.1:1".to_owned();
+    let elsewhere = format!("rebound.example:{port}");
+    for (hosts, status) in [
+        (vec![&here], "200"),
+        (vec![&elsewhere], "421"),
+        (vec![&other_port], "421"),
+        (vec![&here, &elsewhere], "421"),
+        (vec![], "421"),
+    ] {
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        let lines: String = hosts
+            .iter()
+            .map(|host| format!("HOST: {host}\r\n"))
+            .collect();
+        write!(stream, "GET / HTTP/1.1\r\n{lines}\r\n").expect("it takes requests");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        let start = format!("HTTP/1.1 {status} ");
+        assert!(answer.starts_with(&start), "{hosts:?}: {answer}");
+    }
+}
+
+#[test]
+fn a_request_has_its_time_however_it_comes_in() {
+    let (_served, address) = serve(playground().arg("--no-open"));
+    let address = address.trim_start_matches("http://").trim_end_matches('/');
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    let begun = Instant::now();
+    // A byte a second, which no timeout for a single read would end.
+    while stream.write_all(b"x").is_ok() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(30),
+            "it still listens"
+        );
+        thread::sleep(Duration::from_secs(1));
+    }
+}
+
+#[test]
+fn only_so_many_are_answered_at_the_same_time() {
+    let (_served, address) = serve(playground().arg("--no-open"));
+    let address = address.trim_start_matches("http://").trim_end_matches('/');
+    let connect = |_| {
+        let stream = TcpStream::connect(address).expect("it listens");
+        let timeout = Some(Duration::from_secs(2));
+        stream.set_read_timeout(timeout).expect("it can be set");
+        stream
+    };
+    let waiting: Vec<TcpStream> = (0..100).map(connect).collect();
+    let is_closed = |mut stream: &TcpStream| matches!(stream.read(&mut [0]), Ok(0));
+    let closed = waiting
+        .iter()
+        .skip(50)
+        .take(10)
+        .filter(|one| is_closed(one));
+    assert_eq!(closed.count(), 10);
+    drop(waiting);
+    let answered = (0..100).any(|_| {
+        thread::sleep(Duration::from_millis(50));
+        let mut stream = connect(0);
+        write!(stream, "GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").ok();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).is_ok() && answer.starts_with(b"HTTP/1.1 200 OK")
+    });
+    assert!(answered, "it answers again");
+}
+
 /// A folder with a stand-in for what opens addresses on this system.
 #[cfg(target_os = "linux")]
 fn opener(script: Option<&str>) -> tempfile::TempDir {
@@ -134,10 +209,10 @@ fn the_address_is_opened_as_the_system_opens_addresses() {
     ));
     let (_served, address) = serve(playground().env("PATH", folder.path()));
     let opened = folder.path().join("xdg-open.opened");
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !opened.exists() {
-        assert!(std::time::Instant::now() < deadline, "nothing was opened");
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        assert!(Instant::now() < deadline, "nothing was opened");
+        thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(std::fs::read_to_string(opened).expect("text"), address);
 }

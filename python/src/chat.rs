@@ -14,12 +14,13 @@ use unjinja::derive::{DeriveOptions, ModelOutput, derive};
 use unjinja::format::Format;
 use unjinja::grammar::{Grammar, Reasoning, Request, ToolChoice};
 use unjinja::lint::{LintOptions, lint};
-use unjinja::profile::language_for;
-use unjinja::{Object, Value};
+use unjinja::profile::{Target, language_for};
+use unjinja::{Object, Value, json};
 
-use crate::errors::{Kind, argument_name, detached};
+use crate::errors::{Kind, argument_name, detached, interruptible};
 use crate::parser::{list_to_python, object, template_of, tools_of};
 use crate::profiles::targets;
+use crate::state;
 use crate::values::{from_python, to_python};
 
 /// A chat template with its tokens, and with what all of its renderings have in common.
@@ -51,7 +52,7 @@ impl PyChatTemplate {
         variables: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyChatTemplate> {
         let base = base(now, variables)?;
-        let loaded = detached(py, || {
+        let loaded = interruptible(py, move || {
             let mut options = LoadOptions::default();
             options.variant = variant;
             options.offline = offline;
@@ -137,7 +138,8 @@ impl PyChatTemplate {
             .ids(ids)
             .guess_types(guess_types)
             .outputs(outputs.collect::<PyResult<Vec<ModelOutput>>>()?);
-        let derived = detached(py, || derive(&self.template, &options))?;
+        let template = self.template.clone();
+        let derived = interruptible(py, move || derive(&template, &options))?;
         let derivation = derived.map_err(|error| {
             let text = named(&self.template, error.explain(argument_name));
             Kind::Derive.exception(py, text)
@@ -152,9 +154,10 @@ impl PyChatTemplate {
         text: PyBackedStr,
         proof: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let read = detached(py, || {
-            let reader = ConversationReader::new(&self.template, &self.base)
-                .map_err(|error| (Kind::Render, self.question(&error)))?;
+        let (template, base) = self.cloned();
+        let read = interruptible(py, move || {
+            let reader = ConversationReader::new(&template, &base)
+                .map_err(|error| (Kind::Render, question(&template, &error)))?;
             let reader = match proof {
                 true => reader,
                 false => reader.without_proof(),
@@ -202,17 +205,15 @@ impl PyChatTemplate {
             Some(true) => HeaderSide::In,
             Some(false) => HeaderSide::Out,
         };
-        let masked = detached(py, || {
-            let marking =
-                Marking::of(&self.template, &self.base, policy).map_err(|error| match error {
-                    MaskError::Render(error) => self.question(&error),
-                    error => named(&self.template, error),
-                })?;
+        let (template, base) = self.cloned();
+        let masked = interruptible(py, move || {
+            let marking = Marking::of(&template, &base, policy).map_err(|error| match error {
+                MaskError::Render(error) => question(&template, &error),
+                error => named(&template, error),
+            })?;
             let one = |(index, input): (usize, &RenderInput)| {
                 let masked = marking.mask(input);
-                masked.map_err(|error| {
-                    format!("conversation {index}: {}", named(&self.template, error))
-                })
+                masked.map_err(|error| format!("conversation {index}: {}", named(&template, error)))
             };
             inputs
                 .iter()
@@ -237,8 +238,9 @@ impl PyChatTemplate {
 
     /// The template with generation tags around what the model writes.
     fn tagged(&self, py: Python<'_>) -> PyResult<String> {
-        let marking = detached(py, || {
-            Marking::of(&self.template, &self.base, MaskPolicy::default())
+        let (template, base) = self.cloned();
+        let marking = interruptible(py, move || {
+            Marking::of(&template, &base, MaskPolicy::default())
         })?;
         let fail = |error| Kind::Mask.exception(py, named(&self.template, error));
         Ok(marking.map_err(fail)?.tagged().to_owned())
@@ -280,11 +282,13 @@ impl PyChatTemplate {
                 format,
             ));
         }
-        let written = detached(py, || {
-            let fail = |error: &dyn std::fmt::Display| named(&self.template, error);
-            let found = Format::of(&self.template, &self.base).map_err(|error| fail(&error))?;
+        let (template, base) = self.cloned();
+        let format = format.to_owned();
+        let written = interruptible(py, move || {
+            let fail = |error: &dyn std::fmt::Display| named(&template, error);
+            let found = Format::of(&template, &base).map_err(|error| fail(&error))?;
             let grammar = Grammar::of(&found, &tools, &request).map_err(|error| fail(&error))?;
-            let written = match format {
+            let written = match format.as_str() {
                 "gbnf" => grammar.to_gbnf(),
                 "lark" => grammar.to_lark(),
                 "regex" => grammar.to_regex().map_err(|error| fail(&error))?,
@@ -308,11 +312,23 @@ impl PyChatTemplate {
         template: &Bound<'py, PyAny>,
         profiles: Vec<String>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let options = LintOptions::default()
-            .targets(targets(&profiles)?)
-            .chat_template(&self.template)
-            .base(self.base.clone());
-        complaints(py, template, &options)
+        complaints(py, template, targets(&profiles)?, Some(self.cloned()))
+    }
+
+    /// For `pickle`.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let restore = py.get_type::<PyChatTemplate>().getattr("_restore")?;
+        let state = state::of(&self.template, &self.base);
+        Ok((restore, (json::write(&state),)))
+    }
+
+    /// The template that was pickled.
+    #[staticmethod]
+    fn _restore(state: &str) -> PyResult<PyChatTemplate> {
+        let restored = json::read(state).ok().as_ref().and_then(state::read);
+        let wrong = || PyValueError::new_err("this is no chat template that was pickled");
+        let (template, base) = restored.ok_or_else(wrong)?;
+        Ok(PyChatTemplate { template, base })
     }
 }
 
@@ -343,12 +359,14 @@ impl PyChatTemplate {
         })
     }
 
-    fn question(&self, error: &unjinja::chat_template::RenderError) -> String {
-        named(
-            &self.template,
-            format_args!("{}: {error}", error.of_question()),
-        )
+    /// What work on another thread needs.
+    fn cloned(&self) -> (ChatTemplate, RenderInput) {
+        (self.template.clone(), self.base.clone())
     }
+}
+
+fn question(template: &ChatTemplate, error: &unjinja::chat_template::RenderError) -> String {
+    named(template, format_args!("{}: {error}", error.of_question()))
 }
 
 /// What is wrong with a response template by itself.
@@ -359,17 +377,23 @@ pub(crate) fn lint_template<'py>(
     template: &Bound<'py, PyAny>,
     profiles: Vec<String>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let options = LintOptions::default().targets(targets(&profiles)?);
-    complaints(py, template, &options)
+    complaints(py, template, targets(&profiles)?, None)
 }
 
 fn complaints<'py>(
     py: Python<'py>,
     template: &Bound<'py, PyAny>,
-    options: &LintOptions<'_>,
+    targets: Vec<Target>,
+    chat_template: Option<(ChatTemplate, RenderInput)>,
 ) -> PyResult<Bound<'py, PyList>> {
     let template = template_of(template)?;
-    let found = detached(py, || lint(&template, options))?;
+    let found = interruptible(py, move || {
+        let mut options = LintOptions::default().targets(targets);
+        if let Some((chat_template, base)) = &chat_template {
+            options = options.chat_template(chat_template).base(base.clone());
+        }
+        lint(&template, &options)
+    })?;
     let found = found.map_err(|error| Kind::Render.exception(py, error))?;
     let found: Vec<Value> = found.iter().map(|complaint| complaint.to_value()).collect();
     list_to_python(py, &found)

@@ -2,6 +2,10 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -57,6 +61,40 @@ impl Kind {
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
     done.map_err(|panic| Kind::Internal.exception(py, text_of(panic)))
+}
+
+/// How long Ctrl-C may have to wait.
+const SIGNALS_EVERY: Duration = Duration::from_millis(50);
+
+/// As much of the stack as the main thread of a program has.
+const STACK: usize = 8 << 20;
+
+/// Does work that may take seconds on a thread of its own, so that Ctrl-C is heard meanwhile. Then the work is left
+/// alone: it has its limits, and nobody waits for what comes of it.
+pub(crate) fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (sender, receiver) = mpsc::channel();
+    let working = thread::Builder::new().stack_size(STACK).spawn(move || {
+        let done = catch_unwind(AssertUnwindSafe(work));
+        let _nobody_waits = sender.send(done.map_err(text_of));
+    });
+    working?;
+    let receiver = Mutex::new(receiver);
+    loop {
+        let done = py.detach(|| {
+            let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
+            receiver.recv_timeout(SIGNALS_EVERY)
+        });
+        match done {
+            Ok(done) => return done.map_err(|text| Kind::Internal.exception(py, text)),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Kind::Internal.exception(py, text_of(Box::new(()))));
+            }
+        }
+    }
 }
 
 fn text_of(panic: Box<dyn Any + Send>) -> String {

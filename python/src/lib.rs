@@ -4,6 +4,7 @@ mod chat;
 mod errors;
 mod parser;
 mod profiles;
+mod state;
 mod values;
 
 use std::ffi::OsString;
@@ -15,7 +16,7 @@ use unjinja::Value;
 use unjinja::check::CheckOptions;
 use unjinja::response_schema::{Way, convert};
 
-use errors::{Kind, detached};
+use errors::{Kind, detached, interruptible};
 use values::to_python;
 
 /// Checks response templates against fixtures, and returns the report.
@@ -30,7 +31,7 @@ fn check<'py>(
     let mut options = CheckOptions::default();
     options.filter = filter;
     options.seed = seed.unwrap_or(options.seed);
-    let report = detached(py, || unjinja::check::check(&paths, &options))?;
+    let report = interruptible(py, move || unjinja::check::check(&paths, &options))?;
     to_python(py, &report.explain_to_value(errors::argument_name))
 }
 
@@ -48,7 +49,7 @@ fn convert_schema<'py>(
     } else {
         Way::Exact
     };
-    let converted = detached(py, || convert(&schema, way))?;
+    let converted = interruptible(py, move || convert(&schema, way))?;
     let converted = converted.map_err(|error| Kind::Convert.exception(py, error))?;
     let parted = |damaged| Value::from(converted.parted(damaged).count());
     let made = parser::object([

@@ -8,6 +8,7 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyDict, PyList, PyString};
 
 use unjinja::completion::{Completion, CompletionOptions, Delta, Ending};
+use unjinja::response::UnknownLanguage;
 use unjinja::response_schema::ResponseSchema;
 use unjinja::{
     Event, EventBuffer, Object, OnMalformed, ParseError, ParserOptions, ResponseTemplate, Tools,
@@ -54,6 +55,26 @@ impl PyTemplate {
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.0.warnings().iter().map(ToString::to_string).collect()
+    }
+
+    /// For `pickle`.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String, String))> {
+        let restore = py.get_type::<PyTemplate>().getattr("_restore")?;
+        Ok((restore, (json::write(self.0.as_value()), self.language())))
+    }
+
+    /// The template that was pickled, in its version of the language.
+    #[staticmethod]
+    fn _restore(py: Python<'_>, template: &str, language: &str) -> PyResult<PyTemplate> {
+        let fail = |error: &dyn std::fmt::Display| Kind::Template.exception(py, error.to_string());
+        let template = ResponseTemplate::from_json(template).map_err(|error| fail(&error))?;
+        let language = language
+            .parse()
+            .map_err(|error: UnknownLanguage| fail(&error))?;
+        template
+            .in_language(language)
+            .map(PyTemplate)
+            .map_err(|error| fail(&error))
     }
 
     fn __eq__(&self, other: &PyTemplate) -> bool {
@@ -115,6 +136,9 @@ fn recent(value: &Value) -> Result<ResponseTemplate, unjinja::TemplateError> {
 /// The tools that are given, if there are any.
 pub(crate) fn tools_of(tools: Option<&Bound<'_, PyAny>>) -> PyResult<Tools> {
     match tools {
+        Some(tools) if tools.is_instance_of::<PyString>() => {
+            Err(PyTypeError::new_err("`tools`: expected a list, found str"))
+        }
         Some(tools) => Ok(Tools::from_value(&from_python(tools)?)),
         None => Ok(Tools::none()),
     }

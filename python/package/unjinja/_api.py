@@ -22,6 +22,13 @@ Source = Union[str, "os.PathLike[str]", ChatTemplate, Any]
 # ---------------------------------------------------------------------------------------------- outputs
 
 
+def _listed(name: str, given: Iterable[Any]) -> list[Any]:
+    """A list of what is given. A text is no list of its characters."""
+    if isinstance(given, (str, bytes, bytearray)):
+        raise TypeError(f"`{name}`: expected a list, found {type(given).__name__}")
+    return list(given)
+
+
 def _tools(tools: Iterable[Tool] | Mapping[str, Any] | None) -> Any:
     """The tools as JSON has them: functions are described as the transformers library describes them."""
     if tools is None or isinstance(tools, Mapping):
@@ -34,7 +41,7 @@ def _tools(tools: Iterable[Tool] | Mapping[str, Any] | None) -> Any:
             return get_json_schema(tool)
         return tool
 
-    return [described(tool) for tool in tools]
+    return [described(tool) for tool in _listed("tools", tools)]
 
 
 def parse_response(
@@ -211,7 +218,7 @@ def derive(
         reasoning_field=reasoning,
         ids=ids,
         guess_types=guess_types,
-        outputs=list(outputs),
+        outputs=_listed("outputs", outputs),
         profiles=profiles,
     )
     template = report.pop("template")
@@ -245,6 +252,7 @@ def render(
 ) -> str:
     """Renders a conversation."""
     template = chat_template(source, **options)
+    messages = _listed("messages", messages)
     return template.render(messages, tools=_tools(tools), add_generation_prompt=add_generation_prompt)
 
 
@@ -314,7 +322,7 @@ def mask(
     """
     is_one = _is_conversation(conversations)
     given = _tools(tools)
-    all_of_them = [conversations] if is_one else list(conversations)
+    all_of_them = [conversations] if is_one else _listed("conversations", conversations)
     template = chat_template(source, **options)
     masked = template.mask(
         [_messages_and_tools(conversation, given) for conversation in all_of_them],
