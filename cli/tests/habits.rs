@@ -5,6 +5,7 @@ mod colours;
 mod exit_codes;
 mod handing_on;
 mod pipes;
+mod printing;
 mod profiles;
 mod program;
 mod remedies;

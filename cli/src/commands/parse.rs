@@ -86,6 +86,8 @@ const EMPTY: &str = "the output is empty";
     unjinja parse -t template.json --format parquet log.parquet --column text=output \\
       --keep user -o messages.parquet
 
+An output has 64 MiB at most, by itself and in a batch.
+
 Exit codes:
   0  the output is parsed, or every line of the batch has its answer
   1  the output is not what its template expects; with `--strict`, it is not what the chat template and

@@ -18,6 +18,8 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::{Position, Rect};
 
+use crate::printing;
+
 /// Text is not to be turned round by the terminal, since every character has its cell; and later it
 /// is again.
 const KEEP_ORDER: &[u8] = b"\x1b[8l";
@@ -139,7 +141,7 @@ fn give_back() {
     let _gone = disable_raw_mode();
     let panics = std::mem::take(&mut *PANICS.lock().unwrap_or_else(PoisonError::into_inner));
     for panic in panics {
-        let _gone = writeln!(io::stderr(), "{panic}");
+        printing::tell(format_args!("{panic}"));
     }
 }
 
