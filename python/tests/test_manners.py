@@ -55,6 +55,7 @@ def test_templates_can_be_pickled(template, jinja):
     chat_template = unjinja.chat_template(jinja + "{{ x }}{{ strftime_now('%d') }}{{ bos_token }}", **options)
     messages = [{"role": "user", "content": "Hello"}]
     restored = pickle.loads(pickle.dumps(chat_template))
+    assert pickle.dumps(restored) == pickle.dumps(chat_template)
     assert unjinja.render(restored, messages) == unjinja.render(chat_template, messages)
 
 
