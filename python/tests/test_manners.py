@@ -23,11 +23,16 @@ TEMPLATE = {"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}
 
 @pytest.mark.skipif(os.name == "nt", reason="a process can't send this to itself there")
 def test_an_interruption_is_heard():
+    # Whoever starts the tests in the background may have it ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     interruption = threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT])
     begun = time.monotonic()
     interruption.start()
-    with pytest.raises(KeyboardInterrupt):
-        unjinja.derive(LONG)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            unjinja.derive(LONG)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert time.monotonic() - begun < 3
 
 
