@@ -242,6 +242,10 @@ impl<'a> Thinning<'a> {
         starts.sort_by_cached_key(cost);
         let mut best: Option<Tried> = None;
         for start in starts {
+            // Something has to come out, however late it is.
+            if best.is_some() && self.is_late() {
+                break;
+            }
             let to_beat = best.as_ref().map(|best| best.score);
             let undamaged = undamaged.iter().copied();
             best = self.tried(start, undamaged, to_beat, patterns).or(best);
@@ -308,9 +312,8 @@ impl<'a> Thinning<'a> {
             is_read: vec![true; self.texts.len()],
             draft,
         };
-        // Something has to come out, however late it is.
         to_beat
-            .is_none_or(|to_beat| tried.score > to_beat && !self.is_late())
+            .is_none_or(|to_beat| tried.score > to_beat)
             .then_some(())?;
         let template = ResponseTemplate::with_patterns(&tried.draft.to_value(), patterns).ok()?;
         let mut order: Vec<usize> = texts.into_iter().collect();
@@ -319,7 +322,8 @@ impl<'a> Thinning<'a> {
         Some(tried)
     }
 
-    /// What comes of another draft that differs in some delimiters, if it is better, or else what it misreads. Some texts are read first.
+    /// What comes of another draft that differs in some delimiters, if it is better, or else what it misreads. Some texts are read
+    /// first.
     fn changed(
         &self,
         from: &Tried,
@@ -349,10 +353,12 @@ impl<'a> Thinning<'a> {
         // Those first that most drafts have failed at; but where there is more to read for a person, what is misread now: if
         // that stays so, nothing is gained.
         let is_dearer = tried.score.1 < from.score.1;
+        let mut is_first = vec![false; self.texts.len()];
+        first.iter().for_each(|at| is_first[*at] = true);
         let failures = self.failures.borrow();
         order.sort_by_key(|at| {
             let is_next = is_dearer && !from.is_read[*at];
-            (!first.contains(at), !is_next, Reverse(failures[*at]))
+            (!is_first[*at], !is_next, Reverse(failures[*at]))
         });
         drop(failures);
         match self.read_again(&mut tried, &template, &order, Some(from.score)) {
