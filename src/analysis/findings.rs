@@ -66,6 +66,7 @@ impl Findings {
         let content = &mut self.content;
         let texts = self.turn.headers.iter_mut().chain(&mut self.turn.ends);
         let texts = texts.chain(&mut self.turn.next_header);
+        let texts = texts.chain(&mut self.turn.before_seams);
         let texts = texts.chain(&mut self.turn.answer_marker);
         let texts = texts.chain(content.open.iter_mut().chain(&mut content.close));
         let texts = texts.chain(&mut content.beside_reasoning);

@@ -15,6 +15,9 @@ pub struct TurnShape {
     /// The texts after which the assistant's turn begins: one, or several where it depends on what
     /// came before.
     pub headers: Vec<String>,
+    /// The last markers before a message behind which a conversation goes on with other white space than a prompt does: a
+    /// model that is given a conversation up to there writes the header itself.
+    pub before_seams: Vec<String>,
     /// The markers that end a turn.
     pub ends: Vec<String>,
     /// The header of the next turn, with the white space before it, if it stands behind the last turn whether a
@@ -43,9 +46,14 @@ impl TurnShape {
         headers.any(|header| rest.contains(header.trim()))
     }
 
-    /// The part of a prompt that stands after the last header.
+    /// The part of a prompt that stands after the last header: nothing, if that is none of the turn to come.
     pub(crate) fn prefilled<'p>(&self, prompt: &'p str) -> &'p str {
-        after_headers(&self.headers, prompt)
+        let begun = after_headers(&self.headers, prompt);
+        let mut before = self.before_seams.iter();
+        match before.any(|marker| begun.contains(marker.as_str())) {
+            true => "",
+            false => begun,
+        }
     }
 }
 
@@ -57,7 +65,7 @@ pub(super) fn find(
     word: &str,
     content_close: &[String],
 ) -> TurnShape {
-    let seams = headers.seams();
+    let (seams, before_seams) = (headers.seams(), headers.before_seams());
     let mut headers = headers.headers(prober);
     let after = |turn: Result<RenderedTurn, RenderError>| {
         let turn = turn.ok();
@@ -119,6 +127,7 @@ pub(super) fn find(
     dedup(&mut headers);
     TurnShape {
         headers,
+        before_seams,
         ends,
         next_header,
         answer_marker: None,

@@ -14,6 +14,8 @@ struct TurnHeader {
     in_conversation: String,
     /// In a prompt. Some templates say more there.
     in_prompt: String,
+    /// The last marker of the message before, or of what comes before that.
+    before: Option<String>,
 }
 
 /// What stands before the turn in all situations that the template can render.
@@ -134,9 +136,9 @@ impl TurnHeaders {
     /// The same without the brackets around [markers that consist of several parts](crate::markers::lexicon).
     pub(super) fn unmarked(mut self) -> TurnHeaders {
         for header in &mut self.0 {
-            for text in [&mut header.in_conversation, &mut header.in_prompt] {
-                *text = unmarked(text);
-            }
+            let before = header.before.iter_mut();
+            let texts = [&mut header.in_conversation, &mut header.in_prompt].into_iter();
+            texts.chain(before).for_each(|text| *text = unmarked(text));
         }
         self
     }
@@ -201,6 +203,18 @@ impl TurnHeaders {
     pub(super) fn seams(&self) -> Vec<String> {
         self.0.iter().filter_map(TurnHeader::seam).collect()
     }
+
+    /// The last markers before the words behind which conversations go on with other white space than prompts do, where
+    /// nothing else stands between: a model that is given a conversation up to there writes the whole header itself.
+    pub(super) fn before_seams(&self) -> Vec<String> {
+        let seams = self.0.iter().filter(|header| {
+            let shared = header.shared();
+            header.differs_in_space() && markers::markers(shared).next().is_none()
+        });
+        let mut before: Vec<String> = seams.filter_map(|header| header.before.clone()).collect();
+        markers::dedup(&mut before);
+        before
+    }
 }
 
 impl TurnHeader {
@@ -235,11 +249,14 @@ impl TurnHeader {
                 header.truncate(shared);
             }
         }
+        let before_turn = &prompt.text()[..prompt.start];
+        let last_marker = markers::markers(before_turn).last().map(str::to_owned);
         let same = |header: String| TurnHeader {
             situation,
             mode,
             in_prompt: header.clone(),
             in_conversation: header,
+            before: last_marker.clone(),
         };
         // A prompt that says something else before the turn has only the end in common.
         let text = rendered
@@ -266,6 +283,7 @@ impl TurnHeader {
                     mode,
                     in_prompt: in_prompt.to_owned(),
                     in_conversation: in_conversation.to_owned(),
+                    before: last_marker,
                 });
             }
             return Some(same(header));
@@ -275,6 +293,7 @@ impl TurnHeader {
             mode,
             in_conversation: ahead.to_owned(),
             in_prompt: prompt.tail().to_owned(),
+            before: last_marker,
         })
     }
 }
@@ -282,11 +301,19 @@ impl TurnHeader {
 impl TurnHeader {
     /// The last marker before the place where a conversation goes on with other white space than a prompt does.
     fn seam(&self) -> Option<String> {
+        from_last_marker(self.shared()).filter(|_| self.differs_in_space())
+    }
+
+    /// Whether a conversation has other white space before the turn than a prompt has, and nothing else.
+    fn differs_in_space(&self) -> bool {
         let (prompt, conversation) = (&self.in_prompt, &self.in_conversation);
         let solid = |text: &str| text.split_whitespace().collect::<String>();
-        let differs = prompt != conversation && solid(prompt) == solid(conversation);
-        let shared = &prompt[..common_prefix(prompt, conversation)];
-        from_last_marker(shared).filter(|_| differs)
+        prompt != conversation && solid(prompt) == solid(conversation)
+    }
+
+    /// What a prompt and a conversation begin with in common.
+    fn shared(&self) -> &str {
+        &self.in_prompt[..common_prefix(&self.in_prompt, &self.in_conversation)]
     }
 }
 

@@ -27,6 +27,7 @@ use super::choices::{Choice, Choices};
 use super::delimiter::Draft;
 use super::material::Material;
 use super::options::DeriveOptions;
+use super::regex::{any_of, exact};
 use super::surroundings::Surroundings;
 pub(super) use call_texts::unclosed_tag;
 use drafter::{Drafter, texts};
@@ -102,7 +103,13 @@ fn write(material: &Material, drafter: &Drafter<'_>) -> Draft {
     let mut template = Object::new();
     template.insert("version", 1);
     template.insert("defaults", Object::from_iter([("role", "assistant")]));
-    match anchors(material).as_slice() {
+    let anchors = anchors(material);
+    let before_seams = &material.marked.turn.before_seams;
+    match anchors.as_slice() {
+        anchors if !before_seams.is_empty() => template.insert(
+            "start_anchor_pattern",
+            anchors_at_seams(anchors, before_seams),
+        ),
         // Nothing of the prompt belongs to the turn.
         [] => template.insert("start_anchor_pattern", "\\Z"),
         [one] => template.insert("start_anchor", one.as_str()),
@@ -139,6 +146,13 @@ fn anchors(material: &Material) -> Vec<String> {
         }
     }
     anchors
+}
+
+/// The expression for what a turn begins behind; or for all of a message behind which a model writes the header itself.
+fn anchors_at_seams(anchors: &[String], before_seams: &[String]) -> String {
+    let before = any_of(before_seams.iter().map(|marker| exact(marker)));
+    let anchors = any_of(anchors.iter().map(|anchor| exact(anchor)));
+    format!("{anchors}|{before}(?:(?!{anchors})[\\s\\S])*\\Z")
 }
 
 /// All calls of a turn as one value, if they are a list as Python writes one, and what stands around it.

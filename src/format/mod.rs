@@ -141,8 +141,12 @@ impl Format {
 }
 
 /// The part of a prompt that stands after the last of these headers.
-pub(crate) fn after_headers<'p>(headers: &[String], prompt: &'p str) -> &'p str {
-    let headers = headers.iter();
-    let ends = headers.filter_map(|header| Some(prompt.rfind(header.as_str())? + header.len()));
+pub(crate) fn after_headers<'p, 'h>(
+    headers: impl IntoIterator<Item = &'h String>,
+    prompt: &'p str,
+) -> &'p str {
+    let ends = headers
+        .into_iter()
+        .filter_map(|header| Some(prompt.rfind(header.as_str())? + header.len()));
     &prompt[ends.max().unwrap_or(0)..]
 }
