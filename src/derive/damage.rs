@@ -148,10 +148,13 @@ impl Damager<'_, '_> {
             let bare = bare.strip_suffix(section).unwrap_or(&bare).trim_end();
             if let Some(bare) = bare
                 .strip_suffix(close.trim())
-                .filter(|_| close.trim().len() > 3)
+                .filter(|_| has_own_end(close))
             {
                 self.put("a call's end missing", bare.to_owned());
-                if let Some(end) = self.findings.turn.ends.first() {
+                // As this turn ends, which has calls.
+                let mut ends = self.findings.turn.ends.iter();
+                let own = ends.find(|end| output.trim_end().ends_with(end.as_str()));
+                if let Some(end) = own.or(self.findings.turn.ends.first()) {
                     self.put("a call's end missing", format!("{bare}{end}"));
                 }
             }
@@ -171,7 +174,7 @@ impl Damager<'_, '_> {
             let output = self.sample.output.replace(&written, &changed);
             self.put("a line break between two calls", output);
         }
-        if close.trim().len() < 4 {
+        if !has_own_end(close) {
             return;
         }
         let output = self.sample.output.replacen(close.trim(), "", 1);
@@ -492,4 +495,9 @@ impl Damager<'_, '_> {
         let output = format!("{}{inner}{rest}", &output[..span.start]);
         self.put_as("a call within reasoning", output, expected);
     }
+}
+
+/// Whether what closes a call is more than brackets and signs that its arguments have as well.
+fn has_own_end(close: &str) -> bool {
+    markers::markers(close).next().is_some() || close.trim().len() > 3
 }

@@ -10,11 +10,11 @@ use crate::value::{Object, Value};
 use super::conversations::{ANSWER, THOUGHT, tide_call};
 use super::sample::{Origin, Sample};
 
-/// How many markers are spoken of. Formats have some ten.
-const MAX_MARKERS: usize = 16;
+/// How many markers are spoken of. Formats have some ten; a chat template that is written to have thousands has to end, too.
+const MAX_MARKERS: usize = 48;
 
 /// What is said of a marker, and in which way it stands in that.
-const SAID: [(&str, &str); 4] = [
+const SAID: [(&str, &str); 6] = [
     ("in code", "Put `%` behind the last line, and all is well."),
     (
         "in quotes",
@@ -24,7 +24,12 @@ const SAID: [(&str, &str); 4] = [
         "bare",
         "What comes before % is read first, as everybody knows.",
     ),
+    (
+        "before a comma",
+        "Nobody minds %, or so it is said (**%** stands in bold).",
+    ),
     ("in a fence", "Here it is:\n\n```\n%\n```\n\nThat is all."),
+    ("on a line", "It goes on like this:\n%\nAnd there it ends."),
 ];
 
 /// What is thought of one.
@@ -244,8 +249,8 @@ fn spoken_texts(text: &str) -> Vec<String> {
 pub struct SpokenText {
     /// The marker.
     pub marker: String,
-    /// How it is spoken of: `in code`, `in quotes`, `bare`, `in a fence`, `in a thought`, `on a line of a thought`, or
-    /// `on a line of a value`.
+    /// How it is spoken of: `in code`, `in quotes`, `bare`, `before a comma`, `in a fence`, `on a line`, `in a thought`,
+    /// `on a line of a thought`, or `on a line of a value`.
     pub manner: String,
     /// The part of the prompt that belongs to the turn.
     pub prefix: String,

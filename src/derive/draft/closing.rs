@@ -171,11 +171,16 @@ impl Drafter<'_> {
         }
         // Behind a blank, a marker is only spoken of, or stands in a text. So it is behind a quote, unless nothing
         // but the next call shows that an argument has ended.
-        places.push(match (json, close) {
-            (Some(_), _) => format!("(?<=[}}\\]])\\s*(?={openers})"),
-            (None, "") => format!("(?<! )(?={openers})"),
-            (None, _) => format!("(?<!{SPOKEN})(?={openers})"),
-        });
+        let behind_json = format!("(?<=[}}\\]])\\s*(?={openers})");
+        match (json, close) {
+            (Some(_), _) => places.push(behind_json),
+            (None, "") => {
+                places.push(format!("(?<! )(?={openers})"));
+                // Nor does JSON end within one of its texts.
+                places.extend(calls.dialect().map(|_| behind_json));
+            }
+            (None, _) => places.push(format!("(?<!{SPOKEN})(?={openers})")),
+        }
         // But calls may be indented, or a blank may be all that stands between them.
         let line = calls.separator.rfind('\n').unwrap_or(0);
         let indent = &calls.separator[line..];

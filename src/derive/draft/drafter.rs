@@ -46,6 +46,16 @@ impl Drafter<'_> {
             .collect()
     }
 
+    /// What ends turns of texts: what a tool's answer begins with does so behind calls alone.
+    pub(super) fn text_ends(&self) -> Vec<String> {
+        let answer = self.findings.turn.answer_marker.as_deref().map(str::trim);
+        let mut ends = self.turn_ends();
+        if ends.iter().any(|end| Some(end.as_str()) != answer) {
+            ends.retain(|end| Some(end.as_str()) != answer);
+        }
+        ends
+    }
+
     /// The markers with which a call begins, if there are calls.
     pub(super) fn call_openers(&self) -> Vec<String> {
         self.calls.map(call_openers).unwrap_or_default()
