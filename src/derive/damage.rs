@@ -42,6 +42,7 @@ pub(super) fn all(findings: &Findings, samples: &[Sample]) -> Vec<Damaged> {
         damager.header();
         damager.text_alone();
         damager.header_written();
+        damager.header_left_to_the_model();
         damager.other_ends();
         damager.no_id();
         damager.reasoning();
@@ -323,6 +324,25 @@ impl Damager<'_, '_> {
             let output = format!("{header}{}", self.sample.output);
             self.put("the turn's header written again", output);
         }
+    }
+
+    /// The model writes the turn's header itself, where but for white space a conversation without it is as one with it.
+    fn header_left_to_the_model(&mut self) {
+        let turn = &self.findings.turn;
+        let header = turn
+            .headers
+            .first()
+            .filter(|_| !turn.before_seams.is_empty());
+        let Some(header) = header else { return };
+        let Sample {
+            prefilled, output, ..
+        } = self.sample;
+        self.damaged.push(Damaged {
+            damage: "the turn's header left to the model",
+            prefilled: String::new(),
+            output: format!("{header}{prefilled}{output}"),
+            expected: self.sample.written.clone(),
+        });
     }
 
     /// An answer ends with another of the markers that end one, as engines have a token for it.

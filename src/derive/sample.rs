@@ -233,7 +233,6 @@ impl Sampler<'_, '_> {
                     refusal.get_or_insert(error);
                 }
             }
-            samples.all.extend(self.sample_with_header(mode));
         }
         if let (Some(error), true) = (refusal, samples.all.len() == before) {
             samples.refused.push(RefusedConversation {
@@ -270,22 +269,6 @@ impl Sampler<'_, '_> {
         let seam = start + markers::boundary(&full[start..], shared - start);
         let seam = start + self.not_amid_reasoning_marker(&prompt[start..], seam - start);
         Ok(self.sample_at_seam(prompt, full, seam))
-    }
-
-    /// The sample of a turn with its header, where a conversation has other white space before that than a prompt.
-    fn sample_with_header(&self, mode: ThinkingMode) -> Option<Sample> {
-        let before = &self.findings.turn.before_seams;
-        let Conversation {
-            situation, turn, ..
-        } = self.conversation;
-        let turn = self.prober.turn(*situation, turn, mode).ok()?;
-        let prompt = self.prober.prompt(*situation, mode).ok()?;
-        let (prompt, full) = (prompt.text(), turn.text());
-        let seam = markers::same_start(prompt, full);
-        let shared = full.get(turn.start..seam)?;
-        let is_header_whole = markers::markers(shared).next().is_none() && seam < prompt.len();
-        (is_header_whole && !before.is_empty())
-            .then(|| self.sample(&full[..seam], &full[seam..], None))
     }
 
     /// A place in the part of a prompt that belongs to the turn; or the beginning of what opens or closes reasoning

@@ -231,7 +231,11 @@ fn around_calls(calls: &CallParts<'_>) -> Vec<String> {
         texts.push(filled(&format!("{}{KEY_SLOT}{between}", arguments.open())));
         texts.push(filled(arguments.close()));
     }
-    texts.iter().flat_map(|text| spoken_texts(text)).collect()
+    let parts = texts.iter().flat_map(|text| spoken_texts(text));
+    // All that opens a call may be named at once, as `<tool>read_tide<args>`.
+    let whole = filled(&calls.open).trim().to_owned();
+    let whole = (markers::markers(&whole).count() > 1).then_some(whole);
+    parts.chain(whole).collect()
 }
 
 /// What is spoken of in a text of the format: its markers, or words and signs that are none, as `CALL:`.

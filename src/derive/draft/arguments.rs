@@ -334,7 +334,7 @@ fn begins_clearly(text: &str) -> bool {
 }
 
 /// What a key consists of.
-fn key_class(tagged: &SingleArguments<'_>) -> String {
+pub(super) fn key_class(tagged: &SingleArguments<'_>) -> String {
     let between = tagged.between.first().map_or("", String::as_str);
     match between.chars().next() {
         // Between quotes a key may have white space in it.
@@ -360,7 +360,7 @@ fn key_class(tagged: &SingleArguments<'_>) -> String {
 }
 
 /// The expression for a key: with blanks in it where what stands behind one is clear, and no element's name.
-fn whole_key(tagged: &SingleArguments<'_>, class: &str) -> String {
+pub(super) fn whole_key(tagged: &SingleArguments<'_>, class: &str) -> String {
     let between = tagged.between.first().map_or("", String::as_str);
     let is_clear = between.starts_with('>') || is_distinctive(between);
     let is_element = tagged.close().contains(KEY_SLOT);

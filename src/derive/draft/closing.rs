@@ -32,6 +32,7 @@ impl Drafter<'_> {
             ahead.extend(self.unclear_close(calls, close, section));
             ahead.extend(self.next_after(calls, close));
             ahead.extend(self.next_openers(calls, close));
+            ahead.extend(self.next_text(calls, close));
         }
         // What closes an argument as well closes no call by itself.
         let arguments = calls.single_arguments();
@@ -188,6 +189,14 @@ impl Drafter<'_> {
             places.push(format!("{}(?={openers})", exact(indent)));
         }
         places
+    }
+
+    /// The place behind a call's JSON that nothing closes, where a text follows that has an opener of its own.
+    fn next_text(&self, calls: &CallParts<'_>, close: &str) -> Option<String> {
+        let open = self.findings.content.open.as_deref().map(str::trim);
+        let open = open.filter(|open| close.is_empty() && is_distinctive(open))?;
+        let is_json = calls.dialect().is_some();
+        is_json.then(|| format!("(?<=[}}\\]])\\s*(?={})", loose(open)))
     }
 
     /// What closes a call when another follows and nothing clear stands between.

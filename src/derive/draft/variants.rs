@@ -5,6 +5,7 @@ use crate::derive::delimiter::{Delimiter, Delimiters, Draft};
 use crate::derive::regex::{any_of, loose};
 use crate::markers::{self, is_distinctive, is_slot};
 
+use super::arguments::{key_class, whole_key};
 use super::call_texts::{is_named_behind, split_lead};
 use super::drafter::Drafter;
 
@@ -272,6 +273,13 @@ impl Drafter<'_> {
         }
         let shape = self.findings.reasoning.as_ref();
         behind.extend(shape.and_then(|shape| Some(shape.close.as_deref()?.trim().to_owned())));
+        // The model may write the header.
+        let turn = &self.findings.turn;
+        let headers = turn
+            .headers
+            .iter()
+            .filter(|_| !turn.before_seams.is_empty());
+        behind.extend(headers.map(|header| header.trim().to_owned()));
         behind.retain(|text| is_distinctive(text) && !text.contains(is_slot));
         markers::dedup(&mut behind);
         let opens = &self.findings.content;
@@ -358,22 +366,25 @@ impl Drafter<'_> {
         }
         let arguments = calls.single_arguments()?;
         let close = markers::split_close(&calls.close).0.trim();
-        let opens = arguments.opens.iter().map(|open| {
+        let is_known = |text: &str| is_distinctive(text) && !text.contains(is_slot);
+        let between = arguments.between.first().map_or("", |text| text.trim());
+        let mut follows: Vec<String> = Vec::new();
+        for open in &arguments.opens {
             let marker = markers::markers(open).next().unwrap_or(open);
-            marker
-                .split(is_slot)
-                .next()
-                .unwrap_or_default()
-                .trim()
-                .to_owned()
-        });
-        let mut follows: Vec<String> = opens.chain([close.to_owned()]).collect();
-        let is_known = |text: &String| is_distinctive(text) && !text.contains(is_slot);
+            let marker = marker.split(is_slot).next().unwrap_or_default().trim();
+            // A sign is known by what stands behind the key: `@` of `@KEY: VALUE`.
+            follows.push(match (is_known(marker), marker, between) {
+                (true, ..) => loose(marker),
+                (false, "", _) | (false, _, "") => return None,
+                (false, sign, between) => {
+                    let key = whole_key(&arguments, &key_class(&arguments));
+                    format!("{}{key}{}", loose(sign), loose(between))
+                }
+            });
+        }
+        follows.push(loose(Some(close).filter(|close| is_known(close))?));
         markers::dedup(&mut follows);
-        follows
-            .iter()
-            .all(is_known)
-            .then(|| any_of(follows.iter().map(|text| loose(text))))
+        Some(any_of(follows))
     }
 }
 
