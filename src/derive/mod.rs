@@ -48,6 +48,7 @@ mod spoken;
 
 mod reason;
 
+mod call_kinds;
 mod draft;
 mod material;
 mod proof;
@@ -74,6 +75,7 @@ use search::{Chosen, Search};
 use thin::Thinning;
 
 pub use crate::analysis::ModelOutput;
+pub use call_kinds::CallKind;
 pub use candidate::Candidate;
 pub use options::{DeriveOptions, Lenience};
 pub use output::OutputRow;
@@ -105,6 +107,9 @@ pub struct Derivation {
     pub damaged: Vec<DamagedText>,
     /// Answers and thoughts that speak of the format's markers, and whether they come back whole.
     pub spoken: Vec<SpokenText>,
+    /// What it makes of calls with keys, names and values of all kinds that JSON Schema and tools allow, as far as the chat
+    /// template writes them.
+    pub call_kinds: Vec<CallKind>,
     /// Why each alternative of what opens and closes fields is there.
     pub reasons: Vec<Reason>,
     /// Which damages it allows for.
@@ -187,6 +192,8 @@ impl Derivation {
         let spoken = spoken::texts(&material.spoken, &chosen.recovered_spoken);
         let field = options.reasoning_field.as_str();
         let proof = proof::rows(&chosen.template, field, &material, &mut sampling);
+        let findings = &material.findings;
+        let call_kinds = call_kinds::tried(&chosen.template, field, &mut sampling, findings);
         let outputs = material.outputs.iter();
         let outputs = outputs
             .map(|case| case.row(&chosen.template, field))
@@ -196,6 +203,7 @@ impl Derivation {
             proof,
             outputs,
             spoken,
+            call_kinds,
             reasons: chosen.reasons,
             lenience: options.lenience,
             language: options.language,
@@ -253,6 +261,10 @@ impl Derivation {
             (
                 "spoken",
                 self.spoken.iter().map(SpokenText::to_value).collect(),
+            ),
+            (
+                "call_kinds",
+                self.call_kinds.iter().map(CallKind::to_value).collect(),
             ),
             (
                 "reasons",

@@ -160,6 +160,34 @@ impl<'t> Sampling<'t> {
         samples
     }
 
+    /// The sample of something else that is said upon a question, with other tools at hand; `None` if the chat template refuses it.
+    pub(super) fn sample_of(
+        &mut self,
+        name: &'static str,
+        said: &AssistantTurn,
+        tools: &Tools,
+        findings: &Findings,
+    ) -> Option<Sample> {
+        self.analysis.prober.offer(match self.takes_tools {
+            true => tools.as_list().to_vec(),
+            false => Vec::new(),
+        });
+        let conversation = Conversation {
+            name,
+            situation: Situation::Question,
+            turn: said.clone(),
+            has_tools: true,
+        };
+        let sampler = Sampler {
+            prober: &self.analysis.prober,
+            headers: &self.analysis.headers,
+            findings,
+            conversation: &conversation,
+        };
+        let mut modes = [ThinkingMode::Off, ThinkingMode::Unset].into_iter();
+        modes.find_map(|mode| sampler.sample_in(mode).ok())
+    }
+
     /// Whether the chat template writes the very text of a sample, behind the same prompt, when
     /// something else is said in its turn, and leaves nothing of that out.
     pub(super) fn writes_the_same(

@@ -133,6 +133,9 @@ pub(crate) fn derivation(
     for text in lost_by_manner(derivation) {
         line(&mut out, "", &text);
     }
+    for (label, text) in call_kinds(derivation) {
+        line(&mut out, label, &text);
+    }
     let (recovered, damaged) = damage(derivation);
     line(
         &mut out,
@@ -275,6 +278,24 @@ fn lost_by_manner(derivation: &Derivation) -> Vec<String> {
     let markers = markers.into_iter();
     let lines = markers.map(|(marker, manners)| format!("lost: `{marker}` {}", manners.join(", ")));
     lines.map(|text| one_line(&text)).collect()
+}
+
+/// What becomes of keys, names and values of all kinds in calls.
+fn call_kinds(derivation: &Derivation) -> Vec<(&'static str, String)> {
+    let kinds = &derivation.call_kinds;
+    let misread = kinds.iter().filter(|kind| kind.difference.is_some());
+    let misread: Vec<&str> = misread.map(|kind| kind.kind.as_str()).collect();
+    if kinds.is_empty() {
+        return Vec::new();
+    }
+    let read = kinds.len() - misread.len();
+    let text = format!(
+        "{read} of {} kinds of keys, names and values recovered",
+        kinds.len()
+    );
+    let all = Some(("arguments", text));
+    let misread = (!misread.is_empty()).then(|| ("", format!("misread: {}", misread.join("; "))));
+    all.into_iter().chain(misread).collect()
 }
 
 /// Why each delimiter is there.

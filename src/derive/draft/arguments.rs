@@ -287,7 +287,11 @@ fn closed_value(tagged: &SingleArguments<'_>, key: &str, between: &str) -> Strin
     let open = opening(tagged);
     let is_clear = is_distinctive(tagged.close());
     let ahead = match (tagged.close().contains(KEY_SLOT), is_clear) {
-        (true, _) => format!("(?=\\s*{separator}(?:{open}\\w{key}*{between}|\\Z))"),
+        (true, _) => {
+            // No key begins as a closing tag does.
+            let first = key.replacen("[^", "[^/", 1);
+            format!("(?=\\s*{separator}(?:{open}{first}{key}*{between}|\\Z))")
+        }
         // What closes a value of one type may stand in one of another.
         (false, true) if tagged.closes.len() > 1 => {
             format!("(?=\\s*{separator}(?:{open}|\\Z))")

@@ -29,8 +29,8 @@ struct FieldVariants {
 #[derive(Debug, Default)]
 pub(in crate::derive) struct Variants {
     fields: Vec<FieldVariants>,
-    /// What ends content whatever else does, each in one of several ways, the plainest last.
-    ends: Vec<Vec<Delimiter>>,
+    /// What ends content whatever else does.
+    ends: Vec<Delimiter>,
     /// The fields that take the white space along that stands behind what closes them.
     spaced: Vec<String>,
 }
@@ -94,7 +94,7 @@ impl Variants {
             let closes = |own: &Delimiter| closes.contains(&own.expression());
             match field.name.as_str() {
                 // Nobody speaks of what ends a turn.
-                "content" => self.ends.iter().all(|ways| ways.iter().any(closes)),
+                "content" => self.ends.iter().all(closes),
                 name => {
                     let own = self.of(name, false);
                     own.is_empty() || own.iter().any(closes)
@@ -110,8 +110,7 @@ impl Variants {
         for field in &mut plain.fields {
             let is_text = field.name == "content" && field.open.alternatives.is_empty();
             if is_text && !self.ends.is_empty() {
-                let plainest = self.ends.iter().filter_map(|ways| ways.last().cloned());
-                field.close.alternatives = plainest.collect();
+                field.close.alternatives = self.ends.clone();
             }
         }
         let calls = plain.fields.iter().find(|field| field.name == "tool_calls");
@@ -150,7 +149,7 @@ impl Drafter<'_> {
             .and_then(|calls| self.variants_of_calls(calls, draft));
         let content = FieldVariants {
             name: "content".to_owned(),
-            closes: [self.between_fields(draft), self.followed(draft)].concat(),
+            closes: self.between_fields(draft),
             also_closes: self.other_closes_of_content().into_iter().collect(),
             ..FieldVariants::default()
         };
@@ -204,57 +203,20 @@ impl Drafter<'_> {
         Some(variants)
     }
 
-    /// What ends content whatever else does, each in one of several ways: what ends the turn, and what closes texts that have
-    /// markers of their own.
-    fn content_ends(&self, draft: &Draft) -> Vec<Vec<Delimiter>> {
+    /// What ends content whatever else does: what ends the turn, and what closes texts that have markers of their own.
+    fn content_ends(&self, draft: &Draft) -> Vec<Delimiter> {
+        let mut ends = self.text_ends();
         let content = draft.fields.iter().find(|field| field.name == "content");
-        let Some(content) = content else {
-            return Vec::new();
-        };
-        let known = |end: &Delimiter| {
-            let mut closes = content.close.alternatives.iter();
-            closes.any(|close| close.expression() == end.expression())
-        };
-        let loose = |end: &String| Delimiter::Loose(end.trim().to_owned());
-        let ends = self.text_ends().iter().map(loose).collect::<Vec<_>>();
-        let own = match content.open.alternatives.is_empty() {
-            true => &[][..],
-            false => &self.findings.content.close,
-        };
-        let own = own.iter().map(loose).filter(|close| !ends.contains(close));
-        let own = own.map(|close| vec![self.before_what_follows(&close), close]);
-        let ends = ends.iter().map(|end| vec![end.clone()]).chain(own);
-        ends.filter(|ways| ways.last().is_some_and(known)).collect()
-    }
-
-    /// What closes a text where what may come next follows: the end of the turn, a call, a thought, or nothing.
-    fn before_what_follows(&self, close: &Delimiter) -> Delimiter {
-        let findings = self.findings;
-        let ends = self.text_ends();
-        let thought = findings.reasoning.as_ref();
-        let opens = thought.and_then(|shape| shape.open.as_deref());
-        let calls = self.call_openers();
-        let next = ends.iter().chain(&findings.turn.headers).chain(&calls);
-        let next = next.map(String::as_str).chain(opens);
-        let next = next.filter_map(|text| markers::markers(text).next());
-        let mut next: Vec<String> = next.map(loose).collect();
-        markers::dedup(&mut next);
-        next.push("\\Z".to_owned());
-        let own = close.expression();
-        Delimiter::Expression(format!("{own}\\s*(?={})", any_of(next)))
-    }
-
-    /// The markers that close content in a draft and end no turn, where what may come next follows.
-    fn followed(&self, draft: &Draft) -> Vec<Delimiter> {
-        let ends = self.text_ends();
-        let content = draft.fields.iter().find(|field| field.name == "content");
-        let closes = content.map_or(&[][..], |content| &content.close.alternatives);
-        let is_own = |close: &&Delimiter| {
-            let text = close.literal();
-            text.is_some_and(|text| !ends.iter().any(|end| end == text))
-        };
-        let own = closes.iter().filter(is_own);
-        own.map(|close| self.before_what_follows(close)).collect()
+        if content.is_some_and(|content| !content.open.alternatives.is_empty()) {
+            let own = self.findings.content.close.iter();
+            ends.extend(own.map(|close| close.trim().to_owned()));
+            markers::dedup(&mut ends);
+        }
+        let mut ends: Vec<Delimiter> = ends.into_iter().map(Delimiter::Loose).collect();
+        let known = content.map_or(&[][..], |content| &content.close.alternatives);
+        let known: Vec<String> = known.iter().map(Delimiter::expression).collect();
+        ends.retain(|end| known.contains(&end.expression()));
+        ends
     }
 
     /// What closes content in a draft and stands behind what closes another field, there and nowhere else.
