@@ -38,6 +38,8 @@ mod render;
 mod serde;
 
 #[cfg(all(feature = "check", feature = "grammar"))]
+mod arguments;
+#[cfg(all(feature = "check", feature = "grammar"))]
 mod grammar;
 #[cfg(all(feature = "check", feature = "grammar"))]
 mod invented;

@@ -33,12 +33,12 @@ use trial::{Outcome, try_number};
 use crate::grammar::{agreement, sample};
 
 /// What is asked for by a variable of the environment.
-fn asked(name: &str) -> Option<u64> {
+pub(crate) fn asked(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
 /// What comes of so many tries, on two threads, each of which takes the next when it is free.
-fn on_two_threads<T: Send>(count: u64, work: impl Fn(u64) -> T + Sync) -> Vec<T> {
+pub(crate) fn on_two_threads<T: Send>(count: u64, work: impl Fn(u64) -> T + Sync) -> Vec<T> {
     let next = AtomicU64::new(0);
     let take = || {
         let mut done = Vec::new();
