@@ -31,6 +31,6 @@ pub use diagnostic::{Diagnostic, DiagnosticInFile};
 pub use position::Position;
 pub use response::{
     Event, EventBuffer, EventWriter, OnMalformed, OwnedEvent, ParseError, ParserOptions,
-    ResponseParser, ResponseTemplate, TemplateError, Tools, parse,
+    ResponseParser, ResponseTemplate, TemplateError, Tools, Unfinished, parse,
 };
 pub use value::{JsonString, Number, Object, Value};

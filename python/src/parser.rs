@@ -12,7 +12,7 @@ use unjinja::response::UnknownLanguage;
 use unjinja::response_schema::ResponseSchema;
 use unjinja::{
     Event, EventBuffer, Object, OnMalformed, ParseError, ParserOptions, ResponseTemplate, Tools,
-    Value, json,
+    Unfinished, Value, json,
 };
 
 use crate::errors::{Kind, detached};
@@ -164,6 +164,18 @@ fn on_malformed(what: &str) -> PyResult<OnMalformed> {
     }
 }
 
+/// What is to be done with a call that is cut off.
+fn unfinished(what: &str) -> PyResult<Unfinished> {
+    match what {
+        "keep" => Ok(Unfinished::Keep),
+        "mark" => Ok(Unfinished::Mark),
+        "drop" => Ok(Unfinished::Drop),
+        other => Err(PyValueError::new_err(format!(
+            "`unfinished`: expected \"keep\", \"mark\" or \"drop\", found {other:?}"
+        ))),
+    }
+}
+
 /// Parses a whole output at once, and returns the message.
 #[pyfunction]
 #[pyo3(signature = (text, response_template, *, prefix=None, tools=None))]
@@ -210,7 +222,8 @@ pub(crate) fn schema_of(schema: &Bound<'_, PyAny>) -> PyResult<ResponseSchema> {
 /// says that the output is the whole message.
 ///
 /// Beyond that: ``on_malformed="event"`` makes an event of a region that can't be parsed, in place of an
-/// error; ``spans=True`` tells where delimiters lie; ``body_aware_close=True`` ignores delimiters
+/// error; ``unfinished="mark"`` gives a call that the end of the output has cut off the key ``unfinished``, and ``"drop"``
+/// leaves it out; ``spans=True`` tells where delimiters lie; ``body_aware_close=True`` ignores delimiters
 /// inside of the strings of JSON.
 ///
 /// Threads may share a parser: each ``feed`` is read as a whole, in the order in which they come. A parser
@@ -241,13 +254,15 @@ impl Stopped {
 #[pymethods]
 impl PyParser {
     #[new]
-    #[pyo3(signature = (response_template, prefix=None, *, tools=None, on_malformed="fail", spans=false, body_aware_close=false))]
+    #[pyo3(signature = (response_template, prefix=None, *, tools=None, on_malformed="fail", unfinished="keep", spans=false, body_aware_close=false))]
+    #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn new(
         py: Python<'_>,
         response_template: &Bound<'_, PyAny>,
         prefix: Option<PyBackedStr>,
         tools: Option<&Bound<'_, PyAny>>,
         on_malformed: &str,
+        unfinished: &str,
         spans: bool,
         body_aware_close: bool,
     ) -> PyResult<PyParser> {
@@ -256,6 +271,7 @@ impl PyParser {
         let options = ParserOptions::default()
             .tools(tools_of(tools)?)
             .on_malformed(self::on_malformed(on_malformed)?)
+            .unfinished(self::unfinished(unfinished)?)
             .spans(spans)
             .body_aware_close(body_aware_close);
         let parser = detached(py, || {
@@ -349,7 +365,7 @@ pub(crate) struct PyCompletion {
 #[pymethods]
 impl PyCompletion {
     #[new]
-    #[pyo3(signature = (response_template, prefix=None, *, tools=None, id="", model="", created=0, reasoning="reasoning_content", on_malformed="fail", body_aware_close=false))]
+    #[pyo3(signature = (response_template, prefix=None, *, tools=None, id="", model="", created=0, reasoning="reasoning_content", on_malformed="fail", unfinished="drop", body_aware_close=false))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn new(
         py: Python<'_>,
@@ -361,6 +377,7 @@ impl PyCompletion {
         created: i64,
         reasoning: &str,
         on_malformed: &str,
+        unfinished: &str,
         body_aware_close: bool,
     ) -> PyResult<PyCompletion> {
         let template = template_of(response_template)?;
@@ -373,7 +390,8 @@ impl PyCompletion {
             .id(id)
             .model(model)
             .created(created)
-            .reasoning(reasoning);
+            .reasoning(reasoning)
+            .unfinished(self::unfinished(unfinished)?);
         let completion = detached(py, || Completion::new(&template, &prefix, parser, options))?;
         let completion = completion.map_err(|error| Kind::Parse.exception(py, error))?;
         let initial = completion.initial_deltas().iter();

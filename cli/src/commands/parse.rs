@@ -19,7 +19,7 @@ use unjinja::response::Language;
 use unjinja::response_schema::ResponseSchema;
 use unjinja::{
     Event, EventWriter, Object, OnMalformed, ParseError, ParserOptions, ResponseParser,
-    ResponseTemplate, Tools, Value, json,
+    ResponseTemplate, Tools, Unfinished, Value, json,
 };
 
 use super::batch::{BatchFormat, Reply};
@@ -58,6 +58,9 @@ const EMPTY: &str = "the output is empty";
 
   As an older release of transformers, or an engine with a copy of one, reads the template:
     unjinja parse -t template.json --for transformers@5.23 output.txt
+
+  Of an output for which there was no room, without the call that is cut off:
+    unjinja parse -t template.json --unfinished drop output.txt
 
   Also if some of it is not UTF-8:
     model | unjinja parse -t template.json --events --lossy
@@ -106,7 +109,7 @@ pub(crate) struct Args {
     target: Option<Target>,
 
     /// Take nothing but what the format of a chat template and the tools allow
-    #[arg(long, requires = "template", conflicts_with_all = ["on_malformed", "spans", "body_aware_close"])]
+    #[arg(long, requires = "template", conflicts_with_all = ["on_malformed", "unfinished", "spans", "body_aware_close"])]
     strict: bool,
 
     /// The prompt: what follows its last anchor belongs to the message
@@ -137,6 +140,11 @@ pub(crate) struct Args {
     /// What to do with a region whose text does not parse
     #[arg(long, value_name = "WHAT", default_value = "fail")]
     on_malformed: Malformed,
+
+    /// What to do with a call that the end of the output has cut off [default: keep, as the language has it, and with
+    /// `--openai` drop]. With `--openai`, it says that the model had no room for more
+    #[arg(long, value_name = "WHAT")]
+    unfinished: Option<CutOff>,
 
     /// Tell in events where delimiters lie, and what they captured
     #[arg(long)]
@@ -182,6 +190,27 @@ enum Malformed {
     Fail,
     /// Tell it in an event, and go on without the region
     Event,
+}
+
+/// What to do with a call that is cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CutOff {
+    /// Take it as if it were whole
+    Keep,
+    /// Give it the key `unfinished`
+    Mark,
+    /// Leave it out
+    Drop,
+}
+
+impl CutOff {
+    fn policy(self) -> Unfinished {
+        match self {
+            CutOff::Keep => Unfinished::Keep,
+            CutOff::Mark => Unfinished::Mark,
+            CutOff::Drop => Unfinished::Drop,
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -344,6 +373,7 @@ impl Args {
                 Malformed::Fail => OnMalformed::Fail,
                 Malformed::Event => OnMalformed::Event,
             })
+            .unfinished(self.unfinished.map_or(Unfinished::Keep, CutOff::policy))
             .spans(self.spans)
             .stripped_chunks(self.events)
             .body_aware_close(self.body_aware_close)
@@ -659,7 +689,8 @@ fn replay(
     let fail = |error: ParseError| (error.to_string(), "prefix".into());
     warnings.extend(missing_anchor(template, prefix).map_err(fail)?);
     if args.openai {
-        let completion = openai::completion(template, prefix, args.options(tools), case);
+        let completion =
+            openai::completion(template, prefix, args.options(tools), args.unfinished, case);
         let (completed, remarks) = completion.map_err(fail).and_then(|mut completion| {
             feed_chunks(case, warnings, |chunk| completion.feed_with(chunk, |_| {}))?;
             openai::finish(completion, case)

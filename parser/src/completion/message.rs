@@ -31,6 +31,8 @@ pub struct ToolCall {
     /// The arguments: JSON, or text where the model wrote text. Of a call that was cut off it is what
     /// had been written.
     pub arguments: String,
+    /// Whether it is cut off, where such calls are [marked](crate::Unfinished::Mark).
+    pub is_unfinished: bool,
 }
 
 impl CompletionMessage {
@@ -44,6 +46,7 @@ impl CompletionMessage {
                 id: id.clone(),
                 name: name.clone(),
                 arguments: String::new(),
+                is_unfinished: false,
             }),
             Delta::Arguments { index, text } => {
                 if let Some(call) = self.tool_calls.get_mut(*index) {
@@ -77,12 +80,15 @@ impl CompletionMessage {
 
 impl ToolCall {
     fn to_value(&self) -> Value {
-        Object::from_iter([
+        let mut call = Object::from_iter([
             ("id", Value::from(self.id.as_str())),
             ("type", "function".into()),
             ("function", function(&self.name, &self.arguments)),
-        ])
-        .into()
+        ]);
+        if self.is_unfinished {
+            call.insert("unfinished", true);
+        }
+        call.into()
     }
 }
 

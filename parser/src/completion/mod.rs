@@ -66,7 +66,7 @@
 //! What has been sent stays. So where a later part of the text makes the parser drop or replace
 //! an earlier one, the message here has what was sent:
 //!
-//! - A call that is cut off, or whose text turns out not to be what its parser expects
+//! - A call whose text turns out not to be what its parser expects
 //!   ([`OnMalformed::Event`](crate::OnMalformed::Event)), stays as far as it was written. Its arguments are not whole then.
 //! - Of equal keys beside a call's arguments, as two names, the first counts.
 //! - Where `content` or reasoning closes more than once, and the template neither joins the texts
@@ -81,7 +81,9 @@ mod message;
 mod region;
 mod writer;
 
-use crate::response::{OwnedEvent, ParseError, ParserOptions, ResponseParser, ResponseTemplate};
+use crate::response::{
+    OwnedEvent, ParseError, ParserOptions, ResponseParser, ResponseTemplate, Unfinished,
+};
 use crate::value::{Object, Value};
 
 pub use delta::Delta;
@@ -112,6 +114,9 @@ pub struct CompletionOptions {
     pub created: i64,
     /// The key of the reasoning: `reasoning_content`, unless clients expect another one.
     pub reasoning: String,
+    /// What to do with a call that is cut off where there was [no room for more](Ending::Length). Whoever gets a call runs it, so that by
+    /// default the message goes without it.
+    pub unfinished: Unfinished,
 }
 
 impl Default for CompletionOptions {
@@ -121,6 +126,7 @@ impl Default for CompletionOptions {
             model: String::new(),
             created: 0,
             reasoning: "reasoning_content".into(),
+            unfinished: Unfinished::Drop,
         }
     }
 }
@@ -147,6 +153,12 @@ impl CompletionOptions {
     /// Sets [`reasoning`](Self::reasoning).
     pub fn reasoning(mut self, key: impl Into<String>) -> CompletionOptions {
         self.reasoning = key.into();
+        self
+    }
+
+    /// Sets [`unfinished`](Self::unfinished).
+    pub fn unfinished(mut self, unfinished: Unfinished) -> CompletionOptions {
+        self.unfinished = unfinished;
         self
     }
 
@@ -209,6 +221,8 @@ impl Completion {
     ) -> Result<Completion, ParseError> {
         let tools = parser.tools.clone();
         let parser = parser.spans(true).stripped_chunks(true);
+        // Whether anything is cut off is said in the end.
+        let parser = parser.unfinished(Unfinished::Keep);
         let parser = ResponseParser::new(template, prefix, parser)?;
         let mut writer = Writer::new(template, tools, options);
         let mut initial_deltas = Vec::new();
@@ -253,16 +267,53 @@ impl Completion {
             .feed_with(chunk, |event| writer.take(&event, &mut send))
     }
 
-    /// Ends the output.
+    /// Ends the output. Where there was no room for more, a call that is cut off is dealt with as
+    /// [`CompletionOptions::unfinished`] says; what has been sent of it stays with those to whom it was sent.
+    ///
+    /// ```
+    /// use unjinja::completion::{Completion, CompletionOptions, Ending};
+    /// use unjinja::{ParserOptions, ResponseTemplate};
+    ///
+    /// let template = ResponseTemplate::from_json(r#"{
+    ///     "start_anchor": "<bot>",
+    ///     "fields": {"tool_calls": {
+    ///         "open_pattern": "<call (?P<name>\\w+)>", "close": "</call>", "repeats": true,
+    ///         "content": "json",
+    ///         "transform": {"function": {"name": "{name}", "arguments": "{content}"}}
+    ///     }}
+    /// }"#)?;
+    /// let options = CompletionOptions::default();
+    /// let mut completion = Completion::new(&template, "<bot>", ParserOptions::default(), options)?;
+    /// completion.feed("<call look>{}</call><call write_file>{\"text\": \"Once upon a ti")?;
+    /// let finished = completion.finish(Ending::Length)?;
+    /// assert_eq!(finished.finish_reason, "length");
+    /// assert_eq!(finished.message.tool_calls.len(), 1);
+    /// assert_eq!(finished.unfinished[0].name, "write_file");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn finish(self, ending: Ending) -> Result<Finished, ParseError> {
-        let mut writer = self.writer;
+        let (mut parser, mut writer) = (self.parser, self.writer);
         let mut deltas = Vec::new();
         let mut send = |delta: &Delta| deltas.push(delta.clone());
-        let message = self
-            .parser
-            .finalize_with(|event| writer.take(&event, &mut send))?;
+        let policy = writer.options().unfinished;
+        if ending == Ending::Length && policy != Unfinished::Keep {
+            parser.set_unfinished(Unfinished::Drop);
+        }
+        let message = parser.finalize_with(|event| writer.take(&event, &mut send))?;
         writer.end(&message, &mut send);
-        let (message, malformed, options) = writer.into_parts();
+        let cut_off = writer.cut_off().filter(|_| ending == Ending::Length);
+        let (mut message, malformed, options) = writer.into_parts();
+        let mut unfinished = Vec::new();
+        match (policy, cut_off) {
+            (Unfinished::Drop, Some(call)) => unfinished = message.tool_calls.split_off(call),
+            (Unfinished::Mark, Some(call)) => {
+                let cut_off = message.tool_calls.get_mut(call);
+                cut_off
+                    .into_iter()
+                    .for_each(|call| call.is_unfinished = true);
+            }
+            _ => {}
+        }
         let finish_reason = match ending {
             Ending::Length => "length",
             Ending::Stop if message.tool_calls.is_empty() => "stop",
@@ -271,6 +322,7 @@ impl Completion {
         Ok(Finished {
             deltas,
             message,
+            unfinished,
             malformed,
             finish_reason,
             options,
@@ -297,6 +349,8 @@ pub struct Finished {
     pub deltas: Vec<Delta>,
     /// The whole message.
     pub message: CompletionMessage,
+    /// The calls that are cut off, and no part of the message.
+    pub unfinished: Vec<ToolCall>,
     /// The fields with regions that could not be parsed, where
     /// [`on_malformed`](ParserOptions::on_malformed) lets these pass.
     pub malformed: Vec<String>,

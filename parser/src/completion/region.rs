@@ -115,6 +115,25 @@ impl CallRegion {
         }
     }
 
+    /// How many calls have begun, and whether all has come of the last.
+    fn progress(&self) -> (usize, bool) {
+        match &self.way {
+            Way::Json { calls, .. } => calls.progress(),
+            Way::Entries { .. } => (1, false),
+            Way::Text => (1, true),
+            Way::AtClose { begun } => (*begun, false),
+        }
+    }
+
+    /// The call of which something has come and something may be missing, now that the text has ended.
+    pub(super) fn open_call(&self) -> Option<usize> {
+        let (begun, last_is_complete) = self.progress();
+        let is_text = matches!(self.way, Way::Text);
+        begun
+            .checked_sub(1)
+            .filter(|_| !last_is_complete || is_text)
+    }
+
     /// The region has closed with a value: what has not come yet.
     pub(super) fn close(&mut self, field: &Field, value: &Value, out: &mut Parts) {
         if let Way::Json {
@@ -125,12 +144,7 @@ impl CallRegion {
             calls.feed(&dialect.end(), out);
         }
         let calls = calls_of(value);
-        let (begun, last_is_complete) = match &self.way {
-            Way::Json { calls, .. } => calls.progress(),
-            Way::Entries { .. } => (1, false),
-            Way::Text => (1, true),
-            Way::AtClose { begun } => (*begun, false),
-        };
+        let (begun, last_is_complete) = self.progress();
         if let (false, Some(last)) = (last_is_complete, begun.checked_sub(1)) {
             let arguments = calls.get(last).and_then(|call| call.arguments);
             match &mut self.way {

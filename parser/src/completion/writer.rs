@@ -23,6 +23,8 @@ pub(super) struct Writer {
     malformed: Vec<String>,
     /// The region of calls that is open, and the place of its first call in the message.
     calls: Option<(CallRegion, usize)>,
+    /// The call that the end of the text has cut off.
+    cut_off: Option<usize>,
 }
 
 /// What becomes of a field.
@@ -74,7 +76,13 @@ impl Writer {
             opened: Vec::new(),
             malformed: Vec::new(),
             calls: None,
+            cut_off: None,
         }
+    }
+
+    /// The call that has begun, and that the end of the text has cut off.
+    pub(super) fn cut_off(&self) -> Option<usize> {
+        self.cut_off
     }
 
     pub(super) fn options(&self) -> &CompletionOptions {
@@ -112,8 +120,9 @@ impl Writer {
             Event::Chunk { text, .. } => self.text(field, role, text, send),
             Event::Close { value, .. } => self.close(field, role, value, send),
             // What has been sent of it stays.
-            Event::Malformed { .. } => {
-                self.calls = None;
+            Event::Malformed { at_end, .. } => {
+                let open = self.calls.take().filter(|_| *at_end);
+                self.cut_off = open.and_then(|(region, first)| Some(first + region.open_call()?));
                 if !self.malformed.contains(&field.name) {
                     self.malformed.push(field.name.clone());
                 }

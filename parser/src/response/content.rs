@@ -142,6 +142,20 @@ impl Content {
         self.kind.streams
     }
 
+    /// Whether a text is a whole value that shows where it ends.
+    pub(crate) fn ends_itself(&self, text: &str) -> bool {
+        match &self.parser {
+            // What is no JSON may be a text.
+            Parser::Json(args) => {
+                let value = self.parse(text);
+                value.is_ok_and(|value| !args.allow_non_json || !matches!(value, Value::String(_)))
+            }
+            Parser::PythonCalls => self.parse(text).is_ok(),
+            Parser::Text | Parser::Int | Parser::Float | Parser::Bool => false,
+            Parser::XmlInline(_) | Parser::KvLines(_) => false,
+        }
+    }
+
     /// The markers that stand for quotes in its JSON; `None` if it is not JSON that it reads.
     pub(crate) fn string_delims(&self) -> Option<&[(String, String)]> {
         match &self.parser {

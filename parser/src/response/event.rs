@@ -59,7 +59,8 @@ pub enum Event<'a> {
         at_end: bool,
     },
     /// A region has ended, and its text could not be parsed
-    /// (only with [`OnMalformed::Event`](crate::OnMalformed::Event)).
+    /// (only with [`OnMalformed::Event`](crate::OnMalformed::Event)), or it is cut off (only with
+    /// [`Unfinished::Drop`](crate::Unfinished::Drop)).
     Malformed {
         /// The field it belongs to.
         field: &'a str,

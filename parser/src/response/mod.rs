@@ -34,7 +34,7 @@ pub use error::ParseError;
 #[doc(no_inline)]
 pub use event::{Event, EventBuffer, EventWriter, OwnedEvent};
 #[doc(no_inline)]
-pub use parser::{OnMalformed, ParserOptions, ResponseParser, parse};
+pub use parser::{OnMalformed, ParserOptions, ResponseParser, Unfinished, parse};
 #[doc(no_inline)]
 #[cfg(feature = "internals")]
 #[doc(hidden)]

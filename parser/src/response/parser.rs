@@ -24,7 +24,7 @@ use super::template::ResponseTemplate;
 use run::Run;
 
 pub use lookout::Lookout;
-pub use options::{OnMalformed, ParserOptions};
+pub use options::{OnMalformed, ParserOptions, Unfinished};
 pub use outlook::{Outlook, WatchedDelimiter};
 
 /// Reads the output of a model while it is written.
@@ -178,6 +178,11 @@ impl ResponseParser {
         let inner = &*self.template.inner;
         self.run.feed(inner, "", true, &mut on_event)?;
         self.run.message(inner)
+    }
+
+    /// What to do with a region that is cut off, which is known in the end alone.
+    pub(crate) fn set_unfinished(&mut self, unfinished: Unfinished) {
+        self.run.options.unfinished = unfinished;
     }
 
     /// The message so far: the fields of the regions that have been closed, and the defaults.

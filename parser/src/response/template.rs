@@ -370,6 +370,13 @@ impl Field {
         &self.content
     }
 
+    /// Whether a region with this text, which nothing has closed, may lack something. Of a plain text there may be more, too, but what
+    /// there is is right.
+    pub(crate) fn can_be_cut_off(&self, text: &str) -> bool {
+        let is_plain = self.content.streams() && self.transform.is_none();
+        !is_plain && !self.content.ends_itself(text)
+    }
+
     /// Whether it may match several times, for a list.
     pub fn repeats(&self) -> bool {
         self.repeats

@@ -70,6 +70,7 @@ class ResponseParser(_native.ResponseParser):
         *,
         tools: Iterable[Tool] | None = None,
         on_malformed: Literal["fail", "event"] = "fail",
+        unfinished: Literal["keep", "mark", "drop"] = "keep",
         spans: bool = False,
         body_aware_close: bool = False,
     ) -> ResponseParser:
@@ -79,6 +80,7 @@ class ResponseParser(_native.ResponseParser):
             prefix,
             tools=_tools(tools),
             on_malformed=on_malformed,
+            unfinished=unfinished,
             spans=spans,
             body_aware_close=body_aware_close,
         )
@@ -98,6 +100,7 @@ class Completion(_native.Completion):
         created: int = 0,
         reasoning: str = "reasoning_content",
         on_malformed: Literal["fail", "event"] = "fail",
+        unfinished: Literal["keep", "mark", "drop"] = "drop",
         body_aware_close: bool = False,
     ) -> Completion:
         return super().__new__(
@@ -110,6 +113,7 @@ class Completion(_native.Completion):
             created=created,
             reasoning=reasoning,
             on_malformed=on_malformed,
+            unfinished=unfinished,
             body_aware_close=body_aware_close,
         )
 

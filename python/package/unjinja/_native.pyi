@@ -33,6 +33,7 @@ class ResponseParser:
         *,
         tools: Any = None,
         on_malformed: Literal["fail", "event"] = "fail",
+        unfinished: Literal["keep", "mark", "drop"] = "keep",
         spans: bool = False,
         body_aware_close: bool = False,
     ) -> ResponseParser: ...
@@ -58,6 +59,7 @@ class Completion:
         created: int = 0,
         reasoning: str = "reasoning_content",
         on_malformed: Literal["fail", "event"] = "fail",
+        unfinished: Literal["keep", "mark", "drop"] = "drop",
         body_aware_close: bool = False,
     ) -> Completion: ...
     def feed(self, text: str) -> list[dict[str, Any]]:

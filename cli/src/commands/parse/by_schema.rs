@@ -58,6 +58,7 @@ fn refuse_what_has_no_meaning(args: &Args) -> Result<(), Failure> {
             "--on-malformed event",
             regions,
         ),
+        (args.unfinished.is_some(), "--unfinished", regions),
         (args.spans, "--spans", regions),
         (args.body_aware_close, "--body-aware-close", regions),
     ];

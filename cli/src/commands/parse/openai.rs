@@ -6,7 +6,7 @@ use crate::printing;
 use unjinja::completion::{Completion, CompletionOptions, Ending, Finished};
 use unjinja::{Object, ParseError, ParserOptions, ResponseTemplate, Value, json};
 
-use super::{Args, Failure, warn, wrong};
+use super::{Args, CutOff, Failure, warn, wrong};
 
 /// What is said of response schemas.
 pub(super) const NO_SCHEMA: &str = "response schemas read whole texts into messages of any shape: \
@@ -17,6 +17,16 @@ pub(super) struct Reading {
     completion: Completion,
     /// Whether chunks are printed as soon as they are known.
     chunks: bool,
+    ending: Ending,
+}
+
+/// The options of a completion with this id.
+fn about(id: String, unfinished: Option<CutOff>) -> CompletionOptions {
+    let options = CompletionOptions::default().id(id);
+    match unfinished {
+        Some(unfinished) => options.unfinished(unfinished.policy()),
+        None => options,
+    }
 }
 
 impl Reading {
@@ -31,11 +41,15 @@ impl Reading {
         // As unique as what is printed by one process after another has to be.
         let id = format!("chatcmpl-{:x}{:x}", now.as_nanos(), std::process::id());
         let created = i64::try_from(now.as_secs()).unwrap_or_default();
-        let about = CompletionOptions::default().id(id).created(created);
+        let about = about(id, args.unfinished).created(created);
         let completion = Completion::new(template, prefix, options, about).map_err(wrong)?;
         let reading = Reading {
             completion,
             chunks: args.events,
+            ending: match args.unfinished {
+                Some(_) => Ending::Length,
+                None => Ending::Stop,
+            },
         };
         let initial = reading.completion.initial_deltas().iter();
         let initial: Vec<Value> = initial
@@ -74,7 +88,7 @@ impl super::Reading for Reading {
 
     fn finish(self) -> Result<(), Failure> {
         let chunks = self.chunks;
-        let finished = self.completion.finish(Ending::Stop).map_err(wrong)?;
+        let finished = self.completion.finish(self.ending).map_err(wrong)?;
         warnings(&finished).iter().for_each(|warning| warn(warning));
         if !chunks {
             let style = json::Style::pretty(2);
@@ -93,6 +107,7 @@ pub(super) fn completion(
     template: &ResponseTemplate,
     prefix: &str,
     options: ParserOptions,
+    unfinished: Option<CutOff>,
     case: &Object,
 ) -> Result<Completion, ParseError> {
     let id = match case.get("id") {
@@ -100,21 +115,24 @@ pub(super) fn completion(
         Some(Value::String(id)) => id.to_string_lossy().into_owned(),
         Some(id) => json::write(id),
     };
-    Completion::new(
-        template,
-        prefix,
-        options,
-        CompletionOptions::default().id(id),
-    )
+    Completion::new(template, prefix, options, about(id, unfinished))
 }
 
 /// What a completion does not show of the text that it was made of.
 fn warnings(finished: &Finished) -> Vec<String> {
     let fields = finished.malformed.iter();
-    let warnings = fields.map(|field| {
+    let malformed = fields.map(|field| {
         format!("a region of `{field}` could not be parsed; `--events` without `--openai` shows it")
     });
-    warnings.collect()
+    let unfinished = finished.unfinished.iter();
+    let unfinished = unfinished.map(|call| {
+        let name = &call.name;
+        format!("a call of `{name}` is cut off and left out; `--unfinished mark` shows it")
+    });
+    match finished.unfinished.is_empty() {
+        true => malformed.collect(),
+        false => unfinished.collect(),
+    }
 }
 
 /// The completion of a case, all of whose text has been read, and what is to be warned of. The case may say

@@ -19,6 +19,8 @@ pub struct ParserOptions {
     pub tools: Tools,
     /// What to do when the text of a region can't be parsed.
     pub on_malformed: OnMalformed,
+    /// What to do with a region that the end of the text has cut off.
+    pub unfinished: Unfinished,
     /// Whether events say where delimiters lie in the text since the anchor, and what the
     /// opening ones captured.
     pub spans: bool,
@@ -61,6 +63,12 @@ impl ParserOptions {
         self
     }
 
+    /// Sets [`unfinished`](Self::unfinished).
+    pub fn unfinished(mut self, unfinished: Unfinished) -> ParserOptions {
+        self.unfinished = unfinished;
+        self
+    }
+
     /// Sets [`spans`](Self::spans).
     pub fn spans(mut self, spans: bool) -> ParserOptions {
         self.spans = spans;
@@ -90,4 +98,52 @@ pub enum OnMalformed {
     /// The region ends with an [`Event::Malformed`](crate::Event::Malformed), the message goes
     /// without it, and parsing goes on.
     Event,
+}
+
+/// What to do with a region that the end of the text has cut off, as where a model had no room for more.
+///
+/// Texts are what they are, however long. JSON and lists of calls say themselves where they end: one that is whole is not cut off,
+/// though nothing has closed its region. Tags and lines don't, so that a call may lack its last arguments, or have half a
+/// one. Where an engine takes what ends a turn out of the text, give it to the parser, or say that the model was done as
+/// [`Completion::finish`](crate::completion::Completion::finish) is told: else a call that only the end of the turn closes is one that
+/// is cut off.
+///
+/// ```
+/// use unjinja::{ParserOptions, ResponseTemplate, Unfinished, parse};
+///
+/// let template = ResponseTemplate::from_json(r#"{
+///     "start_anchor": "<bot>",
+///     "fields": {"tool_calls": {
+///         "open_pattern": "<call (?P<name>\\w+)>", "close": "</call>", "repeats": true,
+///         "content": "xml-inline",
+///         "content_args": {"tag_pattern": "<(?P<key>\\w+)>(?P<value>.*?)</\\w+>"},
+///         "transform": {"function": {"name": "{name}", "arguments": "{content}"}}
+///     }}
+/// }"#)?;
+/// let output = "<call write_file><path>a.txt</path><text>Once upon a ti";
+/// let read = |unfinished| {
+///     let options = ParserOptions::default().unfinished(unfinished);
+///     parse(&template, "<bot>", output, options)
+/// };
+/// // As the language has it, this is a call that writes no text into the file.
+/// let message = read(Unfinished::Keep)?;
+/// assert_eq!(message.get("tool_calls").and_then(|calls| calls.as_array()).map(<[_]>::len), Some(1));
+///
+/// let message = read(Unfinished::Mark)?;
+/// let call = message.get("tool_calls").and_then(|calls| calls.pointer("/0"));
+/// assert_eq!(call.and_then(|call| call.get("unfinished")), Some(&true.into()));
+///
+/// assert_eq!(read(Unfinished::Drop)?.get("tool_calls"), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unfinished {
+    /// It is closed, as if it were whole: so the language has it.
+    #[default]
+    Keep,
+    /// Its value, if that is an object, has the key `unfinished` with `true`; of a list, the last item has it.
+    Mark,
+    /// It ends with an [`Event::Malformed`](crate::Event::Malformed), and the message goes without it.
+    Drop,
 }

@@ -11,12 +11,16 @@ use crate::response::pattern::{self, Window};
 use crate::response::template::Inner;
 use crate::response::watch::{Hit, Kind};
 use crate::response::{ParseError, RegionError};
+use crate::value::Value;
 
-use super::options::OnMalformed;
+use super::options::{OnMalformed, Unfinished};
 use super::place::Place;
 use super::region::Region;
 use super::run::Run;
 use super::scan::{Scan, Scanned};
+
+/// What is wrong with a region that is dropped because it is cut off.
+const CUT_OFF: &str = "the text ends before this does";
 
 /// A pass over the text of a chunk, with what was held back before it.
 pub(super) struct Pass<'p> {
@@ -211,8 +215,24 @@ impl Pass<'_> {
             let span = options.spans.then_some(span);
             let growth = &mut self.run.growth;
             let typing = (&options.tools, self.inner.language);
+            let unfinished = match at_end && field.can_be_cut_off(&region.body) {
+                true => options.unfinished,
+                false => Unfinished::Keep,
+            };
             match region.value(field, &self.run.message, typing, growth) {
-                Ok(value) => {
+                _ if unfinished == Unfinished::Drop => {
+                    (self.on_event)(Event::Malformed {
+                        field: &field.name,
+                        raw: &region.body,
+                        error: CUT_OFF,
+                        span,
+                        at_end,
+                    });
+                }
+                Ok(mut value) => {
+                    if unfinished == Unfinished::Mark {
+                        mark(&mut value);
+                    }
                     (self.on_event)(Event::Close {
                         field: &field.name,
                         value: &value,
@@ -245,6 +265,15 @@ impl Pass<'_> {
             self.run.spare_body.clear();
         }
         self.run.searches.restart();
+    }
+}
+
+/// Says of a value, or of the last of a list, that it is cut off.
+fn mark(value: &mut Value) {
+    match value {
+        Value::Object(object) => drop(object.insert("unfinished", true)),
+        Value::Array(values) => values.last_mut().into_iter().for_each(mark),
+        _ => {}
     }
 }
 
