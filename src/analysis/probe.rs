@@ -344,7 +344,7 @@ impl<'t> Prober<'t> {
     }
 
     /// What the template is given with all probes, and in which form.
-    pub(super) fn setting(&self) -> &Setting {
+    pub(crate) fn setting(&self) -> &Setting {
         &self.setting
     }
 

@@ -46,6 +46,50 @@ pub enum Lint {
     NeedsBacktracking,
     /// Somebody whom the template is for refuses it, or can't make all use of it.
     NotSuited,
+    /// `None` is printed where a text belongs.
+    NonePrinted,
+    /// A list or an object is printed as Python shows it.
+    PythonPrinted,
+    /// Signs are escaped as for a web page.
+    EscapedForHtml,
+    /// Messages without content can't be rendered.
+    ContentCrashes,
+    /// Content that is a list of parts can't be rendered.
+    PartsCrash,
+    /// Arguments of some form can't be rendered.
+    ArgumentsCrash,
+    /// Tools that lack something can't be rendered.
+    ToolsCrash,
+    /// Results that lack something can't be rendered.
+    ResultsCrash,
+    /// JSON is encoded twice.
+    JsonTwice,
+    /// A message is not rendered.
+    MessageDropped,
+    /// A call is not rendered.
+    CallDropped,
+    /// A tool's result is not rendered.
+    ResultDropped,
+    /// The text beside a call is not rendered.
+    TextBesideCallsDropped,
+    /// A thought is not rendered.
+    ThoughtDropped,
+    /// Thoughts are not seen under all names that are in use.
+    ThoughtNameUnseen,
+    /// The ids of calls or results are not rendered.
+    IdDropped,
+    /// A part of a tool's definition is not rendered.
+    ToolDropped,
+    /// What was said is rendered otherwise once a result follows.
+    PrefixBeforeResult,
+    /// What was said is rendered otherwise once a question follows.
+    PrefixBeforeQuestion,
+    /// `add_generation_prompt` is ignored.
+    PromptIgnored,
+    /// No turn begins with what its prompt ended with.
+    PromptNotKept,
+    /// Nothing ends the assistant's turn.
+    TurnNotEnded,
 }
 
 /// What is known of a lint.
@@ -72,7 +116,7 @@ macro_rules! entry {
 }
 
 #[rustfmt::skip]
-const ENTRIES: [Entry; 17] = [
+const ENTRIES: [Entry; 39] = [
     entry!(DelimitersOverlap, "U001", "delimiters-overlap", Warning,
         "a delimiter takes the beginning of another, which is then not found"),
     entry!(EndInText, "U002", "end-in-text", Warning,
@@ -107,6 +151,50 @@ const ENTRIES: [Entry; 17] = [
         "a pattern that can only be matched by backtracking streams slower"),
     entry!(NotSuited, "U017", "not-suited", Error,
         "a package that the template is for refuses it, or uses only part of it"),
+    entry!(NonePrinted, "J001", "none-printed", Warning,
+        "`None` is printed where a text belongs"),
+    entry!(PythonPrinted, "J002", "python-printed", Warning,
+        "a list or an object is printed as Python shows it"),
+    entry!(EscapedForHtml, "J003", "escaped-for-html", Warning,
+        "signs are escaped as for a web page"),
+    entry!(ContentCrashes, "J004", "content-crashes", Error,
+        "messages without content can't be rendered"),
+    entry!(PartsCrash, "J005", "parts-crash", Note,
+        "content that is a list of parts can't be rendered"),
+    entry!(ArgumentsCrash, "J006", "arguments-crash", Error,
+        "arguments of some form can't be rendered"),
+    entry!(ToolsCrash, "J007", "tools-crash", Warning,
+        "tools that lack something can't be rendered"),
+    entry!(ResultsCrash, "J008", "results-crash", Note,
+        "results that lack something can't be rendered"),
+    entry!(JsonTwice, "J009", "json-twice", Warning,
+        "JSON is encoded twice"),
+    entry!(MessageDropped, "J010", "message-dropped", Error,
+        "a message is not rendered"),
+    entry!(CallDropped, "J011", "call-dropped", Error,
+        "a call is not rendered"),
+    entry!(ResultDropped, "J012", "result-dropped", Error,
+        "a tool's result is not rendered"),
+    entry!(TextBesideCallsDropped, "J013", "text-beside-calls-dropped", Note,
+        "the text beside a call is not rendered"),
+    entry!(ThoughtDropped, "J014", "thought-dropped", Warning,
+        "a thought is not rendered"),
+    entry!(ThoughtNameUnseen, "J015", "thought-name-unseen", Note,
+        "thoughts are not seen under all names that are in use"),
+    entry!(IdDropped, "J016", "id-dropped", Note,
+        "the ids of calls or results are not rendered"),
+    entry!(ToolDropped, "J017", "tool-dropped", Warning,
+        "a part of a tool's definition is not rendered"),
+    entry!(PrefixBeforeResult, "J018", "prefix-before-result", Note,
+        "what was said is rendered otherwise once a result follows"),
+    entry!(PrefixBeforeQuestion, "J019", "prefix-before-question", Note,
+        "what was said is rendered otherwise once a question follows"),
+    entry!(PromptIgnored, "J020", "prompt-ignored", Warning,
+        "`add_generation_prompt` is ignored"),
+    entry!(PromptNotKept, "J021", "prompt-not-kept", Warning,
+        "no turn begins with what its prompt ended with"),
+    entry!(TurnNotEnded, "J022", "turn-not-ended", Warning,
+        "nothing ends the assistant's turn"),
 ];
 
 impl Lint {

@@ -1,0 +1,484 @@
+//! What a conversation says, and a template leaves out.
+
+use crate::analysis::probe::with;
+use crate::chat_template::REASONING_KEYS;
+use crate::chat_template::program::What;
+use crate::lint::{Level, Lint};
+use crate::value::{Value, object};
+
+use super::blame;
+use super::stage::Stage;
+use super::talk::{Talk, Word, WordKind};
+use super::{Fault, Report};
+
+pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    messages(stage, report);
+    if stage.takes_calls {
+        calls(stage, report);
+        results(stage, report);
+        beside_calls(stage, report);
+        ids(stage, report);
+    } else {
+        no_calls(stage, report);
+    }
+    thoughts(stage, report);
+    tools(stage, report);
+}
+
+/// The words of a talk that do not come out, if it is rendered.
+fn lost<'w>(text: &str, words: impl Iterator<Item = &'w Word>) -> Option<&'w Word> {
+    words.into_iter().find(|word| !text.contains(&word.text))
+}
+
+/// Texts of users, systems and the assistant.
+fn messages(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    for (shape, kind, role, lint, level) in [
+        (
+            "su",
+            WordKind::System,
+            "system",
+            Lint::MessageDropped,
+            Level::Warning,
+        ),
+        (
+            "u",
+            WordKind::Question,
+            "user",
+            Lint::MessageDropped,
+            Level::Error,
+        ),
+        (
+            "utu",
+            WordKind::Question,
+            "user",
+            Lint::MessageDropped,
+            Level::Error,
+        ),
+        (
+            "uu",
+            WordKind::Question,
+            "user",
+            Lint::MessageDropped,
+            Level::Note,
+        ),
+        (
+            "ut",
+            WordKind::Answer,
+            "assistant",
+            Lint::MessageDropped,
+            Level::Error,
+        ),
+        (
+            "utu",
+            WordKind::Answer,
+            "assistant",
+            Lint::MessageDropped,
+            Level::Error,
+        ),
+        (
+            "ututu",
+            WordKind::Answer,
+            "assistant",
+            Lint::MessageDropped,
+            Level::Error,
+        ),
+    ] {
+        let talk = stage.talk(shape).prompt();
+        let Some(text) = stage.text(&talk) else {
+            continue;
+        };
+        let Some(word) = lost(&text, talk.words_of(kind)) else {
+            continue;
+        };
+        let place = blame::dropped(stage, &talk, &word.text, &["content"], role);
+        let whose = match role {
+            "system" => "the system's message",
+            "user" => "a user's message",
+            _ => "an answer",
+        };
+        report.add(
+            Fault::new(
+                lint,
+                format!("{whose} is not rendered: {} is missing", word.text),
+                "see that each role has a branch that writes `message.content`, and that no condition keeps messages \
+                 from it",
+            )
+            .level(level)
+            .at(place)
+            .shown_by(&talk),
+        );
+    }
+}
+
+fn calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    for (shape, what) in [
+        ("uco", "a call that has been answered"),
+        ("uc", "a call that has not been answered"),
+        ("upo", "one of two calls"),
+        ("ucoco", "one of two calls one after the other"),
+        ("ucotu", "a call of an earlier turn"),
+        ("uko", "a call beside a text"),
+    ] {
+        let talk = stage.talk(shape);
+        let Some(text) = stage.text(&talk) else {
+            continue;
+        };
+        let value = lost(&text, talk.words_of(WordKind::Value));
+        // The name stands in the definition of the tool, too.
+        let mut offered = talk.clone();
+        offered.messages.truncate(1);
+        let offered = stage.text(&offered).unwrap_or_default();
+        let count = |text: &str, word: &Word| text.matches(&word.text).count();
+        let mut names = talk.words_of(WordKind::Name);
+        let name = names.find(|word| count(&text, word) <= count(&offered, word));
+        let (word, part) = match (value, name) {
+            (Some(word), _) => (word, "its arguments are missing"),
+            (None, Some(word)) => (word, "its name is missing"),
+            (None, None) => continue,
+        };
+        // Some formats have no way to write an unanswered call.
+        let level = match shape {
+            "uc" | "ucotu" => Level::Note,
+            // Some formats have no more than one call in a turn.
+            "upo" => Level::Warning,
+            _ => Level::Error,
+        };
+        report.add(
+            Fault::new(
+                Lint::CallDropped,
+                format!("{what} is not rendered: {part} ({})", word.text),
+                "write all calls: `{% for call in message.tool_calls %}`, with `call.function.name` and \
+                 `call.function.arguments`",
+            )
+            .level(level)
+            .at(blame::dropped(stage, &talk, &word.text, &["tool_calls", "arguments"], "assistant"))
+            .shown_by(&talk),
+        );
+    }
+}
+
+/// Calls are never rendered, and yet the template speaks of them.
+fn no_calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    let talk = stage.talk("uco");
+    let reader = stage.readers(&["tool_calls"]).next();
+    let (Some(reader), Some(text)) = (reader, stage.text(&talk)) else {
+        return;
+    };
+    let Some(word) = lost(&text, talk.words_of(WordKind::Value)) else {
+        return;
+    };
+    let place = blame::dropped(
+        stage,
+        &talk,
+        &word.text,
+        &["tool_calls", "arguments"],
+        "assistant",
+    );
+    report.add(
+        Fault::new(
+            Lint::CallDropped,
+            "calls are read, and never rendered",
+            "write all calls: `{% for call in message.tool_calls %}`, with `call.function.name` and \
+             `call.function.arguments`",
+        )
+        .level(Level::Warning)
+        .at(place.unwrap_or_else(|| reader.place.clone()))
+        .shown_by(&talk),
+    );
+}
+
+fn results(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    for (shape, what) in [
+        ("uco", "a tool's result"),
+        ("ucot", "a tool's result that has been answered"),
+        ("upo", "one of two results"),
+        ("ucoco", "the result of an earlier call"),
+    ] {
+        let talk = stage.talk(shape).prompt();
+        let Some(text) = stage.text(&talk) else {
+            continue;
+        };
+        let Some(word) = lost(&text, talk.words_of(WordKind::Result)) else {
+            continue;
+        };
+        report.add(
+            Fault::new(
+                Lint::ResultDropped,
+                format!("{what} is not rendered: {} is missing", word.text),
+                "give messages whose role is `tool` a branch that writes `message.content`",
+            )
+            .at(blame::dropped(
+                stage,
+                &talk,
+                &word.text,
+                &["content"],
+                "tool",
+            ))
+            .shown_by(&talk),
+        );
+    }
+}
+
+/// Texts and thoughts beside calls.
+fn beside_calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    for shape in ["uko", "uk"] {
+        let talk = stage.talk(shape);
+        let text = stage.text(&talk);
+        let word = text
+            .as_ref()
+            .and_then(|text| lost(text, talk.words_of(WordKind::Answer)));
+        let Some(word) = word else {
+            continue;
+        };
+        report.add(
+            Fault::new(
+                Lint::TextBesideCallsDropped,
+                "the text beside a call is not rendered",
+                "write `message.content` before the calls; where the format has no place for it, say so to those who \
+                 train on such turns",
+            )
+            .at(blame::dropped(stage, &talk, &word.text, &["content"], "assistant"))
+            .shown_by(&talk),
+        );
+    }
+}
+
+fn ids(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    let talk = stage.talk("upo");
+    let Some(text) = stage.text(&talk) else {
+        return;
+    };
+    let (of_calls, of_results) = {
+        let before = talk.before_last().before_last();
+        let without = stage.text(&before).unwrap_or_default();
+        let id = stage.writer.id(1);
+        let (all, calls) = (text.matches(&id).count(), without.matches(&id).count());
+        (calls > 0, all > calls)
+    };
+    let (message, keys) = match (of_calls, of_results) {
+        (true, false) => (
+            "calls are written with their ids, results without",
+            ["tool_call_id"],
+        ),
+        (false, true) => ("results are written with their ids, calls without", ["id"]),
+        (false, false) => (
+            "ids of calls are not rendered: results belong to calls by their order only",
+            ["id"],
+        ),
+        (true, true) => return,
+    };
+    let place = stage
+        .readers(&keys)
+        .next()
+        .or_else(|| stage.readers(&["tool_calls"]).next());
+    report.add(
+        Fault::new(
+            Lint::IdDropped,
+            message,
+            "write `call.id` and `message.tool_call_id`, if the model was trained with them; otherwise see that results \
+             come in the order of the calls",
+        )
+        .at(place.map(|statement| statement.place.clone()))
+        .shown_by(&talk),
+    );
+}
+
+/// Under which names thoughts are rendered in the last turn, without the names that transformers adds.
+fn thought_names(stage: &Stage<'_>) -> Vec<&'static str> {
+    let names = REASONING_KEYS.into_iter().filter(|name| {
+        let talks = ["ur", "uqo"]
+            .into_iter()
+            .filter(|shape| stage.takes_calls || !shape.contains('q'));
+        talks.into_iter().any(|shape| {
+            let talk = thinking_as(stage, shape, name);
+            let word = stage.writer.word("Thought", 1);
+            stage.text(&talk).is_some_and(|text| text.contains(&word))
+        })
+    });
+    names.collect()
+}
+
+/// Whether a thought is rendered that is a part of the content.
+fn takes_thoughts_as_parts(stage: &Stage<'_>) -> bool {
+    let thought = stage.writer.word("Thought", 1);
+    let talk = stage.talk("ut").changed(1, |turn| {
+        let thinking = object! {"type": "thinking", "thinking": thought.as_str()};
+        let text = object! {"type": "text", "text": stage.writer.word("Answer", 1)};
+        with(turn, "content", Value::from_iter([thinking, text]))
+    });
+    stage
+        .text(&talk)
+        .is_some_and(|text| text.contains(&thought) && !text.contains("'type'"))
+}
+
+/// A talk with its thought under one name only.
+fn thinking_as(stage: &Stage<'_>, shape: &str, name: &str) -> Talk {
+    let talk = stage.talk(shape).changed(1, |turn| match turn {
+        Value::Object(mut turn) => {
+            let thought = turn.remove(REASONING_KEYS[0]);
+            let mut turn = Value::from(turn);
+            if let Some(thought) = thought {
+                turn = with(turn, name, thought);
+            }
+            turn
+        }
+        other => other,
+    });
+    // Given as a variable, messages are not added to.
+    let messages: Value = talk.messages.iter().cloned().collect();
+    talk.with_variable("messages", messages)
+}
+
+fn thoughts(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    let names = thought_names(stage);
+    if names.is_empty() && (!stage.reads_keys(&REASONING_KEYS) || takes_thoughts_as_parts(stage)) {
+        return;
+    }
+    let mut shapes = vec![("ur", "the last turn")];
+    if stage.takes_calls {
+        shapes.extend([
+            ("uq", "a turn with a call"),
+            ("uqo", "a turn with a call that has been answered"),
+        ]);
+    }
+    for (shape, what) in shapes {
+        let talk = stage.talk(shape);
+        let thinking = with_thinking_on(stage, &talk);
+        let texts: Vec<String> = [&talk, &thinking]
+            .iter()
+            .filter_map(|talk| stage.text(talk))
+            .collect();
+        let Some(word) = talk.words_of(WordKind::Thought).next() else {
+            continue;
+        };
+        if texts.is_empty() || texts.iter().any(|text| text.contains(&word.text)) {
+            continue;
+        }
+        let level = match (shape, names.is_empty()) {
+            ("ur", true) => Level::Warning,
+            _ => Level::Note,
+        };
+        report.add(
+            Fault::new(
+                Lint::ThoughtDropped,
+                format!("the thought of {what} is not rendered"),
+                "write `message.reasoning_content` in all turns behind the last question, so that training sees thoughts, \
+                 and so that the model still has them when a result comes in",
+            )
+            .level(level)
+            .at(blame::dropped(stage, &thinking, &word.text, &REASONING_KEYS, "assistant"))
+            .shown_by(&talk),
+        );
+    }
+    let unseen: Vec<&str> = REASONING_KEYS
+        .into_iter()
+        .filter(|name| !names.contains(name))
+        .collect();
+    if !names.is_empty() && !unseen.is_empty() {
+        let talk = thinking_as(stage, "ur", unseen[0]);
+        report.add(
+            Fault::new(
+                Lint::ThoughtNameUnseen,
+                format!(
+                    "thoughts are seen under `{}`, and not under `{}`",
+                    names.join("` and `"),
+                    unseen.join("` and `")
+                ),
+                "transformers hands each over under `reasoning_content` and `thinking`; other engines hand over what they \
+                 are given: read `message.reasoning_content or message.reasoning or message.thinking`",
+            )
+            .at(stage.readers(&names).next().map(|statement| statement.place.clone()))
+            .shown_by(&talk),
+        );
+    }
+}
+
+/// A talk with the variables on that switch thinking.
+pub(super) fn with_thinking_on(stage: &Stage<'_>, talk: &Talk) -> Talk {
+    let switches = stage.switches.iter();
+    switches.fold(talk.clone(), |talk, name| talk.with_variable(name, true))
+}
+
+/// Whether a statement that reads arguments asks what they are.
+pub(super) fn tells_arguments_apart(stage: &Stage<'_>) -> bool {
+    stage.readers(&["arguments"]).any(|statement| {
+        let mut uses = stage.program.uses_of(statement).iter();
+        uses.any(
+            |used| matches!(&used.what, What::Test(name) if name == "string" || name == "mapping"),
+        )
+    })
+}
+
+/// Definitions of tools, and what is left out of them.
+fn tools(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    let writer = &stage.writer;
+    let mut talk = stage.talk("u").prompt();
+    talk.tools = vec![writer.tool(1), writer.tool(2)];
+    let Some(text) = stage.text(&talk) else {
+        return;
+    };
+    let name = writer.word("lookup", 1);
+    let reader = stage.readers(&["tools"]).next();
+    let parts = [
+        (name, "the first of two tools", "tools", Level::Error),
+        (
+            writer.word("lookup", 2),
+            "the second of two tools",
+            "tools",
+            Level::Error,
+        ),
+        (
+            writer.word("Description", 1),
+            "the description of a tool",
+            "description",
+            Level::Warning,
+        ),
+        (
+            writer.word("key", 1),
+            "the parameters of a tool",
+            "parameters",
+            Level::Warning,
+        ),
+        (
+            writer.word("Meaning", 1),
+            "the description of a parameter",
+            "properties",
+            Level::Note,
+        ),
+    ];
+    let is_offered = text.contains(&parts[0].0) || text.contains(&parts[1].0);
+    if !is_offered {
+        if let (Some(reader), true) = (reader, stage.takes_calls) {
+            report.add(
+                Fault::new(
+                    Lint::ToolDropped,
+                    "tools that are offered are not rendered",
+                    "write the tools: `{{ tools | tojson }}`",
+                )
+                .level(Level::Note)
+                .at(
+                    blame::dropped(stage, &talk, &parts[0].0, &["tools"], "system")
+                        .unwrap_or(reader.place.clone()),
+                )
+                .shown_by(&talk),
+            );
+        }
+        return;
+    }
+    for (word, what, key, level) in parts {
+        if text.contains(&word) {
+            continue;
+        }
+        let place = blame::dropped(stage, &talk, &word, &[key], "system");
+        report.add(
+            Fault::new(
+                Lint::ToolDropped,
+                format!("{what} is not rendered: {word} is missing"),
+                "write the whole of each tool: `{% for tool in tools %}{{ tool | tojson }}{% endfor %}`",
+            )
+            .level(level)
+            .at(place)
+            .shown_by(&talk),
+        );
+    }
+}

@@ -1,0 +1,220 @@
+//! What is wrong with a chat template, found by rendering conversations with it and by reading it.
+//!
+//! Each file here asks one kind of question. All of them share one [`Stage`], where each conversation is rendered
+//! once; [`blame`] knows which place of the template is behind what they find.
+
+mod blame;
+mod crashes;
+mod dropped;
+mod prefix;
+mod printed;
+mod prompt;
+mod stage;
+mod talk;
+
+use std::ops::Range;
+
+use crate::chat_template::{ChatTemplate, RenderError};
+use crate::diagnostic::Diagnostic;
+use crate::value::{Object, Value, object};
+
+use super::{Complaint, Complaints, Level, Lint, LintOptions};
+
+use blame::Place;
+use stage::Stage;
+use talk::Talk;
+
+/// A conversation that shows what is wrong, and what a chat template makes of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Demonstration {
+    /// The conversation.
+    pub messages: Value,
+    /// The tools that are offered; null if none are.
+    pub tools: Value,
+    /// The template's variables that are given.
+    pub variables: Object,
+    /// Whether it is a prompt.
+    pub add_generation_prompt: bool,
+    /// What it renders to; `None` if it is not rendered.
+    pub text: Option<String>,
+    /// What of the text is wrong, in bytes.
+    pub marked: Option<Range<usize>>,
+}
+
+impl Demonstration {
+    fn of(talk: &Talk) -> Demonstration {
+        let tools = (!talk.tools.is_empty()).then(|| talk.tools.iter().cloned().collect());
+        Demonstration {
+            messages: talk.messages.iter().cloned().collect(),
+            tools: tools.unwrap_or_default(),
+            variables: talk.variables.clone(),
+            add_generation_prompt: talk.prompt,
+            text: None,
+            marked: None,
+        }
+    }
+
+    /// For programs: the conversation as a template is given it, the `text`, and what is `marked` in it, as start and
+    /// end in characters.
+    pub fn to_value(&self) -> Value {
+        let characters = |at: usize| {
+            let text = self.text.as_deref().unwrap_or_default();
+            text.get(..at).unwrap_or(text).chars().count()
+        };
+        let marked = self.marked.as_ref();
+        let marked =
+            marked.map(|range| Value::from_iter([characters(range.start), characters(range.end)]));
+        object! {
+            "messages": self.messages.clone(),
+            "tools": self.tools.clone(),
+            "variables": self.variables.clone(),
+            "add_generation_prompt": self.add_generation_prompt,
+            "text": self.text.as_deref(),
+            "marked": marked,
+        }
+        .into()
+    }
+}
+
+/// Reports what is wrong with a chat template, in the order in which it stands there.
+///
+/// Of the options, the [time and variables](LintOptions::base) and the [rulings](LintOptions::rulings) count.
+///
+/// ```
+/// use unjinja::chat_template::ChatTemplate;
+/// use unjinja::lint::{Lint, LintOptions, lint_chat_template};
+///
+/// let template = ChatTemplate::from_jinja(
+///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>\n{% endfor %}",
+/// );
+/// let complaints = lint_chat_template(&template, &LintOptions::default())?;
+/// let none = complaints.iter().find(|complaint| complaint.lint == Lint::NonePrinted);
+/// let none = none.expect("content may be null");
+/// assert_eq!(none.diagnostic.position.map(|at| (at.line, at.column)), Some((1, 42)));
+/// # Ok::<(), unjinja::chat_template::RenderError>(())
+/// ```
+///
+/// # Errors
+///
+/// If the template is not valid, does not even render a question, or takes too long.
+pub fn lint_chat_template(
+    template: &ChatTemplate,
+    options: &LintOptions<'_>,
+) -> Result<Vec<Complaint>, RenderError> {
+    let prepared = template.prepare();
+    let stage = Stage::new(template, &prepared, &options.base)?;
+    let mut report = Report {
+        stage: &stage,
+        complaints: Complaints::default(),
+    };
+    for check in CHECKS {
+        check(&stage, &mut report);
+    }
+    match stage.gave_up() {
+        Some(error) => Err(error),
+        None => Ok(report.complaints.ruled(&options.rulings, None)),
+    }
+}
+
+/// What is checked: one file a kind of question.
+const CHECKS: &[fn(&Stage<'_>, &mut Report<'_, '_>)] = &[
+    printed::check,
+    crashes::check,
+    dropped::check,
+    prefix::check,
+    prompt::check,
+];
+
+/// So many complaints of a kind are made.
+const MAX_OF_A_KIND: usize = 8;
+
+/// What has been found so far.
+struct Report<'s, 't> {
+    stage: &'s Stage<'t>,
+    complaints: Complaints,
+}
+
+/// Something that was found.
+struct Fault<'f> {
+    lint: Lint,
+    level: Level,
+    place: Option<Place>,
+    message: String,
+    remedy: &'f str,
+    /// The conversation that shows it.
+    talk: Option<&'f Talk>,
+    /// What of its rendering is wrong.
+    marked: Option<Range<usize>>,
+}
+
+impl Fault<'_> {
+    fn new<'f>(lint: Lint, message: impl Into<String>, remedy: &'f str) -> Fault<'f> {
+        Fault {
+            lint,
+            level: lint.level(),
+            place: None,
+            message: message.into(),
+            remedy,
+            talk: None,
+            marked: None,
+        }
+    }
+}
+
+impl<'f> Fault<'f> {
+    fn level(mut self, level: Level) -> Fault<'f> {
+        self.level = level;
+        self
+    }
+
+    fn at(mut self, place: impl Into<Option<Place>>) -> Fault<'f> {
+        self.place = place.into();
+        self
+    }
+
+    fn shown_by(mut self, talk: &'f Talk) -> Fault<'f> {
+        self.talk = Some(talk);
+        self
+    }
+
+    fn marked(mut self, marked: impl Into<Option<Range<usize>>>) -> Fault<'f> {
+        self.marked = marked.into();
+        self
+    }
+}
+
+impl Report<'_, '_> {
+    /// Adds what was found, unless the same was found at the same place, or too often already.
+    fn add(&mut self, fault: Fault<'_>) {
+        let position = self
+            .stage
+            .position(fault.place.map_or(0, |place| place.start));
+        let same = self
+            .complaints
+            .0
+            .iter()
+            .filter(|known| known.lint == fault.lint);
+        let same: Vec<_> = same.map(|known| known.diagnostic.position).collect();
+        if same.contains(&Some(position)) || same.len() >= MAX_OF_A_KIND {
+            return;
+        }
+        let diagnostic = Diagnostic::new(fault.message).with_remedy(fault.remedy);
+        let complaint = self
+            .complaints
+            .push(fault.lint, diagnostic.at_position(position));
+        complaint.level = fault.level;
+        complaint.shown = fault.talk.map(|talk| {
+            let text = self.stage.text(talk);
+            let marked = fault.marked.filter(|range| {
+                text.as_ref()
+                    .is_some_and(|text| text.get(range.clone()).is_some())
+            });
+            Demonstration {
+                text,
+                marked,
+                ..Demonstration::of(talk)
+            }
+        });
+    }
+}
