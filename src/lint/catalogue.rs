@@ -90,6 +90,30 @@ pub enum Lint {
     PromptNotKept,
     /// Nothing ends the assistant's turn.
     TurnNotEnded,
+    /// A variable is read and changes nothing.
+    SwitchesNothing,
+    /// A name is nearly one that others use.
+    NearlyKnownName,
+    /// Prompts change with the hour, the minute or the second.
+    FinerThanADay,
+    /// Prompts differ from call to call.
+    DiffersFromCallToCall,
+    /// The transformers library refuses the template.
+    RefusedByTransformers,
+    /// Other engines of Jinja do not have something.
+    NotInAllEngines,
+    /// A marker in a text comes out as the marker.
+    MarkersInTexts,
+    /// The template reaches for the insides of Python.
+    ReachesInside,
+    /// A conversation is refused for its words.
+    RaisesOnWords,
+    /// What is rendered depends on words of a text.
+    TriggeredByWords,
+    /// Arguments come out otherwise than they went in.
+    ArgumentsRewritten,
+    /// A text comes out otherwise than it went in.
+    TextRewritten,
 }
 
 /// What is known of a lint.
@@ -116,7 +140,7 @@ macro_rules! entry {
 }
 
 #[rustfmt::skip]
-const ENTRIES: [Entry; 39] = [
+const ENTRIES: [Entry; 51] = [
     entry!(DelimitersOverlap, "U001", "delimiters-overlap", Warning,
         "a delimiter takes the beginning of another, which is then not found"),
     entry!(EndInText, "U002", "end-in-text", Warning,
@@ -195,6 +219,30 @@ const ENTRIES: [Entry; 39] = [
         "no turn begins with what its prompt ended with"),
     entry!(TurnNotEnded, "J022", "turn-not-ended", Warning,
         "nothing ends the assistant's turn"),
+    entry!(SwitchesNothing, "J023", "switches-nothing", Warning,
+        "a variable is read and changes nothing"),
+    entry!(NearlyKnownName, "J024", "nearly-known-name", Warning,
+        "a name is nearly one that others use"),
+    entry!(FinerThanADay, "J025", "finer-than-a-day", Warning,
+        "prompts change with the hour, the minute or the second"),
+    entry!(DiffersFromCallToCall, "J026", "differs-from-call-to-call", Warning,
+        "prompts differ from call to call"),
+    entry!(RefusedByTransformers, "J027", "refused-by-transformers", Error,
+        "the transformers library refuses the template"),
+    entry!(NotInAllEngines, "J028", "not-in-all-engines", Note,
+        "other engines of Jinja do not have something"),
+    entry!(MarkersInTexts, "J029", "markers-in-texts", Note,
+        "a marker in a text comes out as the marker"),
+    entry!(ReachesInside, "J030", "reaches-inside", Error,
+        "the template reaches for the insides of Python"),
+    entry!(RaisesOnWords, "J031", "raises-on-words", Warning,
+        "a conversation is refused for its words"),
+    entry!(TriggeredByWords, "J032", "triggered-by-words", Warning,
+        "what is rendered depends on words of a text"),
+    entry!(ArgumentsRewritten, "J033", "arguments-rewritten", Warning,
+        "arguments come out otherwise than they went in"),
+    entry!(TextRewritten, "J034", "text-rewritten", Note,
+        "a text comes out otherwise than it went in"),
 ];
 
 impl Lint {

@@ -15,6 +15,10 @@ pub(crate) struct Program {
     /// What statements make use of, in the order of the statements.
     pub(crate) uses: Vec<Use>,
     pub(crate) blocks: Vec<Block>,
+    /// The names of macros.
+    pub(crate) macros: Vec<String>,
+    /// The names and keys that the template gives to something itself.
+    pub(crate) own_names: Vec<String>,
 }
 
 /// A tag, something that is printed, or raw text.
@@ -190,6 +194,7 @@ impl Reader {
                 self.add(range(s.expr.span()), block, Kind::Print, [&s.expr]);
             }
             Stmt::ForLoop(s) => {
+                self.own(&s.target);
                 let read = std::iter::once(&s.iter).chain(&s.filter_expr);
                 let own = self.add(range(s.iter.span()), block, Kind::For, read);
                 self.block(own, 0, block, false, &s.body);
@@ -201,15 +206,18 @@ impl Reader {
                 self.block(own, 1, block, false, &s.false_body);
             }
             Stmt::WithBlock(s) => {
+                s.assignments.iter().for_each(|(name, _)| self.own(name));
                 let read = s.assignments.iter().map(|(_, value)| value);
                 let own = self.add(range(s.span()), block, Kind::Tag("with"), read);
                 self.block(own, 0, block, false, &s.body);
             }
             Stmt::Set(s) => {
+                self.own(&s.target);
                 let name = target(&s.target);
                 self.add(range(s.expr.span()), block, Kind::Set(name), [&s.expr]);
             }
             Stmt::SetBlock(s) => {
+                self.own(&s.target);
                 let kind = Kind::Set(target(&s.target));
                 let own = self.add(range(s.span()), block, kind, s.filter.iter());
                 self.block(own, 0, block, true, &s.body);
@@ -281,8 +289,21 @@ impl Reader {
         tag: &'static str,
         s: &Macro<'_>,
     ) {
+        self.program.macros.push(s.name.to_owned());
+        s.args.iter().for_each(|name| self.own(name));
         let own = self.add(place, block, Kind::Tag(tag), s.defaults.iter());
         self.block(own, 0, block, true, &s.body);
+    }
+
+    /// Notes names that are set.
+    fn own(&mut self, target: &Expr<'_>) {
+        match target {
+            Expr::Var(variable) => self.program.own_names.push(variable.id.to_owned()),
+            Expr::GetAttr(attribute) => self.program.own_names.push(attribute.name.to_owned()),
+            Expr::List(list) => list.items.iter().for_each(|item| self.own(item)),
+            Expr::Tuple(tuple) => tuple.items.iter().for_each(|item| self.own(item)),
+            _ => {}
+        }
     }
 
     fn note(&mut self, span: Span, what: What) {
@@ -363,13 +384,24 @@ impl Reader {
             Expr::Call(e) => self.call(e, range(e.span())),
             Expr::List(e) => self.all(&e.items),
             Expr::Tuple(e) => self.all(&e.items),
-            Expr::Map(e) => self.all(e.keys.iter().chain(&e.values)),
+            Expr::Map(e) => {
+                self.program.own_names.extend(e.keys.iter().flat_map(texts));
+                self.all(e.keys.iter().chain(&e.values));
+            }
         }
     }
 
     fn call(&mut self, call: &Call<'_>, place: Range<usize>) {
         let what = match call.identify_call() {
-            CallType::Function(name) => What::Function(name.to_owned(), self.arguments(&call.args)),
+            CallType::Function(name) => {
+                let arguments = self.arguments(&call.args);
+                if matches!(name, "namespace" | "dict") {
+                    self.program
+                        .own_names
+                        .extend(arguments.named.iter().cloned());
+                }
+                What::Function(name.to_owned(), arguments)
+            }
             CallType::Method(of, name) => {
                 self.expression(of);
                 let arguments = self.arguments(&call.args);

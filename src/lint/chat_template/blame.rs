@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::chat_template::program::{Kind, Statement};
+use crate::chat_template::program::{Kind, Statement, What};
 use crate::chat_template::steps::Act;
 
 use super::stage::{Stage, Traced};
@@ -26,14 +26,27 @@ pub(super) fn written(stage: &Stage<'_>, talk: &Talk, at: usize) -> Option<Place
 /// The first place where a text was made that holds something which stands neither in the template nor in the
 /// conversation.
 pub(super) fn origin(stage: &Stage<'_>, talk: &Talk, sign: &str) -> Option<Place> {
+    let place = first(stage, talk, |text| text.contains(sign))?;
+    (!stage.source_at(&place).contains(sign)).then_some(place)
+}
+
+/// The first place where a text was made of which something is so.
+pub(super) fn first(stage: &Stage<'_>, talk: &Talk, is_so: impl Fn(&str) -> bool) -> Option<Place> {
     let traced = stage.trace(talk);
     let mut steps = traced.steps.all().iter();
     let first = steps.find(|step| match &step.act {
-        Act::Made(text) | Act::Wrote(text) => text.contains(sign),
+        Act::Made(text) | Act::Wrote(text) => is_so(text),
         Act::Tested(_) => false,
     });
-    let place = traced.steps.place(first?);
-    (!stage.source_at(&place).contains(sign)).then_some(place)
+    first.map(|step| traced.steps.place(step))
+}
+
+/// Whether a run came to a statement: all conditions around it went its way.
+pub(super) fn reaches(stage: &Stage<'_>, traced: &Traced, statement: &Statement) -> bool {
+    stage.program.around(statement).all(|block| {
+        let opener = &stage.program.statements[block.opened_by];
+        opener.kind != Kind::If || taken(stage, traced, opener) == Some(block.branch == 0)
+    })
 }
 
 /// Which branch of a statement was taken last, if it was come to.
@@ -98,7 +111,6 @@ pub(super) fn dropped(
 
 /// Whether a statement compares something with a text.
 pub(super) fn compares(stage: &Stage<'_>, statement: &Statement, text: &str) -> bool {
-    use crate::chat_template::program::What;
     let uses = stage.program.uses_of(statement);
     uses.iter().any(|used| match &used.what {
         What::Comparison(comparison) => comparison.texts.iter().any(|known| known == text),

@@ -6,11 +6,17 @@
 mod blame;
 mod crashes;
 mod dropped;
+mod elsewhere;
+mod engines;
+mod names;
 mod prefix;
 mod printed;
 mod prompt;
+mod rewritten;
 mod stage;
 mod talk;
+mod time;
+mod words;
 
 use std::ops::Range;
 
@@ -124,6 +130,11 @@ const CHECKS: &[fn(&Stage<'_>, &mut Report<'_, '_>)] = &[
     dropped::check,
     prefix::check,
     prompt::check,
+    rewritten::check,
+    names::check,
+    time::check,
+    elsewhere::check,
+    words::check,
 ];
 
 /// So many complaints of a kind are made.

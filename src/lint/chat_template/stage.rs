@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::analysis;
 use crate::analysis::probe::Setting;
 use crate::analysis::turn_prober::TurnProber;
-use crate::chat_template::program::{Program, Statement, What};
+use crate::chat_template::program::{Kind, Program, Statement, What};
 use crate::chat_template::steps::{Steps, Writing};
 use crate::chat_template::{
     ChatTemplate, PreparedTemplate, REASONING_KEYS, RenderError, RenderInput, Renderer, Tracer,
@@ -242,6 +242,18 @@ impl<'t> Stage<'t> {
             .collect();
         own.sort();
         own.into_iter()
+    }
+
+    /// Whether the template has `{% generation %}`.
+    pub(super) fn marks_generation(&self) -> bool {
+        self.prepared.marks_generation()
+    }
+
+    /// Whether a variable is set from words of the conversation.
+    pub(super) fn holds_words(&self, name: &str) -> bool {
+        self.program.statements.iter().any(|statement| {
+            statement.kind == Kind::Set(name.to_owned()) && self.reads(statement, &["content"])
+        })
     }
 
     /// The innermost expression at a place that is known of a failure.
