@@ -19,8 +19,20 @@ pub fn nearly<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     if known.contains(&name) {
         return None;
     }
+    let letters = |name: &str| {
+        let mut letters: Vec<char> = name.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
     let allowed = match name.chars().count() {
-        ..5 => return None,
+        ..4 => return None,
+        // Short names are near to many others: only letters that have changed places count.
+        4 => {
+            return known
+                .iter()
+                .copied()
+                .find(|other| letters(other) == letters(name));
+        }
         5..10 => 1,
         _ => 2,
     };

@@ -114,6 +114,8 @@ pub enum Lint {
     ArgumentsRewritten,
     /// A text comes out otherwise than it went in.
     TextRewritten,
+    /// Not even a question can be rendered.
+    QuestionCrashes,
 }
 
 /// What is known of a lint.
@@ -140,7 +142,7 @@ macro_rules! entry {
 }
 
 #[rustfmt::skip]
-const ENTRIES: [Entry; 51] = [
+const ENTRIES: [Entry; 52] = [
     entry!(DelimitersOverlap, "U001", "delimiters-overlap", Warning,
         "a delimiter takes the beginning of another, which is then not found"),
     entry!(EndInText, "U002", "end-in-text", Warning,
@@ -243,6 +245,8 @@ const ENTRIES: [Entry; 51] = [
         "arguments come out otherwise than they went in"),
     entry!(TextRewritten, "J034", "text-rewritten", Note,
         "a text comes out otherwise than it went in"),
+    entry!(QuestionCrashes, "J035", "question-crashes", Error,
+        "not even a question can be rendered"),
 ];
 
 impl Lint {

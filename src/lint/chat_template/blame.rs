@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use crate::chat_template::program::{Kind, Statement, What};
-use crate::chat_template::steps::Act;
+use crate::chat_template::steps::{Act, Step};
+use crate::markers::common_prefix;
 
 use super::stage::{Stage, Traced};
 use super::talk::Talk;
@@ -45,25 +46,12 @@ pub(super) fn first(stage: &Stage<'_>, talk: &Talk, is_so: impl Fn(&str) -> bool
 pub(super) fn reaches(stage: &Stage<'_>, traced: &Traced, statement: &Statement) -> bool {
     stage.program.around(statement).all(|block| {
         let opener = &stage.program.statements[block.opened_by];
-        opener.kind != Kind::If || taken(stage, traced, opener) == Some(block.branch == 0)
+        opener.kind != Kind::If || traced.tested(opener, block.branch == 0)
     })
 }
 
-/// Which branch of a statement was taken last, if it was come to.
-fn taken(stage: &Stage<'_>, traced: &Traced, statement: &Statement) -> Option<bool> {
-    let steps = traced.steps.all().iter().rev();
-    let mut tests = steps.filter_map(|step| match step.act {
-        Act::Tested(outcome) => Some((traced.steps.place(step), outcome)),
-        _ => None,
-    });
-    tests.find_map(|(place, outcome)| {
-        let of = stage.program.at(&place)?;
-        (of.place == statement.place).then_some(outcome)
-    })
-}
-
-/// The place at which a word was lost that stands under a key: the last to look at it, or the condition that
-/// kept those from it that would have written it.
+/// The place at which a word was lost that stands under a key, in a message of a role: the last to look at it, or
+/// the condition that kept those from it that would have written it.
 pub(super) fn dropped(
     stage: &Stage<'_>,
     talk: &Talk,
@@ -73,40 +61,118 @@ pub(super) fn dropped(
 ) -> Option<Place> {
     let traced = stage.trace(talk);
     let steps = traced.steps.all();
-    let last_read = steps.iter().rposition(|step| match &step.act {
+    let is_of = |step: &Step| match &step.act {
         Act::Made(text) | Act::Wrote(text) => text.contains(word),
         Act::Tested(_) => false,
-    });
-    if let Some(last) = last_read {
+    };
+    if let Some(last) = steps.iter().rposition(is_of) {
         let place = traced.steps.place(&steps[last]);
         let statement = stage.program.at(&place)?;
-        let name = match &statement.kind {
-            Kind::Set(name) => name.rsplit('.').next(),
-            _ => None,
+        let kept = steps.iter().filter(|step| is_of(step)).filter_map(|step| {
+            let statement = stage.program.at(&traced.steps.place(step))?;
+            match &statement.kind {
+                Kind::Set(name) => name.rsplit('.').next(),
+                _ => None,
+            }
+        });
+        let mut names: Vec<&str> = kept.collect();
+        names.dedup();
+        names.extend(keys);
+        // It was kept for another statement, which was not come to, or decided not to write it.
+        let undecided = || {
+            let mut readers = stage
+                .readers(&names)
+                .filter(|reader| reader.kind == Kind::Print);
+            readers.find(|reader| {
+                let own = |step: &&Step| {
+                    let place = traced.steps.place(step);
+                    stage
+                        .program
+                        .at(&place)
+                        .is_some_and(|at| at.place == reader.place)
+                };
+                let mut own = steps.iter().filter(own).peekable();
+                let chooses = own.clone().any(|step| matches!(step.act, Act::Tested(_)));
+                own.peek().is_some()
+                    && chooses
+                    && !own.any(is_of)
+                    && stage.stands_under(reader, role)
+            })
         };
-        // It was kept for another statement, which was not come to.
-        let kept = name.and_then(|name| barrier(stage, &traced, &[name], ""));
-        return Some(kept.unwrap_or_else(|| statement.place.clone()));
+        let barrier = barrier(stage, &traced, &names, role);
+        let place = barrier.or_else(|| undecided().map(|reader| reader.place.clone()));
+        return Some(place.unwrap_or_else(|| statement.place.clone()));
     }
+    // The branch that such messages take.
+    let branch = stage.program.statements.iter().find(|statement| {
+        statement.kind == Kind::If
+            && compares(stage, statement, role)
+            && traced.tested(statement, true)
+    });
     if let Some(place) = barrier(stage, &traced, keys, role) {
         return Some(place);
     }
-    // Nothing would have written it. Where is the speaker known?
-    let of_role = stage.program.statements.iter().find(|statement| {
-        statement.kind == Kind::If
-            && compares(stage, statement, role)
-            && taken(stage, &traced, statement) == Some(true)
-    });
+    // Nothing would have written it. What was written instead?
+    let instead = || {
+        let mut without = talk.clone();
+        without.messages.pop();
+        let (with, without) = (stage.text(talk)?, stage.text(&without)?);
+        let at = common_prefix(&with, &without);
+        (at < with.len())
+            .then(|| written(stage, talk, at))
+            .flatten()
+    };
     let loops = || {
         stage
             .readers(&["messages"])
             .find(|statement| statement.kind == Kind::For)
     };
-    let reader = || stage.readers(keys).next();
-    of_role
-        .or_else(reader)
-        .or_else(loops)
-        .map(|statement| statement.place.clone())
+    let branch = branch.map(|statement| statement.place.clone());
+    branch
+        .or_else(instead)
+        .or_else(|| loops().map(|statement| statement.place.clone()))
+}
+
+/// The statement that picks some of what stands under a key, or else goes through all of it.
+pub(super) fn picking(stage: &Stage<'_>, keys: &[&str]) -> Option<Place> {
+    let picks = |statement: &&Statement| {
+        let uses = stage.program.uses_of(statement);
+        uses.iter().any(|used| match &used.what {
+            What::Part => true,
+            What::Filter(name, _) => matches!(
+                name.as_str(),
+                "first" | "last" | "slice" | "batch" | "random"
+            ),
+            _ => false,
+        })
+    };
+    let all: Vec<&Statement> = stage.readers(keys).collect();
+    let picking = all
+        .iter()
+        .copied()
+        .find(|statement| matches!(statement.kind, Kind::For | Kind::Set(_)) && picks(statement));
+    // A condition on the turn of the loop picks, too.
+    let loops = all
+        .iter()
+        .copied()
+        .find(|statement| statement.kind == Kind::For)?;
+    let number = stage
+        .program
+        .statements
+        .iter()
+        .position(|statement| statement.place == loops.place);
+    let on_turn = stage.program.statements.iter().find(|statement| {
+        let within = stage
+            .program
+            .around(statement)
+            .next()
+            .is_some_and(|block| Some(block.opened_by) == number);
+        statement.kind == Kind::If
+            && within
+            && stage.reads(statement, &["loop"])
+            && stage.encloses_calls(statement)
+    });
+    Some(picking.or(on_turn).unwrap_or(loops).place.clone())
 }
 
 /// Whether a statement compares something with a text.
@@ -118,8 +184,8 @@ pub(super) fn compares(stage: &Stage<'_>, statement: &Statement, text: &str) -> 
     })
 }
 
-/// The condition that kept the template from a statement that reads one of these names; one about the role is
-/// preferred, then the innermost.
+/// The condition that kept the template from a statement that reads one of these names: it never went that way. One
+/// that stands under a role's branch is preferred, then the innermost.
 fn barrier(stage: &Stage<'_>, traced: &Traced, names: &[&str], role: &str) -> Option<Place> {
     let mut best: Option<(bool, usize, Place)> = None;
     for statement in stage.readers(names) {
@@ -127,29 +193,28 @@ fn barrier(stage: &Stage<'_>, traced: &Traced, names: &[&str], role: &str) -> Op
             continue;
         }
         let around: Vec<_> = stage.program.around(statement).collect();
-        let mut about_role = false;
-        // From the outside in: the first condition that went the other way.
+        let mut about_role = role.is_empty();
+        // From the outside in.
         for (depth, block) in around.iter().rev().enumerate() {
             let opener = &stage.program.statements[block.opened_by];
             if opener.kind != Kind::If {
                 continue;
             }
-            about_role |= !role.is_empty() && block.branch == 0 && compares(stage, opener, role);
             let needed = block.branch == 0;
-            match taken(stage, traced, opener) {
-                Some(outcome) if outcome == needed => {}
-                Some(_) => {
-                    let rank = (about_role, depth, opener.place.clone());
-                    if best
-                        .as_ref()
-                        .is_none_or(|best| (best.0, best.1) < (rank.0, rank.1))
-                    {
-                        best = Some(rank);
-                    }
-                    break;
-                }
-                None => break,
+            about_role |= needed && compares(stage, opener, role);
+            if traced.tested(opener, needed) {
+                continue;
             }
+            if traced.tested(opener, !needed) {
+                let rank = (about_role, depth, opener.place.clone());
+                if best
+                    .as_ref()
+                    .is_none_or(|best| (best.0, best.1) < (rank.0, rank.1))
+                {
+                    best = Some(rank);
+                }
+            }
+            break;
         }
     }
     best.map(|(.., place)| place)
@@ -179,21 +244,27 @@ pub(super) fn parted(stage: &Stage<'_>, one: &Talk, other: &Talk, at: usize) -> 
     };
     let (left, right) = (path(a), path(b));
     let shared = left.iter().zip(&right).take_while(|(l, r)| l == r).count();
-    // The outermost condition that only the earlier of the two stands in, or both in different branches.
-    let conditions = |path: &[(usize, usize)]| {
+    let conditions = |path: &[(usize, usize)]| -> Vec<&Statement> {
         let openers = path[shared..]
             .iter()
             .map(|(opener, _)| &program.statements[*opener]);
-        openers
-            .filter(|opener| opener.kind == Kind::If)
-            .map(|opener| opener.place.clone())
-            .next()
+        openers.filter(|opener| opener.kind == Kind::If).collect()
     };
     let (own, others) = match a.place.start <= b.place.start {
         true => (conditions(&left), conditions(&right)),
         false => (conditions(&right), conditions(&left)),
     };
-    own.or(others).or(Some(first))
+    // Of several, it is the one that came out otherwise.
+    let traces = [stage.trace(one), stage.trace(other)];
+    let differs = |opener: &&&Statement| {
+        let outcomes = traces
+            .each_ref()
+            .map(|traced| [true, false].map(|way| traced.tested(opener, way)));
+        outcomes[0] != outcomes[1]
+    };
+    let all: Vec<&Statement> = own.iter().chain(&others).copied().collect();
+    let deciding = all.iter().find(differs).or(all.first());
+    deciding.map(|opener| opener.place.clone()).or(Some(first))
 }
 
 /// The last condition before two runs part that came out one way in the one and another way in the other.
@@ -210,10 +281,6 @@ fn decided(stage: &Stage<'_>, one: &Talk, other: &Talk) -> Option<Place> {
     let (left, right) = (tests(&one), tests(&other));
     let mut pairs = left.iter().zip(&right);
     let (place, _) = pairs.find(|(l, r)| l != r).filter(|(l, r)| l.0 == r.0)?.0;
-    Some(
-        stage
-            .program
-            .at(place)
-            .map_or(place.clone(), |statement| statement.place.clone()),
-    )
+    let statement = stage.program.at(place);
+    Some(statement.map_or(place.clone(), |statement| statement.place.clone()))
 }

@@ -5,7 +5,7 @@ use crate::json;
 use crate::lint::{Level, Lint};
 use crate::value::{Object, Value, object};
 
-use super::printed::{EMPTY, level_of_parts, talks_in_parts};
+use super::printed::{EMPTY, TAKE_PARTS, level_of_parts, talks_in_parts};
 use super::stage::Stage;
 use super::talk::Talk;
 use super::{Fault, Report};
@@ -42,6 +42,9 @@ pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             Lint::PartsCrash => level_of_parts(stage, place.as_ref()),
             _ => case.level,
         };
+        if case.lint == Lint::PartsCrash && level == Level::Note && report.has(Lint::PartsCrash) {
+            continue;
+        }
         report.add(
             Fault::new(
                 case.lint,
@@ -106,8 +109,7 @@ fn parts(stage: &Stage<'_>) -> Vec<Case> {
         level: Lint::PartsCrash.level(),
         talk,
         what: format!("content that is a list of parts, in {role} message,"),
-        remedy: "take the texts out of the parts: `{% if message.content is string %}{{ message.content }}\
-                 {% else %}{% for part in message.content %}{{ part.text }}{% endfor %}{% endif %}`",
+        remedy: TAKE_PARTS,
     });
     cases.collect()
 }

@@ -113,36 +113,51 @@ fn messages(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
 fn calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     for (shape, what) in [
         ("uco", "a call that has been answered"),
-        ("uc", "a call that has not been answered"),
         ("upo", "one of two calls"),
         ("ucoco", "one of two calls one after the other"),
-        ("ucotu", "a call of an earlier turn"),
         ("uko", "a call beside a text"),
+        ("uc", "a call that has not been answered"),
+        ("ucotu", "a call of an earlier turn"),
     ] {
         let talk = stage.talk(shape);
         let Some(text) = stage.text(&talk) else {
             continue;
         };
-        let value = lost(&text, talk.words_of(WordKind::Value));
         // The name stands in the definition of the tool, too.
         let mut offered = talk.clone();
         offered.messages.truncate(1);
         let offered = stage.text(&offered).unwrap_or_default();
         let count = |text: &str, word: &Word| text.matches(&word.text).count();
+        let value = lost(&text, talk.words_of(WordKind::Value));
         let mut names = talk.words_of(WordKind::Name);
         let name = names.find(|word| count(&text, word) <= count(&offered, word));
-        let (word, part) = match (value, name) {
-            (Some(word), _) => (word, "its arguments are missing"),
-            (None, Some(word)) => (word, "its name is missing"),
+        let (word, part, keys) = match (value, name) {
+            (Some(word), _) => (
+                word,
+                "its arguments are missing",
+                ["tool_calls", "arguments"],
+            ),
+            (None, Some(word)) => (word, "its name is missing", ["tool_calls", "name"]),
             (None, None) => continue,
         };
-        // Some formats have no way to write an unanswered call.
+        let lowered = word.text.to_lowercase();
+        if text.to_lowercase().matches(&lowered).count()
+            > offered.to_lowercase().matches(&lowered).count()
+        {
+            rewritten(stage, report, &talk, word);
+            return;
+        }
+        // Some formats have no way to write an unanswered call, or more than one in a turn.
         let level = match shape {
             "uc" | "ucotu" => Level::Note,
-            // Some formats have no more than one call in a turn.
             "upo" => Level::Warning,
             _ => Level::Error,
         };
+        let place = match (shape, name) {
+            ("upo", _) => blame::picking(stage, &["tool_calls"]),
+            _ => None,
+        };
+        let place = place.or_else(|| blame::dropped(stage, &talk, &word.text, &keys, "assistant"));
         report.add(
             Fault::new(
                 Lint::CallDropped,
@@ -151,10 +166,29 @@ fn calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                  `call.function.arguments`",
             )
             .level(level)
-            .at(blame::dropped(stage, &talk, &word.text, &["tool_calls", "arguments"], "assistant"))
+            .at(place)
             .shown_by(&talk),
         );
+        if level > Level::Note {
+            return;
+        }
     }
+}
+
+/// An argument that is there, in other letters.
+fn rewritten(stage: &Stage<'_>, report: &mut Report<'_, '_>, talk: &Talk, word: &Word) {
+    let is_so = |text: &str| {
+        text.to_lowercase().contains(&word.text.to_lowercase()) && !text.contains(&word.text)
+    };
+    report.add(
+        Fault::new(
+            Lint::ArgumentsRewritten,
+            format!("{} comes out in other letters", word.text),
+            "write names and values of calls as they are",
+        )
+        .at(blame::first(stage, talk, is_so))
+        .shown_by(talk),
+    );
 }
 
 /// Calls are never rendered, and yet the template speaks of them.

@@ -109,12 +109,22 @@ pub fn lint_chat_template(
     options: &LintOptions<'_>,
 ) -> Result<Vec<Complaint>, RenderError> {
     let prepared = template.prepare();
-    let stage = Stage::new(template, &prepared, &options.base)?;
+    let (stage, error) = Stage::new(template, &prepared, &options.base)?;
     let mut report = Report {
         stage: &stage,
         complaints: Complaints::default(),
     };
-    for check in CHECKS {
+    if let Some(error) = error {
+        if error.is_exhausted() {
+            return Err(error);
+        }
+        report.add(question_crashes(&error));
+    } else {
+        for check in RENDERING {
+            check(&stage, &mut report);
+        }
+    }
+    for check in READING {
         check(&stage, &mut report);
     }
     match stage.gave_up() {
@@ -123,16 +133,33 @@ pub fn lint_chat_template(
     }
 }
 
-/// What is checked: one file a kind of question.
-const CHECKS: &[fn(&Stage<'_>, &mut Report<'_, '_>)] = &[
+fn question_crashes(error: &RenderError) -> Fault<'_> {
+    Fault::new(
+        Lint::QuestionCrashes,
+        format!("not even a question can be rendered: {}", error.message()),
+        "mend this first: all else that is found out by rendering waits for it",
+    )
+    .at(error.place().map(|place| place..place))
+}
+
+type Check = fn(&Stage<'_>, &mut Report<'_, '_>);
+
+/// What is checked by rendering: one file a kind of question.
+const RENDERING: &[Check] = &[
     printed::check,
     crashes::check,
     dropped::check,
     prefix::check,
     prompt::check,
     rewritten::check,
-    names::check,
+    names::without_effect,
     time::check,
+    words::markers,
+];
+
+/// What is checked by reading the template.
+const READING: &[Check] = &[
+    names::misspelled,
     elsewhere::check,
     words::check,
 ];
@@ -196,6 +223,11 @@ impl<'f> Fault<'f> {
 }
 
 impl Report<'_, '_> {
+    /// Whether a kind of fault has been found.
+    fn has(&self, lint: Lint) -> bool {
+        self.complaints.0.iter().any(|known| known.lint == lint)
+    }
+
     /// Adds what was found, unless the same was found at the same place, or too often already.
     fn add(&mut self, fault: Fault<'_>) {
         let position = self

@@ -118,12 +118,8 @@ const ROLES: [&str; 10] = [
     "observation",
 ];
 
-pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
-    misspelled(stage, report);
-    without_effect(stage, report);
-}
-
-fn misspelled(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+/// Names that are nearly known.
+pub(super) fn misspelled(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     let own: Vec<&str> = stage
         .program
         .own_names
@@ -144,7 +140,9 @@ fn misspelled(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     for used in &stage.program.uses {
         let (name, what, near) = match &used.what {
             What::Variable(name) if unset.contains(name) => {
-                (name.as_str(), "variable", nearly(name, &variables))
+                let known: Vec<&str> = variables.iter().map(String::as_str).collect();
+                let near = spelling::nearly(name, &known).map(str::to_owned);
+                (name.as_str(), "variable", near)
             }
             What::Key(name) if !own.contains(&name.as_str()) => {
                 (name.as_str(), "key", nearly(name, &keys))
@@ -186,7 +184,8 @@ fn nearly(name: &str, known: &[String]) -> Option<String> {
 /// Conversations in which variables may do something.
 const SHAPES: [&str; 8] = ["u", "su", "ut", "utu", "uru", "uqo", "ucot", "uqoru"];
 
-fn without_effect(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+/// Variables that change nothing, whatever they are.
+pub(super) fn without_effect(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     for name in stage.variables().collect::<Vec<String>>() {
         let names = [name.as_str()];
         let readers: Vec<&Statement> = stage.readers(&names).collect();

@@ -28,8 +28,10 @@ fn none(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         true => Lint::NonePrinted.level(),
         false => Level::Note,
     };
+    // With a thought, some look no further into the content.
     for (shape, number, level) in [
         ("uco", 1, usual),
+        ("uqo", 1, usual),
         ("uc", 1, usual),
         ("ut", 1, Level::Note),
         ("uco", 2, Level::Note),
@@ -107,20 +109,28 @@ fn parts(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         };
         let at = text.find(sign).unwrap_or_default();
         let place = blame::origin(stage, &talk, sign).or_else(|| blame::written(stage, &talk, at));
+        let level = level_of_parts(stage, place.as_ref());
+        // That a template knows nothing of parts is said once.
+        if level == Level::Note && report.has(Lint::PythonPrinted) {
+            continue;
+        }
         report.add(
             Fault::new(
                 Lint::PythonPrinted,
                 format!("content that is a list of parts is printed as Python shows the list, in {role} message"),
-                "take the texts out of the parts: `{% if message.content is string %}{{ message.content }}\
-                 {% else %}{% for part in message.content %}{{ part.text }}{% endfor %}{% endif %}`",
+                TAKE_PARTS,
             )
-            .level(level_of_parts(stage, place.as_ref()))
+            .level(level)
             .at(place)
             .shown_by(&talk)
             .marked(at..at + sign.len()),
         );
     }
 }
+
+/// What to do about content in parts.
+pub(super) const TAKE_PARTS: &str = "take the texts out of the parts: `{% if message.content is string %}\
+    {{ message.content }}{% else %}{% for part in message.content %}{{ part.text }}{% endfor %}{% endif %}`";
 
 /// Conversations in which one message has its content in parts, and whose that is.
 pub(super) fn talks_in_parts(stage: &Stage<'_>) -> Vec<(Talk, &'static str)> {
@@ -277,7 +287,8 @@ fn json_twice(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         return;
     }
     let key = stage.writer.word("key", 1);
-    let sign = format!("\\\"{key}\\\"");
+    let value = stage.writer.word("Value", 1);
+    let signs = [&key, &value].map(|word| format!("\\\"{word}\\\""));
     let arguments = Object::from_iter([(key.as_str(), stage.writer.word("Value", 1).as_str())]);
     let forms = [
         (Value::from(arguments.clone()), "an object"),
@@ -292,7 +303,10 @@ fn json_twice(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         let Some(text) = stage.text(&talk) else {
             continue;
         };
-        let Some(at) = text.find(&sign) else {
+        let found = signs
+            .iter()
+            .find_map(|sign| Some((text.find(sign.as_str())?, sign)));
+        let Some((at, sign)) = found else {
             continue;
         };
         let is_object = form == "an object";

@@ -1,7 +1,7 @@
 //! Whether a prompt is the beginning of the turn that it asks for, and whether turns end.
 
 use crate::lint::{Level, Lint};
-use crate::markers::{common_prefix, pieces, same_end};
+use crate::markers::{common_prefix, same_end};
 
 use super::blame;
 use super::stage::Stage;
@@ -40,7 +40,13 @@ fn ignored(stage: &Stage<'_>, report: &mut Report<'_, '_>, shape: &str) {
         return;
     }
     let reader = stage.readers(&["add_generation_prompt"]).next();
-    let loops = || stage.readers(&["messages"]).last();
+    // Where the template ends.
+    let outermost = stage
+        .program
+        .statements
+        .iter()
+        .filter(|statement| statement.block.is_none());
+    let ends = || outermost.max_by_key(|statement| statement.place.start);
     report.add(
         Fault::new(
             Lint::PromptIgnored,
@@ -48,7 +54,7 @@ fn ignored(stage: &Stage<'_>, report: &mut Report<'_, '_>, shape: &str) {
             "end the template with `{% if add_generation_prompt %}`, what begins the turn, and `{% endif %}`; otherwise \
              the model has to begin it itself, or goes on with the user's",
         )
-        .at(reader.or_else(loops).map(|statement| statement.place.clone()))
+        .at(reader.or_else(ends).map(|statement| statement.place.clone()))
         .shown_by(&talk)
         .marked(prompt.len()..prompt.len()),
     );
@@ -74,7 +80,10 @@ fn kept(stage: &Stage<'_>, report: &mut Report<'_, '_>, shape: &str) {
         let Some(text) = stage.text(&spoken) else {
             continue;
         };
-        if text.starts_with(&prompt) {
+        if let Some(rest) = text.strip_prefix(prompt.as_str()) {
+            if turn == "t" && rest.starts_with(char::is_whitespace) {
+                begins_with_space(stage, report, &talk, &spoken, &prompt, rest);
+            }
             return;
         }
         let shared = common_prefix(&prompt, &text);
@@ -111,6 +120,29 @@ fn kept(stage: &Stage<'_>, report: &mut Report<'_, '_>, shape: &str) {
         .at(blame::written(stage, &talk, shared.min(prompt.len().saturating_sub(1))))
         .shown_by(&spoken)
         .marked(shared..text.len().min(shared + spoken_text.len())),
+    );
+}
+
+/// The turn goes on with white space that the model has to write first.
+fn begins_with_space(
+    stage: &Stage<'_>,
+    report: &mut Report<'_, '_>,
+    talk: &Talk,
+    spoken: &Talk,
+    prompt: &str,
+    rest: &str,
+) {
+    let space = &rest[..rest.len() - rest.trim_start().len()];
+    report.add(
+        Fault::new(
+            Lint::PromptNotKept,
+            format!("turns go on with {space:?} where the prompt ends, so that models have to write it first"),
+            "end the prompt with the white space that turns begin with, unless the model was trained so",
+        )
+        .level(Level::Note)
+        .at(blame::written(stage, talk, prompt.len().saturating_sub(1)))
+        .shown_by(spoken)
+        .marked(prompt.len()..prompt.len() + space.len()),
     );
 }
 
@@ -160,7 +192,7 @@ fn ended(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     let behind_question = asked
         .rsplit_once(&talk.words[0].text)
         .map_or("", |(_, behind)| behind);
-    let ends_questions = pieces(behind_question).any(is_marker);
+    let ends_questions = !behind_question.trim().is_empty();
     if !end.is_empty() || !behind_last.trim().is_empty() || !ends_questions {
         return;
     }
@@ -174,8 +206,4 @@ fn ended(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         .shown_by(&talk)
         .marked(answer + lengths[1]..second),
     );
-}
-
-fn is_marker(piece: &str) -> bool {
-    piece.len() > 2 && piece.starts_with(['<', '[']) && piece.ends_with(['>', ']'])
 }

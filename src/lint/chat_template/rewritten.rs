@@ -1,6 +1,7 @@
 //! What comes out otherwise than it went in: then what a model has written is not what it reads later.
 
 use crate::analysis::probe::with;
+use crate::chat_template::program::{Kind, What};
 use crate::lint::{Level, Lint};
 use crate::value::{Object, Value};
 
@@ -137,6 +138,16 @@ fn arguments(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         (&late, "Value4".into()),
         (&early, "Value5".into()),
     ]));
+    let is_turned = |text: &str| {
+        text.find(&late)
+            .zip(text.find(&early))
+            .is_some_and(|(late, early)| late > early)
+    };
+    let sorting = stage.program.statements.iter().find(|statement| {
+        let uses = stage.program.uses_of(statement);
+        let sorts = uses.iter().any(|used| matches!(&used.what, What::Filter(name, _) if name == "dictsort" || name == "sort"));
+        sorts && statement.kind == Kind::For
+    });
     if let Some(text) = stage.text(&ordered)
         && let (Some(first), Some(second)) = (text.find(&late), text.find(&early))
         && first > second
@@ -148,10 +159,15 @@ fn arguments(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                 "leave out `sort_keys`, `| dictsort` and `| sort`: models write arguments in the order of the tool, and read \
                  other tokens later",
             )
-            .at(blame::first(stage, &ordered, |text| {
-                matches!((text.find(&late), text.find(&early)), (Some(late), Some(early)) if late > early)
+            // Some formats are sorted by a loop of their own, and their models trained so.
+            .level(match sorting {
+                Some(_) => Level::Note,
+                None => Lint::ArgumentsRewritten.level(),
             })
-            .or_else(|| blame::written(stage, &ordered, second)))
+            .at(sorting
+                .map(|statement| statement.place.clone())
+                .or_else(|| blame::first(stage, &ordered, is_turned))
+                .or_else(|| blame::written(stage, &ordered, second)))
             .shown_by(&ordered)
             .marked(second..second + early.len()),
         );

@@ -10,7 +10,7 @@ use crate::analysis;
 use crate::analysis::probe::Setting;
 use crate::analysis::turn_prober::TurnProber;
 use crate::chat_template::program::{Kind, Program, Statement, What};
-use crate::chat_template::steps::{Steps, Writing};
+use crate::chat_template::steps::{Act, Steps, Writing};
 use crate::chat_template::{
     ChatTemplate, PreparedTemplate, REASONING_KEYS, RenderError, RenderInput, Renderer, Tracer,
 };
@@ -50,27 +50,46 @@ pub(super) struct Stage<'t> {
 
 /// A rendering with the steps that were taken.
 pub(super) struct Traced {
+    /// Which ways the conditions of statements went, by where these stand.
+    tested: HashMap<usize, [bool; 2]>,
     pub(super) text: String,
     pub(super) steps: Steps,
     /// What was written by which step; nothing if that is not known.
     pub(super) writings: Vec<Writing>,
 }
 
+impl Traced {
+    /// Whether the condition of a statement ever went a way.
+    pub(super) fn tested(&self, statement: &Statement, way: bool) -> bool {
+        let ways = self.tested.get(&statement.place.start);
+        ways.is_some_and(|ways| ways[usize::from(way)])
+    }
+}
+
 impl<'t> Stage<'t> {
+    /// If not even a question is rendered, there is an error beside it, and what can be read is left.
     pub(super) fn new(
         template: &'t ChatTemplate,
         prepared: &'t PreparedTemplate,
         base: &RenderInput,
-    ) -> Result<Stage<'t>, RenderError> {
-        let prober = TurnProber::new(template, prepared, base)?;
+    ) -> Result<(Stage<'t>, Option<RenderError>), RenderError> {
+        let program = prepared.program()?;
+        let (setting, switches, error) = match TurnProber::new(template, prepared, base) {
+            Ok(prober) => (
+                prober.setting().with_texts(),
+                prober.switches().to_vec(),
+                None,
+            ),
+            Err(error) => (Setting::plain(template, base), Vec::new(), Some(error)),
+        };
         let mut stage = Stage {
             template,
             prepared,
-            program: prepared.program()?,
+            program,
             renderer: prepared.renderer()?,
             tracer: prepared.tracer()?,
-            setting: prober.setting().clone(),
-            switches: prober.switches().to_vec(),
+            setting,
+            switches,
             writer: Writer::new(&template.jinja),
             takes_calls: false,
             outcomes: RefCell::default(),
@@ -78,8 +97,10 @@ impl<'t> Stage<'t> {
             spent: Cell::default(),
             gave_up: RefCell::default(),
         };
-        stage.find_form();
-        Ok(stage)
+        if error.is_none() {
+            stage.find_form();
+        }
+        Ok((stage, error))
     }
 
     /// Finds out in which form calls are rendered.
@@ -156,7 +177,16 @@ impl<'t> Stage<'t> {
             Ok(rendering?.text)
         });
         let text = text.unwrap_or_default();
+        let mut tested: HashMap<usize, [bool; 2]> = HashMap::new();
+        for step in steps.all() {
+            if let Act::Tested(way) = step.act
+                && let Some(statement) = self.program.at(&steps.place(step))
+            {
+                tested.entry(statement.place.start).or_default()[usize::from(way)] = true;
+            }
+        }
         let traced = Rc::new(Traced {
+            tested,
             writings: steps.writings(&text),
             steps,
             text,
@@ -242,6 +272,34 @@ impl<'t> Stage<'t> {
             .collect();
         own.sort();
         own.into_iter()
+    }
+
+    /// Whether a statement stands in the branch of a role, or in none of a condition on roles.
+    pub(super) fn stands_under(&self, statement: &Statement, role: &str) -> bool {
+        let mut openers = self
+            .program
+            .around(statement)
+            .filter(|block| block.branch == 0);
+        let of_roles = openers.find(|block| {
+            let opener = &self.program.statements[block.opened_by];
+            opener.kind == Kind::If && self.reads(opener, &["role"])
+        });
+        of_roles.is_none_or(|block| {
+            super::blame::compares(self, &self.program.statements[block.opened_by], role)
+        })
+    }
+
+    /// Whether names and arguments of calls are read within a block that a statement opens.
+    pub(super) fn encloses_calls(&self, statement: &Statement) -> bool {
+        let number = self
+            .program
+            .statements
+            .iter()
+            .position(|other| other.place == statement.place);
+        self.readers(&["arguments"]).any(|reader| {
+            let mut around = self.program.around(reader);
+            around.any(|block| Some(block.opened_by) == number)
+        })
     }
 
     /// Whether the template has `{% generation %}`.

@@ -17,7 +17,7 @@ fn usual() -> DateTime {
 }
 
 /// The letters of what is finer than a day.
-const FINE: &str = "HIMSfpcXsTRrzZ";
+const FINE: &str = "HIMSfpcXsTRr";
 
 pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     fine_time(stage, report);
@@ -41,6 +41,8 @@ fn fine_time(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         }),
         _ => false,
     });
+    const REMEDY: &str = "write the day only: `{{ strftime_now('%Y-%m-%d') }}`; or let a variable say the time, and put it \
+                          behind all that stays";
     let now = stage.base().now.unwrap_or_else(usual);
     let at = |now: DateTime, shape: &str| {
         let mut input = stage.input(&stage.talk(shape).prompt());
@@ -71,8 +73,7 @@ fn fine_time(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                 Fault::new(
                     Lint::FinerThanADay,
                     format!("the prompt changes with every {unit}, so that no cache holds longer"),
-                    "write the day only: `{{ strftime_now('%Y-%m-%d') }}`; or let a variable say the time, and put it \
-                     behind all that stays",
+                    REMEDY,
                 )
                 .at(fine.unwrap_or(first).place.clone())
                 .shown_by(&stage.talk(shape).prompt()),
@@ -80,16 +81,21 @@ fn fine_time(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             return;
         }
     }
+    // Where no conversation led, it may still be written.
+    if let Some(fine) = fine {
+        report.add(
+            Fault::new(
+                Lint::FinerThanADay,
+                "the prompt may change within the day, so that no cache holds longer",
+                REMEDY,
+            )
+            .at(fine.place.clone()),
+        );
+    }
 }
 
 /// Signs of what Python prints for things that have no text: where they lie in memory.
-const ADDRESSES: [&str; 5] = [
-    "<generator object",
-    " object at 0x",
-    "<function ",
-    "<bound method",
-    "<built-in method",
-];
+const ADDRESSES: [&str; 2] = ["<generator object", " object at 0x"];
 
 fn chance(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     for used in &stage.program.uses {
@@ -116,7 +122,8 @@ fn chance(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             continue;
         };
         for sign in ADDRESSES {
-            let Some(at) = text.find(sign) else {
+            let found = text.find(sign);
+            let Some((at, place)) = found.zip(blame::origin(stage, &talk, sign)) else {
                 continue;
             };
             report.add(
@@ -125,7 +132,7 @@ fn chance(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                     format!("`{sign}…` is printed, with an address in memory that differs from call to call"),
                     "put `| list` or `| join(', ')` behind filters such as `map` and `select`, and `()` behind methods",
                 )
-                .at(blame::origin(stage, &talk, sign).or_else(|| blame::written(stage, &talk, at)))
+                .at(place)
                 .shown_by(&talk)
                 .marked(at..at + sign.len()),
             );

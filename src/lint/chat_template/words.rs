@@ -14,7 +14,6 @@ use super::{Fault, Report};
 pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     reaching(stage, report);
     conditions(stage, report);
-    markers(stage, report);
 }
 
 /// Names by which Python's insides are reached.
@@ -90,6 +89,20 @@ const WORDS: [&str; 7] = [
 /// Comparisons with these are about the form of a conversation.
 const FORMS: [&str; 5] = ["role", "type", "name", "format", "finish_reason"];
 
+/// Kinds of parts, and words for nothing.
+const KINDS: [&str; 10] = [
+    "text",
+    "image",
+    "image_url",
+    "video",
+    "audio",
+    "value",
+    "thinking",
+    "null",
+    "None",
+    "none",
+];
+
 fn conditions(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     for (number, statement) in stage.program.statements.iter().enumerate() {
         let Some((text, used)) = compared_words(stage, statement) else {
@@ -151,6 +164,17 @@ fn words(stage: &Stage<'_>, comparison: &Comparison) -> Option<String> {
     if !of_words || about(&FORMS) {
         return None;
     }
+    let keys: Vec<&str> = stage
+        .program
+        .uses
+        .iter()
+        .filter_map(|used| match &used.what {
+            What::Key(name) => Some(name.as_str()),
+            _ => None,
+        })
+        .collect();
+    // Whether there is a part of a kind, or a key.
+    let is_form = |text: &str| KINDS.contains(&text) || keys.contains(&text);
     let is_word = |text: &&String| {
         let letters = text.chars().filter(|c| c.is_alphabetic()).count();
         letters > 2
@@ -160,7 +184,12 @@ fn words(stage: &Stage<'_>, comparison: &Comparison) -> Option<String> {
             && !text.contains('|')
             && !text.trim().ends_with(['>', ':'])
     };
-    comparison.texts.iter().find(is_word).cloned()
+    comparison
+        .texts
+        .iter()
+        .filter(|text| !is_form(text))
+        .find(is_word)
+        .cloned()
 }
 
 /// Whether a statement's first branch calls `raise_exception`.
@@ -183,7 +212,7 @@ fn raises(stage: &Stage<'_>, number: usize) -> bool {
 }
 
 /// Texts that hold a marker of the template.
-fn markers(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+pub(super) fn markers(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
     let prompt = stage.text(&stage.talk("utu").prompt()).unwrap_or_default();
     let is_marker = |piece: &&str| {
         piece.len() > 4
