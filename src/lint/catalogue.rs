@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::Level;
 
-/// A kind of thing that is likely to hurt.
+/// A kind of thing that is likely to hurt, about a response template (`U…`) or a chat template (`J…`).
 ///
 /// Codes and names stay what they are: files that people keep have them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -289,6 +289,11 @@ impl Lint {
         self.entry().level
     }
 
+    /// Whether it is about chat templates, and not about response templates.
+    pub fn is_of_chat_templates(self) -> bool {
+        self.code().starts_with('J')
+    }
+
     /// The page that explains it, in Markdown, with an example of what is reported and one of what
     /// is not.
     pub fn page(self) -> &'static str {
@@ -328,11 +333,18 @@ pub struct UnknownLint(pub String);
 mod tests {
     use super::*;
 
+    /// So many lints are about response templates; those about chat templates follow.
+    const OF_RESPONSE_TEMPLATES: usize = 17;
+
     #[test]
     fn each_lint_is_found_under_its_code_and_its_name() {
         for (index, lint) in Lint::all().iter().copied().enumerate() {
             assert_eq!(lint as usize, index);
-            assert_eq!(lint.code(), format!("U{:03}", index + 1));
+            let numbers = match index.checked_sub(OF_RESPONSE_TEMPLATES) {
+                None => format!("U{:03}", index + 1),
+                Some(index) => format!("J{:03}", index + 1),
+            };
+            assert_eq!(lint.code(), numbers);
             assert_eq!(lint.code().parse(), Ok(lint));
             assert_eq!(lint.name().parse(), Ok(lint));
         }

@@ -64,6 +64,8 @@ pub(crate) struct Block {
 pub(crate) struct Use {
     pub(crate) place: Range<usize>,
     pub(crate) what: What,
+    /// Whether it stands in an expression of the form `a if b else c`.
+    pub(crate) is_chosen: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -135,6 +137,8 @@ impl Program {
 #[derive(Default)]
 struct Reader {
     program: Program,
+    /// In how many expressions of the form `a if b else c` the reader is.
+    choices: usize,
 }
 
 fn range(span: Span) -> Range<usize> {
@@ -154,6 +158,12 @@ impl Reader {
         for expression in expressions {
             self.expression(expression);
         }
+        // The place of some expressions is that of their last part.
+        let uses = &self.program.uses[from..];
+        let start = uses.iter().map(|used| used.place.start).min();
+        let end = uses.iter().map(|used| used.place.end).max();
+        let place = start.map_or(place.start, |start| start.min(place.start))
+            ..end.map_or(place.end, |end| end.max(place.end));
         self.program.statements.push(Statement {
             place,
             block,
@@ -307,8 +317,16 @@ impl Reader {
     }
 
     fn note(&mut self, span: Span, what: What) {
-        let place = range(span);
-        self.program.uses.push(Use { place, what });
+        self.note_at(range(span), what);
+    }
+
+    fn note_at(&mut self, place: Range<usize>, what: What) {
+        let is_chosen = self.choices > 0;
+        self.program.uses.push(Use {
+            place,
+            what,
+            is_chosen,
+        });
     }
 
     fn all<'e, 's: 'e>(&mut self, expressions: impl IntoIterator<Item = &'e Expr<'s>>) {
@@ -355,8 +373,10 @@ impl Reader {
                 }
             }
             Expr::IfExpr(e) => {
+                self.choices += 1;
                 self.all([&e.test_expr, &e.true_expr]);
                 self.all(e.false_expr.iter());
+                self.choices -= 1;
             }
             Expr::Filter(e) => {
                 self.all(e.expr.iter());
@@ -405,13 +425,10 @@ impl Reader {
             CallType::Method(of, name) => {
                 self.expression(of);
                 let arguments = self.arguments(&call.args);
-                if matches!(name, "get" | "pop" | "setdefault") {
-                    let key = arguments.texts.first().cloned();
-                    let key = key.map(|key| Use {
-                        place: place.clone(),
-                        what: What::Key(key),
-                    });
-                    self.program.uses.extend(key);
+                if matches!(name, "get" | "pop" | "setdefault")
+                    && let Some(key) = arguments.texts.first()
+                {
+                    self.note_at(place.clone(), What::Key(key.clone()));
                 }
                 let is_search = matches!(
                     name,
@@ -431,11 +448,7 @@ impl Reader {
                         of,
                         is_partial: true,
                     };
-                    let what = What::Comparison(comparison);
-                    self.program.uses.push(Use {
-                        place: place.clone(),
-                        what,
-                    });
+                    self.note_at(place.clone(), What::Comparison(comparison));
                 }
                 What::Method(name.to_owned(), arguments)
             }
@@ -445,7 +458,7 @@ impl Reader {
                 return;
             }
         };
-        self.program.uses.push(Use { place, what });
+        self.note_at(place, what);
     }
 
     fn arguments(&mut self, arguments: &[CallArg<'_>]) -> Arguments {

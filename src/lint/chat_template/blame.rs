@@ -65,9 +65,8 @@ pub(super) fn dropped(
         Act::Made(text) | Act::Wrote(text) => text.contains(word),
         Act::Tested(_) => false,
     };
-    if let Some(last) = steps.iter().rposition(is_of) {
-        let place = traced.steps.place(&steps[last]);
-        let statement = stage.program.at(&place)?;
+    let last = steps.iter().rfind(|step| is_of(step));
+    if let Some(statement) = last.and_then(|step| stage.program.at(&traced.steps.place(step))) {
         let kept = steps.iter().filter(|step| is_of(step)).filter_map(|step| {
             let statement = stage.program.at(&traced.steps.place(step))?;
             match &statement.kind {
@@ -99,8 +98,8 @@ pub(super) fn dropped(
                     && stage.stands_under(reader, role)
             })
         };
-        let barrier = barrier(stage, &traced, &names, role);
-        let place = barrier.or_else(|| undecided().map(|reader| reader.place.clone()));
+        let undecided = undecided().map(|reader| reader.place.clone());
+        let place = undecided.or_else(|| barrier(stage, &traced, &names, role));
         return Some(place.unwrap_or_else(|| statement.place.clone()));
     }
     // The branch that such messages take.
@@ -184,16 +183,20 @@ pub(super) fn compares(stage: &Stage<'_>, statement: &Statement, text: &str) -> 
     })
 }
 
+/// The roles that templates mostly tell apart.
+const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
+
 /// The condition that kept the template from a statement that reads one of these names: it never went that way. One
 /// that stands under a role's branch is preferred, then the innermost.
 fn barrier(stage: &Stage<'_>, traced: &Traced, names: &[&str], role: &str) -> Option<Place> {
-    let mut best: Option<(bool, usize, Place)> = None;
+    let mut best: Option<((bool, bool, usize), Place)> = None;
     for statement in stage.readers(names) {
         if !matches!(statement.kind, Kind::Print | Kind::Set(_) | Kind::For) {
             continue;
         }
         let around: Vec<_> = stage.program.around(statement).collect();
         let mut about_role = role.is_empty();
+        let mut of_others = false;
         // From the outside in.
         for (depth, block) in around.iter().rev().enumerate() {
             let opener = &stage.program.statements[block.opened_by];
@@ -202,22 +205,22 @@ fn barrier(stage: &Stage<'_>, traced: &Traced, names: &[&str], role: &str) -> Op
             }
             let needed = block.branch == 0;
             about_role |= needed && compares(stage, opener, role);
+            of_others |= needed && ROLES.iter().any(|other| compares(stage, opener, other));
             if traced.tested(opener, needed) {
                 continue;
             }
             if traced.tested(opener, !needed) {
-                let rank = (about_role, depth, opener.place.clone());
-                if best
-                    .as_ref()
-                    .is_none_or(|best| (best.0, best.1) < (rank.0, rank.1))
-                {
-                    best = Some(rank);
+                // What another role's messages would have been written by is not missing.
+                let is_of_others = !about_role && of_others;
+                let rank = (about_role, statement.kind == Kind::Print, depth);
+                if !is_of_others && best.as_ref().is_none_or(|(best, _)| *best < rank) {
+                    best = Some((rank, opener.place.clone()));
                 }
             }
             break;
         }
     }
-    best.map(|(.., place)| place)
+    best.map(|(_, place)| place)
 }
 
 /// The place that decided that two renderings differ from somewhere on: the condition that parts what wrote

@@ -26,6 +26,15 @@ pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
 }
 
 /// The words of a talk that do not come out, if it is rendered.
+fn lost_in_any_letters<'w>(
+    text: &str,
+    mut words: impl Iterator<Item = &'w Word>,
+) -> Option<&'w Word> {
+    let lowered = text.to_lowercase();
+    words.find(|word| !lowered.contains(&word.text.to_lowercase()))
+}
+
+/// The same with their very letters.
 fn lost<'w>(text: &str, words: impl Iterator<Item = &'w Word>) -> Option<&'w Word> {
     words.into_iter().find(|word| !text.contains(&word.text))
 }
@@ -87,7 +96,7 @@ fn messages(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         let Some(text) = stage.text(&talk) else {
             continue;
         };
-        let Some(word) = lost(&text, talk.words_of(kind)) else {
+        let Some(word) = lost_in_any_letters(&text, talk.words_of(kind)) else {
             continue;
         };
         let place = blame::dropped(stage, &talk, &word.text, &["content"], role);
@@ -232,7 +241,7 @@ fn results(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         let Some(text) = stage.text(&talk) else {
             continue;
         };
-        let Some(word) = lost(&text, talk.words_of(WordKind::Result)) else {
+        let Some(word) = lost_in_any_letters(&text, talk.words_of(WordKind::Result)) else {
             continue;
         };
         report.add(
@@ -250,6 +259,7 @@ fn results(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             ))
             .shown_by(&talk),
         );
+        return;
     }
 }
 
@@ -274,6 +284,7 @@ fn beside_calls(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             .at(blame::dropped(stage, &talk, &word.text, &["content"], "assistant"))
             .shown_by(&talk),
         );
+        return;
     }
 }
 

@@ -26,6 +26,8 @@ use crate::value::{Object, Value, object};
 
 use super::{Complaint, Complaints, Level, Lint, LintOptions};
 
+pub use elsewhere::refused_by_transformers;
+
 use blame::Place;
 use stage::Stage;
 use talk::Talk;
@@ -158,11 +160,7 @@ const RENDERING: &[Check] = &[
 ];
 
 /// What is checked by reading the template.
-const READING: &[Check] = &[
-    names::misspelled,
-    elsewhere::check,
-    words::check,
-];
+const READING: &[Check] = &[names::misspelled, elsewhere::check, words::check];
 
 /// So many complaints of a kind are made.
 const MAX_OF_A_KIND: usize = 8;

@@ -195,13 +195,25 @@ pub(super) fn without_effect(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         offered.tools = vec![stage.writer.tool(1)];
         talks.push(offered);
         let values = values(stage, &name);
+        // Some do something only together with others.
+        let others: Vec<String> = stage.variables().filter(|other| *other != name).collect();
+        let with_others = |talk: &Talk| {
+            let all = others.iter();
+            all.fold(talk.clone(), |talk, other| talk.with_variable(other, true))
+        };
         let changes = talks.iter().any(|talk| {
-            let plain = stage.text(talk);
-            values
-                .iter()
-                .any(|value| stage.text(&talk.clone().with_variable(&name, value.clone())) != plain)
+            [talk.clone(), with_others(talk)].iter().any(|talk| {
+                let plain = stage.text(talk);
+                let given = |value: &Value| talk.clone().with_variable(&name, value.clone());
+                values
+                    .iter()
+                    .any(|value| stage.text(&given(value)) != plain)
+            })
         });
-        if changes || readers.is_empty() {
+        if changes
+            || readers.is_empty()
+            || readers.iter().any(|statement| needs_more(stage, statement))
+        {
             continue;
         }
         // What stands where no conversation led may do something yet.
@@ -224,6 +236,19 @@ pub(super) fn without_effect(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             .at(readers[0].place.clone()),
         );
     }
+}
+
+/// Whether a statement also reads what no conversation here has: then nothing is known of it.
+fn needs_more(stage: &Stage<'_>, statement: &Statement) -> bool {
+    let uses = stage.program.uses_of(statement).iter();
+    let mut keys = uses.filter_map(|used| match &used.what {
+        What::Key(name) => Some(name.as_str()),
+        What::Comparison(comparison) if comparison.is_partial => {
+            comparison.texts.first().map(String::as_str)
+        }
+        _ => None,
+    });
+    keys.any(|key| !["role", "content"].contains(&key))
 }
 
 /// What a variable may be: what it is compared with, and what variables mostly are.

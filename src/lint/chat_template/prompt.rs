@@ -202,7 +202,7 @@ fn ended(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             "nothing ends an answer, though questions have what ends them",
             "write the marker or `eos_token` behind each of the assistant's turns: a model learns from it when to stop",
         )
-        .at(blame::written(stage, &talk, answer))
+        .at(blame::written(stage, &talk, answer + lengths[1]))
         .shown_by(&talk)
         .marked(answer + lengths[1]..second),
     );

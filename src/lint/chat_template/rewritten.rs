@@ -1,7 +1,7 @@
 //! What comes out otherwise than it went in: then what a model has written is not what it reads later.
 
 use crate::analysis::probe::with;
-use crate::chat_template::program::{Kind, What};
+use crate::chat_template::program::{Kind, Statement, What};
 use crate::lint::{Level, Lint};
 use crate::value::{Object, Value};
 
@@ -38,7 +38,10 @@ fn texts(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         else {
             continue;
         };
-        if !stage.text(&plain).is_some_and(|text| text.contains(&word)) {
+        if !stage
+            .text(&plain)
+            .is_some_and(|text| text.to_lowercase().contains(&word.to_lowercase()))
+        {
             continue;
         }
         let talk_of = |said: &str| {
@@ -143,15 +146,11 @@ fn arguments(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             .zip(text.find(&early))
             .is_some_and(|(late, early)| late > early)
     };
-    let sorting = stage.program.statements.iter().find(|statement| {
-        let uses = stage.program.uses_of(statement);
-        let sorts = uses.iter().any(|used| matches!(&used.what, What::Filter(name, _) if name == "dictsort" || name == "sort"));
-        sorts && statement.kind == Kind::For
-    });
     if let Some(text) = stage.text(&ordered)
         && let (Some(first), Some(second)) = (text.find(&late), text.find(&early))
         && first > second
     {
+        let sorting = sorting_loop(stage, &ordered, second);
         report.add(
             Fault::new(
                 Lint::ArgumentsRewritten,
@@ -160,12 +159,11 @@ fn arguments(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
                  other tokens later",
             )
             // Some formats are sorted by a loop of their own, and their models trained so.
-            .level(match sorting {
+            .level(match &sorting {
                 Some(_) => Level::Note,
                 None => Lint::ArgumentsRewritten.level(),
             })
             .at(sorting
-                .map(|statement| statement.place.clone())
                 .or_else(|| blame::first(stage, &ordered, is_turned))
                 .or_else(|| blame::written(stage, &ordered, second)))
             .shown_by(&ordered)
@@ -222,4 +220,30 @@ fn arguments(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             .marked(at..at + late.len()),
         );
     }
+}
+
+/// The loop that sorts what it goes through, around what wrote a place of a rendering.
+fn sorting_loop(stage: &Stage<'_>, talk: &Talk, at: usize) -> Option<blame::Place> {
+    let writer = stage.program.at(&blame::written(stage, talk, at)?)?;
+    let mut loops = stage
+        .program
+        .around(writer)
+        .map(|block| &stage.program.statements[block.opened_by]);
+    let sorts =
+        |what: &What| matches!(what, What::Filter(name, _) if name == "dictsort" || name == "sort");
+    let is_sorting = |statement: &&Statement| {
+        let mut uses = stage.program.uses_of(statement).iter();
+        statement.kind == Kind::For && uses.any(|used| sorts(&used.what))
+    };
+    // Or that of a macro, whose text is put together with others.
+    let in_macro = || {
+        let all = stage.program.statements.iter();
+        let mut kept = all.filter(|statement| {
+            let mut around = stage.program.around(statement);
+            around.next().is_some_and(|block| block.is_kept)
+        });
+        kept.find(is_sorting)
+    };
+    let sorting = loops.find(is_sorting).or_else(in_macro);
+    sorting.map(|statement| statement.place.clone())
 }

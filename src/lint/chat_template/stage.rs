@@ -109,9 +109,11 @@ impl<'t> Stage<'t> {
             self.writer.form = form;
             let is_rendered = ["uco", "uc"].into_iter().any(|shape| {
                 let talk = self.writer.talk(shape);
+                // Some make other letters of it: that is found out later.
                 let holds = |text: &str| {
-                    talk.words_of(WordKind::Value)
-                        .all(|word| text.contains(&word.text))
+                    let lowered = text.to_lowercase();
+                    let mut values = talk.words_of(WordKind::Value);
+                    values.all(|word| lowered.contains(&word.text.to_lowercase()))
                 };
                 self.text(&talk).is_some_and(|text| holds(&text))
             });
