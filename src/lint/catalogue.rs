@@ -116,6 +116,12 @@ pub enum Lint {
     TextRewritten,
     /// Not even a question can be rendered.
     QuestionCrashes,
+    /// A text is rendered twice.
+    SaidTwice,
+    /// Nothing closes a thought.
+    ThoughtNotClosed,
+    /// A model has two chat templates that differ.
+    OtherTemplateBeside,
 }
 
 /// What is known of a lint.
@@ -142,7 +148,7 @@ macro_rules! entry {
 }
 
 #[rustfmt::skip]
-const ENTRIES: [Entry; 52] = [
+const ENTRIES: [Entry; 55] = [
     entry!(DelimitersOverlap, "U001", "delimiters-overlap", Warning,
         "a delimiter takes the beginning of another, which is then not found"),
     entry!(EndInText, "U002", "end-in-text", Warning,
@@ -247,6 +253,12 @@ const ENTRIES: [Entry; 52] = [
         "a text comes out otherwise than it went in"),
     entry!(QuestionCrashes, "J035", "question-crashes", Error,
         "not even a question can be rendered"),
+    entry!(SaidTwice, "J036", "said-twice", Warning,
+        "a text is said once, and rendered twice"),
+    entry!(ThoughtNotClosed, "J037", "thought-not-closed", Warning,
+        "nothing closes a thought"),
+    entry!(OtherTemplateBeside, "J038", "other-template-beside", Warning,
+        "a model has two chat templates that differ"),
 ];
 
 impl Lint {

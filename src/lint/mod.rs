@@ -146,6 +146,8 @@ pub struct LintOptions<'a> {
     pub rulings: Rulings,
     /// Whom the template is for.
     pub targets: Vec<Target>,
+    /// Of a chat template, others of the same model: of a GGUF file, those in the files beside it.
+    pub others: Vec<ChatTemplate>,
 }
 
 impl<'a> LintOptions<'a> {
@@ -170,6 +172,26 @@ impl<'a> LintOptions<'a> {
     /// Sets [`document`](Self::document).
     pub fn document(mut self, document: TemplateText<'a>) -> Self {
         self.document = Some(document);
+        self
+    }
+
+    /// Sets [`others`](Self::others).
+    ///
+    /// ```
+    /// use unjinja::chat_template::ChatTemplate;
+    /// use unjinja::lint::{Lint, LintOptions, lint_chat_template};
+    ///
+    /// let one = ChatTemplate::from_jinja("{{ messages[0].content }}\n{{ bos_token }}");
+    /// let other = ChatTemplate::from_jinja("{{ messages[0].content }}\n{{ eos_token }}");
+    /// let options = LintOptions::default().others([other]);
+    /// let complaints = lint_chat_template(&one, &options)?;
+    /// let differs = complaints.iter().find(|c| c.lint == Lint::OtherTemplateBeside);
+    /// let place = differs.and_then(|complaint| complaint.diagnostic.position);
+    /// assert_eq!(place.map(|place| place.line), Some(2));
+    /// # Ok::<(), unjinja::chat_template::RenderError>(())
+    /// ```
+    pub fn others(mut self, templates: impl IntoIterator<Item = ChatTemplate>) -> Self {
+        self.others = templates.into_iter().collect();
         self
     }
 

@@ -2,8 +2,9 @@
 
 use crate::analysis::probe::with;
 use crate::chat_template::REASONING_KEYS;
-use crate::chat_template::program::What;
+use crate::chat_template::program::{Kind, What};
 use crate::lint::{Level, Lint};
+use crate::markers::pieces;
 use crate::value::{Value, object};
 
 use super::blame;
@@ -22,6 +23,8 @@ pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         no_calls(stage, report);
     }
     thoughts(stage, report);
+    thought_not_closed(stage, report);
+    said_twice(stage, report);
     tools(stage, report);
 }
 
@@ -115,6 +118,101 @@ fn messages(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             .level(level)
             .at(place)
             .shown_by(&talk),
+        );
+    }
+}
+
+/// Texts that come out more than once.
+fn said_twice(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    let shapes = ["sutu", "uru", "ukot"]
+        .into_iter()
+        .filter(|shape| stage.takes_calls || !shape.contains('o'));
+    for shape in shapes {
+        let talk = stage.talk(shape).prompt();
+        let Some(text) = stage.text(&talk) else {
+            continue;
+        };
+        let kinds = [
+            WordKind::System,
+            WordKind::Question,
+            WordKind::Answer,
+            WordKind::Thought,
+            WordKind::Result,
+        ];
+        let of_kinds = talk.words.iter().filter(|word| kinds.contains(&word.kind));
+        let twice = of_kinds
+            .filter_map(|word| Some((word, text.match_indices(&word.text).nth(1)?.0)))
+            .next();
+        let Some((word, at)) = twice else {
+            continue;
+        };
+        report.add(
+            Fault::new(
+                Lint::SaidTwice,
+                format!("{} is said once, and rendered twice", word.text),
+                "write each text once: see whether two branches take the same message",
+            )
+            .at(blame::written(stage, &talk, at))
+            .shown_by(&talk)
+            .marked(at..at + word.text.len()),
+        );
+        return;
+    }
+}
+
+/// A thought that a marker opens should be closed by one before the answer.
+fn thought_not_closed(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    let talk = stage.talk("ur");
+    let Some(text) = stage.text(&talk) else {
+        return;
+    };
+    let mut places = [WordKind::Question, WordKind::Thought, WordKind::Answer].map(|kind| {
+        talk.words_of(kind)
+            .next()
+            .and_then(|word| Some((text.find(&word.text)?, word.text.len())))
+    });
+    let [Some(question), Some(thought), Some(answer)] = places.each_mut().map(Option::take) else {
+        return;
+    };
+    let marked = |text: &str| {
+        pieces(text)
+            .filter(|piece| {
+                piece.len() > 2 && piece.starts_with(['<', '[']) && piece.ends_with(['>', ']'])
+            })
+            .count()
+    };
+    if thought.0 > answer.0 {
+        report.add(
+            Fault::new(
+                Lint::TextRewritten,
+                "the thought is rendered behind the answer that it came before",
+                "write `message.reasoning_content` before `message.content`: models think first",
+            )
+            .level(Level::Warning)
+            .at(blame::written(stage, &talk, thought.0))
+            .shown_by(&talk)
+            .marked(thought.0..thought.0 + thought.1),
+        );
+        return;
+    }
+    let asked = stage.text(&stage.talk("u").prompt()).unwrap_or_default();
+    let without = stage.text(&stage.talk("ut")).unwrap_or_default();
+    let header = without
+        .find(&text[answer.0..answer.0 + answer.1])
+        .map_or(0, |at| marked(&without[question.0.min(at)..at]));
+    let opened = marked(&text[question.0 + question.1..thought.0]);
+    let between = &text[thought.0 + thought.1..answer.0];
+    let opens = opened > header || asked.contains("<think>");
+    if opens && between.trim().is_empty() {
+        report.add(
+            Fault::new(
+                Lint::ThoughtNotClosed,
+                "nothing stands between the end of a thought and the answer, though a marker opens the thought",
+                "write what closes a thought, such as `</think>`: otherwise nobody can tell the answer from the thought",
+            )
+            .at(blame::written(stage, &talk, thought.0))
+            .shown_by(&talk)
+            .marked(thought.0..answer.0 + answer.1),
         );
     }
 }
@@ -312,10 +410,20 @@ fn ids(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         ),
         (true, true) => return,
     };
-    let place = stage
-        .readers(&keys)
-        .next()
-        .or_else(|| stage.readers(&["tool_calls"]).next());
+    let role = match keys {
+        ["tool_call_id"] => "tool",
+        _ => "assistant",
+    };
+    let branch = || {
+        let mut all = stage.program.statements.iter();
+        all.find(|statement| statement.kind == Kind::If && blame::compares(stage, statement, role))
+    };
+    let calls = || stage.readers(&["tool_calls"]).next();
+    let reader = stage.readers(&keys).next();
+    let place = match role {
+        "tool" => reader.or_else(branch).or_else(calls),
+        _ => reader.or_else(calls),
+    };
     report.add(
         Fault::new(
             Lint::IdDropped,

@@ -15,6 +15,8 @@ mod prompt;
 mod rewritten;
 mod stage;
 mod talk;
+#[cfg(test)]
+mod tests;
 mod time;
 mod words;
 
@@ -22,6 +24,7 @@ use std::ops::Range;
 
 use crate::chat_template::{ChatTemplate, RenderError};
 use crate::diagnostic::Diagnostic;
+use crate::markers::common_prefix;
 use crate::value::{Object, Value, object};
 
 use super::{Complaint, Complaints, Level, Lint, LintOptions};
@@ -129,6 +132,9 @@ pub fn lint_chat_template(
     for check in READING {
         check(&stage, &mut report);
     }
+    for other in &options.others {
+        differs(&stage, &mut report, other);
+    }
     match stage.gave_up() {
         Some(error) => Err(error),
         None => Ok(report.complaints.ruled(&options.rulings, None)),
@@ -142,6 +148,29 @@ fn question_crashes(error: &RenderError) -> Fault<'_> {
         "mend this first: all else that is found out by rendering waits for it",
     )
     .at(error.place().map(|place| place..place))
+}
+
+/// Another template of the same model should be the same.
+fn differs(stage: &Stage<'_>, report: &mut Report<'_, '_>, other: &ChatTemplate) {
+    // Nobody sees how lines end, and whether the last one does.
+    let plain = |jinja: &str| jinja.replace("\r\n", "\n").trim_end().to_owned();
+    let (own, others) = (plain(stage.source()), plain(&other.jinja));
+    if own == others {
+        return;
+    }
+    let shared = common_prefix(&own, &others);
+    report.add(
+        Fault::new(
+            Lint::OtherTemplateBeside,
+            format!(
+                "{} has another chat template, which differs from here on: whose instructions a model gets depends on \
+                 which file is loaded",
+                other.name
+            ),
+            "look at what differs, and keep one: `unjinja render` shows what each writes",
+        )
+        .at(shared..shared),
+    );
 }
 
 type Check = fn(&Stage<'_>, &mut Report<'_, '_>);

@@ -5,7 +5,7 @@ use crate::markers::{common_prefix, same_end};
 
 use super::blame;
 use super::stage::Stage;
-use super::talk::Talk;
+use super::talk::{Talk, WordKind};
 use super::{Fault, Report};
 
 pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
@@ -16,6 +16,9 @@ pub(super) fn check(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         }
     }
     ended(stage, report);
+    if stage.takes_calls {
+        calls_ended(stage, report);
+    }
 }
 
 /// What stands between a conversation and the words of the answer to it.
@@ -206,4 +209,40 @@ fn ended(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
         .shown_by(&talk)
         .marked(answer + lengths[1]..second),
     );
+}
+
+/// So should one with calls, where one with a text does.
+fn calls_ended(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    let behind = |shape: &str, kind: WordKind, number: usize| -> Option<String> {
+        let talk = stage.talk(shape);
+        let text = stage.text(&talk)?;
+        let word = talk.words_of(kind).nth(number)?;
+        let at = text.rfind(&word.text)? + word.text.len();
+        Some(text[at..].to_owned())
+    };
+    let (Some(text_end), Some(call_end), Some(between)) = (
+        behind("ut", WordKind::Answer, 0),
+        behind("uc", WordKind::Value, 0),
+        behind("up", WordKind::Value, 0),
+    ) else {
+        return;
+    };
+    // What closes a call stands behind the first of two as well.
+    let has_two = between.contains(&stage.writer.word("Value", 2));
+    let is_bare =
+        has_two && !call_end.trim().is_empty() && between.starts_with(call_end.trim_end());
+    let talk = stage.talk("uc");
+    if !text_end.trim().is_empty() && !call_end.contains(text_end.trim()) && is_bare {
+        let text = stage.text(&talk).unwrap_or_default();
+        report.add(
+            Fault::new(
+                Lint::TurnNotEnded,
+                format!("nothing ends a turn with a call, though {:?} ends one with a text", text_end.trim()),
+                "write the same behind the calls: a model learns from it when to stop, and that a result comes next",
+            )
+            .at(blame::written(stage, &talk, text.len().saturating_sub(1)))
+            .shown_by(&talk)
+            .marked(text.len()..text.len()),
+        );
+    }
 }

@@ -38,6 +38,17 @@ fn reaching(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             || INSIDES.contains(&name)
     };
     for used in &stage.program.uses {
+        if matches!(&used.what, What::Filter(name, arguments) if name == "attr" && arguments.texts.is_empty())
+        {
+            report.add(
+                Fault::new(
+                    Lint::ReachesInside,
+                    "an attribute is looked up by a name that is put together, so that nobody sees which it is",
+                    "write `message.name` or `message[name]`: these reach what is in a conversation, and nothing else",
+                )
+                .at(used.place.clone()),
+            );
+        }
         let texts: &[String] = match &used.what {
             What::Filter(name, arguments)
                 if matches!(name.as_str(), "attr" | "map" | "selectattr") =>
@@ -119,7 +130,8 @@ fn conditions(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             ),
             false => {
                 // A word behind a slash is a switch that users are told of.
-                let level = match text.trim().starts_with('/') {
+                let is_switch = text.trim().starts_with('/') || is_marked(&text);
+                let level = match is_switch {
                     true => Level::Note,
                     false => Lint::TriggeredByWords.level(),
                 };
@@ -177,12 +189,9 @@ fn words(stage: &Stage<'_>, comparison: &Comparison) -> Option<String> {
     let is_form = |text: &str| KINDS.contains(&text) || keys.contains(&text);
     let is_word = |text: &&String| {
         let letters = text.chars().filter(|c| c.is_alphabetic()).count();
-        letters > 2
-            && !text
-                .trim()
-                .starts_with(['<', '[', '{', '#', '`', '|', '*', '☐', '【'])
-            && !text.contains('|')
-            && !text.trim().ends_with(['>', ':'])
+        // A marker that the template itself writes is one of its format.
+        let is_own = is_marked(text) && stage.source().matches(text.trim()).count() > 1;
+        letters > 2 && !is_own
     };
     comparison
         .texts
@@ -190,6 +199,14 @@ fn words(stage: &Stage<'_>, comparison: &Comparison) -> Option<String> {
         .filter(|text| !is_form(text))
         .find(is_word)
         .cloned()
+}
+
+/// Whether a text looks like a marker.
+fn is_marked(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with(['<', '[', '{', '#', '`', '|', '*', '☐', '【'])
+        || text.contains('|')
+        || text.ends_with(['>', ':'])
 }
 
 /// Whether a statement's first branch calls `raise_exception`.
@@ -213,6 +230,12 @@ fn raises(stage: &Stage<'_>, number: usize) -> bool {
 
 /// Texts that hold a marker of the template.
 pub(super) fn markers(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
+    // Best what a question begins with.
+    let asked = stage.text(&stage.talk("u")).unwrap_or_default();
+    let before = asked
+        .split(&stage.writer.word("Question", 1))
+        .next()
+        .unwrap_or_default();
     let prompt = stage.text(&stage.talk("utu").prompt()).unwrap_or_default();
     let is_marker = |piece: &&str| {
         piece.len() > 4
@@ -220,7 +243,8 @@ pub(super) fn markers(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
             && piece.ends_with(['>', ']'])
             && !piece.contains(' ')
     };
-    let Some(marker) = pieces(&prompt).filter(is_marker).last().map(str::to_owned) else {
+    let last = |text: &str| pieces(text).filter(is_marker).last().map(str::to_owned);
+    let Some(marker) = last(before).or_else(|| last(&prompt)) else {
         return;
     };
     let holding = |word: &str| format!("{word}{marker}{word}");

@@ -97,9 +97,11 @@ pub(super) fn look_at(
     let name = path.display().to_string();
     let template = options.load(&name)?;
     let file = file_of(path, &template);
+    let others = others(path, &template, options);
     let options = LintOptions::default()
         .base(options.base())
-        .rulings(rulings.clone());
+        .rulings(rulings.clone())
+        .others(others);
     let findings = match lint_chat_template(&template, &options) {
         Ok(complaints) => {
             let complaints = complaints.into_iter();
@@ -125,6 +127,46 @@ pub(super) fn look_at(
         }
     };
     Ok(findings.into())
+}
+
+/// So many GGUF files of a folder are looked into.
+const MAX_GGUF: usize = 8;
+
+/// The templates in other files of the same model: those of a GGUF file's folder, or of a folder's GGUF files.
+fn others(path: &Path, own: &ChatTemplate, options: &SourceOptions) -> Vec<ChatTemplate> {
+    let is_gguf = |path: &Path| {
+        path.extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
+    };
+    if is_gguf(path) {
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let names = ["chat_template.jinja", "tokenizer_config.json"];
+        let files = names.map(|name| folder.unwrap_or(Path::new(".")).join(name));
+        let mut files = files.iter().filter(|file| file.is_file());
+        return files
+            .find_map(|file| options.try_load(&file.to_string_lossy()))
+            .into_iter()
+            .collect();
+    }
+    let from_gguf = own
+        .origins
+        .template
+        .as_deref()
+        .is_some_and(|origin| origin.contains(".gguf"));
+    let Ok(entries) = path.read_dir() else {
+        return Vec::new();
+    };
+    let mut files: Vec<_> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|file| is_gguf(file))
+        .collect();
+    files.sort();
+    files.truncate(if from_gguf { 0 } else { MAX_GGUF });
+    files
+        .iter()
+        .filter_map(|file| options.try_load(&file.to_string_lossy()))
+        .collect()
 }
 
 struct File {
