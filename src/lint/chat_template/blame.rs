@@ -65,41 +65,42 @@ pub(super) fn dropped(
         Act::Made(text) | Act::Wrote(text) => text.contains(word),
         Act::Tested(_) => false,
     };
+    // Under which names it was kept.
+    let kept = steps.iter().filter(|step| is_of(step)).filter_map(|step| {
+        let statement = stage.program.at(&traced.steps.place(step))?;
+        match &statement.kind {
+            Kind::Set(name) => name.rsplit('.').next(),
+            _ => None,
+        }
+    });
+    let mut names: Vec<&str> = kept.collect();
+    names.dedup();
+    names.extend(keys);
+    // Something would have written it, and chose not to.
+    let undecided = || {
+        let mut readers = stage
+            .readers(&names)
+            .filter(|reader| reader.kind == Kind::Print);
+        readers.find(|reader| {
+            let own = |step: &&Step| {
+                let place = traced.steps.place(step);
+                stage
+                    .program
+                    .at(&place)
+                    .is_some_and(|at| at.place == reader.place)
+            };
+            let mut own = steps.iter().filter(own);
+            let chooses = own.clone().any(|step| matches!(step.act, Act::Tested(_)));
+            chooses && !own.any(is_of) && stage.stands_under(reader, role)
+        })
+    };
+    if let Some(reader) = undecided() {
+        return Some(reader.place.clone());
+    }
     let last = steps.iter().rfind(|step| is_of(step));
     if let Some(statement) = last.and_then(|step| stage.program.at(&traced.steps.place(step))) {
-        let kept = steps.iter().filter(|step| is_of(step)).filter_map(|step| {
-            let statement = stage.program.at(&traced.steps.place(step))?;
-            match &statement.kind {
-                Kind::Set(name) => name.rsplit('.').next(),
-                _ => None,
-            }
-        });
-        let mut names: Vec<&str> = kept.collect();
-        names.dedup();
-        names.extend(keys);
-        // It was kept for another statement, which was not come to, or decided not to write it.
-        let undecided = || {
-            let mut readers = stage
-                .readers(&names)
-                .filter(|reader| reader.kind == Kind::Print);
-            readers.find(|reader| {
-                let own = |step: &&Step| {
-                    let place = traced.steps.place(step);
-                    stage
-                        .program
-                        .at(&place)
-                        .is_some_and(|at| at.place == reader.place)
-                };
-                let mut own = steps.iter().filter(own).peekable();
-                let chooses = own.clone().any(|step| matches!(step.act, Act::Tested(_)));
-                own.peek().is_some()
-                    && chooses
-                    && !own.any(is_of)
-                    && stage.stands_under(reader, role)
-            })
-        };
-        let undecided = undecided().map(|reader| reader.place.clone());
-        let place = undecided.or_else(|| barrier(stage, &traced, &names, role));
+        // Or was not come to.
+        let place = barrier(stage, &traced, &names, role);
         return Some(place.unwrap_or_else(|| statement.place.clone()));
     }
     // The branch that such messages take.

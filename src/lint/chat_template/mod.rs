@@ -25,6 +25,7 @@ use std::ops::Range;
 use crate::chat_template::{ChatTemplate, RenderError};
 use crate::diagnostic::Diagnostic;
 use crate::markers::common_prefix;
+use crate::position::Position;
 use crate::value::{Object, Value, object};
 
 use super::{Complaint, Complaints, Level, Lint, LintOptions};
@@ -257,34 +258,50 @@ impl Report<'_, '_> {
 
     /// Adds what was found, unless the same was found at the same place, or too often already.
     fn add(&mut self, fault: Fault<'_>) {
-        let position = self
-            .stage
-            .position(fault.place.map_or(0, |place| place.start));
-        let same = self
-            .complaints
-            .0
+        let place = fault.place.as_ref().map_or(0, |place| place.start);
+        let position = self.stage.position(place);
+        let known = &mut self.complaints.0;
+        let of_kind = known
             .iter()
-            .filter(|known| known.lint == fault.lint);
-        let same: Vec<_> = same.map(|known| known.diagnostic.position).collect();
-        if same.contains(&Some(position)) || same.len() >= MAX_OF_A_KIND {
-            return;
+            .filter(|known| known.lint == fault.lint)
+            .count();
+        let here = known
+            .iter_mut()
+            .find(|known| known.lint == fault.lint && known.diagnostic.position == Some(position));
+        match here {
+            // The worst of several at a place counts.
+            Some(here) if here.level < fault.level => {
+                *here = complaint_of(self.stage, fault, position);
+                return;
+            }
+            Some(_) => return,
+            None if of_kind >= MAX_OF_A_KIND => return,
+            None => {}
         }
-        let diagnostic = Diagnostic::new(fault.message).with_remedy(fault.remedy);
-        let complaint = self
-            .complaints
-            .push(fault.lint, diagnostic.at_position(position));
-        complaint.level = fault.level;
-        complaint.shown = fault.talk.map(|talk| {
-            let text = self.stage.text(talk);
-            let marked = fault.marked.filter(|range| {
+        let complaint = complaint_of(self.stage, fault, position);
+        self.complaints.0.push(complaint);
+    }
+}
+
+fn complaint_of(stage: &Stage<'_>, fault: Fault<'_>, position: Position) -> Complaint {
+    let diagnostic = Diagnostic::new(fault.message).with_remedy(fault.remedy);
+    Complaint {
+        lint: fault.lint,
+        level: fault.level,
+        diagnostic: diagnostic.at_position(position),
+        target: None,
+        shown: fault.talk.map(|talk| {
+            let text = stage.text(talk);
+            let is_there = |range: &Range<usize>| {
                 text.as_ref()
                     .is_some_and(|text| text.get(range.clone()).is_some())
-            });
+            };
+            let marked = fault.marked.filter(is_there);
             Demonstration {
-                text,
                 marked,
+                text,
                 ..Demonstration::of(talk)
             }
-        });
+        }),
     }
 }

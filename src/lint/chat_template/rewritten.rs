@@ -110,12 +110,12 @@ fn texts(stage: &Stage<'_>, report: &mut Report<'_, '_>) {
 
 /// The first place that made something else of a text.
 fn changing(stage: &Stage<'_>, talk: &Talk, word: &str, said: &str) -> Option<blame::Place> {
-    blame::first(stage, talk, |text| {
-        text.contains(word) && !text.contains(said)
-    })
-    .or_else(|| {
+    let lowered = word.to_lowercase();
+    let holds = |text: &str| text.to_lowercase().contains(&lowered);
+    let changed = blame::first(stage, talk, |text| holds(text) && !text.contains(said));
+    changed.or_else(|| {
         let text = stage.text(talk)?;
-        blame::written(stage, talk, text.find(word)?)
+        blame::written(stage, talk, text.to_lowercase().find(&lowered)?)
     })
 }
 
